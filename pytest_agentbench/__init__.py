@@ -1,0 +1,1 @@
+"""Regression tests for tool-using conversational agents, as ordinary pytest items."""

@@ -1,0 +1,42 @@
+"""The one JSON codec of run data: ASCII text that keeps lone surrogates and non-finite numbers."""
+
+import hashlib
+import json
+import math
+
+from pytest_agentbench.core.values import JsonValue, to_json
+
+_NUMBER = "$number"
+
+
+def dumps(value: object, *, indent: int | None = None) -> str:
+    """Encode `value` as ASCII JSON; NaN and infinities become `{"$number": "nan"}`."""
+    separators = (",", ":") if indent is None else None
+    return json.dumps(_tag(to_json(value)), ensure_ascii=True, allow_nan=False, indent=indent, separators=separators)
+
+
+def loads(text: str) -> JsonValue:
+    """Decode what `dumps` wrote; raise `ValueError` on anything that is not JSON."""
+    return json.loads(text, object_hook=_untag)
+
+
+def digest(value: object) -> str:
+    """Give the first 16 hex digits of the SHA-256 over the key-sorted JSON of `value`."""
+    text = json.dumps(_tag(to_json(value)), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _tag(value: JsonValue) -> JsonValue:
+    if isinstance(value, float) and not math.isfinite(value):
+        return {_NUMBER: repr(value)}
+    if isinstance(value, dict):
+        return {key: _tag(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_tag(item) for item in value]
+    return value
+
+
+def _untag(item: dict[str, JsonValue]) -> JsonValue:
+    if item.keys() == {_NUMBER} and item[_NUMBER] in {"nan", "inf", "-inf"}:
+        return float(item[_NUMBER])
+    return item

@@ -1,0 +1,60 @@
+"""What the agent is given and gives back, and what the simulated user is given and gives back."""
+
+from typing import Any
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.verdict import Blame
+
+
+class Turn(Model):
+    """What an agent may see: the user's text, the whole conversation, its session, context and tools.
+
+    `results` holds the tool messages that answer the calls of the agent's last reply; `message` is then empty.
+    """
+
+    message: str = ""
+    messages: tuple[Message, ...] = ()
+    results: tuple[Message, ...] = ()
+    session_id: str = ""
+    context: dict[str, Any] = {}
+    tools: tuple[ToolSpec, ...] = ()
+
+
+class Reply(Model):
+    """What an agent did: messages of calls it ran itself with their results, then text, or calls to be executed.
+
+    The last message decides: unanswered tool calls are executed by the loop, text goes to the user.
+    `stop` closes the conversation after this reply.
+    """
+
+    messages: tuple[Message, ...]
+    stop: bool = False
+
+
+class View(Model):
+    """What a simulated user may know: who it is, what it wants and knows, what was said to it, its own tools.
+
+    It holds no tool results of the agent, no expected calls and no judge notes.
+    """
+
+    messages: tuple[Message, ...] = ()
+    persona: str | None = None
+    goal: str = ""
+    says: tuple[str, ...] = ()
+    knows: dict[str, Any] = {}
+    known_info: str = ""
+    unknown: tuple[str, ...] = ()
+    task_instructions: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+
+
+class Stop(Model):
+    """A simulated user's decision to close; `message` is said first, `blame` is set when the user could not go on."""
+
+    reason: str
+    message: str = ""
+    blame: Blame | None = None
+    termination: Termination = Termination.FINISHED

@@ -1,0 +1,71 @@
+"""Every exception a user can meet, as one tree.
+
+AgentBenchError
+├── SuiteError             a suite, scenario or policy file is wrong; carries every problem with its position
+├── ImportPathError        `package.module:name` does not lead to an object
+├── AgentError             the agent under test could not be built, raised, or answered with something unusable
+├── EnvironmentFaultError  state or tools could not be set up, read or torn down
+├── CheckError             a check raised instead of deciding
+├── ResultsError           a results file cannot be read, or does not fit what it is compared with
+└── GateError              a gate cannot be parsed
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class AgentBenchError(Exception):
+    """Base of every exception that pytest-agentbench raises on purpose."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One thing that is wrong in a file: where, what was found, what is allowed, what to do.
+
+    `line` and `column` are 1-based; 0 means that the position is not known.
+    """
+
+    file: Path
+    line: int = 0
+    column: int = 0
+    key: str = ""
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else str(self.file)
+        key = f"{self.key}: " if self.key else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{place}: {key}{self.message}{hint}"
+
+
+class SuiteError(AgentBenchError):
+    """A suite, scenario or policy file is wrong; `problems` lists everything at once."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+class ImportPathError(AgentBenchError):
+    """An import path such as `package.module:name` does not lead to an object."""
+
+
+class AgentError(AgentBenchError):
+    """The agent under test could not be built, raised, or answered with something unusable."""
+
+
+class EnvironmentFaultError(AgentBenchError):
+    """State or tools could not be set up, read or torn down."""
+
+
+class CheckError(AgentBenchError):
+    """A check raised instead of deciding."""
+
+
+class ResultsError(AgentBenchError):
+    """A results file cannot be read, or does not fit what it is compared with."""
+
+
+class GateError(AgentBenchError):
+    """A gate cannot be parsed."""

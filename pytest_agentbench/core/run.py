@@ -1,0 +1,146 @@
+"""Runs: scenario × variant × trial, what a check sees of one, and what is kept of it."""
+
+from typing import Any
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.scenario import ComplexityScale, Scenario
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.transcript import CallRecord, Transcript
+from pytest_agentbench.core.values import same, to_json
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Verdict
+
+
+class RunKey(Model):
+    """What names a run: suite (path relative to the root), scenario, variant, trial (from 0), attempt (from 0)."""
+
+    suite: str
+    scenario: str
+    variant: str = ""
+    trial: int = 0
+    attempt: int = 0
+
+    def __str__(self) -> str:
+        variant = f"[{self.variant}]" if self.variant else ""
+        return f"{self.suite}::{self.scenario}{variant}#{self.trial}.{self.attempt}"
+
+
+class Run(Model):
+    """A closed conversation as checks see it.
+
+    `calls_visible` False means that the agent's own tool calls could not be seen. `initial_state`, `final_state`
+    and `expected_state` are None where state cannot be read or the expected calls cannot be replayed.
+    `blame` and `error` are set when the conversation itself failed.
+    """
+
+    key: RunKey
+    scenario: Scenario
+    policies: tuple[Policy, ...] = ()
+    transcript: Transcript = Transcript()
+    termination: Termination
+    stop_reason: str = ""
+    error: str | None = None
+    blame: Blame | None = None
+    toolset: Toolset = Toolset()
+    calls_visible: bool = True
+    initial_state: State | None = None
+    final_state: State | None = None
+    expected_state: State | None = None
+    seconds: float = 0.0
+    log: str = ""
+
+    @property
+    def finished(self) -> bool:
+        """Whether a party closed the conversation."""
+        return self.termination is Termination.FINISHED
+
+    @property
+    def calls(self) -> tuple[CallRecord, ...]:
+        """The agent's tool calls with their results, in order."""
+        return tuple(record for record in self.transcript.trajectory if record.call.requestor == "assistant")
+
+    def called(self, name: str, **arguments: Any) -> bool:
+        """Whether the agent called `name` with at least these arguments."""
+        return any(
+            record.call.name == name
+            and all(
+                key in record.call.arguments and same(to_json(record.call.arguments[key]), to_json(value))
+                for key, value in arguments.items()
+            )
+            for record in self.calls
+        )
+
+    def said(self, text: str) -> bool:
+        """Whether some message of the agent contains `text`, ignoring case."""
+        return any(text.lower() in said.lower() for _, said in self.transcript.texts("assistant"))
+
+
+class PolicyOutcome(Model):
+    """What became of a policy in a run; `exercised` None means that no rule could tell."""
+
+    policy: str
+    exercised: bool | None = None
+    kept: bool | None = None
+
+
+class Judgement(Model):
+    """What the checks decided about one run.
+
+    `metrics` values are None where not measured: name_recall, strict_recall, complete (0 or 1), tool_errors,
+    errors_then_retried, calls_ratio, agent_turns, tool_calls, echo_rate.
+    """
+
+    verdict: Verdict
+    blame: Blame | None = None
+    findings: tuple[Finding, ...] = ()
+    calls: tuple[CallExplanation, ...] = ()
+    policies: tuple[PolicyOutcome, ...] = ()
+    metrics: dict[str, float | None] = {}
+
+
+class Result(Model):
+    """What is kept of a run, with the transcript in a file of its own (`transcript`, relative to the run directory).
+
+    `scored` results (passed, or failed by the agent) are the denominator of every rate; the others are unscored.
+    `not_run` says why a run never started. `players` names who played each role.
+    """
+
+    key: RunKey
+    nodeid: str = ""
+    title: str = ""
+    file: str = ""
+    line: int = 0
+    scenario_hash: str = ""
+    suite_hash: str = ""
+    verdict: Verdict
+    blame: Blame | None = None
+    termination: Termination | None = None
+    stop_reason: str = ""
+    error: str | None = None
+    not_run: str | None = None
+    findings: tuple[Finding, ...] = ()
+    calls: tuple[CallExplanation, ...] = ()
+    policies: tuple[PolicyOutcome, ...] = ()
+    listed_policies: tuple[str, ...] = ()
+    metrics: dict[str, float | None] = {}
+    complexity: int | None = None
+    complexity_scale: ComplexityScale | None = None
+    tags: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    players: dict[str, str] = {}
+    transcript: str = ""
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether the agent passed."""
+        return self.verdict is Verdict.PASSED
+
+    @property
+    def scored(self) -> bool:
+        """Whether the run counts for or against the agent."""
+        return self.not_run is None and (
+            self.verdict is Verdict.PASSED or (self.verdict is Verdict.FAILED and self.blame is Blame.AGENT)
+        )

@@ -1,0 +1,150 @@
+"""Scenarios: τ²-bench's task fields plus ours.
+
+The τ² part keeps unknown keys and the difference between an absent key, null and an empty list, so that
+`model_dump(exclude_unset=True)` gives the task back as it was read.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from pytest_agentbench.core.base import Model, OpenModel
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.tool import Requestor
+
+OrderMode = Literal["any_order", "in_order", "exact"]
+"""any_order: each expected call is made. in_order: and in this order. exact: and nothing besides."""
+
+ComplexityScale = Literal["policies", "calls", "given"]
+
+
+class Instructions(OpenModel):
+    """What the simulated user is told (τ²: StructuredUserInstructions)."""
+
+    domain: str | None = None
+    reason_for_call: str | None = None
+    known_info: str | None = None
+    unknown_info: str | None = None
+    task_instructions: str | None = None
+
+
+class UserScenario(OpenModel):
+    """Who the simulated user is and what it wants (τ²: UserScenario)."""
+
+    persona: str | None = None
+    instructions: Instructions | str | None = None
+
+
+class ExpectedCall(OpenModel):
+    """A call that a right run makes (τ²: Action); argument values may be matchers such as `{$regex: "W\\d+"}`."""
+
+    action_id: str = ""
+    requestor: Requestor = "assistant"
+    name: str
+    arguments: dict[str, Any] = {}
+    info: str | None = None
+    compare_args: list[str] | None = None
+
+
+class EvaluationCriteria(OpenModel):
+    """What a right run does (τ²: EvaluationCriteria)."""
+
+    actions: list[ExpectedCall] | None = None
+    env_assertions: list[dict[str, Any]] | None = None
+    communicate_info: list[str] | None = None
+    nl_assertions: list[str] | None = None
+    reward_basis: list[str] | None = None
+
+
+class InitialState(OpenModel):
+    """What the environment starts from, beside the suite's own state (τ²: InitialState)."""
+
+    initialization_data: dict[str, Any] | None = None
+    initialization_actions: list[dict[str, Any]] | None = None
+    message_history: list[dict[str, Any]] | None = None
+
+
+class Task(OpenModel):
+    """A τ²-bench task as its file holds it."""
+
+    id: str
+    description: dict[str, Any] | str | None = None
+    user_scenario: UserScenario | None = None
+    ticket: str | None = None
+    initial_state: InitialState | None = None
+    evaluation_criteria: EvaluationCriteria | None = None
+
+
+class Match(Model):
+    """How expected calls are matched: the order mode, and whether missing reads fail a run (`expected_calls: all`)."""
+
+    order: OrderMode = "any_order"
+    expected_calls: Literal["writes", "all"] = "writes"
+
+
+class ScenarioLimits(Model):
+    """A scenario's own limits; what is None is the suite's."""
+
+    turns: Annotated[int, Field(gt=0)] | None = None
+    tool_calls: Annotated[int, Field(ge=0)] | None = None
+    seconds: Annotated[float, Field(gt=0)] | None = None
+
+
+class Scenario(Model):
+    """One test definition. `id` is the slug that pytest shows, `title` the id as the file spells it.
+
+    `says` are the scripted user's lines. `knows` maps the name of a value to the value the user gives when asked;
+    `unknown` lists what it answers that it does not know. `never` lists forbidden calls (name, or name with
+    arguments). `checks` are import paths of further checks. `skip` and `xfail` are reasons.
+    """
+
+    id: str
+    title: str
+    task: Task
+    says: tuple[str, ...] = ()
+    knows: dict[str, Any] = {}
+    unknown: tuple[str, ...] = ()
+    never: tuple[ExpectedCall, ...] = ()
+    match: Match = Match()
+    policies: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    complexity: int | None = None
+    context: dict[str, Any] = {}
+    limits: ScenarioLimits = ScenarioLimits()
+    tags: tuple[str, ...] = ()
+    skip: str | None = None
+    xfail: str | None = None
+    provenance: dict[str, Any] = {}
+    file: str = ""
+    line: int = 0
+
+    @property
+    def expected_calls(self) -> tuple[ExpectedCall, ...]:
+        """The expected calls in order; empty when the scenario states none."""
+        criteria = self.task.evaluation_criteria
+        return tuple(criteria.actions or ()) if criteria else ()
+
+    @property
+    def states_calls(self) -> bool:
+        """Whether the scenario says which calls a right run makes; an empty list says *none*."""
+        criteria = self.task.evaluation_criteria
+        return criteria is not None and criteria.actions is not None
+
+    @property
+    def communicate_info(self) -> tuple[str, ...]:
+        """What the agent must tell the user."""
+        criteria = self.task.evaluation_criteria
+        return tuple(criteria.communicate_info or ()) if criteria else ()
+
+    def rated_complexity(self, policies: dict[str, Policy]) -> tuple[int, ComplexityScale] | None:
+        """Give the complexity and its scale: as given, else the policies' challenges, else the expected calls.
+
+        None when the scenario has none of the three. Summing challenges is IntellAgent's complexity (§3.1).
+        """
+        if self.complexity is not None:
+            return self.complexity, "given"
+        if self.policies:
+            return sum(policies[name].challenge for name in self.policies if name in policies), "policies"
+        if self.states_calls:
+            return len(self.expected_calls), "calls"
+        return None

@@ -1,0 +1,38 @@
+"""Text from agents, tools and models, made safe to print and to send between processes."""
+
+import re
+import unicodedata
+
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_SLUG = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def printable(text: str, *, newlines: bool = False) -> str:
+    """Drop escape sequences and show control, bidi and surrogate characters as `\\x..` or `\\u....`."""
+    without = _ANSI.sub("", text)
+    return "".join(char if _is_safe(char, newlines=newlines) else _escaped(char) for char in without)
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut `text` to `width` characters, the last being `…` when something was cut."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def ascii_slug(text: str) -> str:
+    """Reduce `text` to `[A-Za-z0-9_.-]`: accents are dropped, every other run becomes one `-`."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return _SLUG.sub("-", plain).strip("-.") or "scenario"
+
+
+def _is_safe(char: str, *, newlines: bool) -> bool:
+    if char in "\n\t":
+        return newlines
+    return char not in _BIDI and unicodedata.category(char) not in {"Cc", "Cs"}
+
+
+def _escaped(char: str) -> str:
+    if char in "\n\t":
+        return " "
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

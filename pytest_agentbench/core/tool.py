@@ -1,0 +1,79 @@
+"""Tools: what one is, a call of it, and what the call gave."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pytest_agentbench.core.base import Model
+
+Requestor = Literal["assistant", "user"]
+"""Who makes a call: the agent, or (dual control) the simulated user."""
+
+ToolKind = Literal["read", "write", "generic", "unknown"]
+"""`write` changes state, `read` looks at it, `generic` does neither (a calculator, a hand-over)."""
+
+
+class ToolSpec(Model):
+    """A tool as the agent sees it: name, description, JSON Schema of the arguments, and whether it writes."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = {"type": "object", "properties": {}}
+    kind: ToolKind = "unknown"
+    requestor: Requestor = "assistant"
+
+    @property
+    def arguments(self) -> frozenset[str] | None:
+        """The argument names that the schema admits, or None where it admits any."""
+        if self.parameters.get("additionalProperties", False) not in (False, None):
+            return None
+        return frozenset(self.parameters.get("properties", {}))
+
+    def openai(self) -> dict[str, Any]:
+        """Give the tool in the OpenAI chat-completions format."""
+        function = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return {"type": "function", "function": function}
+
+
+class Toolset(Model):
+    """The tools of an environment, the agent's and the user's; names are unique per requestor."""
+
+    specs: tuple[ToolSpec, ...] = ()
+
+    def get(self, name: str, requestor: Requestor = "assistant") -> ToolSpec | None:
+        """Find a tool by name and requestor."""
+        return next((spec for spec in self.specs if spec.name == name and spec.requestor == requestor), None)
+
+    def of(self, requestor: Requestor) -> tuple[ToolSpec, ...]:
+        """Give the tools that one party may call, in declared order."""
+        return tuple(spec for spec in self.specs if spec.requestor == requestor)
+
+    def names(self) -> frozenset[str]:
+        """Give the names of all tools."""
+        return frozenset(spec.name for spec in self.specs)
+
+    def __iter__(self) -> Iterator[ToolSpec]:  # type: ignore[override]  # a toolset iterates over tools, not fields
+        return iter(self.specs)
+
+    def __bool__(self) -> bool:
+        return bool(self.specs)
+
+
+class ToolCall(Model):
+    """A request to run a tool; `raw` keeps an argument text that was not a JSON object."""
+
+    name: str
+    arguments: dict[str, Any] = {}
+    id: str = ""
+    requestor: Requestor = "assistant"
+    raw: str | None = None
+
+
+class ToolResult(Model):
+    """What a tool call gave: the text its caller sees, whether it failed, whether it changed state.
+
+    `wrote` is None where nobody could tell.
+    """
+
+    content: str
+    error: bool = False
+    wrote: bool | None = None

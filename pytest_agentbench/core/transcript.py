@@ -1,0 +1,127 @@
+"""Transcripts: everything that happened in a run, and the trajectory of its tool calls."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+class Message(Model):
+    """One message; a tool message answers the call whose id is `tool_call_id`."""
+
+    role: Role
+    content: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    requestor: Requestor = "assistant"
+    error: bool = False
+    wrote: bool | None = None
+
+    @property
+    def text(self) -> str:
+        """The content, or the empty string."""
+        return self.content or ""
+
+    def openai(self) -> dict[str, Any]:
+        """Give the message in the OpenAI chat-completions format."""
+        from pytest_agentbench.core.codec import dumps  # noqa: PLC0415 - codec is needed here alone
+
+        message: dict[str, Any] = {"role": self.role, "content": self.content}
+        if self.tool_calls:
+            message["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {
+                        "name": call.name,
+                        "arguments": call.raw if call.raw is not None else dumps(call.arguments),
+                    },
+                }
+                for call in self.tool_calls
+            ]
+        if self.role == "tool":
+            message["tool_call_id"] = self.tool_call_id or ""
+        return message
+
+
+class CallRecord(Model):
+    """One call of the trajectory with what it gave; `result` is None when no answer was recorded.
+
+    `message` is the index of the message that made the call, `turn` the turn it belongs to (from 1).
+    """
+
+    call: ToolCall
+    result: ToolResult | None = None
+    message: int
+    turn: int
+
+    @property
+    def failed(self) -> bool:
+        """Whether the tool answered with an error."""
+        return self.result is not None and self.result.error
+
+
+class Transcript(Model):
+    """The messages of a run in order, system messages left out."""
+
+    messages: tuple[Message, ...] = ()
+
+    @cached_property
+    def turns(self) -> tuple[int, ...]:
+        """The turn of each message, from 1: a turn is all that one party does before the other speaks."""
+        turns: list[int] = []
+        speaker: str | None = None
+        turn = 0
+        for message in self.messages:
+            party = message.requestor if message.role == "tool" else message.role
+            if party != speaker:
+                turn, speaker = turn + 1, party
+            turns.append(turn)
+        return tuple(turns)
+
+    @cached_property
+    def trajectory(self) -> tuple[CallRecord, ...]:
+        """Every tool call, the agent's and the user's, in the order made, joined with its result."""
+        records: list[CallRecord] = []
+        for index, message in enumerate(self.messages):
+            for position, call in enumerate(message.tool_calls):
+                answer = self._answer(index, position, call)
+                result = (
+                    None if answer is None else ToolResult(content=answer.text, error=answer.error, wrote=answer.wrote)
+                )
+                records.append(CallRecord(call=call, result=result, message=index, turn=self.turns[index]))
+        return tuple(records)
+
+    @property
+    def agent_turns(self) -> int:
+        """The number of the agent's turns."""
+        pairs = zip(self.turns, self.messages, strict=True)
+        return len({turn for turn, message in pairs if message.role == "assistant"})
+
+    def texts(self, role: Role) -> Sequence[tuple[int, str]]:
+        """Give (message index, text) of every non-blank text that `role` spoke."""
+        return [
+            (index, message.text)
+            for index, message in enumerate(self.messages)
+            if message.role == role and message.text.strip()
+        ]
+
+    def _answer(self, index: int, position: int, call: ToolCall) -> Message | None:
+        """Find the tool message for a call: by id when ids are given, else by position."""
+        following: list[Message] = []
+        for message in self.messages[index + 1 :]:
+            if message.role != "tool":
+                break
+            following.append(message)
+        if call.id:
+            matches = [message for message in following if message.tool_call_id == call.id]
+            if matches:
+                same_id = [c for c in self.messages[index].tool_calls[:position] if c.id == call.id]
+                return matches[min(len(same_id), len(matches) - 1)]
+            if any(message.tool_call_id for message in following):
+                return None
+        return following[position] if position < len(following) else None

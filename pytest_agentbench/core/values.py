@@ -1,0 +1,88 @@
+"""JSON values: one normal form for comparing what files, agents and tools call the same value."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+
+JsonValue = Any
+"""None, bool, int, float, str, or a list or string-keyed dict of these."""
+
+TOLERANCE = 1e-9
+"""Relative and absolute tolerance under which two numbers are the same value."""
+
+
+def to_json(value: object) -> JsonValue:
+    """Turn `value` into exact builtin JSON types; what has no JSON form becomes its `str`."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, Enum):
+        return to_json(value.value)
+    if isinstance(value, Mapping):
+        return {key if type(key) is str else str(to_json(key)): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted((to_json(item) for item in value), key=repr)
+    return _leaf_to_json(value)
+
+
+def _leaf_to_json(value: object) -> JsonValue:
+    if isinstance(value, BaseModel):
+        return to_json(value.model_dump())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return to_json({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+    if isinstance(value, bool | int):
+        return int(value)
+    if isinstance(value, float | Decimal):
+        return float(value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).decode("utf-8", "backslashreplace")
+    if isinstance(value, PurePath | UUID):
+        return str(value)
+    return _number_or_text(value)
+
+
+def _number_or_text(value: object) -> JsonValue:
+    """Give the Python number inside a scalar of another library (numpy's `item()`), else the text."""
+    item = getattr(value, "item", None)
+    if callable(item):
+        try:
+            inner = item()
+        except (TypeError, ValueError):
+            return str(value)
+        if type(inner) in (bool, int, float, str):
+            return inner
+    return str(value)
+
+
+def same(left: JsonValue, right: JsonValue) -> bool:
+    """Compare two JSON values: 1 equals 1.0, True does not equal 1, list order counts, NaN equals NaN."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return _same_number(left, right)
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(same(a, b) for a, b in zip(left, right, strict=True))
+    return type(left) is type(right) and bool(left == right)
+
+
+def _same_number(left: float, right: float) -> bool:
+    if isinstance(left, int) and isinstance(right, int):
+        return left == right
+    if math.isnan(left) or math.isnan(right):
+        return math.isnan(left) and math.isnan(right)
+    return math.isclose(left, right, rel_tol=TOLERANCE, abs_tol=TOLERANCE)

@@ -1,0 +1,70 @@
+"""Verdicts, whose fault a non-pass is, and the findings that lead there."""
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pytest_agentbench.core.base import Model
+
+
+class Verdict(StrEnum):
+    """PASSED and FAILED judge the agent; ERROR means that the run could not be judged."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+
+
+class Blame(StrEnum):
+    """Who caused a non-pass."""
+
+    AGENT = "agent"
+    USER = "user"
+    ENVIRONMENT = "environment"
+    JUDGE = "judge"
+    PROVIDER = "provider"
+    SCENARIO = "scenario"
+
+
+FindingKind = Literal["write", "policy", "state", "calls", "communicate", "termination", "check"]
+"""What a finding is about; also the order, worst first, in which failures are listed."""
+
+
+class Finding(Model):
+    """What a check found: `passed` None means *not measured*; `required` False never fails a run.
+
+    `turn` counts from 1 (see `Transcript.turns`). `expected` and `actual` are shown side by side.
+    """
+
+    check: str
+    kind: FindingKind
+    passed: bool | None
+    message: str
+    turn: int | None = None
+    policy: str | None = None
+    tool: str | None = None
+    expected: str | None = None
+    actual: str | None = None
+    required: bool = True
+
+
+CallStatus = Literal[
+    "matched", "wrong_arguments", "substituted", "tool_failed", "not_attempted",
+    "extra_read", "extra_write", "repeated", "unknown_tool",
+]  # fmt: skip
+
+
+class CallExplanation(Model):
+    """What became of one expected call, or what one other call was.
+
+    `expected` is None for calls that no scenario asked for; `actual` is None for calls never attempted.
+    `differing` names the arguments that differ from the closest call; it maps each to (expected, actual).
+    """
+
+    status: CallStatus
+    tool: str
+    expected: dict[str, Any] | None = None
+    actual: dict[str, Any] | None = None
+    differing: dict[str, tuple[Any, Any]] = {}
+    turn: int | None = None
+    write: bool | None = None
+    note: str = ""
