@@ -1,1 +1,1 @@
-"""Being built."""
+"""Adapters for the agent under test: whatever the user wrote becomes a `core.seams.Agent`."""

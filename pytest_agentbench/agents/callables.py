@@ -1,0 +1,147 @@
+"""The user's reply function as an `Agent`: it gets what its parameters name, on the loop or in the run's thread."""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
+from pytest_agentbench.agents.calling import call_user
+from pytest_agentbench.agents.content import shown
+from pytest_agentbench.agents.failure import failure
+from pytest_agentbench.agents.replies import read, settle
+from pytest_agentbench.agents.signature import UserFunction, fill, is_required, is_single, parameters
+from pytest_agentbench.agents.visibility import calls_visible
+from pytest_agentbench.core.conversation import Reply, Turn
+from pytest_agentbench.core.errors import AgentError
+from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.environment.runner import Runner
+
+GIVEN: dict[str, Callable[[Turn], object]] = {
+    "message": lambda turn: turn.message,
+    "messages": lambda turn: [message.openai() for message in turn.messages],
+    "turn": lambda turn: turn,
+    "results": lambda turn: [message.openai() for message in turn.results],
+    "session_id": lambda turn: turn.session_id,
+    "context": lambda turn: dict(turn.context),
+    "tools": lambda turn: [tool.openai() for tool in turn.tools],
+}
+"""What a reply function may declare; messages, results and tools come in the OpenAI format."""
+
+_TEXT = inspect.Parameter("message", inspect.Parameter.POSITIONAL_ONLY)
+"""What a callable is taken to declare when Python cannot tell."""
+
+_SPEECH = frozenset({"message", "messages", "turn"})
+_RESULTS = frozenset({"messages", "results", "turn"})
+
+
+class AdaptedAgent:
+    """The agent of one run, whatever the user wrote; `reply` raises only `AgentBenchError`s and cancellation.
+
+    `takes_tools` says that the environment's tools were given to it. `saw_calls` turns true once it returns a tool
+    call, or a list of messages, in which its calls would show.
+    """
+
+    def __init__(
+        self,
+        function: UserFunction,
+        *,
+        run_sync: Runner,
+        takes_tools: bool = False,
+        shows_calls: bool | None = None,
+        root: Path | None = None,
+    ) -> None:
+        """Plan how `function` is called; raise `AgentError` where its parameters cannot be filled.
+
+        `shows_calls` is what the agent itself declares about its calls; None leaves it to what is seen.
+        """
+        declared = parameters(function)
+        self.takes_tools = takes_tools
+        self.saw_calls = False
+        self._function = function
+        self._run_sync = run_sync
+        self._shows_calls = shows_calls
+        self._root = root
+        self._parameters = [_TEXT] if declared is None else declared
+        self._sources = _sources(self._parameters)
+        self._earlier: tuple[Message, ...] = ()
+        self._number = 0
+
+    @property
+    def calls_visible(self) -> bool:
+        """Whether the agent's tool calls can be seen: as it declares, else as far as is known by now."""
+        if self._shows_calls is not None:
+            return self._shows_calls
+        return calls_visible(takes_tools=self.takes_tools, saw_calls=self.saw_calls)
+
+    async def reply(self, turn: Turn) -> Reply:
+        """Answer the user, or go on after results; raise `AgentError` if the agent raises or its answer is unusable."""
+        if turn.results and _RESULTS.isdisjoint(self._sources.values()):
+            raise AgentError(
+                "the agent returned tool calls without results, and its reply function cannot receive the results: "
+                "declare `messages`, `results` or `turn`, or return the calls together with their results"
+            )
+        self.takes_tools |= bool(turn.tools) and "tools" in self._sources
+        self._number += 1
+        returned = read(await self._call(turn))
+        reply = settle(returned, turn, earlier=self._earlier, number=self._number)
+        self._earlier = returned.messages
+        self.saw_calls |= returned.listed or any(message.tool_calls for message in reply.messages)
+        return reply
+
+    async def _call(self, turn: Turn) -> object:
+        values = {name: GIVEN[source](turn) for name, source in self._sources.items()}
+        positional, keywords = fill(self._parameters, values)
+        return await call_user(self._function, positional, keywords, run_sync=self._run_sync, root=self._root)
+
+
+def adapt(made: object, *, run_sync: Runner, takes_tools: bool = False, root: Path | None = None) -> AdaptedAgent:
+    """Make an `Agent` of an object with `reply`, or of a callable; raise `AgentError` for anything else.
+
+    A bool attribute `calls_visible` of the object or function declares whether its replies show every tool call.
+    """
+    reply = _attribute(made, "reply", root)
+    function = reply if callable(reply) else made
+    if isinstance(made, type) or not callable(function):
+        raise AgentError(
+            f"{type(made).__name__} {shown(made)} is no agent; an agent is an object with a method `reply`, or a callable"
+        )
+    declared = _attribute(made, "calls_visible", root)
+    shows_calls = declared if isinstance(declared, bool) else None
+    return AdaptedAgent(function, run_sync=run_sync, takes_tools=takes_tools, shows_calls=shows_calls, root=root)
+
+
+def _attribute(made: object, name: str, root: Path | None) -> object:
+    try:
+        return getattr(made, name, None)
+    except BaseException as error:
+        raise failure(error, root=root) from error
+
+
+def _sources(given: list[inspect.Parameter]) -> dict[str, str]:
+    """Map each parameter to what fills it; raise `AgentError` where one must be filled and has no known name."""
+    sources = {p.name: p.name for p in given if is_single(p) and p.name in GIVEN}
+    sources |= {p.name: "turn" for p in given if is_single(p) and p.name not in GIVEN and _is_turn(p)}
+    if _SPEECH.isdisjoint(sources.values()):
+        other = next((p for p in given if _takes_text(p, sources)), None)
+        if other is None:
+            raise AgentError(f"the reply function {_shown(given)} takes no message; declare one of {', '.join(GIVEN)}")
+        sources[other.name] = "message"
+    unknown = [p.name for p in given if is_required(p) and p.name not in sources]
+    if unknown:
+        raise AgentError(
+            f"the reply function {_shown(given)} requires {', '.join(unknown)}, which nothing fills; "
+            f"its parameters may be {', '.join(GIVEN)}"
+        )
+    return sources
+
+
+def _takes_text(parameter: inspect.Parameter, sources: dict[str, str]) -> bool:
+    return parameter.name not in sources and parameter.kind is not inspect.Parameter.VAR_KEYWORD
+
+
+def _is_turn(parameter: inspect.Parameter) -> bool:
+    hint = parameter.annotation
+    return hint is Turn or (isinstance(hint, str) and hint.rpartition(".")[2] == "Turn")
+
+
+def _shown(given: list[inspect.Parameter]) -> str:
+    return f"({', '.join(str(parameter.name) for parameter in given)})"

@@ -1,0 +1,101 @@
+"""The smallest parts of foreign messages: a field, a text, the arguments of a call, and how to show what is wrong."""
+
+import json
+import reprlib
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import AgentError
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.values import to_json
+
+ALLOWED = (
+    "a reply is text; a message of OpenAI, LangChain or pydantic-ai; a list of such messages (calls the agent ran "
+    'itself with their results, then text); {"messages": [...]}; a pydantic-ai result; or a Reply'
+)
+
+SHOWN_WIDTH = 120
+"""Characters of a repr in an error."""
+
+
+def unusable(found: object, why: str = "") -> AgentError:
+    """Describe what the agent gave and what it may give."""
+    reason = f" ({why})" if why else ""
+    return AgentError(f"unusable reply: got {type(found).__name__} {shown(found)}{reason}; {ALLOWED}")
+
+
+def shown(value: object) -> str:
+    """Give the repr of any object, shortened and safe to print."""
+    short = reprlib.Repr()
+    short.maxstring = short.maxother = short.maxlong = SHOWN_WIDTH
+    try:
+        return printable(shorten(short.repr(value), SHOWN_WIDTH))
+    except Exception:  # noqa: BLE001 - the object is the user's, and so is its __repr__
+        return "<its repr cannot be shown>"
+
+
+def field(message: object, name: str) -> Any:
+    """Read a key of a mapping or an attribute of an object; None where there is none."""
+    if isinstance(message, Mapping):
+        return message.get(name)
+    return getattr(message, name, None)
+
+
+def text_field(message: object, name: str) -> str:
+    """Read a field that is a text; the empty string where it is absent or something else."""
+    value = field(message, name)
+    return str.__str__(value) if isinstance(value, str) else ""
+
+
+def text_of(content: object) -> str | None:
+    """Flatten message content: a text, or a list whose text parts are joined; other parts (images) are left out.
+
+    Raise `AgentError` for anything else.
+    """
+    if content is None:
+        return None
+    if isinstance(content, str):
+        return str.__str__(content)
+    if isinstance(content, list | tuple):
+        return "".join(_text_of_part(part) for part in content)
+    raise unusable(content, "as the content of a message")
+
+
+def result_text(content: object) -> str:
+    """Give the content of a tool result as text: JSON where it is data."""
+    if content is None:
+        return ""
+    if isinstance(content, list | tuple) and not all(_is_part(part) for part in content):
+        return dumps(content)
+    if isinstance(content, str | list | tuple):
+        return text_of(content) or ""
+    return dumps(content)
+
+
+def parse_arguments(given: object) -> tuple[dict[str, Any], str | None]:
+    """Give the arguments of a call, and the raw text where it is not a JSON object; no text is no arguments."""
+    if given is None:
+        return {}, None
+    if isinstance(given, Mapping):
+        return to_json(given), None
+    if not isinstance(given, str):
+        return {}, dumps(given)
+    text = str.__str__(given)
+    if not text.strip():
+        return {}, None
+    try:
+        arguments = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}, text
+    return (arguments, None) if isinstance(arguments, dict) else ({}, text)
+
+
+def _is_part(part: object) -> bool:
+    return isinstance(part, str) or bool(text_field(part, "type"))
+
+
+def _text_of_part(part: object) -> str:
+    if isinstance(part, str):
+        return str.__str__(part)
+    return text_field(part, "text") or text_field(part, "refusal")

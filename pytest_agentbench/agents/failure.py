@@ -1,0 +1,122 @@
+"""Whatever the user's agent raises, exits included, becomes an `AgentError` that names the user's own line."""
+
+import asyncio
+import sysconfig
+import traceback
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_agentbench.core.errors import AgentBenchError, AgentError
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.environment.runner import Runner
+
+T = TypeVar("T")
+
+MESSAGE_WIDTH = 500
+"""Characters of an exception's own text that are kept in the error."""
+
+_OURS = Path(__file__).resolve().parents[1]
+_STDLIB = Path(sysconfig.get_path("stdlib")).resolve()
+_PACKAGES = frozenset({"site-packages", "dist-packages"})
+
+
+async def guard(work: Awaitable[T], *, who: str = "the agent", root: Path | None = None) -> T:
+    """Await the user's `work` in the current task; raise `AgentError` for whatever it raises.
+
+    SystemExit, KeyboardInterrupt, GeneratorExit, pytest's exits and a CancelledError that nobody asked for count as
+    raised by the agent. A cancellation of the current task passes, also where the agent swallows it; so do our own
+    errors, which the agent met in a tool of the environment. `who` starts the message; paths are shown from `root`.
+    """
+    task = asyncio.current_task()
+    before = task.cancelling() if task else 0
+    try:
+        result = await work
+    except BaseException as error:
+        if isinstance(error, GeneratorExit) and not _is_running(task):
+            raise  # the coroutine is being closed from outside
+        if _cancelled(task, before):
+            if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
+                raise
+            raise asyncio.CancelledError from error
+        if isinstance(error, AgentBenchError):
+            raise
+        raise failure(error, who=who, root=root) from error
+    if _cancelled(task, before):
+        raise asyncio.CancelledError
+    return result
+
+
+async def guard_sync(work: Callable[[], T], run_sync: Runner, *, who: str = "the agent", root: Path | None = None) -> T:
+    """Run the user's sync `work` in the run's thread; raise `AgentError` for whatever it raises."""
+
+    def caught() -> T | _Raised:
+        try:
+            return work()
+        except BaseException as error:  # noqa: BLE001 - an exit must end the run, never its thread
+            return _Raised(error)
+
+    value = await run_sync(caught)
+    if not isinstance(value, _Raised):
+        return value
+    if isinstance(value.error, AgentBenchError):
+        raise value.error
+    raise failure(value.error, who=who, root=root) from value.error
+
+
+def failure(error: BaseException, *, who: str = "the agent", root: Path | None = None) -> AgentError:
+    """Describe `error` as an `AgentError`: its type, its text and the innermost line of the user's own code."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    text = shorten(printable(_text(error)), MESSAGE_WIDTH)
+    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return AgentError(f"{who} raised {what}{_place(error, root)}")
+
+
+class _Raised:
+    """An exception on its way between threads, as a value: futures refuse some and let others end their loop."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def _cancelled(task: asyncio.Task[Any] | None, before: int) -> bool:
+    return task is not None and task.cancelling() > before
+
+
+def _is_running(task: asyncio.Task[Any] | None) -> bool:
+    try:
+        return task is not None and asyncio.current_task() is task
+    except RuntimeError:  # no loop is running
+        return False
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - the exception is the user's, and so is its __str__
+        return "<its text cannot be shown>"
+
+
+def _place(error: BaseException, root: Path | None) -> str:
+    """Give ` (file:line in function)` of the innermost frame that no library owns, else of the innermost frame."""
+    frames = [
+        (frame.f_code.co_filename, line, frame.f_code.co_name)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if not Path(frame.f_code.co_filename).is_relative_to(_OURS)
+    ]
+    own = [frame for frame in frames if _is_users(frame[0])] or frames
+    if not own:
+        return ""
+    file, line, name = own[-1]
+    return f" ({printable(_shown(file, root))}:{line} in {printable(name)})"
+
+
+def _is_users(file: str) -> bool:
+    path = Path(file)
+    return path.is_absolute() and not _PACKAGES & set(path.parts) and not path.is_relative_to(_STDLIB)
+
+
+def _shown(file: str, root: Path | None) -> str:
+    path = Path(file)
+    return str(path.relative_to(root)) if root is not None and path.is_relative_to(root) else file

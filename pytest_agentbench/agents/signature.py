@@ -1,0 +1,56 @@
+"""What a function of the user declares: its parameters, by name and kind, and whether it is async."""
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+UserFunction = Callable[..., Any]
+"""Code of the user; it takes what its parameters name and returns anything."""
+
+_ORDERED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def parameters(function: UserFunction) -> list[inspect.Parameter] | None:
+    """Give the parameters that a caller may fill, or None where Python cannot tell (some builtins)."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def declares(function: UserFunction, name: str) -> bool:
+    """Whether `function` has a parameter of this name; `**kwargs` does not count."""
+    return any(parameter.name == name and is_single(parameter) for parameter in parameters(function) or ())
+
+
+def is_single(parameter: inspect.Parameter) -> bool:
+    """Whether the parameter takes one value, so is neither `*args` nor `**kwargs`."""
+    return parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def is_required(parameter: inspect.Parameter) -> bool:
+    """Whether a call without the parameter fails."""
+    return is_single(parameter) and parameter.default is inspect.Parameter.empty
+
+
+def is_async(function: UserFunction) -> bool:
+    """Whether calling `function` gives a coroutine: an async function, method, partial or `__call__`."""
+    while isinstance(function, partial):
+        function = function.func
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def fill(given: list[inspect.Parameter], values: dict[str, object]) -> tuple[list[object], dict[str, object]]:
+    """Split `values` by parameter name into positional and keyword arguments; what is left out keeps its default.
+
+    A value for `*args` goes there as one argument, and then all parameters before it are positional.
+    """
+    rest = [parameter for parameter in given if parameter.kind is inspect.Parameter.VAR_POSITIONAL]
+    ordered = given[: given.index(rest[0])] if rest and rest[0].name in values else given
+    kinds = _ORDERED if ordered is not given else (inspect.Parameter.POSITIONAL_ONLY,)
+    first = [parameter for parameter in ordered if parameter.kind in kinds]
+    positional = [values.get(parameter.name, parameter.default) for parameter in first]
+    positional += [values[parameter.name] for parameter in rest if parameter.name in values]
+    names = {parameter.name for parameter in [*first, *rest]}
+    return positional, {name: value for name, value in values.items() if name not in names}
