@@ -1,0 +1,151 @@
+"""Expected calls against the tools there are: a call that no agent can make is an error of the suite."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.scenario import ExpectedCall, Scenario
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.tool import Requestor, Toolset
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.suites.calls import arguments_path
+from pytest_agentbench.suites.document import Document, Keys
+from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.suites.names import listing, suggestion
+from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
+
+
+def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
+    """Give every expected or forbidden call to a tool, or with an argument, that `toolset` does not have.
+
+    Files are read again, for the position alone, only when something is wrong. The agent's calls are not checked where
+    no tool of an agent is known: it may bring its own.
+    """
+    if not toolset:
+        return []
+    finder = _Finder(suite.path)
+    problems: list[Problem] = []
+    for scenario in suite.scenarios:
+        for kind, calls in (("expect", scenario.expected_calls), ("never", scenario.never)):
+            for index, call in enumerate(calls):
+                for argument, message, hint in _faults(call, toolset):
+                    found = finder.call(scenario, kind, index)
+                    if found is None:
+                        file, line = Path(scenario.file), scenario.line
+                        problems.append(Problem(file=file, line=line, key=kind, message=message, hint=hint))
+                    else:
+                        problems.append(found.problem(argument, message, hint))
+    return [*problems, *_name_problems(suite, toolset, finder)]
+
+
+def _faults(call: ExpectedCall, toolset: Toolset) -> Iterator[tuple[str | None, str, str]]:
+    """Yield (argument or None, message, hint) for what is wrong with one call."""
+    requestor: Requestor = call.requestor
+    tools = toolset.of(requestor)
+    if not tools and requestor == "assistant":
+        return
+    tool = toolset.get(call.name, requestor)
+    if tool is None:
+        names = [spec.name for spec in tools]
+        other: Requestor = "user" if requestor == "assistant" else "assistant"
+        whose = "agent" if requestor == "assistant" else "user"
+        hint = suggestion(call.name, names)
+        if toolset.get(call.name, other):
+            hint = f"it is a tool of the other party: write requestor: {other}"
+        yield None, f"the {whose} has no tool {call.name!r}; it has {listing(sorted(names)) or 'none'}", hint
+        return
+    allowed = tool.arguments
+    if allowed is None:
+        return
+    for argument in dict.fromkeys((*call.arguments, *(call.compare_args or ()))):
+        if argument not in allowed:
+            known = listing(sorted(allowed)) or "none"
+            message = f"the tool {call.name!r} has no argument {argument!r}; it has {known}"
+            yield argument, message, suggestion(argument, allowed)
+
+
+def _name_problems(suite: Suite, toolset: Toolset, finder: "_Finder") -> Iterator[Problem]:
+    """Yield names in the suite's `reads` and `writes` that are no tool."""
+    names = toolset.names()
+    for key, listed in (("reads", suite.environment.reads), ("writes", suite.environment.writes)):
+        for index, name in enumerate(listed):
+            if name not in names:
+                message = f"there is no tool {name!r}; there are {listing(sorted(names))}"
+                yield finder.suite_problem(("environment", key, index), message, suggestion(name, names))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """A call as a file writes it."""
+
+    document: Document
+    path: Keys
+    form: JsonValue
+
+    def problem(self, argument: str | None, message: str, hint: str) -> Problem:
+        """Describe what is wrong with the call's tool, or with one of its arguments."""
+        inside = arguments_path(self.form)
+        if argument is not None:
+            return self.document.problem((*self.path, *inside, argument), message, hint, at_key=True)
+        if inside == ("arguments",):
+            return self.document.problem((*self.path, "name"), message, hint)
+        return self.document.problem((*self.path, *inside), message, hint, at_key=True)
+
+
+class _Finder:
+    """Finds where a call stands, reading each file at most once."""
+
+    def __init__(self, suite_path: Path) -> None:
+        self._suite_path = suite_path
+        self._entries: dict[Path, dict[str, list[Entry]]] = {}
+        self._suite: Document | None = None
+
+    def suite_problem(self, path: Keys, message: str, hint: str) -> Problem:
+        """Describe a problem of the suite file itself."""
+        try:
+            document = self._suite = self._suite or read_document(self._suite_path)
+        except SuiteError:  # it was readable when the suite was loaded and has changed since
+            return Problem(file=self._suite_path, message=message, hint=hint)
+        return document.problem(path, message, hint)
+
+    def call(self, scenario: Scenario, kind: str, index: int) -> "_Found | None":
+        """Find a call of a scenario in its file, or None when the file has changed since."""
+        entry = self._entry(scenario)
+        return None if entry is None else _call_at(entry, kind, index)
+
+    def _entry(self, scenario: Scenario) -> Entry | None:
+        file = Path(scenario.file)
+        if file not in self._entries:
+            self._entries[file] = self._read(file)
+        entries = self._entries[file].get(scenario.task.id, [])
+        return next((entry for entry in entries if entry.document.line(entry.path) == scenario.line), None)
+
+    def _read(self, file: Path) -> dict[str, list[Entry]]:
+        found: dict[str, list[Entry]] = {}
+        try:
+            entries = list(self._suite_entries() if file == self._suite_path else read_scenario_file(file))
+        except SuiteError:  # as above: positions are lost, the problem is told all the same
+            return {}
+        for entry in entries:
+            if isinstance(entry.value, dict):
+                found.setdefault(str(entry.value.get("id")), []).append(entry)
+        return found
+
+    def _suite_entries(self) -> Iterator[Entry]:
+        document = read_document(self._suite_path)
+        for index, value in enumerate(document.value["scenarios"]):
+            yield Entry(document=document, path=("scenarios", index), value=value)
+
+
+def _call_at(entry: Entry, kind: str, index: int) -> _Found:
+    if kind == "never":
+        path: Keys = (*(() if entry.is_own else ("agentbench",)), "never", index)
+    elif kind in entry.value:
+        path = (kind, index)
+    else:
+        path = ("evaluation_criteria", "actions", index)
+    form = entry.value
+    for step in path:
+        form = form[step]
+    return _Found(document=entry.document, path=(*entry.path, *path), form=form)

@@ -1,0 +1,89 @@
+"""Documents: the value a YAML or JSON file holds, and the place of each part of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_agentbench.core.errors import Problem
+from pytest_agentbench.core.values import JsonValue
+
+Keys = tuple[str | int, ...]
+"""The way to a part of a document: keys and list indices from the top."""
+
+MAX_DEPTH = 100
+"""How deep mappings and lists may nest; deeper files are refused before anything recurses over them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a part of a file stands: line and column of its key (its own, where it has none) and of its value."""
+
+    key_line: int
+    key_column: int
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A file that was read; `locate` finds the place of a path, re-reading the text if it must."""
+
+    file: Path
+    value: JsonValue
+    locate: Callable[[Keys], Place | None]
+
+    def place(self, path: Keys) -> Place | None:
+        """Give the place of `path`, or of the closest part around it that exists."""
+        for length in range(len(path), -1, -1):
+            place = self.locate(path[:length])
+            if place is not None:
+                return place
+        return None
+
+    def problem(self, path: Keys, message: str, hint: str = "", *, at_key: bool = False) -> Problem:
+        """Describe what is wrong at `path`; `at_key` points at the key instead of its value."""
+        place = self.place(path)
+        line, column = 0, 0
+        if place is not None:
+            line, column = (place.key_line, place.key_column) if at_key else (place.line, place.column)
+        return Problem(file=self.file, line=line, column=column, key=dotted(path), message=message, hint=hint)
+
+    def line(self, path: Keys) -> int:
+        """Give the 1-based line at which `path` begins, 0 when unknown."""
+        place = self.place(path)
+        return place.line if place else 0
+
+
+def dotted(path: Keys) -> str:
+    """Write a path as people do: `scenarios[2].expect[0]`."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def too_deep(value: JsonValue, limit: int = MAX_DEPTH) -> bool:
+    """Whether mappings and lists nest deeper than `limit`."""
+    level = [value]
+    for _ in range(limit + 1):
+        level = [
+            item
+            for parent in level
+            if isinstance(parent, dict | list)
+            for item in (parent.values() if isinstance(parent, dict) else parent)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def shown(value: object, width: int = 60) -> str:
+    """Write a found value for a message, cut to `width` characters."""
+    text = repr(value) if not isinstance(value, dict | list) else _outline(value)
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _outline(value: dict[str, JsonValue] | list[JsonValue]) -> str:
+    if isinstance(value, dict):
+        return f"a mapping with {', '.join(map(repr, list(value)[:3]))}" if value else "an empty mapping"
+    return f"a list of {len(value)}" if value else "an empty list"

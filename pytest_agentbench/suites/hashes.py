@@ -1,0 +1,52 @@
+"""Content hashes: what must be equal for two results to be of the same scenario and suite."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.values import JsonValue
+
+Mask = Callable[[JsonValue], JsonValue]
+"""Takes secrets out, so that a rotated credential changes no hash and no hash tells a credential."""
+
+
+def scenario_hash(scenario: Scenario, secrets: tuple[str, ...] = ()) -> str:
+    """Give 16 hex digits over all that a scenario says; where it stands, and `secrets` in its texts, do not count."""
+    ours = scenario.model_dump(exclude={"file", "line", "task"}, exclude_defaults=True)
+    content: JsonValue = {**ours, "task": scenario.task.model_dump(exclude_unset=True)}
+    return digest(_without(content, secrets) if secrets else content)
+
+
+def suite_hash(suite: Suite, parts: dict[str, JsonValue], files: Mapping[str, Path], mask: Mask) -> str:
+    """Give 16 hex digits over what all runs of a suite share: its `parts`, policies, limits and the bytes of `files`.
+
+    Gates, trials and scenarios do not count: they change no run, or have a hash of their own.
+    """
+    content = {
+        "parts": mask(parts),
+        "user": suite.user,
+        "limits": suite.limits.model_dump(),
+        "policies": mask([policy.model_dump() for policy in suite.policies]),
+        "files": {name: _file_hash(file) for name, file in sorted(files.items())},
+    }
+    return digest(content)
+
+
+def _file_hash(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _without(value: JsonValue, secrets: tuple[str, ...]) -> JsonValue:
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, "${}")
+        return value
+    if isinstance(value, dict):
+        return {key: _without(item, secrets) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without(item, secrets) for item in value]
+    return value

@@ -1,0 +1,34 @@
+"""Names that a person mistyped: what they probably meant."""
+
+from collections.abc import Iterable
+
+
+def suggestion(name: str, allowed: Iterable[str]) -> str:
+    """Give `did you mean 'x'?` for the closest allowed name within edit distance 2, else the empty string."""
+    best = min(((_distance(name.lower(), other.lower()), other) for other in allowed), default=(3, ""))
+    # two edits turn any two-letter name into any other, so short names must share more than that
+    return f"did you mean {best[1]!r}?" if best[0] <= min(2, len(name) - 1) else ""
+
+
+def listing(names: Iterable[str], most: int = 20) -> str:
+    """Join names with commas, the number of those left out at the end."""
+    ordered = list(names)
+    rest = len(ordered) - most
+    return ", ".join(ordered[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _distance(left: str, right: str) -> int:
+    """Count the edits between two names (optimal string alignment: a swap of neighbours is one edit), 3 at most."""
+    if abs(len(left) - len(right)) > 2:
+        return 3
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, 1):
+        following = [i]
+        for j, b in enumerate(right, 1):
+            cost = min(row[j] + 1, following[j - 1] + 1, row[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
+                cost = min(cost, before[j - 2] + 1)
+            following.append(cost)
+        before, row = row, following
+    return min(row[-1], 3)

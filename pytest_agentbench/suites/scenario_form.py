@@ -1,0 +1,101 @@
+"""Our own scenario form, turned into a scenario: the short forms become τ² task fields."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.suites.calls import arguments_path, call_form
+from pytest_agentbench.suites.document import Keys
+from pytest_agentbench.suites.ids import scenario_slug
+from pytest_agentbench.suites.matchers import matcher_misfits
+from pytest_agentbench.suites.shape import Misfit
+from pytest_agentbench.suites.tau2 import checked_task, scenario_fields
+
+_LONG_FORMS = ("description", "ticket", "user_scenario", "initial_state", "evaluation_criteria")
+_USER_KEYS = frozenset({"persona", "goal", "instructions"})
+_TEXTS = ("knows", "unknown")
+"""What may be text, which belongs to τ²'s user fields, or values that the scripted user looks up."""
+
+
+def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[Misfit]:
+    """Turn a mapping that fits the scenario schema into a scenario, or say where it contradicts itself."""
+    wrong = [*_contradictions(form, path), *_matchers(form, path)]
+    if wrong:
+        return wrong
+    task = checked_task(_task(form), path)
+    if isinstance(task, list):
+        return task
+    fields = {key: value for key, value in form.items() if key not in _TEXTS or not isinstance(value, str)}
+    title = str(form.get("title", task.id))
+    return Scenario(**scenario_fields(fields), id=scenario_slug(task.id), title=title, task=task)
+
+
+def _contradictions(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
+    """Yield short forms that stand beside the τ² form of the same thing."""
+    told = {*(_USER_KEYS & form.keys()), *(key for key in _TEXTS if isinstance(form.get(key), str))}
+    for key, long, part in (
+        *((key, "user_scenario", None) for key in sorted(told)),
+        ("state", "initial_state", None),
+        ("expect", "evaluation_criteria", "actions"),
+        ("communicate", "evaluation_criteria", "communicate_info"),
+    ):
+        rival = form.get(long)
+        if key in form and rival is not None and (part is None or part in rival):
+            name = f"{long}.{part}" if part else long
+            message = f"{key!r} and {name!r} both stand here and say the same kind of thing"
+            yield Misfit(path=(*path, key), message=message, hint="keep one of them", at_key=True)
+
+
+def _matchers(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
+    for key in ("expect", "never"):
+        for index, item in enumerate(form.get(key, ())):
+            arguments = call_form(item)["arguments"]
+            where = (*path, key, index, *arguments_path(item))
+            for name, value in arguments.items():
+                yield from matcher_misfits(value, (*where, name))
+
+
+def _task(form: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Give the τ² task of a form, complete enough for τ²'s own model."""
+    identifier = str(form["id"])
+    task: dict[str, JsonValue] = {"id": identifier}
+    task |= {key: form[key] for key in _LONG_FORMS if key in form}
+    if form.get("user_scenario") is None:
+        task["user_scenario"] = _user(form)
+    if "state" in form:
+        task["initial_state"] = {"initialization_data": {"agent_data": form["state"]}}
+    criteria: dict[str, Any] = dict(form.get("evaluation_criteria") or {})
+    if "expect" in form:
+        calls = enumerate(map(call_form, form["expect"]))
+        criteria["actions"] = [{"action_id": f"{identifier}_{index}", **call} for index, call in calls]
+    if "communicate" in form:
+        criteria["communicate_info"] = form["communicate"]
+    if criteria or "evaluation_criteria" in form:
+        task["evaluation_criteria"] = criteria if criteria else form["evaluation_criteria"]
+    return task
+
+
+def _user(form: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Give τ²'s user fields; those that τ² requires are there, empty where the form says nothing."""
+    instructions: dict[str, JsonValue] = {
+        "domain": "",
+        "reason_for_call": form.get("goal", ""),
+        "task_instructions": form.get("instructions", ""),
+    }
+    if "knows" in form:
+        instructions["known_info"] = _known(form["knows"])
+    if "unknown" in form:
+        unknown = form["unknown"]
+        instructions["unknown_info"] = unknown if isinstance(unknown, str) else "\n".join(unknown)
+    user: dict[str, JsonValue] = {"persona": form["persona"]} if "persona" in form else {}
+    return {**user, "instructions": instructions}
+
+
+def _known(knows: dict[str, JsonValue] | str) -> str:
+    """Write what the user knows as τ² does: text, one fact a line."""
+    if isinstance(knows, str):
+        return knows
+    facts = ((name.replace("_", " "), value) for name, value in knows.items())
+    return "\n".join(f"{name}: {value if isinstance(value, str) else dumps(value)}" for name, value in facts)

@@ -1,0 +1,169 @@
+"""The form of scenario files, as JSON Schema."""
+
+from typing import Any
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+FREE: Schema = {"type": "object", "additionalProperties": True}
+OPTIONAL_TEXT: Schema = {"type": ["string", "null"]}
+COUNT: Schema = {"type": "integer", "minimum": 0, "description": "a whole number, 0 or more"}
+REASON: Schema = {"type": "string", "minLength": 1, "description": "a reason in words"}
+IMPORT_PATH: Schema = {
+    "type": "string",
+    "pattern": r"^[^\s:/]+:[^\s:/]+$",
+    "description": "an import path such as package.module:name",
+}
+NAME: Schema = {
+    "type": ["string", "integer"],
+    "pattern": r"\S",
+    "description": "a name",
+}
+
+
+def texts(description: str) -> Schema:
+    """Give the schema of a list of texts."""
+    return {"type": "array", "items": TEXT, "description": description}
+
+
+def mapping(properties: Schema, description: str, required: tuple[str, ...] = ()) -> Schema:
+    """Give the schema of a mapping that admits these keys alone."""
+    schema: Schema = {
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "additionalProperties": False,
+    }
+    return {**schema, "required": list(required)} if required else schema
+
+
+_FULL_CALL = mapping(
+    {
+        "name": {"type": "string", "minLength": 1, "description": "the name of a tool"},
+        "arguments": {**FREE, "description": "a mapping of argument names to values or matchers"},
+        "requestor": {"enum": ["assistant", "user"], "description": "who makes the call"},
+        "compare_args": {
+            "anyOf": [texts("the arguments to compare"), {"type": "null"}],
+            "description": "a list of argument names, or nothing for all that are given",
+        },
+        "info": {**OPTIONAL_TEXT, "description": "a note for people"},
+        "action_id": {"type": "string", "description": "a name for this call"},
+    },
+    "a call written in full: {name: tool, arguments: {…}}",
+    ("name",),
+)
+
+_SHORT_CALL: Schema = {
+    "type": "object",
+    "minProperties": 1,
+    "maxProperties": 1,
+    "additionalProperties": {"type": ["object", "null"], "description": "a mapping of argument names to values"},
+    "description": "a call: {tool: {argument: value}}",
+}
+
+_CALL: Schema = {
+    "anyOf": [{"type": "string", "minLength": 1, "description": "the name of a tool"}, _SHORT_CALL, _FULL_CALL],
+    "description": "a call: {tool: {argument: value}}, {name: tool, arguments: {…}} or the name of a tool",
+}
+
+_LIMITS = mapping(
+    {
+        "turns": {"type": "integer", "minimum": 1, "description": "a whole number, 1 or more: agent turns"},
+        "tool_calls": {**COUNT, "description": "a whole number, 0 or more: tool calls of both parties"},
+        "seconds": {"type": "number", "exclusiveMinimum": 0, "description": "seconds, more than 0"},
+    },
+    "limits of one run: turns, tool_calls, seconds",
+)
+
+_MATCH = mapping(
+    {
+        "order": {
+            "enum": ["any_order", "in_order", "exact"],
+            "description": "any_order: each expected call is made; in_order: in this order; exact: and no other call",
+        },
+        "expected_calls": {
+            "enum": ["writes", "all"],
+            "description": "writes: missing reads are measured only; all: they fail the run",
+        },
+    },
+    "how expected calls are matched",
+)
+
+_CALLS: Schema = {"type": "array", "items": {"$ref": "#/$defs/call"}, "description": "a list of calls"}
+
+EXTRAS: Schema = {
+    "says": texts("a list of what the scripted user says, in order"),
+    "knows": {
+        "type": ["object", "string"],
+        "description": "what the user gives when asked: a mapping of names to values, or text",
+    },
+    "unknown": {
+        "anyOf": [TEXT, texts("a list of texts")],
+        "description": "what the user does not know: text or a list of texts",
+    },
+    "never": {**_CALLS, "description": "a list of forbidden calls: names of tools, or {tool: {argument: value}}"},
+    "match": {"$ref": "#/$defs/match"},
+    "policies": {
+        "type": "array",
+        "items": {**NAME, "description": "the id of a policy"},
+        "description": "a list of ids of the policies that this scenario exercises",
+    },
+    "complexity": {**COUNT, "description": "a whole number, 0 or more: how hard the scenario is"},
+    "checks": {"type": "array", "items": IMPORT_PATH, "description": "a list of import paths of further checks"},
+    "context": {**FREE, "description": "a mapping that the agent's factory and the tools get, never the user"},
+    "limits": {"$ref": "#/$defs/limits"},
+    "tags": {
+        "type": "array",
+        "items": {"type": "string", "pattern": r"\S", "description": "a tag"},
+        "description": "a list of tags",
+    },
+    "skip": {**REASON, "description": "the reason why this scenario is not run"},
+    "xfail": {**REASON, "description": "the reason why this scenario is expected to fail"},
+    "provenance": {**FREE, "description": "a mapping that says where this scenario comes from"},
+    "title": {"type": "string", "minLength": 1, "description": "a title for people"},
+}
+"""What we add to a τ² task; in τ² JSON these stand under the key `agentbench`."""
+
+_TASK: Schema = {
+    "persona": {**TEXT, "description": "who the user is, in words"},
+    "goal": {**TEXT, "description": "what the user wants, in words"},
+    "instructions": {**TEXT, "description": "how the user behaves, in words"},
+    "expect": {**_CALLS, "description": "a list of the calls that a right run makes"},
+    "communicate": texts("a list of what the agent must tell the user"),
+    "state": {**FREE, "description": "a mapping merged into the suite's state before the run"},
+    "description": {"type": ["object", "string", "null"], "description": "τ²: what the task is about"},
+    "user_scenario": {"type": ["object", "null"], "description": "τ²: who the user is and what it wants, a mapping"},
+    "ticket": {**OPTIONAL_TEXT, "description": "τ²: the ticket given to an agent without a user"},
+    "initial_state": {"type": ["object", "null"], "description": "τ²: a mapping with what the environment starts from"},
+    "evaluation_criteria": {"type": ["object", "null"], "description": "τ²: a mapping with what a right run does"},
+}
+
+DEFINITIONS: Schema = {
+    "call": _CALL,
+    "match": _MATCH,
+    "limits": _LIMITS,
+    "scenario": mapping(
+        {"id": {**NAME, "description": "the name of the scenario, unique in the suite"}, **EXTRAS, **_TASK},
+        "a scenario: {id: …, says: […], expect: […]}",
+        ("id",),
+    ),
+    "extras": mapping(
+        {
+            **EXTRAS,
+            "knows": {**FREE, "description": "a mapping of names to values that the user gives when asked"},
+            "unknown": texts("a list of what the user does not know"),
+        },
+        "the fields that pytest-agentbench adds to a τ² task",
+    ),
+}
+
+SCENARIO_FILE: Schema = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "pytest-agentbench scenarios",
+    "anyOf": [
+        {"$ref": "#/$defs/scenario"},
+        {"type": "array", "items": {"$ref": "#/$defs/scenario"}, "minItems": 1, "description": "a list of scenarios"},
+    ],
+    "description": "a scenario or a list of scenarios",
+    "$defs": DEFINITIONS,
+}

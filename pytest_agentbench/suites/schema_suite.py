@@ -1,0 +1,186 @@
+"""The form of suite files and policies, as JSON Schema."""
+
+from pytest_agentbench.suites.schema_scenario import (
+    DEFINITIONS,
+    FREE,
+    IMPORT_PATH,
+    NAME,
+    SCENARIO_FILE,
+    TEXT,
+    Schema,
+    mapping,
+    texts,
+)
+
+_FILE: Schema = {"type": "string", "pattern": r"\S", "description": "the path of a file"}
+_FILES: Schema = {"type": "array", "items": _FILE, "minItems": 1, "description": "a list of files"}
+_MODULE: Schema = {"type": "string", "pattern": r"\S", "description": "a module"}
+_SERIAL: Schema = {"type": "boolean", "description": "true: runs of this agent never overlap"}
+_NAMES = texts("a list of names of tools")
+
+_AGENT: Schema = {
+    "anyOf": [
+        IMPORT_PATH,
+        mapping({"factory": IMPORT_PATH, "serial": _SERIAL}, "{factory: package.module:name}", ("factory",)),
+        mapping({"callable": IMPORT_PATH, "serial": _SERIAL}, "{callable: package.module:name}", ("callable",)),
+        mapping(
+            {
+                "transcripts": {
+                    "anyOf": [
+                        _FILE,
+                        {"type": "array", "items": _FILE, "minItems": 1, "description": "a list of files"},
+                    ],
+                    "description": "a file of recorded conversations, or a list of files",
+                }
+            },
+            "{transcripts: runs.jsonl}",
+            ("transcripts",),
+        ),
+    ],
+    "description": "an import path such as package.module:name, {factory: …}, {callable: …} or {transcripts: …}",
+}
+
+_TOOLS: Schema = {
+    "anyOf": [
+        {"type": "string", "pattern": r"\S", "description": "a Python module or a .json file that describes tools"},
+        mapping(
+            {"python": {"type": "string", "pattern": r"\S", "description": "a module"}}, "{python: …}", ("python",)
+        ),
+        mapping({"schema": _FILE}, "{schema: tools.json}", ("schema",)),
+    ],
+    "description": "a Python module, a .json file, {python: …} or {schema: …}",
+}
+
+_IGNORE = texts("a list of path patterns left out of comparisons, such as orders.*.updated_at")
+
+_STATE: Schema = {
+    "anyOf": [
+        mapping(
+            {"sqlite": mapping({"schema": _FILE, "rows": _FILE}, "{schema: schema.sql, rows: rows.yaml}", ("schema",)),
+             "ignore": _IGNORE},
+            "{sqlite: {schema: …, rows: …}}",
+            ("sqlite",),
+        ),
+        mapping({"json": _FILE, "ignore": _IGNORE}, "{json: state.json}", ("json",)),
+        {
+            "type": "object",
+            "properties": {"own": IMPORT_PATH, "ignore": _IGNORE},
+            "required": ["own"],
+            "additionalProperties": True,
+            "description": "{own: package.module:Provider, …its options}",
+        },
+    ],
+    "description": "{sqlite: {schema: …, rows: …}}, {json: file} or {own: package.module:Provider}",
+}  # fmt: skip
+
+_TARGETS: Schema = {
+    "anyOf": [{"enum": ["writes"]}, {**_NAMES, "minItems": 1}],
+    "description": "a list of names of tools, or writes",
+}
+
+_RULE: Schema = {
+    "anyOf": [
+        mapping(
+            {
+                "before": mapping(
+                    {"calls": _TARGETS, "first": {**_NAMES, "minItems": 1}},
+                    "{calls: …, first: […]}: such a call needs an earlier successful call of one of `first`",
+                    ("calls", "first"),
+                )
+            },
+            "{before: {calls: …, first: […]}}",
+            ("before",),
+        ),
+        mapping(
+            {"never": mapping({"calls": _TARGETS, "where": {**FREE, "description": "a mapping of arguments to values"}},
+                              "{calls: …, where: {…}}: such a call is forbidden", ("calls",))},
+            "{never: {calls: …}}",
+            ("never",),
+        ),
+        mapping(
+            {"confirm_before": mapping({"calls": _TARGETS}, "{calls: …}: such a call needs a yes", ("calls",))},
+            "{confirm_before: {calls: …}}",
+            ("confirm_before",),
+        ),
+        mapping(
+            {"at_most": mapping(
+                {"calls": _TARGETS, "times": {"type": "integer", "minimum": 0, "description": "a whole number"}},
+                "{calls: …, times: n}", ("calls", "times"))},
+            "{at_most: {calls: …, times: n}}",
+            ("at_most",),
+        ),
+    ],
+    "description": "exactly one of before, never, confirm_before, at_most",
+}  # fmt: skip
+
+_POLICY = mapping(
+    {
+        "id": {**NAME, "description": "the name of the policy, unique in the suite"},
+        "text": {"type": "string", "pattern": r"\S", "description": "the rule in words"},
+        "challenge": {"type": "integer", "minimum": 1, "maximum": 5, "description": "a whole number from 1 to 5"},
+        "category": TEXT,
+        "rule": {"$ref": "#/$defs/rule"},
+    },
+    "a policy: {id: …, text: …, challenge: 1 to 5, category: …}",
+    ("id", "text"),
+)
+
+_DEFINITIONS: Schema = {
+    **DEFINITIONS,
+    "rule": _RULE,
+    "policy": _POLICY,
+    "policies": {"type": "array", "items": {"$ref": "#/$defs/policy"}, "description": "a list of policies"},
+}
+
+SUITE_FILE: Schema = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "pytest-agentbench suite",
+    **mapping(
+        {
+            "name": {**TEXT, "pattern": r"\S", "description": "the name of the suite"},
+            "agent": _AGENT,
+            "variants": {
+                "type": "object",
+                "minProperties": 1,
+                "propertyNames": {
+                    "pattern": r"^(?!t[0-9]+$)[A-Za-z0-9_.-]*[A-Za-z0-9_][A-Za-z0-9_.-]*$",
+                    "description": "letters, digits, _ . and -, not t and a number (that names trials)",
+                },
+                "additionalProperties": {
+                    "type": ["object", "null"],
+                    "description": "a mapping of keywords for the factory",
+                },
+                "description": "a mapping of variant names to keywords of the factory",
+            },
+            "environment": mapping(
+                {"tools": _TOOLS, "user_tools": _TOOLS, "state": _STATE, "reads": _NAMES, "writes": _NAMES},
+                "a mapping with tools, user_tools, state, reads and writes",
+            ),
+            "user": {"enum": ["scripted"], "description": "the simulated user"},
+            "policies": {"anyOf": [_FILE, {"$ref": "#/$defs/policies"}], "description": "a file or a list of policies"},
+            "scenarios": {
+                "type": "array",
+                "minItems": 1,
+                "items": {
+                    "anyOf": [{**_FILE, "description": "a file or pattern"}, {"$ref": "#/$defs/scenario"}],
+                    "description": "a scenario, or a file or pattern such as scenarios/*.yaml",
+                },
+                "description": "a list of scenarios and of files or patterns, at least one",
+            },
+            "limits": {"$ref": "#/$defs/limits"},
+            "gates": {
+                "type": "array",
+                "items": {"type": "string", "description": "a gate such as 'success >= 0.80'"},
+                "description": "a list of gates such as 'success >= 0.80'",
+            },
+            "trials": {"type": "integer", "minimum": 1, "description": "a whole number, 1 or more"},
+            "context": {**FREE, "description": "a mapping that the agent's factory and the tools get, never the user"},
+        },
+        "a suite: a mapping with at least agent and scenarios",
+        ("agent", "scenarios"),
+    ),
+    "$defs": _DEFINITIONS,
+}
+
+SCHEMAS: dict[str, Schema] = {"suite": SUITE_FILE, "scenario": SCENARIO_FILE}
+"""The shipped schemas by the name under which the command line prints them."""

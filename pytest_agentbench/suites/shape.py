@@ -1,0 +1,167 @@
+"""Checks a document against a JSON Schema and says what is wrong in words of the file.
+
+The schemas in `schema_suite` and `schema_scenario` are the one description of the file forms: this check reads them,
+and editors get them as JSON. Only the keywords that those schemas use are known here.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.suites.document import Keys, shown
+from pytest_agentbench.suites.names import listing, suggestion
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Misfit:
+    """A part of a document that does not fit the schema; `at_key` means that the key is wrong, not its value."""
+
+    path: Keys
+    message: str
+    hint: str = ""
+    at_key: bool = False
+
+
+def misfits(value: JsonValue, schema: Schema, *, root: Schema | None = None, path: Keys = ()) -> Iterator[Misfit]:
+    """Yield every place where `value` does not fit `schema`; references resolve in `root` (default: `schema`)."""
+    yield from _Check(root if root is not None else schema).walk(value, schema, path)
+
+
+class _Check:
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+
+    def walk(self, value: JsonValue, schema: Schema, path: Keys) -> Iterator[Misfit]:
+        schema = self._resolved(schema)
+        if "anyOf" in schema:
+            yield from self._any_of(value, schema, path)
+            return
+        if "type" in schema and not fits_type(value, schema["type"]):
+            yield Misfit(path=path, message=f"found {shown(value)}, expected {_expected(schema)}")
+            return
+        if "enum" in schema and not any(type(value) is type(one) and value == one for one in schema["enum"]):
+            hint = suggestion(value, schema["enum"]) if isinstance(value, str) else ""
+            allowed = listing(map(repr, schema["enum"]))
+            yield Misfit(path=path, message=f"found {shown(value)}, allowed: {allowed}", hint=hint)
+        elif isinstance(value, str):
+            yield from _text(value, schema, path)
+        elif isinstance(value, bool):
+            return
+        elif isinstance(value, int | float):
+            yield from _number(value, schema, path)
+        elif isinstance(value, list):
+            yield from self._list(value, schema, path)
+        elif isinstance(value, dict):
+            yield from self._mapping(value, schema, path)
+
+    def _list(self, value: list[JsonValue], schema: Schema, path: Keys) -> Iterator[Misfit]:
+        if len(value) < schema.get("minItems", 0):
+            yield Misfit(path=path, message=f"found {shown(value)}, expected {_expected(schema)}")
+        if "items" in schema:
+            for index, item in enumerate(value):
+                yield from self.walk(item, schema["items"], (*path, index))
+
+    def _mapping(self, value: dict[str, JsonValue], schema: Schema, path: Keys) -> Iterator[Misfit]:
+        least, most = schema.get("minProperties", 0), schema.get("maxProperties", math.inf)
+        if not least <= len(value) <= most:
+            yield Misfit(path=path, message=f"found {shown(value)}, expected {_expected(schema)}")
+            return
+        properties: Schema = schema.get("properties", {})
+        others = schema.get("additionalProperties", True)
+        for name in schema.get("required", ()):
+            if name not in value:
+                close = next((key for key in value if key not in properties and suggestion(key, [name])), "")
+                hint = f"is {close!r} meant to be it?" if close else ""
+                yield Misfit(path=path, message=f"the key {name!r} is missing", hint=hint)
+        for key, item in value.items():
+            if key in properties:
+                yield from self.walk(item, properties[key], (*path, key))
+                continue
+            if others is False:
+                allowed = f"unknown key {key!r}, allowed: {listing(properties, 40)}"
+                yield Misfit(path=(*path, key), message=allowed, hint=suggestion(key, properties), at_key=True)
+                continue
+            yield from _key(key, schema, path)
+            if isinstance(others, dict):
+                yield from self.walk(item, others, (*path, key))
+
+    def _any_of(self, value: JsonValue, schema: Schema, path: Keys) -> Iterator[Misfit]:
+        """Yield nothing if one branch fits, else what is wrong with the branch that was most likely meant."""
+        branches = [self._resolved(branch) for branch in schema["anyOf"]]
+        near: list[tuple[int, list[Misfit]]] = []
+        for branch in branches:
+            found = list(self.walk(value, branch, path))
+            if not found:
+                return
+            if "anyOf" in branch or fits_type(value, branch.get("type", [])):
+                near.append((_likeness(value, branch), found))
+        if near:
+            yield from max(near, key=lambda pair: (pair[0], -len(pair[1])))[1]
+        else:
+            expected = schema.get("description") or " or ".join(_expected(branch) for branch in branches)
+            yield Misfit(path=path, message=f"found {shown(value)}, expected {expected}")
+
+    def _resolved(self, schema: Schema) -> Schema:
+        while "$ref" in schema:
+            target: Schema = self._root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
+            schema = target
+        return schema
+
+
+def fits_type(value: JsonValue, kinds: str | list[str]) -> bool:
+    """Whether a value has one of the JSON Schema types; numbers must be finite, and 2.0 is an integer."""
+    return any(_is_kind(value, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
+
+
+def _is_kind(value: JsonValue, kind: str) -> bool:
+    if kind == "number":
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if kind == "integer":
+        return _is_kind(value, "number") and float(value).is_integer()
+    types = {"string": str, "boolean": bool, "null": type(None), "array": list, "object": dict}
+    return isinstance(value, types[kind])
+
+
+def _expected(schema: Schema) -> str:
+    """Say what a schema wants: its description, else its types."""
+    if "description" in schema:
+        return str(schema["description"])
+    if "enum" in schema:
+        return listing(map(repr, schema["enum"]))
+    words = {
+        "string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false",
+        "null": "nothing", "array": "a list", "object": "a mapping",
+    }  # fmt: skip
+    kinds = schema.get("type", [])
+    return " or ".join(words[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds)) or "something else"
+
+
+def _likeness(value: JsonValue, branch: Schema) -> int:
+    """Count the keys of a mapping that a branch knows: the branch with most was probably meant."""
+    if not isinstance(value, dict):
+        return 0
+    known = branch.get("properties", {})
+    return sum(key in known or bool(suggestion(key, known)) for key in value)
+
+
+def _text(value: str, schema: Schema, path: Keys) -> Iterator[Misfit]:
+    if len(value) < schema.get("minLength", 0) or ("pattern" in schema and not re.search(schema["pattern"], value)):
+        yield Misfit(path=path, message=f"found {shown(value)}, expected {_expected(schema)}")
+
+
+def _number(value: float, schema: Schema, path: Keys) -> Iterator[Misfit]:
+    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+    if value < low or value > high or value <= schema.get("exclusiveMinimum", -math.inf):
+        yield Misfit(path=path, message=f"found {shown(value)}, expected {_expected(schema)}")
+
+
+def _key(key: str, schema: Schema, path: Keys) -> Iterator[Misfit]:
+    names: Schema = schema.get("propertyNames", {})
+    if "pattern" in names and not re.search(names["pattern"], key):
+        message = f"found the name {shown(key)}, expected {_expected(names)}"
+        yield Misfit(path=(*path, key), message=message, at_key=True)

@@ -1,0 +1,213 @@
+"""Suite files: read, checked as a whole, and turned into a `Suite`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, Suite
+from pytest_agentbench.core.termination import Limits
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.suites.document import Document, Keys
+from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.suites.gates import gate_fault
+from pytest_agentbench.suites.hashes import suite_hash
+from pytest_agentbench.suites.names import listing, suggestion
+from pytest_agentbench.suites.scenario_files import (
+    Entry,
+    find_scenario_files,
+    id_problems,
+    keyed_apart,
+    read_scenario,
+    read_scenario_file,
+)
+from pytest_agentbench.suites.schema_suite import SUITE_FILE
+from pytest_agentbench.suites.shape import misfits
+from pytest_agentbench.suites.substitution import Substitution
+from pytest_agentbench.suites.suite_form import PartReader
+
+_HASHED_PARTS = ("agent", "variants", "environment", "context")
+
+
+def load_suite(path: Path, *, environ: Mapping[str, str]) -> Suite:
+    """Read a suite with its scenarios and policies; `environ` gives the values of `${VAR}`.
+
+    Raises `SuiteError` with every problem of every file at once, ordered by file and line.
+    """
+    return _SuiteReader(path, Substitution(environ)).read()
+
+
+class _SuiteReader:
+    """Reads one suite; a part that does not fit the schema is left out so that the others are still checked."""
+
+    def __init__(self, path: Path, substitution: Substitution) -> None:
+        self._path = path
+        self._root = path.parent
+        self._substitution = substitution
+        self._problems: list[Problem] = []
+        self._document = substitution.apply(read_document(path))
+        self._parts = PartReader(self._document, self._root, self._problems)
+        self._broken: set[Keys] = set()
+
+    def read(self) -> Suite:
+        """Read all parts."""
+        form = self._document.value
+        for one in misfits(form, SUITE_FILE):
+            self._broken |= {one.path[:1], one.path[:2]}
+            self._problems.append(self._document.problem(one.path, one.message, one.hint, at_key=one.at_key))
+        if not isinstance(form, dict):
+            self._raise()
+        policies = self._policies()
+        suite = Suite(
+            name=str(form.get("name", self._default_name())) if self._fits("name") else "",
+            path=self._path,
+            root=self._root,
+            agent=self._parts.agent(form["agent"]) if self._fits("agent") else AgentSpec(kind="factory"),
+            variants={name: keywords or {} for name, keywords in (self._given("variants") or {}).items()},
+            environment=self._environment(form),
+            policies=policies,
+            scenarios=self._scenarios(policies),
+            limits=Limits.model_validate(form.get("limits", {})) if self._fits("limits") else Limits(),
+            gates=self._gates(policies),
+            trials=self._given("trials"),
+            context=self._given("context") or {},
+        )
+        self._check_variants(suite)
+        if self._problems or self._substitution.problems:
+            self._raise()
+        parts: dict[str, JsonValue] = {key: form[key] for key in _HASHED_PARTS if key in form}
+        content_hash = suite_hash(suite, parts, self._parts.files, self._substitution.mask)
+        return suite.model_copy(update={"content_hash": content_hash, "secrets": self._substitution.secrets})
+
+    def _raise(self) -> NoReturn:
+        problems = {str(problem): problem for problem in (*self._substitution.problems, *self._problems)}
+        ordered = sorted(problems.values(), key=lambda one: (one.file != self._path, one.file, one.line, one.column))
+        raise SuiteError([self._substitution.mask_problem(problem) for problem in ordered])
+
+    def _fits(self, key: str) -> bool:
+        return (key,) not in self._broken and (key in self._document.value or key != "agent")
+
+    def _given(self, key: str) -> Any:
+        return self._document.value.get(key) if self._fits(key) else None
+
+    def _default_name(self) -> str:
+        stem = self._path.name.removesuffix(".yaml").removesuffix("agentbench").rstrip(".")
+        return stem or self._path.absolute().parent.name or "suite"
+
+    def _environment(self, form: dict[str, JsonValue]) -> EnvironmentSpec:
+        return self._parts.environment(form.get("environment", {})) if self._fits("environment") else EnvironmentSpec()
+
+    def _policies(self) -> tuple[Policy, ...]:
+        form = self._given("policies")
+        if form is None:
+            return ()
+        if isinstance(form, str):
+            document = self._policies_file(form)
+            if document is None:
+                self._broken.add(("policies",))
+                return ()
+            return self._distinct_policies(document.value, document, ())
+        return self._distinct_policies(form, self._document, ("policies",))
+
+    def _policies_file(self, name: str) -> Document | None:
+        file = self._parts.file(name, ("policies",))
+        if name not in self._parts.files:
+            return None
+        try:
+            document = read_document(file)
+        except SuiteError as error:
+            self._problems += error.problems
+            return None
+        wrong = list(misfits(document.value, SUITE_FILE["$defs"]["policies"], root=SUITE_FILE))
+        self._problems += [document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in wrong]
+        return None if wrong else document
+
+    def _distinct_policies(
+        self, forms: list[dict[str, JsonValue]], document: Document, path: Keys
+    ) -> tuple[Policy, ...]:
+        policies: dict[str, Policy] = {}
+        for index, form in enumerate(forms):
+            policy = Policy.model_validate({**form, "id": str(form["id"])})
+            if policy.id in policies:
+                message = f"the policy {policy.id!r} stands twice"
+                self._problems.append(document.problem((*path, index, "id"), message, "ids of policies are unique"))
+            policies.setdefault(policy.id, policy)
+        return tuple(policies.values())
+
+    def _scenarios(self, policies: tuple[Policy, ...]) -> tuple[Scenario, ...]:
+        forms = self._document.value.get("scenarios")
+        found: list[tuple[Scenario, Entry]] = []
+        entries = self._entries(forms if isinstance(forms, list) else [])
+        self._problems += id_problems(entries)
+        for entry in entries:
+            if entry.document is not self._document:
+                scenario = read_scenario(entry, self._problems)
+            elif entry.path not in self._broken:
+                scenario = read_scenario(entry, self._problems, checked=True)
+            else:
+                scenario = None
+            if scenario is not None:
+                found.append((scenario, entry))
+        if ("policies",) not in self._broken:
+            self._check_policies(found, [policy.id for policy in policies])
+        return tuple(keyed_apart(found))
+
+    def _entries(self, forms: list[JsonValue]) -> list[Entry]:
+        entries: list[Entry] = []
+        seen: set[Path] = set()
+        for index, form in enumerate(forms):
+            path: Keys = ("scenarios", index)
+            if isinstance(form, dict):
+                entries.append(Entry(document=self._document, path=path, value=form))
+            if path in self._broken or isinstance(form, dict):
+                continue
+            files = find_scenario_files(self._root, form)
+            if isinstance(files, str):
+                self._problems.append(self._document.problem(path, files, "paths are relative to the suite's folder"))
+                continue
+            for file in files:
+                if file.resolve() not in seen:
+                    seen.add(file.resolve())
+                    entries += self._read_file(file)
+        return entries
+
+    def _read_file(self, file: Path) -> list[Entry]:
+        entries: list[Entry] = []
+        try:
+            entries.extend(read_scenario_file(file, self._substitution))
+        except SuiteError as error:
+            self._problems += error.problems
+        return entries
+
+    def _check_policies(self, found: list[tuple[Scenario, Entry]], known: list[str]) -> None:
+        for scenario, entry in found:
+            base = entry.path if entry.is_own else (*entry.path, "agentbench")
+            for index, name in enumerate(scenario.policies):
+                if name not in known:
+                    listed = listing(map(repr, known)) or "none"
+                    message = f"the policy {name!r} is not listed in the suite; listed: {listed}"
+                    path = (*base, "policies", index)
+                    self._problems.append(entry.document.problem(path, message, suggestion(name, known)))
+
+    def _gates(self, policies: tuple[Policy, ...]) -> tuple[str, ...]:
+        gates: list[str] = self._given("gates") or []
+        known = [policy.id for policy in policies]
+        for index, gate in enumerate(gates):
+            fault = gate_fault(gate, known)
+            if fault and not (("policies",) in self._broken and "policy." in gate):
+                self._problems.append(self._document.problem(("gates", index), *fault))
+        return tuple(gates)
+
+    def _check_variants(self, suite: Suite) -> None:
+        names: dict[str, str] = {}
+        for name in suite.variants:
+            other = names.setdefault(name.lower(), name)
+            if other != name:
+                message = f"the variants {other!r} and {name!r} differ in case alone"
+                self._problems.append(self._document.problem(("variants", name), message, at_key=True))
+        if suite.variants and suite.agent.kind == "transcripts":
+            hint = "remove variants: recordings tell which agent they are of"
+            message = "recorded transcripts have no keywords to vary"
+            self._problems.append(self._document.problem(("variants",), message, hint, at_key=True))

@@ -1,0 +1,103 @@
+"""The parts of a suite file that say where agent, tools and state come from."""
+
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.core.errors import Problem
+from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, StateSpec, ToolsSpec
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.suites.document import Document, Keys
+
+
+class PartReader:
+    """Reads parts that fit the schema, notes what else is wrong, and the files they name (`files`)."""
+
+    def __init__(self, document: Document, root: Path, problems: list[Problem]) -> None:
+        self._document = document
+        self._root = root
+        self._problems = problems
+        self.files: dict[str, Path] = {}
+
+    def agent(self, form: JsonValue) -> AgentSpec:
+        """Read `agent:`."""
+        if isinstance(form, str):
+            return AgentSpec(kind="factory", target=form)
+        if "transcripts" in form:
+            return AgentSpec(kind="transcripts", files=self._transcripts(form["transcripts"]))
+        serial = form.get("serial", False)
+        if "factory" in form:
+            return AgentSpec(kind="factory", target=form["factory"], serial=serial)
+        return AgentSpec(kind="callable", target=form["callable"], serial=serial)
+
+    def environment(self, form: dict[str, JsonValue]) -> EnvironmentSpec:
+        """Read `environment:`."""
+        reads, writes = tuple(form.get("reads", ())), tuple(form.get("writes", ()))
+        for name in sorted(set(reads) & set(writes)):
+            self._wrong(("environment", "writes"), f"{name!r} stands in reads and in writes", "keep one of them")
+        return EnvironmentSpec(
+            tools=self._tools(form.get("tools"), ("environment", "tools")),
+            user_tools=self._tools(form.get("user_tools"), ("environment", "user_tools")),
+            state=self._state(form["state"]) if "state" in form else None,
+            reads=reads,
+            writes=writes,
+        )
+
+    def file(self, name: str, path: Keys) -> Path:
+        """Give the file that a key names, seen from the suite's folder; note it when it is not there."""
+        file = self._root / name
+        try:
+            if file.is_file():
+                self.files[name] = file
+            else:
+                hint = "paths are relative to the suite's folder"
+                self._wrong(path, f"there is no file {name!r} in {self._root}", hint)
+        except (OSError, ValueError) as error:
+            self._wrong(path, f"{name!r} is not a path: {error}")
+        return file
+
+    def _transcripts(self, form: JsonValue) -> tuple[Path, ...]:
+        if isinstance(form, str):
+            return tuple(self._matching(form, ("agent", "transcripts")))
+        files = [
+            file for index, name in enumerate(form) for file in self._matching(name, ("agent", "transcripts", index))
+        ]
+        return tuple(dict.fromkeys(files))
+
+    def _matching(self, name: str, path: Keys) -> list[Path]:
+        if "*" not in name:
+            return [self.file(name, path)]
+        try:
+            files = sorted(file for file in self._root.glob(name) if file.is_file())
+        except (OSError, ValueError, NotImplementedError, IndexError) as error:
+            self._wrong(path, f"{name!r} is not a pattern: {error}")
+            return []
+        if not files:
+            self._wrong(path, f"no file matches {name!r} in {self._root}")
+        self.files |= {file.relative_to(self._root).as_posix(): file for file in files}
+        return files
+
+    def _tools(self, form: JsonValue, path: Keys) -> ToolsSpec | None:
+        if form is None:
+            return None
+        if isinstance(form, dict) and "python" in form:
+            return ToolsSpec(kind="python", target=form["python"])
+        if isinstance(form, dict):
+            return ToolsSpec(kind="schema", target=str(self.file(form["schema"], (*path, "schema"))))
+        if form.lower().endswith(".json"):
+            return ToolsSpec(kind="schema", target=str(self.file(form, path)))
+        return ToolsSpec(kind="python", target=form)
+
+    def _state(self, form: dict[str, JsonValue]) -> StateSpec:
+        path = ("environment", "state")
+        ignore = tuple(form.get("ignore", ()))
+        if "sqlite" in form:
+            names: dict[str, Any] = form["sqlite"]
+            files = {key: str(self.file(name, (*path, "sqlite", key))) for key, name in names.items()}
+            return StateSpec(kind="sqlite", options=files, ignore=ignore)
+        if "json" in form:
+            file = self.file(form["json"], (*path, "json"))
+            return StateSpec(kind="json", options={"file": str(file)}, ignore=ignore)
+        return StateSpec(kind="own", options={key: form[key] for key in form if key != "ignore"}, ignore=ignore)
+
+    def _wrong(self, path: Keys, message: str, hint: str = "") -> None:
+        self._problems.append(self._document.problem(path, message, hint))

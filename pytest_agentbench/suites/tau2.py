@@ -1,0 +1,112 @@
+"""τ²-bench tasks and scenarios, both ways without loss.
+
+What τ² does not know stands under one key, `agentbench`, which τ² ignores.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import ValidationError
+
+from pytest_agentbench.core.scenario import ExpectedCall, Match, Scenario, ScenarioLimits, Task
+from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.suites.calls import call_form
+from pytest_agentbench.suites.document import Keys, shown
+from pytest_agentbench.suites.ids import scenario_slug
+from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
+from pytest_agentbench.suites.shape import Misfit, misfits
+
+EXTRAS_KEY = "agentbench"
+"""The key of a τ² task under which our own fields stand."""
+
+_TUPLES = ("says", "unknown", "policies", "checks", "tags")
+_PLAIN = ("knows", "complexity", "context", "skip", "xfail", "provenance")
+
+
+def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Misfit]:
+    """Turn a τ² task (JSON) into a scenario, or say where it is not a task; `path` is where the task stands."""
+    if not isinstance(task, dict):
+        return [Misfit(path=path, message=f"found {shown(task)}, expected a τ² task: a mapping with an id")]
+    content = {key: value for key, value in task.items() if key != EXTRAS_KEY}
+    extras = task.get(EXTRAS_KEY, {})
+    wrong = list(misfits(extras, DEFINITIONS["extras"], root=SCENARIO_FILE, path=(*path, EXTRAS_KEY)))
+    checked = checked_task(content, path)
+    if isinstance(checked, list) or wrong:
+        return [*wrong, *(checked if isinstance(checked, list) else [])]
+    return Scenario(
+        **scenario_fields(extras),
+        id=scenario_slug(checked.id),
+        task=checked,
+        title=str(extras.get("title", checked.id)),
+    )
+
+
+def checked_task(content: dict[str, JsonValue], path: Keys) -> Task | list[Misfit]:
+    """Read a task's own fields, or say where they are wrong."""
+    try:
+        task = Task.model_validate(content)
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_context=False)
+        return _merged([_misfit(dict(one), content, path) for one in errors])
+    if not task.id.strip():
+        return [Misfit(path=(*path, "id"), message="the id is empty")]
+    return task
+
+
+def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
+    """Give the fields of `Scenario` that are ours, from a mapping that fits the schema."""
+    fields: dict[str, Any] = {key: extras[key] for key in _PLAIN if key in extras}
+    fields |= {key: tuple(map(str, extras[key])) for key in _TUPLES if key in extras}
+    if "never" in extras:
+        fields["never"] = tuple(ExpectedCall.model_validate(call_form(item)) for item in extras["never"])
+    if "match" in extras:
+        fields["match"] = Match.model_validate(extras["match"])
+    if "limits" in extras:
+        fields["limits"] = ScenarioLimits.model_validate(extras["limits"])
+    return fields
+
+
+def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
+    """Give the τ² task (JSON) of a scenario: as it was read, with our fields under `agentbench`."""
+    task = scenario.task.model_dump(exclude_unset=True)
+    ours: dict[str, Any] = {} if scenario.title == scenario.task.id else {"title": scenario.title}
+    given = scenario.model_fields_set
+    ours |= {key: getattr(scenario, key) for key in (*_TUPLES, *_PLAIN) if key in given}
+    if "never" in given:
+        ours["never"] = [call.model_dump(exclude_unset=True) for call in scenario.never]
+    ours |= {key: getattr(scenario, key).model_dump(exclude_unset=True) for key in ("match", "limits") if key in given}
+    exported: dict[str, JsonValue] = to_json(task | {EXTRAS_KEY: ours} if ours else task)
+    return exported
+
+
+def export_tasks(scenarios: Iterable[Scenario]) -> list[dict[str, JsonValue]]:
+    """Give a τ² task list that τ²'s own runner loads and that reads back as the same scenarios."""
+    return [scenario_to_task(scenario) for scenario in scenarios]
+
+
+def _merged(wrong: list[Misfit]) -> list[Misfit]:
+    """Say once what several members of a union expected at one place."""
+    merged: dict[Keys, Misfit] = {}
+    for one in wrong:
+        first = merged.setdefault(one.path, one)
+        if first is not one and ", expected" in one.message and ", expected" in first.message:
+            message = f"{first.message} or {one.message.partition(', expected ')[2]}"
+            merged[one.path] = Misfit(path=one.path, message=message)
+        elif first is not one:
+            merged[(*one.path, "")] = one
+    return list(merged.values())
+
+
+def _misfit(error: dict[str, Any], content: JsonValue, path: Keys) -> Misfit:
+    """Turn an error of pydantic into one of ours; names of union members in its path are left out."""
+    *parents, last = error["loc"]
+    steps: list[str | int] = []
+    value = content
+    for step in (*parents, last):
+        if (isinstance(value, dict) and step in value) or (isinstance(value, list) and step in range(len(value))):
+            value = value[step]
+            steps.append(step)
+    if error["type"] == "missing":
+        return Misfit(path=(*path, *steps), message=f"the key {last!r} is missing")
+    message = str(error["msg"]).replace("Input should be", "expected")
+    return Misfit(path=(*path, *steps), message=f"found {shown(value)}, {message}")

@@ -1,0 +1,239 @@
+"""YAML with the scalars of YAML 1.2, duplicate keys refused, aliases bounded, and the place of every part.
+
+PyYAML's own constructors follow YAML 1.1, which turns `no`, `12:30` and dates into other things; only its parser is
+used here. Integers with a leading zero stay text: they are identifiers far more often than numbers.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import yaml
+
+from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.suites.document import MAX_DEPTH, Document, Keys, Place, dotted
+
+MAX_ALIASED = 100_000
+"""How many values aliases may repeat in one file: a billion laughs ends here."""
+
+_EAGER_DEPTH = 2
+"""Places are kept at once down to list items such as `scenarios[3]`; deeper ones are found when asked for."""
+
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z")
+_OCTAL = re.compile(r"0o[0-7]+\Z")
+_HEX = re.compile(r"0x[0-9a-fA-F]+\Z")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_SPECIAL = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_TAG = "tag:yaml.org,2002:"
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read_yaml(text: str, file: Path) -> Document:
+    """Read one YAML document; raise `SuiteError` naming the place of what is wrong."""
+    composer = _Composer(file, _EAGER_DEPTH)
+    value = composer.compose(text)
+    everything: dict[Keys, Place] = {}
+
+    def locate(path: Keys) -> Place | None:
+        if len(path) <= _EAGER_DEPTH:
+            return composer.places.get(path)
+        if not everything:
+            full = _Composer(file, MAX_DEPTH)
+            full.compose(text)
+            everything.update(full.places)
+        return everything.get(path)
+
+    return Document(file=file, value=value, locate=locate)
+
+
+class _Mark(Protocol):
+    """A position of the parser, counted from 0."""
+
+    line: int
+    column: int
+
+
+@dataclass
+class _Composer:
+    """Builds the value from the parser's events."""
+
+    file: Path
+    depth: int
+    places: dict[Keys, Place] = field(default_factory=dict)
+    anchors: dict[str, tuple[JsonValue, int]] = field(default_factory=dict)
+    open_anchors: set[str] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+    count: int = 0
+    aliased: int = 0
+
+    def compose(self, text: str) -> JsonValue:
+        try:
+            value = self._document(yaml.parse(text, Loader=_LOADER))
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            message = " ".join(part for part in (error.context, error.problem) if part) or "is not YAML"
+            raise SuiteError([*self.problems, self._at(mark, f"this is not YAML: {message}")]) from None
+        except yaml.YAMLError as error:
+            message = f"this is not YAML: {' '.join(str(error).split())}"
+            raise SuiteError([*self.problems, Problem(file=self.file, message=message)]) from None
+        if self.problems:
+            raise SuiteError(self.problems)
+        return value
+
+    def _document(self, events: Iterator[yaml.Event]) -> JsonValue:
+        value: JsonValue = None
+        documents = 0
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    raise SuiteError(
+                        [
+                            *self.problems,
+                            self._at(
+                                event.start_mark,
+                                "a second document begins here",
+                                hint="one file holds one document; remove the ---",
+                            ),
+                        ]
+                    )
+            elif isinstance(event, yaml.NodeEvent):
+                value = self._node(event, events, (), None)
+        return value
+
+    def _node(self, event: yaml.Event, events: Iterator[yaml.Event], path: Keys, key: _Mark | None) -> JsonValue:
+        if len(path) <= self.depth:
+            line, column = _spot(event.start_mark)
+            key_line, key_column = _spot(key or event.start_mark)
+            self.places[path] = Place(key_line=key_line, key_column=key_column, line=line, column=column)
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event, path)
+        before = self.count
+        self.count += 1
+        anchor = getattr(event, "anchor", None)
+        if anchor:
+            self.open_anchors.add(anchor)
+        if len(path) > MAX_DEPTH:
+            raise SuiteError([self._at(event.start_mark, f"nested deeper than {MAX_DEPTH} levels")])
+        value: JsonValue
+        if isinstance(event, yaml.ScalarEvent):
+            value = self._scalar(event, path)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            self._check_tag(event, "seq", path)
+            value = self._sequence(events, path)
+        elif isinstance(event, yaml.MappingStartEvent):
+            self._check_tag(event, "map", path)
+            value = self._mapping(events, path)
+        else:
+            value = None
+        if anchor:
+            self.open_anchors.discard(anchor)
+            self.anchors[anchor] = (value, self.count - before)
+        return value
+
+    def _sequence(self, events: Iterator[yaml.Event], path: Keys) -> list[JsonValue]:
+        items: list[JsonValue] = []
+        for event in events:
+            if isinstance(event, yaml.SequenceEndEvent):
+                break
+            items.append(self._node(event, events, (*path, len(items)), None))
+        return items
+
+    def _mapping(self, events: Iterator[yaml.Event], path: Keys) -> dict[str, JsonValue]:
+        mapping: dict[str, JsonValue] = {}
+        lines: dict[str, int] = {}
+        for event in events:
+            if isinstance(event, yaml.MappingEndEvent):
+                break
+            key = self._key(event, path)
+            mark = event.start_mark
+            value = self._node(next(events), events, (*path, key), mark)
+            if key in mapping:
+                message = f"the key {key!r} stands twice, first on line {lines[key]}"
+                self.problems.append(self._at(mark, message, path=path, hint="remove one of them"))
+            else:
+                mapping[key], lines[key] = value, _spot(mark)[0]
+        return mapping
+
+    def _key(self, event: yaml.Event, path: Keys) -> str:
+        if not isinstance(event, yaml.ScalarEvent):
+            raise SuiteError([*self.problems, self._at(event.start_mark, "a key must be plain text", path=path)])
+        if event.value == "<<" and not event.style:
+            hint = "merge keys are not part of YAML 1.2: write the keys out"
+            self.problems.append(self._at(event.start_mark, "'<<' is not supported", path=path, hint=hint))
+        return str(event.value)
+
+    def _alias(self, event: yaml.AliasEvent, path: Keys) -> JsonValue:
+        if event.anchor not in self.anchors:
+            inside = event.anchor in self.open_anchors
+            message = f"the alias *{event.anchor} " + ("contains itself" if inside else "has no anchor before it")
+            raise SuiteError([*self.problems, self._at(event.start_mark, message, path=path)])
+        value, size = self.anchors[event.anchor]
+        self.count += size
+        self.aliased += size
+        if self.aliased > MAX_ALIASED:
+            message = f"aliases repeat more than {MAX_ALIASED} values"
+            raise SuiteError([*self.problems, self._at(event.start_mark, message, path=path)])
+        return value
+
+    def _scalar(self, event: yaml.ScalarEvent, path: Keys) -> JsonValue:
+        text = str(event.value)
+        tag = event.tag
+        if tag is None or tag == "!":
+            return text if event.style or tag == "!" else self._plain(text, event, path)
+        name = tag.removeprefix(_TAG)
+        if name == "str":
+            return text
+        value = self._plain(text, event, path)
+        found = {bool: "bool", int: "int", float: "float", type(None): "null"}.get(type(value), "str")
+        if name == "float" and found == "int":
+            return float(value)
+        if tag.startswith(_TAG) and name == found:
+            return value
+        self._refuse_tag(event, tag, path)
+        return text
+
+    def _plain(self, text: str, event: yaml.ScalarEvent, path: Keys) -> JsonValue:
+        if text in _WORDS:
+            return _WORDS[text]
+        try:
+            if _INT.match(text):
+                return int(text)
+            if _FLOAT.match(text):
+                return float(text)
+        except ValueError:  # Python refuses to convert thousands of digits
+            self.problems.append(self._at(event.start_mark, "this number has too many digits", path=path))
+            return 0
+        if _OCTAL.match(text):
+            return int(text[2:], 8)
+        if _HEX.match(text):
+            return int(text[2:], 16)
+        if _SPECIAL.match(text):
+            return float(text.replace(".", "", 1))
+        return text
+
+    def _check_tag(self, event: yaml.SequenceStartEvent | yaml.MappingStartEvent, name: str, path: Keys) -> None:
+        if event.tag not in (None, "!", _TAG + name):
+            self._refuse_tag(event, event.tag, path)
+
+    def _refuse_tag(self, event: yaml.Event, tag: str, path: Keys) -> None:
+        message = f"the tag {tag.replace(_TAG, '!!')!r} does not fit here"
+        hint = "only the tags !!str, !!int, !!float, !!bool, !!null, !!seq and !!map on fitting values are read"
+        self.problems.append(self._at(event.start_mark, message, path=path, hint=hint))
+
+    def _at(self, mark: _Mark | None, message: str, *, path: Keys = (), hint: str = "") -> Problem:
+        line, column = _spot(mark)
+        return Problem(file=self.file, line=line, column=column, key=dotted(path), message=message, hint=hint)
+
+
+def _spot(mark: _Mark | None) -> tuple[int, int]:
+    """Give line and column from 1, or zeros where the parser does not say."""
+    return (mark.line + 1, mark.column + 1) if mark else (0, 0)
