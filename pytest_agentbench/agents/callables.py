@@ -102,7 +102,8 @@ def adapt(made: object, *, run_sync: Runner, takes_tools: bool = False, root: Pa
     function = reply if callable(reply) else made
     if isinstance(made, type) or not callable(function):
         raise AgentError(
-            f"{type(made).__name__} {shown(made)} is no agent; an agent is an object with a method `reply`, or a callable"
+            f"{type(made).__name__} {shown(made)} is no agent; "
+            "an agent is an object with a method `reply`, or a callable"
         )
     declared = _attribute(made, "calls_visible", root)
     shows_calls = declared if isinstance(declared, bool) else None

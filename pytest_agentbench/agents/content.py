@@ -1,6 +1,7 @@
 """The smallest parts of foreign messages: a field, a text, the arguments of a call, and how to show what is wrong."""
 
 import json
+import re
 import reprlib
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +19,8 @@ ALLOWED = (
 SHOWN_WIDTH = 120
 """Characters of a repr in an error."""
 
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
 
 def unusable(found: object, why: str = "") -> AgentError:
     """Describe what the agent gave and what it may give."""
@@ -30,9 +33,14 @@ def shown(value: object) -> str:
     short = reprlib.Repr()
     short.maxstring = short.maxother = short.maxlong = SHOWN_WIDTH
     try:
-        return printable(shorten(short.repr(value), SHOWN_WIDTH))
+        return printable(shorten(stable(short.repr(value)), SHOWN_WIDTH))
     except Exception:  # noqa: BLE001 - the object is the user's, and so is its __repr__
         return "<its repr cannot be shown>"
+
+
+def stable(text: str) -> str:
+    """Drop memory addresses, so that two runs that go alike say the same."""
+    return _ADDRESS.sub("", text)
 
 
 def field(message: object, name: str) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pytest_agentbench.agents.content import stable
 from pytest_agentbench.core.errors import AgentBenchError, AgentError
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.environment.runner import Runner
@@ -68,7 +69,7 @@ def failure(error: BaseException, *, who: str = "the agent", root: Path | None =
     """Describe `error` as an `AgentError`: its type, its text and the innermost line of the user's own code."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
-    text = shorten(printable(_text(error)), MESSAGE_WIDTH)
+    text = shorten(printable(stable(_text(error)[: 4 * MESSAGE_WIDTH])), MESSAGE_WIDTH)
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return AgentError(f"{who} raised {what}{_place(error, root)}")
 
