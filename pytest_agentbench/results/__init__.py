@@ -1,1 +1,1 @@
-"""Being built."""
+"""What is kept of runs, and what it adds up to: store, results file, intervals, aggregation, gates."""

@@ -1,0 +1,126 @@
+"""The table of the report: a row per group with n, passed, rate, interval, means and its gate."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from pytest_agentbench.report.glyphs import Glyphs, Line, Style
+from pytest_agentbench.report.table import Align, table
+from pytest_agentbench.results.aggregate import Aggregate, Row
+from pytest_agentbench.results.gates import GateVerdict, parse_gate
+
+MOST_ROWS = 10
+"""Rows of one group that are shown unless asked for all."""
+
+_METRICS = (
+    ("R_name", "name_recall", 2),
+    ("R_strict", "strict_recall", 2),
+    ("turns", "agent_turns", 1),
+    ("calls", "tool_calls", 1),
+)
+
+
+def breakdown(
+    sums: Aggregate, gates: Sequence[GateVerdict], glyphs: Glyphs, *, width: int, verbose: bool, brief: bool
+) -> list[Line]:
+    """Lay out the aggregate; `brief` leaves out the groups that only say again that everything passed."""
+    groups = _groups(sums, brief=brief)
+    everything = [row for _, rows in groups for row in rows]
+    unscored = any(row.unscored for row in everything)
+    header = ["", "n", "passed", "", "95 % CI"]
+    header += (["unscored"] if unscored else []) + [title for title, _, _ in _METRICS] + (["gate"] if gates else [])
+    align: list[Align] = ["<", *_right(len(header) - 1)]
+    if gates:
+        align[-1] = "<"
+    texts = [header]
+    styles: list[Style] = ["head"]
+    for heading, rows in groups:
+        shown = _order(heading, rows)
+        hidden = 0 if verbose else max(len(shown) - MOST_ROWS, 0)
+        if heading:
+            texts.append([heading, *[""] * (len(header) - 1)])
+            styles.append("head")
+        for row in shown[: len(shown) - hidden]:
+            cells, style = _cells(row, gates, glyphs, unscored=unscored, indent="  " if heading else "")
+            texts.append(cells)
+            styles.append(style)
+        if hidden:
+            texts.append([f"  {glyphs.ellipsis} and {hidden} more (-v)", *[""] * (len(header) - 1)])
+            styles.append("")
+    lines = table(texts, align, width=width, glyphs=glyphs)
+    return [Line(text, style) for text, style in zip(lines, styles, strict=True)]
+
+
+def percent(rate: float | None, glyphs: Glyphs) -> str:
+    """Show a rate as `92 %`; only a rate of exactly 1 or 0 shows as such."""
+    if rate is None:
+        return glyphs.dash
+    if 0.995 <= rate < 1:
+        return ">99 %"
+    return "<1 %" if 0 < rate < 0.005 else f"{rate * 100:.0f} %"
+
+
+def _right(columns: int) -> list[Align]:
+    return [">"] * columns
+
+
+def _groups(sums: Aggregate, *, brief: bool) -> list[tuple[str, Sequence[Row]]]:
+    top = [sums.all, *([sums.first_attempts] if sums.first_attempts else [])]
+    groups: list[tuple[str, Sequence[Row]]] = [("", top)]
+    groups += [
+        (heading, rows) for heading, rows in (("suite", sums.suites), ("variant", sums.variants)) if len(rows) > 1
+    ]
+    if not brief:
+        groups += [("policy (exercised)", sums.policies_exercised), ("policy (listed)", sums.policies_listed)]
+        for heading in dict.fromkeys(row.group for row in sums.complexities):
+            groups.append((heading, [row for row in sums.complexities if row.group == heading]))
+        groups += [("tool", sums.tools), ("tag", sums.tags)]
+    return [(heading, rows) for heading, rows in groups if rows]
+
+
+def _order(heading: str, rows: Sequence[Row]) -> Sequence[Row]:
+    """Put the worst first where the rows have no order of their own."""
+    if not heading.startswith(("policy", "tool", "tag")):
+        return rows
+    return sorted(rows, key=lambda row: (math.inf if row.rate is None else row.rate, -row.n, row.label))
+
+
+def _cells(
+    row: Row, gates: Sequence[GateVerdict], glyphs: Glyphs, *, unscored: bool, indent: str
+) -> tuple[list[str], Style]:
+    interval = glyphs.dash
+    if row.low is not None and row.high is not None:
+        interval = f"{row.low * 100:.0f}{glyphs.dash}{row.high * 100:.0f}"
+    cells = [indent + glyphs.plain(row.label), str(row.n), str(row.passed), percent(row.rate, glyphs), interval]
+    if unscored:
+        cells.append(str(row.unscored) if row.unscored else "")
+    for _, metric, digits in _METRICS:
+        mean = row.mean(metric)
+        cells.append(glyphs.dash if mean is None else _number(mean, digits))
+    if not gates:
+        return cells, ""
+    mine = list(_gates_of(row, gates))
+    failed = any(not verdict.passed for verdict in mine)
+    limits = dict.fromkeys(f"{parse_gate(verdict.gate).threshold:.2f}" for verdict in mine)
+    cells.append(f"{'/'.join(limits)} {'FAILED' if failed else 'ok'}" if mine else "")
+    return cells, "bad" if failed else ""
+
+
+def _number(value: float, digits: int) -> str:
+    """Round, but never up to a perfect 1."""
+    text = f"{value:.{digits}f}"
+    return f"{1 - 10**-digits:.{digits}f}" if digits == 2 and value < 1 and text == "1.00" else text
+
+
+def _gates_of(row: Row, gates: Sequence[GateVerdict]) -> Iterable[GateVerdict]:
+    group = row.group.partition(" ")[0]
+    one_suite = len({verdict.suite for verdict in gates}) == 1
+    for verdict in gates:
+        gate = parse_gate(verdict.gate)
+        named = gate.metric == group and gate.argument == row.label
+        overall = gate.metric == "success" and (
+            (row.group == row.label == "all" and one_suite)
+            or (group == "suite" and verdict.suite == row.label)
+            or (group == "variant" and verdict.variant == row.label)
+        )
+        if named or overall:
+            yield verdict

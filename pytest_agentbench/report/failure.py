@@ -1,0 +1,172 @@
+"""One run that did not pass, as a good assertion reads."""
+
+from collections.abc import Iterator
+
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.verdict import CallExplanation, Finding
+from pytest_agentbench.report.calls import beside, call_text, explained
+from pytest_agentbench.report.glyphs import Glyphs, glyphs
+from pytest_agentbench.report.worst import call_of, check_name, failed_findings, finding_text, no_finding_text
+
+_BEFORE, _AFTER = 2, 1
+"""Turns shown around the one where it went wrong."""
+
+_TEXT = 300
+_VERBOSE_TEXT = 4000
+_MOST_CALLS = 8
+_MOST_FINDINGS = 8
+_MOST_MESSAGES = 14
+_INDENT = "    "
+
+_SPEAKERS = {"assistant": "agent", "user": "user", "tool": "tool", "system": "system"}
+
+
+def failure_text(
+    result: Result,
+    transcript: Transcript | None,
+    *,
+    verbose: bool = False,
+    rerun: str = "",
+    transcript_path: str = "",
+    unicode: bool = True,
+) -> str:
+    """Say why a run did not pass: what was checked, expected beside called, the turn, blame, excerpt, rerun command.
+
+    The excerpt is the turns around the worst finding; with `verbose` the whole conversation. A text longer than
+    300 characters (4,000 with `verbose`) is cut; the transcript file at `transcript_path` has all of it.
+    """
+    marks = glyphs(unicode=unicode)
+    failed = failed_findings(result)
+    lines = [_headline(result, failed, marks)]
+    if result.not_run is None:
+        lines += _section("", _calls(result, failed, marks, verbose=verbose))
+        also = [finding for finding in failed[1:] if call_of(result, finding) is None]
+        lines += _section("also", _also(result, also, marks, verbose=verbose))
+        lines += ["", _facts(result, marks)]
+        if transcript is not None and transcript.messages:
+            turn = next((finding.turn for finding in failed if finding.turn is not None), None)
+            lines += _section("conversation", _excerpt(transcript, turn, marks, verbose=verbose))
+    lines.append("")
+    if transcript_path:
+        lines.append(f"transcript: {marks.plain(transcript_path)}")
+    if rerun:
+        lines.append(f"rerun: {marks.plain(rerun)}")
+    return "\n".join(lines).rstrip()
+
+
+def _headline(result: Result, failed: list[Finding], marks: Glyphs) -> str:
+    variant = f" [{marks.plain(result.key.variant)}]" if result.key.variant else ""
+    name = f"{marks.plain(result.key.scenario)}{variant}"
+    if result.not_run is not None:
+        return f"{name}: {no_finding_text(result, marks)}"
+    what = no_finding_text(result, marks)
+    if failed:
+        what = f"{marks.plain(check_name(failed[0]))}, {finding_text(result, failed[0], marks)}"
+    if result.scored:
+        return f"{name} failed: {what}"
+    who = f"blame {result.blame}" if result.blame else "nobody to blame"
+    return f"{name} could not be judged ({who}, not counted against the agent): {what}"
+
+
+def _calls(result: Result, failed: list[Finding], marks: Glyphs, *, verbose: bool) -> list[str]:
+    """Show what went wrong with calls: the one of the worst finding first, then the others."""
+    first = call_of(result, failed[0]) if failed else None
+    wrong = [call for call in result.calls if _is_wrong(call) and call is not first]
+    rest = [call for call in result.calls if not _is_wrong(call)] if verbose else []
+    calls = ([first] if first else []) + wrong
+    shown = calls if verbose else calls[:_MOST_CALLS]
+    lines = [line for call in shown for line in _call(call, marks)]
+    if len(calls) > len(shown):
+        lines.append(f"{marks.ellipsis} and {len(calls) - len(shown)} more calls (-vv)")
+    return lines + [f"{call.status:9} {explained(call, marks)}" for call in rest]
+
+
+def _call(call: CallExplanation, marks: Glyphs) -> Iterator[str]:
+    if call.status == "wrong_arguments":
+        yield from beside(call, marks)
+        return
+    turn = f"   turn {call.turn}" if call.turn is not None else ""
+    label = "expected" if call.expected is not None else "called"
+    yield f"{label:9} {explained(call, marks)}{turn}"
+
+
+def _is_wrong(call: CallExplanation) -> bool:
+    return call.status not in ("matched", "extra_read", "repeated")
+
+
+def _also(result: Result, findings: list[Finding], marks: Glyphs, *, verbose: bool) -> list[str]:
+    shown = findings if verbose else findings[:_MOST_FINDINGS]
+    lines = [f"{marks.plain(check_name(finding))}, {finding_text(result, finding, marks)}" for finding in shown]
+    if len(findings) > len(shown):
+        lines.append(f"{marks.ellipsis} and {len(findings) - len(shown)} more (-vv)")
+    return lines
+
+
+def _facts(result: Result, marks: Glyphs) -> str:
+    facts = [f"blame: {result.blame or 'nobody'}"]
+    if result.termination is not None:
+        reason = f" ({marks.plain(result.stop_reason)})" if result.stop_reason else ""
+        facts.append(f"termination: {result.termination}{reason}")
+    if result.complexity is not None:
+        scale = f" ({result.complexity_scale})" if result.complexity_scale else ""
+        facts.append(f"complexity: {result.complexity}{scale}")
+    if result.error and result.error != result.stop_reason:
+        facts.append(f"error: {marks.plain(result.error)}")
+    return f" {marks.dot} ".join(facts)
+
+
+def _section(title: str, lines: list[str]) -> list[str]:
+    if not lines:
+        return []
+    return ["", *([title] if title else []), *(_INDENT + line for line in lines)]
+
+
+def _excerpt(transcript: Transcript, turn: int | None, marks: Glyphs, *, verbose: bool) -> list[str]:
+    turns = transcript.turns
+    last = turns[-1]
+    centre = last if turn is None else min(turn, last)
+    low, high = (1, last) if verbose else (centre - _BEFORE, centre + _AFTER)
+    chosen = [place for place, number in enumerate(turns) if low <= number <= high]
+    if not verbose and len(chosen) > _MOST_MESSAGES:
+        # a turn of many calls: what is nearest to the end of the turn in question tells most
+        ends = max(place for place in chosen if turns[place] <= centre) + 2
+        chosen = [place for place in chosen if place < ends][-_MOST_MESSAGES:]
+    lines = [f"{marks.ellipsis} {_count(chosen[0])} before"] if chosen and chosen[0] else []
+    for place in chosen:
+        number = turns[place]
+        begins = place == chosen[0] or turns[place - 1] != number
+        pointer = ">" if number == turn else " "
+        label = f"{pointer}{number if begins else '':>3} "
+        limit = _VERBOSE_TEXT if verbose else _TEXT
+        lines += [
+            label + line if not index else " " * len(label) + line
+            for index, line in enumerate(_message(transcript.messages[place], marks, limit))
+        ]
+    after = len(turns) - 1 - (chosen[-1] if chosen else 0)
+    return [*lines, f"{marks.ellipsis} {_count(after)} after"] if after else lines
+
+
+def _message(message: Message, marks: Glyphs, limit: int) -> list[str]:
+    speaker = _SPEAKERS[message.role]
+    lines = []
+    if message.text.strip() or not message.tool_calls:
+        label = f"{speaker} error" if message.error else speaker
+        lines.append(f"{label:6} {_text(message.text, marks, limit)}")
+    for call in message.tool_calls:
+        shown = call_text(call.name, call.arguments, marks, value_width=limit)
+        if call.raw is not None:
+            shown = f"{marks.plain(call.name)}({_text(call.raw, marks, limit)})"
+        lines.append(f"{speaker:6} {shown}")
+    return lines
+
+
+def _text(text: str, marks: Glyphs, limit: int) -> str:
+    """Put a text on one line; cutting comes first, since tools may answer with megabytes."""
+    shown = marks.plain(" / ".join(part.strip() for part in text[: limit * 2].splitlines() if part.strip()))
+    cut = marks.cut(shown, limit)
+    return f"{cut} ({len(text):,} characters)" if len(text) > limit else cut
+
+
+def _count(messages: int) -> str:
+    return f"{messages} message{'' if messages == 1 else 's'}"

@@ -1,0 +1,93 @@
+"""Which failures come first, what the worst thing in each is, and how to run one again."""
+
+import shlex
+from collections.abc import Iterable
+from typing import get_args
+
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.verdict import CallExplanation, Finding, FindingKind
+from pytest_agentbench.report.calls import explained
+from pytest_agentbench.report.glyphs import Glyphs
+
+KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
+"""What findings are about, worst first; the last three are equals."""
+
+_RANK = {kind: min(rank, KINDS.index("communicate")) for rank, kind in enumerate(KINDS)}
+
+
+def worst_first(results: Iterable[Result]) -> list[Result]:
+    """Give the runs that the agent failed: wrong writes, policies, other state, strict recall, the rest.
+
+    Among equals: more failed findings, then lower strict recall, then higher complexity, then the key.
+    """
+    return sorted((run for run in results if run.scored and not run.passed), key=_severity)
+
+
+def failed_findings(result: Result) -> list[Finding]:
+    """Give the findings that failed the run, worst first."""
+    failed = [finding for finding in result.findings if finding.required and finding.passed is False]
+    return sorted(failed, key=lambda finding: _RANK[finding.kind])
+
+
+def check_name(finding: Finding) -> str:
+    """Name what failed: the policy, else what the check is about."""
+    return finding.policy or ("state" if finding.kind == "write" else finding.check)
+
+
+def call_of(result: Result, finding: Finding) -> CallExplanation | None:
+    """Find the call that a finding is about, where an argument differs or the call was not asked for."""
+    if finding.kind not in ("write", "state", "calls"):
+        return None
+    return next(
+        (
+            call
+            for call in result.calls
+            if call.status == "wrong_arguments" and finding.tool == call.tool and finding.turn == call.turn
+        ),
+        None,
+    )
+
+
+def finding_text(result: Result, finding: Finding, glyphs: Glyphs, width: int = 10_000) -> str:
+    """Say in one line what is wrong: the call with the differing argument, else the message with both sides."""
+    place = f"turn {finding.turn}: " if finding.turn is not None else ""
+    call = call_of(result, finding)
+    if call is not None:
+        return place + explained(call, glyphs, width - len(place))
+    message = glyphs.plain(finding.message)
+    sides = [
+        f"{side} {glyphs.plain(text)}"
+        for side, text in (("expected", finding.expected), ("actual", finding.actual))
+        if text is not None and glyphs.plain(text) not in message
+    ]
+    return place + message + (f"  {', '.join(sides)}" if sides else "")
+
+
+def no_finding_text(result: Result, glyphs: Glyphs) -> str:
+    """Say why a run did not pass when no finding says so."""
+    if result.not_run is not None:
+        why = result.not_run.removeprefix("not run").lstrip(": ")
+        return f"not run: {glyphs.plain(why)}" if why else "not run"
+    ending = result.termination.value if result.termination else "no result"
+    reason = result.error or result.stop_reason
+    return f"{ending}: {glyphs.plain(reason)}" if reason else ending
+
+
+def rerun_command(result: Result, default_variant: str = "") -> str:
+    """Give the command that runs this run again; `default_variant` is the one that runs without being asked for."""
+    variant = result.key.variant
+    option = ["--agentbench-variant", variant] if variant and variant != default_variant else []
+    return shlex.join(["pytest", "--agentbench", *option, result.nodeid or str(result.key), "-vv"])
+
+
+def _severity(result: Result) -> tuple[int, int, float, int, tuple[str, str, str, int]]:
+    failed = failed_findings(result)
+    recall = result.metrics.get("strict_recall")
+    key = result.key
+    return (
+        _RANK[failed[0].kind] if failed else len(KINDS),
+        -len(failed),
+        1.0 if recall is None else recall,
+        -(result.complexity or 0),
+        (key.suite, key.scenario, key.variant, key.trial),
+    )

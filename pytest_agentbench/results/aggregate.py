@@ -1,0 +1,241 @@
+"""What results add up to: rows per suite, variant, policy, complexity, tool and tag; counts of terminations and blame.
+
+Nothing here depends on the order of the results.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.run import Result, RunKey
+from pytest_agentbench.core.scenario import ComplexityScale
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.results.intervals import wilson
+
+METRICS = (
+    "name_recall", "strict_recall", "complete", "agent_turns", "tool_calls",
+    "tool_errors", "errors_then_retried", "calls_ratio", "echo_rate",
+)  # fmt: skip
+"""The metrics that rows average."""
+
+SCALES: tuple[ComplexityScale, ...] = ("policies", "calls", "given")
+"""The scales of complexity; no row mixes two."""
+
+NOT_RUN = "not run"
+"""The label of runs that never started, among terminations and blame."""
+
+_MOST_EXACT = 6
+
+
+class Mean(Model):
+    """The mean of a metric over the `n` scored runs where it was measured; None when there is none."""
+
+    value: float | None = None
+    n: int = 0
+
+
+class Row(Model):
+    """One line of the breakdown: `passed` of `n` scored runs, the rate with its 95 % Wilson interval, 0..1.
+
+    `unscored` runs belong to the row but not to `n`. `means` has an entry per metric of `METRICS`.
+    """
+
+    group: str
+    label: str
+    n: int = 0
+    passed: int = 0
+    rate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    unscored: int = 0
+    means: dict[str, Mean] = {}
+
+    def mean(self, metric: str) -> float | None:
+        """Give the mean of `metric`, or None where no run measured it."""
+        return self.means.get(metric, Mean()).value
+
+
+class BlameCount(Model):
+    """How often someone other than the agent, or nobody, was to blame.
+
+    `unscored`: runs that this kept from counting. `passed`: runs that passed nevertheless. `retried`: attempts that
+    were run again, `recovered` of which passed in the end.
+    """
+
+    blame: str
+    unscored: int = 0
+    passed: int = 0
+    retried: int = 0
+    recovered: int = 0
+
+
+class Aggregate(Model):
+    """Everything that the report breaks down. Rows stand in the order of their labels, complexities by value.
+
+    `first_attempts` is what `all` would be had no attempt been run again; None when none was.
+    """
+
+    all: Row
+    first_attempts: Row | None = None
+    suites: tuple[Row, ...] = ()
+    variants: tuple[Row, ...] = ()
+    policies_exercised: tuple[Row, ...] = ()
+    policies_listed: tuple[Row, ...] = ()
+    complexities: tuple[Row, ...] = ()
+    tools: tuple[Row, ...] = ()
+    tags: tuple[Row, ...] = ()
+    terminations: dict[str, int] = {}
+    blames: tuple[BlameCount, ...] = ()
+
+
+def aggregate(results: Iterable[Result], retried: Iterable[Result] = ()) -> Aggregate:
+    """Add up the deciding result of each run; `retried` holds the attempts that were run again."""
+    runs, earlier = list(results), list(retried)
+    return Aggregate(
+        all=make_row("all", "all", runs),
+        first_attempts=make_row("all", "first attempts", _first(runs, earlier)) if earlier else None,
+        suites=_rows("suite", runs, lambda run: [run.key.suite]),
+        variants=_rows("variant", runs, lambda run: [run.key.variant] if run.key.variant else []),
+        policies_exercised=exercised_rows(runs),
+        policies_listed=listed_rows(runs),
+        complexities=complexity_rows(runs),
+        tools=_rows("tool", runs, lambda run: run.tools),
+        tags=_rows("tag", runs, lambda run: run.tags),
+        terminations=_terminations(runs),
+        blames=_blames(runs, earlier),
+    )
+
+
+def make_row(group: str, label: str, runs: Sequence[Result], kept: Callable[[Result], bool] | None = None) -> Row:
+    """Add up `runs` as one row; `kept` says what passing is where it is not the run's verdict."""
+    scored = [run for run in runs if run.scored]
+    passed = sum(1 for run in scored if (run.passed if kept is None else kept(run)))
+    interval = wilson(passed, len(scored))
+    return Row(
+        group=group,
+        label=label,
+        n=len(scored),
+        passed=passed,
+        rate=passed / len(scored) if scored else None,
+        low=interval[0] if interval else None,
+        high=interval[1] if interval else None,
+        unscored=len(runs) - len(scored),
+        means={metric: mean_of(metric, scored) for metric in METRICS},
+    )
+
+
+def mean_of(metric: str, runs: Iterable[Result]) -> Mean:
+    """Give the mean of `metric` over the runs that measured it."""
+    values = [value for run in runs if (value := run.metrics.get(metric)) is not None and math.isfinite(value)]
+    # fsum rounds once, so the order of the runs cannot show
+    return Mean(value=math.fsum(values) / len(values), n=len(values)) if values else Mean()
+
+
+def exercised_rows(runs: Sequence[Result], only: str | None = None) -> tuple[Row, ...]:
+    """Give a row per policy (or `only` one) with a rule: kept / exercised, over the scored runs that exercised it."""
+    groups: dict[str, list[Result]] = {policy: [] for _, policy in _ruled(runs) if only in (None, policy)}
+    for run in runs:
+        for policy in {outcome.policy for outcome in run.policies if outcome.exercised and outcome.kept is not None}:
+            if policy in groups:
+                groups[policy].append(run)
+    return tuple(
+        make_row("policy (exercised)", policy, groups[policy], kept=partial(_kept, policy=policy))
+        for policy in sorted(groups)
+    )
+
+
+def listed_rows(runs: Sequence[Result], only: str | None = None) -> tuple[Row, ...]:
+    """Give a row per policy (or of `only` one) without a rule: the verdicts of the runs whose scenario lists it."""
+    ruled = _ruled(runs)
+
+    def policies(run: Result) -> list[str]:
+        listed = run.listed_policies if only is None else [only] if only in run.listed_policies else []
+        return [policy for policy in listed if (run.key.suite, policy) not in ruled]
+
+    return _rows("policy (listed)", runs, policies)
+
+
+def complexity_rows(runs: Sequence[Result]) -> tuple[Row, ...]:
+    """Give a row per complexity of each scale: exact values up to six, else ranges of three (…, 2–4, 5–7, …)."""
+    rows: list[Row] = []
+    for scale in SCALES:
+        values: dict[int, list[Result]] = {}
+        for run in runs:
+            if run.complexity is not None and run.complexity_scale == scale:
+                values.setdefault(run.complexity, []).append(run)
+        if len(values) <= _MOST_EXACT:
+            labelled = {str(value): values[value] for value in sorted(values)}
+        else:
+            labelled = {}
+            for value in sorted(values):
+                labelled.setdefault(_range(value), []).extend(values[value])
+        rows += [make_row(f"complexity ({scale})", label, group) for label, group in labelled.items()]
+    return tuple(rows)
+
+
+def _range(value: int) -> str:
+    # ranges start at fixed values, so that two results files have the same rows
+    low = (value - 2) // 3 * 3 + 2
+    return f"{max(low, 0)}–{low + 2}" if value >= 0 else f"{low}–{low + 2}"
+
+
+def _rows(group: str, runs: Iterable[Result], labels: Callable[[Result], Iterable[str]]) -> tuple[Row, ...]:
+    groups: dict[str, list[Result]] = {}
+    for run in runs:
+        for label in set(labels(run)):
+            groups.setdefault(label, []).append(run)
+    return tuple(make_row(group, label, groups[label]) for label in sorted(groups))
+
+
+def _ruled(runs: Iterable[Result]) -> set[tuple[str, str]]:
+    """Give (suite, policy) of policies whose rule decided somewhere; elsewhere they were not measured."""
+    return {
+        (run.key.suite, outcome.policy) for run in runs for outcome in run.policies if outcome.exercised is not None
+    }
+
+
+def _kept(run: Result, policy: str) -> bool:
+    return all(outcome.kept for outcome in run.policies if outcome.policy == policy and outcome.exercised)
+
+
+def _terminations(runs: Iterable[Result]) -> dict[str, int]:
+    counts = Counter(NOT_RUN if run.termination is None else run.termination.value for run in runs)
+    return {label: counts[label] for label in (*Termination, NOT_RUN) if counts[label]}
+
+
+def _blames(runs: Sequence[Result], retried: Iterable[Result]) -> tuple[BlameCount, ...]:
+    passed = {_run_of(run.key) for run in runs if run.passed}
+    counts: Counter[tuple[str, str]] = Counter()
+    for run in runs:
+        if run.passed and run.blame not in (None, Blame.AGENT):
+            counts[_blame_of(run), "passed"] += 1
+        elif not run.scored:
+            counts[_blame_of(run), "unscored"] += 1
+    for attempt in retried:
+        counts[_blame_of(attempt), "retried"] += 1
+        counts[_blame_of(attempt), "recovered"] += _run_of(attempt.key) in passed
+    labels = {label for label, _ in counts}
+    fields = ("unscored", "passed", "retried", "recovered")
+    return tuple(
+        BlameCount(blame=label, **{field: counts[label, field] for field in fields}) for label in sorted(labels)
+    )
+
+
+def _first(runs: Iterable[Result], earlier: Iterable[Result]) -> list[Result]:
+    first: dict[tuple[str, str, str, int], Result] = {}
+    for run in sorted((*runs, *earlier), key=lambda run: run.key.attempt, reverse=True):
+        first[_run_of(run.key)] = run
+    return list(first.values())
+
+
+def _blame_of(run: Result) -> str:
+    if run.not_run is not None:
+        return NOT_RUN
+    return run.blame.value if run.blame else "unknown"
+
+
+def _run_of(key: RunKey) -> tuple[str, str, str, int]:
+    return (key.suite, key.scenario, key.variant, key.trial)

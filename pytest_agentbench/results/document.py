@@ -1,0 +1,119 @@
+"""The results file: one versioned JSON document per session."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import dumps, loads
+from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.results.files import write_atomic
+from pytest_agentbench.results.gates import GateVerdict
+
+SCHEMA = "agentbench-results/1"
+
+_PLACES_AND_TIMES = ("created", "seconds", "run", "root", "command", "versions")
+
+
+class SuiteRecord(Model):
+    """What the results say about a suite; `path` is relative to the root and is the `suite` of its runs' keys.
+
+    `variants` are those declared, in order. `total` counts the runs that the suite has under the variants asked for,
+    `selected` those of them that the session took on (skipped and expected failures of the user's own left out).
+    """
+
+    path: str
+    name: str
+    content_hash: str = ""
+    gates: tuple[str, ...] = ()
+    trials: int | None = None
+    variants: tuple[str, ...] = ()
+    scenarios: int = 0
+    total: int = 0
+    selected: int = 0
+
+
+class Document(Model):
+    """A session's results. `created` is ISO 8601, `seconds` wall time, `players` maps a role to all who played it.
+
+    `results` holds the deciding attempt of each run in collection order, `retried` the attempts before it.
+    `gates` is empty where gates were not evaluated. `complete` False means that the session was cut short.
+    """
+
+    created: str = ""
+    run: str = ""
+    root: str = ""
+    command: tuple[str, ...] = ()
+    versions: dict[str, str] = {}
+    seed: int | None = None
+    seconds: float = 0.0
+    complete: bool = False
+    players: dict[str, tuple[str, ...]] = {}
+    suites: tuple[SuiteRecord, ...] = ()
+    gates: tuple[GateVerdict, ...] = ()
+    results: tuple[Result, ...] = ()
+    retried: tuple[Result, ...] = ()
+
+
+def write(document: Document, path: Path) -> None:
+    """Write the results file at once: ASCII JSON, indented, the same bytes for the same document."""
+    write_atomic(path, dumps({"schema": SCHEMA, **document.model_dump()}, indent=1) + "\n")
+
+
+def read(path: Path) -> Document:
+    """Read a results file; raise `ResultsError` saying why when it is not one, cut off, or of another version."""
+    try:
+        data = loads(path.read_text(encoding="ascii"))
+    except OSError as error:
+        raise ResultsError(f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ResultsError(f"{path} is not a results file: it holds other than ASCII characters") from error
+    except json.JSONDecodeError as error:
+        raise ResultsError(
+            f"{path}:{error.lineno}:{error.colno}: not JSON, or cut off ({error.msg}); write it again"
+        ) from error
+    _check_version(path, data)
+    data.pop("schema")
+    try:
+        return Document.model_validate(data)
+    except ValidationError as error:
+        raise ResultsError(f"{path} does not fit {SCHEMA}: {_problems(error)}") from error
+
+
+def comparable(document: Document) -> JsonValue:
+    """Give the document as JSON without what differs between equal sessions: times, places, run and host names."""
+    data = json.loads(dumps(document.model_dump()))
+    for name in _PLACES_AND_TIMES:
+        del data[name]
+    for result in (*data["results"], *data["retried"]):
+        del result["seconds"]
+    return data
+
+
+def players_of(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:
+    """Collect who played each role."""
+    players: dict[str, set[str]] = {}
+    for result in results:
+        for role, player in result.players.items():
+            players.setdefault(role, set()).add(player)
+    return {role: tuple(sorted(players[role])) for role in sorted(players)}
+
+
+def _check_version(path: Path, data: JsonValue) -> None:
+    version = data.get("schema") if isinstance(data, dict) else None
+    if version == SCHEMA:
+        return
+    family = SCHEMA.partition("/")[0]
+    if isinstance(version, str) and version.startswith(f"{family}/"):
+        raise ResultsError(f"{path} is {version!r}, this version reads {SCHEMA!r}; use the version that wrote it")
+    raise ResultsError(f"{path} is not a results file: its `schema` is {version!r}, not {SCHEMA!r}")
+
+
+def _problems(error: ValidationError) -> str:
+    problems = [f"{'.'.join(map(str, item['loc'])) or 'document'}: {item['msg']}" for item in error.errors()]
+    rest = f" … and {len(problems) - 3} more" if len(problems) > 3 else ""
+    return "; ".join(problems[:3]) + rest

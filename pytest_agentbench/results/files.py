@@ -1,0 +1,76 @@
+"""Files that are never seen half-written, and logs of JSON lines that survive being cut off."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_agentbench.core.codec import dumps, loads
+from pytest_agentbench.core.values import JsonValue
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Write `text` as ASCII beside `path`, then move it there; parent folders are made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    try:
+        draft.write_bytes(text.encode("ascii"))
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
+
+
+class LineLog:
+    """An append-only file of JSON lines; every record is on disk (in the page cache) when `append` returns."""
+
+    def __init__(self, path: Path, *, fsync: bool = False) -> None:
+        """Open `path` for appending; a record that a killed process left unfinished is closed off first."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._fsync = fsync
+        self._lock = threading.Lock()
+        self._file = path.open("ab", buffering=0)
+        if _is_torn(path):
+            self._write(b"\n")
+
+    def append(self, record: JsonValue) -> None:
+        """Add one record; safe from several threads."""
+        line = dumps(record).encode("ascii") + b"\n"
+        with self._lock:
+            self._write(line)
+
+    def close(self) -> None:
+        """Close the file; closing twice is fine."""
+        with self._lock:
+            self._file.close()
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[self._file.write(view) or 0 :]
+        if self._fsync:
+            os.fsync(self._file.fileno())
+
+
+def read_lines(path: Path) -> Iterator[JsonValue]:
+    """Yield the records of a log in order; lines that a killed process left unfinished are passed over."""
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield loads(line.decode("ascii"))
+            except ValueError:
+                continue
+
+
+def _is_torn(path: Path) -> bool:
+    if path.stat().st_size == 0:
+        return False
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"

@@ -1,0 +1,209 @@
+"""Redaction: given secrets, and what looks like a key, never reach a file."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.core.verdict import CallExplanation, Finding
+
+MARK = "***"
+"""What stands for a secret: shorter than any secret, so that no secret can hide in it."""
+
+SHORTEST = 4
+"""Values with fewer characters are not secrets: hiding every `no` or `42` would make transcripts unreadable."""
+
+_ORDINARY = frozenset({"true", "false", "none", "null"})
+
+_KEYS = (
+    r"(?:password|passwd|passphrase|api[_-]?key|secret(?:[_-]?key)?|client[_-]?secret"
+    r"|(?:access|refresh|auth)[_-]?token|private[_-]?key|authorization)"
+)
+_SECRET_KEY = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*{_KEYS}")
+
+_SHAPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", MARK),
+        (r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?", MARK),
+        (r"(?<![A-Za-z0-9])sk-(?=[A-Za-z0-9_-]*\d)[A-Za-z0-9_-]{16,}", MARK),
+        (r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}", MARK),
+        (r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", MARK),
+        (r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,})", MARK),
+        (r"\bxox[abeprs]-[A-Za-z0-9-]{10,}", MARK),
+        (r"\bAIza[0-9A-Za-z_-]{35}", MARK),
+        (r"\bhf_[A-Za-z0-9]{20,}", MARK),
+        (
+            r"(?i)(\bauthorization(?:\\*[\"'])?\s*[:=]\s*(?:\\*[\"'])?(?:basic|bearer|token)\s+)[^\s\"'\\,;]{4,}",
+            rf"\1{MARK}",
+        ),
+        (r"(?i)(\bbearer\s+)(?=[^\s\"'\\,;]*\d)[A-Za-z0-9._~+/=-]{8,}", rf"\1{MARK}"),
+        (r"(\b[a-z][a-z0-9+.-]*://)[^\s/:@\"']+:[^\s/@\"']+(?=@)", rf"\1{MARK}"),
+        # quoted as in JSON at any depth of escaping, assigned, or (only with a digit or sign: prose!) after a colon
+        (rf"(?i)((?:\b|_){_KEYS}(\\*[\"'])\s*[:=]\s*\\*[\"'])(?!{re.escape(MARK)})[^\"'\\]+", rf"\1{MARK}"),
+        (rf"(?i)((?:\b|_){_KEYS}=\\*[\"']?)(?!{re.escape(MARK)})[^\s\"'\\&,;]{{4,}}", rf"\1{MARK}"),
+        (rf"(?i)((?:\b|_){_KEYS}\s*:\s*)(?=[^\s\"']*[0-9!@#$%^])[^\s\"'\\&,;]{{6,}}", rf"\1{MARK}"),
+    )
+)  # fmt: skip
+
+_ESCAPES = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
+_ENTITIES = {"&": "amp|#38", "<": "lt|#60", ">": "gt|#62", '"': "quot|#34", "'": "#39|#x27|apos"}
+
+
+class Redactor:
+    """Replaces secrets by `***`: each of `secrets` in whatever encoding, and what has the shape of a key.
+
+    A secret is found raw, in JSON or Python escapes at any depth, percent-encoded, in HTML entities, composed or
+    decomposed, and split into surrogates. Ids and names that checks and keys rely on are left as they are.
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        forms = {
+            form
+            for secret in secrets
+            for form in _forms(secret)
+            if len(form) >= SHORTEST and form.lower() not in _ORDINARY
+        }
+        self._forms = sorted(forms, key=lambda form: (-len(form), form))
+        self._patterns = [re.compile("".join(map(_spellings, form))) for form in self._forms]
+
+    def text(self, text: str) -> str:
+        """Give `text` without secrets; doing it twice changes nothing more."""
+        before = None
+        # a mark beside other text may spell a secret anew; a secret is longer than the mark, so this ends
+        while before != text:
+            before = text
+            for pattern in self._patterns:
+                text = pattern.sub(MARK, text)
+            for shape, replacement in _SHAPES:
+                text = shape.sub(replacement, text)
+        return text
+
+    def json(self, value: object) -> JsonValue:
+        """Give `value` as JSON without secrets in strings, keys and numbers, nor under keys such as `password`."""
+        return self._json(to_json(value))
+
+    def transcript(self, transcript: Transcript) -> Transcript:
+        """Give the transcript without secrets; call ids still join calls with results."""
+        return Transcript(messages=tuple(self._message(message) for message in transcript.messages))
+
+    def result(self, result: Result) -> Result:
+        """Give the result without secrets in anything that a person, agent or tool wrote; keys, ids, hashes stay."""
+        return result.model_copy(
+            update={
+                "title": self.text(result.title),
+                "stop_reason": self.text(result.stop_reason),
+                "error": self._optional(result.error),
+                "not_run": self._optional(result.not_run),
+                "findings": tuple(self._finding(finding) for finding in result.findings),
+                "calls": tuple(self._call(call) for call in result.calls),
+                "tags": self._texts(result.tags),
+                "tools": self._texts(result.tools),
+                "players": {role: self.text(player) for role, player in result.players.items()},
+            }
+        )
+
+    def _message(self, message: Message) -> Message:
+        return message.model_copy(
+            update={
+                "content": self._optional(message.content),
+                "tool_calls": tuple(self._tool_call(call) for call in message.tool_calls),
+                "tool_call_id": self._optional(message.tool_call_id),
+            }
+        )
+
+    def _tool_call(self, call: ToolCall) -> ToolCall:
+        return call.model_copy(
+            update={
+                "name": self.text(call.name),
+                "arguments": self.json(call.arguments),
+                "id": self.text(call.id),
+                "raw": self._optional(call.raw),
+            }
+        )
+
+    def _finding(self, finding: Finding) -> Finding:
+        return finding.model_copy(
+            update={
+                "message": self.text(finding.message),
+                "tool": self._optional(finding.tool),
+                "expected": self._optional(finding.expected),
+                "actual": self._optional(finding.actual),
+            }
+        )
+
+    def _call(self, call: CallExplanation) -> CallExplanation:
+        differing = {
+            self.text(name): tuple(self.json({name: side})[self.text(name)] for side in sides)
+            for name, sides in call.differing.items()
+        }
+        return call.model_copy(
+            update={
+                "tool": self.text(call.tool),
+                "expected": None if call.expected is None else self.json(call.expected),
+                "actual": None if call.actual is None else self.json(call.actual),
+                "differing": differing,
+                "note": self.text(call.note),
+            }
+        )
+
+    def _json(self, value: JsonValue) -> JsonValue:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {
+                self.text(key): MARK if _names_secret(key, item) else self._json(item) for key, item in value.items()
+            }
+        if isinstance(value, list):
+            return [self._json(item) for item in value]
+        if isinstance(value, int | float) and not isinstance(value, bool) and self._forms:
+            text = json.dumps(value)
+            return value if self.text(text) == text else MARK
+        return value
+
+    def _optional(self, text: str | None) -> str | None:
+        return None if text is None else self.text(text)
+
+    def _texts(self, texts: Sequence[str]) -> tuple[str, ...]:
+        return tuple(self.text(text) for text in texts)
+
+
+def _forms(secret: str) -> set[str]:
+    """Give a secret as files and shells hand it on: as it is, without blanks around it, composed, decomposed."""
+    return {unicodedata.normalize(form, text) for text in (secret, secret.strip()) for form in ("NFC", "NFD")} | {
+        secret
+    }
+
+
+def _names_secret(key: str, value: JsonValue) -> bool:
+    return value not in (None, "") and not isinstance(value, bool | dict | list) and bool(_SECRET_KEY.fullmatch(key))
+
+
+def _spellings(char: str) -> str:
+    """Give a pattern for one character of a secret as encoders spell it; plain letters and digits are never encoded."""
+    if char.isascii() and char.isalnum():
+        return char
+    code = ord(char)
+    spellings = [r"\\*" + re.escape(char) if char in "\\\"'/" else re.escape(char)]
+    units = char.encode("utf-16-be", "surrogatepass")
+    pairs = [f"{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)]
+    spellings.append("".join(rf"\\+u(?i:{pair})" for pair in pairs))
+    spellings.append(rf"\\+U(?i:{code:08x})")
+    if code > 0xFFFF:
+        spellings.append("".join(re.escape(chr(int(pair, 16))) for pair in pairs))
+    if code < 0x100:
+        spellings.append(rf"\\+x(?i:{code:02x})")
+    if char in _ESCAPES:
+        spellings.append(r"\\+" + _ESCAPES[char])
+    if char in _ENTITIES:
+        spellings.append(f"&(?:{_ENTITIES[char]});")
+    spellings.append("".join(f"%(?i:{byte:02x})" for byte in char.encode("utf-8", "surrogatepass")))
+    if char == " ":
+        spellings.append(r"\+")
+    if char == "\\":
+        spellings[0] = r"\\+"
+    return f"(?:{'|'.join(spellings)})"

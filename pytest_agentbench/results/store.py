@@ -1,0 +1,263 @@
+"""The run directory: what a session keeps on disk while it runs, and what a later one continues from.
+
+<base>/.gitignore            `*`
+<base>/runs/<run id>/
+    meta.json                what the session was; `session` counts how often it was continued
+    lock                     held by the one session that writes here
+    shards/<process>.jsonl   finished results, one line each
+    journal/<process>.jsonl  starts and ends of runs
+    transcripts/<slug>.json  one conversation per attempt
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Self
+
+from pydantic import ValidationError
+
+from pytest_agentbench.core.codec import digest, dumps, loads
+from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.run import Result, RunKey
+from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.core.transcript import Transcript
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
+from pytest_agentbench.results.lock import FolderLock
+from pytest_agentbench.results.redact import Redactor
+
+TRANSCRIPT_SCHEMA = "agentbench-transcript/1"
+
+
+def new_run_id(now: datetime, token: str) -> str:
+    """Name a run directory so that names sort by time; `token` tells apart what starts in the same microsecond."""
+    return f"{now:%Y%m%dT%H%M%S.%f}-{ascii_slug(token)[:12]}"
+
+
+def without_attempt(key: RunKey) -> RunKey:
+    """Give the key that all attempts of a run share: that of the first."""
+    return key if key.attempt == 1 else key.model_copy(update={"attempt": 1})
+
+
+class RunDirectory:
+    """One run directory. The controller makes or continues it and holds `lock`; every process has a `writer`."""
+
+    def __init__(self, path: Path, meta: dict[str, JsonValue]) -> None:
+        self.path = path
+        self.meta = meta
+        self.lock = FolderLock(path)
+
+    @classmethod
+    def create(cls, base: Path, run_id: str, meta: Mapping[str, JsonValue]) -> Self:
+        """Make `base`/runs/`run_id`, hide `base` from git and take the lock; raise `ResultsError` if it exists."""
+        if ascii_slug(run_id) != run_id:
+            raise ResultsError(f"run id {run_id!r} must hold only letters, digits, `_`, `.` and `-`")
+        path = base / "runs" / run_id
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            raise ResultsError(f"{path} exists already; continue it, or choose another run id") from None
+        ignore = base / ".gitignore"
+        if not ignore.exists():
+            write_atomic(ignore, "*\n")
+        directory = cls(path, {**meta, "run": run_id, "session": 0})
+        directory.lock.acquire()
+        directory._write_meta()
+        return directory
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open a run directory to read it or to add to it; raise `ResultsError` if it is none."""
+        file = path / "meta.json"
+        try:
+            meta = loads(file.read_text(encoding="ascii"))
+        except FileNotFoundError:
+            raise ResultsError(f"{path} is not a run directory: it has no meta.json") from None
+        except (OSError, ValueError) as error:
+            raise ResultsError(f"{file} cannot be read: {error}") from error
+        if not isinstance(meta, dict) or not isinstance(meta.get("session"), int):
+            raise ResultsError(f"{file} is not the meta.json of a run directory: `session` is missing")
+        return cls(path, meta)
+
+    @classmethod
+    def latest(cls, base: Path) -> Self | None:
+        """Open the newest run directory under `base`, or give None when there is none."""
+        for path in reversed(_run_folders(base)):
+            try:
+                return cls.open(path)
+            except ResultsError:
+                continue
+        return None
+
+    @property
+    def session(self) -> int:
+        """How often the run was continued; 0 while the session that made it writes."""
+        return int(self.meta["session"])
+
+    def resume(self) -> None:
+        """Take the lock and begin the next session, before any worker opens the directory."""
+        self.lock.acquire()
+        self.meta["session"] = self.session + 1
+        self._write_meta()
+
+    def writer(self, process: str, redactor: Redactor | None = None, *, fsync: bool = False) -> "RunWriter":
+        """Open what `process` (`main`, `gw0`, …) writes; no other process writes under that name meanwhile."""
+        return RunWriter(self.path, process, self.session, redactor or Redactor(), fsync=fsync)
+
+    def results(self) -> dict[RunKey, Result]:
+        """Merge all shards: the last session's last attempt of each run, sorted by key, keyed without the attempt."""
+        return {key: attempts[-1] for key, attempts in self.attempts().items()}
+
+    def attempts(self) -> dict[RunKey, tuple[Result, ...]]:
+        """Give every stored attempt of each run, the deciding one last; sorted by key, keyed without the attempt."""
+        ranked: dict[RunKey, list[tuple[tuple[int, int, bool, int], Result]]] = {}
+        for position, (session, result) in enumerate(self._stored()):
+            rank = (session, result.key.attempt, result.not_run is None, position)
+            ranked.setdefault(without_attempt(result.key), []).append((rank, result))
+        return {
+            key: tuple(result for _, result in sorted(ranked[key], key=lambda pair: pair[0]))
+            for key in sorted(ranked, key=_order)
+        }
+
+    def in_flight(self, process: str | None = None) -> tuple[RunKey, ...]:
+        """Give the runs that started and never ended, in the order started: of one process, or of all.
+
+        A run that another process, or a later session, took to its end is not in flight.
+        """
+        done: dict[RunKey, int] = {}
+        for session, result in self._stored():
+            done[result.key] = max(session, done.get(result.key, -1))
+        open_runs: dict[str, dict[RunKey, int]] = {}
+        for name in self._processes("journal"):
+            runs = open_runs.setdefault(name, {})
+            for event in read_lines(self.path / "journal" / f"{name}.jsonl"):
+                key, session = RunKey.model_validate(event["key"]), int(event["session"])
+                runs.pop(key, None)
+                if event["event"] == "started":
+                    runs[key] = session
+                else:
+                    done[key] = max(session, done.get(key, -1))
+        names = list(open_runs) if process is None else [process]
+        return tuple(
+            key for name in names for key, session in open_runs.get(name, {}).items() if done.get(key, -1) < session
+        )
+
+    def prune(self, keep: int = 20) -> list[Path]:
+        """Delete all but the `keep` newest run directories beside this one; give what was deleted.
+
+        This directory, and those that a live session holds, stay.
+        """
+        doomed = [path for path in _run_folders(self.path.parents[1]) if path.name != self.path.name]
+        surplus = len(doomed) + 1 - max(keep, 1)
+        deleted = []
+        for path in doomed[: max(surplus, 0)]:
+            lock = FolderLock(path)
+            try:
+                lock.acquire()
+            except (ResultsError, OSError):
+                continue
+            # Windows cannot delete a file that is open
+            lock.release()
+            shutil.rmtree(path, ignore_errors=True)
+            deleted.append(path)
+        return deleted
+
+    def close(self) -> None:
+        """Release the lock."""
+        self.lock.release()
+
+    def _stored(self) -> Iterator[tuple[int, Result]]:
+        for name in self._processes("shards"):
+            file = self.path / "shards" / f"{name}.jsonl"
+            for record in read_lines(file):
+                try:
+                    yield int(record["session"]), Result.model_validate(record["result"])
+                except (ValidationError, KeyError, TypeError) as error:
+                    raise ResultsError(f"{file} holds a result that this version cannot read: {error}") from error
+
+    def _processes(self, folder: str) -> list[str]:
+        return sorted(path.stem for path in (self.path / folder).glob("*.jsonl"))
+
+    def _write_meta(self) -> None:
+        write_atomic(self.path / "meta.json", dumps(self.meta, indent=2) + "\n")
+
+
+class RunWriter:
+    """What one process writes: results, transcripts and its journal; safe from several threads."""
+
+    def __init__(self, path: Path, process: str, session: int, redactor: Redactor, *, fsync: bool = False) -> None:
+        """Open the logs of `process` in the run directory `path`; see `RunDirectory.writer`."""
+        name = ascii_slug(process)
+        self._path = path
+        self._session = session
+        self._redactor = redactor
+        self._shard = LineLog(path / "shards" / f"{name}.jsonl", fsync=fsync)
+        self._journal = LineLog(path / "journal" / f"{name}.jsonl", fsync=fsync)
+
+    def started(self, key: RunKey) -> None:
+        """Note that a run begins."""
+        self._note("started", key)
+
+    def ended(self, key: RunKey) -> None:
+        """Note that a run is over without a result of its own (cancelled)."""
+        self._note("ended", key)
+
+    def append(self, result: Result, transcript: Transcript | None = None) -> Result:
+        """Store a finished attempt and its transcript, and note its end; give the result as stored.
+
+        The stored result is redacted and names its transcript file; hand it on instead of the one given.
+        """
+        stored = self._redactor.result(result)
+        if transcript is not None:
+            stored = stored.model_copy(update={"transcript": f"transcripts/{transcript_name(result.key)}"})
+            self._write_transcript(stored, transcript)
+        self._shard.append({"session": self._session, "result": stored.model_dump()})
+        self._note("ended", result.key)
+        return stored
+
+    def close(self) -> None:
+        """Close the logs; closing twice is fine."""
+        self._shard.close()
+        self._journal.close()
+
+    def _note(self, event: str, key: RunKey) -> None:
+        self._journal.append({"event": event, "key": key.model_dump(), "session": self._session})
+
+    def _write_transcript(self, result: Result, transcript: Transcript) -> None:
+        document = {
+            "schema": TRANSCRIPT_SCHEMA,
+            "key": result.key.model_dump(),
+            "scenario": result.title or result.key.scenario,
+            "termination": result.termination,
+            "stop_reason": result.stop_reason,
+            "messages": [
+                message.model_dump(exclude_defaults=True) for message in self._redactor.transcript(transcript).messages
+            ],
+        }
+        write_atomic(self._path / result.transcript, dumps(document, indent=1) + "\n")
+
+
+def transcript_name(key: RunKey) -> str:
+    """Name the transcript file of an attempt: readable, and unique also where file names ignore case."""
+    slug = ascii_slug("-".join(part for part in (key.scenario, key.variant) if part))[:80]
+    return f"{slug}-t{key.trial}a{key.attempt}-{digest(key)[:8]}.json"
+
+
+def read_transcript(path: Path) -> Transcript:
+    """Read a transcript file of a run directory; raise `ResultsError` if it is none."""
+    try:
+        document = loads(path.read_text(encoding="ascii"))
+        return Transcript(messages=document["messages"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultsError(f"{path} is not a transcript: {error}") from error
+
+
+def _order(key: RunKey) -> tuple[str, str, str, int]:
+    return (key.suite, key.scenario, key.variant, key.trial)
+
+
+def _run_folders(base: Path) -> list[Path]:
+    """Give the run directories under `base`, oldest first: run ids sort by time."""
+    folder = base / "runs"
+    return sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
