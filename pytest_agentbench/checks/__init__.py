@@ -1,1 +1,1 @@
-"""Being built."""
+"""What decides about a closed run: matching, explanations, checks, metrics, and the judgement. No I/O, no model."""

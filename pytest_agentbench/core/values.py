@@ -83,6 +83,9 @@ def same(left: JsonValue, right: JsonValue) -> bool:
 def _same_number(left: float, right: float) -> bool:
     if isinstance(left, int) and isinstance(right, int):
         return left == right
-    if math.isnan(left) or math.isnan(right):
-        return math.isnan(left) and math.isnan(right)
-    return math.isclose(left, right, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    try:
+        if math.isnan(left) or math.isnan(right):
+            return math.isnan(left) and math.isnan(right)
+        return math.isclose(left, right, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    except OverflowError:  # an int that no float can hold is not any float
+        return False

@@ -1,0 +1,68 @@
+"""Whether the stated calls were made, where the scenario asks for more than their effect.
+
+Expected reads fail a run only under `match: {expected_calls: all}`; expected writes are decided by their effect
+(state.py). An order mode other than `any_order` is a demand of its own: it is about every expected call, reads
+included, and about calls that did not fail (`exact`: about every call, since a retry is something besides).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from pytest_agentbench.checks.matching import Matching, in_order, is_exact
+from pytest_agentbench.checks.state import wrong_arguments
+from pytest_agentbench.checks.wording import call_text
+from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.verdict import CallExplanation, Finding
+
+
+def check_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanation]) -> Iterable[Finding]:
+    """Give nothing where neither all calls nor an order are asked for, else what is missing or out of order."""
+    match = run.scenario.match
+    if not run.scenario.states_calls or (match.expected_calls == "writes" and match.order == "any_order"):
+        return []
+    if not run.calls_visible:
+        return [_finding(None, "not measured: tool calls are not visible")]
+    found = list(_missing(explanations)) if match.expected_calls == "all" else []
+    if match.order == "in_order" and not in_order(matching):
+        found.append(_out_of_order(run, matching, "the expected calls were not all made in the order stated"))
+    if match.order == "exact" and not is_exact(matching):
+        found.append(_out_of_order(run, matching, "the calls made are not exactly the expected ones"))
+    return found or [_finding(True, "the expected calls were made")]
+
+
+def _missing(explanations: Sequence[CallExplanation]) -> Iterator[Finding]:
+    for call in explanations:
+        if call.expected is None or call.status == "matched":
+            continue
+        wanted = call_text(call.tool, call.expected)
+        note = f" ({printable(shorten(call.note, 200))})" if call.note else ""
+        if call.status == "wrong_arguments":
+            yield from wrong_arguments(call, "calls", check="calls")
+        elif call.status == "tool_failed":
+            yield _finding(False, f"{wanted} failed{note}", call)
+        else:
+            yield _finding(False, f"{wanted} was never called{note}", call)
+
+
+def _out_of_order(run: Run, matching: Matching, message: str) -> Finding:
+    expected = [call_text(want.name, want.arguments) for want in matching.expected]
+    actual = [call_text(record.call.name, record.call.arguments) for record in matching.records]
+    return Finding(
+        check="calls",
+        kind="calls",
+        passed=False,
+        message=f"{message} ({run.scenario.match.order})",
+        expected=", ".join(expected) or "no call",
+        actual=", ".join(actual) or "no call",
+    )
+
+
+def _finding(passed: bool | None, message: str, call: CallExplanation | None = None) -> Finding:
+    return Finding(
+        check="calls",
+        kind="calls",
+        passed=passed,
+        message=message,
+        turn=call.turn if call else None,
+        tool=call.tool if call else None,
+    )

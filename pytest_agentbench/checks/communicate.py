@@ -1,0 +1,36 @@
+"""Whether the agent told the user everything it had to.
+
+Each `communicate_info` must be said by a single message of the agent. Ours is stricter than τ²'s COMMUNICATE about
+numbers (a number counts only as a whole) and more lenient about spelling (accents, spaces, quotes, separators).
+"""
+
+from collections.abc import Iterable
+
+from pytest_agentbench.checks.spoken import says
+from pytest_agentbench.checks.wording import value_text
+from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.verdict import Finding
+
+
+def check_communicate(run: Run) -> Iterable[Finding]:
+    """Give a finding for each info that had to be communicated."""
+    texts = run.transcript.texts("assistant")
+    for info in run.scenario.communicate_info:
+        place = next((index for index, text in texts if says(info, text)), None)
+        yield Finding(
+            check="communicate",
+            kind="communicate",
+            passed=place is not None,
+            message=f"the agent {'said' if place is not None else 'never said'} {value_text(info)}",
+            turn=None if place is None else run.transcript.turns[place],
+            expected=value_text(info),
+        )
+
+
+def tau2_said(info: str, texts: Iterable[str]) -> bool:
+    """Whether τ²'s COMMUNICATE finds `info` in one of the agent's texts: a substring, ignoring case.
+
+    Commas are dropped from the text and not from the info, so an info with a comma is never found
+    (tau2-bench, evaluator_communicate.py).
+    """
+    return any(info.lower() in text.lower().replace(",", "") for text in texts if text.strip())

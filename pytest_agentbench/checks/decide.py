@@ -1,0 +1,146 @@
+"""The judgement on a closed run: every check, then verdict and blame.
+
+Default verdict: the run FINISHED; its final state is the one the expected calls lead to; everything to be
+communicated was said; no forbidden call was made and no policy broken. What could not be measured neither passes
+nor fails.
+"""
+
+import traceback
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
+from typing import TypeVar, get_args
+
+from pytest_agentbench.checks.calls import check_calls
+from pytest_agentbench.checks.communicate import check_communicate
+from pytest_agentbench.checks.explain import explain
+from pytest_agentbench.checks.forbidden import check_forbidden
+from pytest_agentbench.checks.matchers import Resolver
+from pytest_agentbench.checks.matching import Matching, match_calls, match_run
+from pytest_agentbench.checks.metrics import measure
+from pytest_agentbench.checks.policies import PolicyReport, check_policies
+from pytest_agentbench.checks.state import check_state
+from pytest_agentbench.checks.termination import check_termination
+from pytest_agentbench.core.run import Judgement, Run
+from pytest_agentbench.core.seams import Check
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, Verdict
+
+T = TypeVar("T")
+
+WORST_FIRST: tuple[FindingKind, ...] = get_args(FindingKind)
+"""The kinds of findings in the order in which failures are listed."""
+
+
+def judge(
+    run: Run, extra: Sequence[Check] = (), ignore: Sequence[str] = (), *, resolve: Resolver | None = None
+) -> Judgement:
+    """Judge a run; never raises but for KeyboardInterrupt.
+
+    `extra` are further checks, run after the built-in ones. `ignore` are path patterns left out when states are
+    compared. `resolve` gives the predicate behind an import path, for `$call` matchers.
+
+    Verdict and blame: a run whose conversation failed by somebody else's fault (`run.blame`) is an ERROR whatever
+    the agent did in it; so is one with a check that raised, blamed on the scenario. Everything else is judged on the
+    agent: FAILED, blame *agent*, when a required finding failed, and PASSED otherwise.
+    """
+    guard = _Guard()
+    nothing = match_calls((), run.transcript.trajectory)
+    matching = guard.run("calls", lambda: match_run(run, resolve), nothing)
+    explanations: list[CallExplanation] = []
+    explanations = guard.run("calls", lambda: explain(run, matching, resolve), explanations)
+    policies = guard.run("policies", lambda: check_policies(run, resolve), PolicyReport())
+    findings = [
+        *guard.ask("termination", lambda: check_termination(run)),
+        *_about_calls(run, matching, explanations, ignore, guard),
+        *guard.ask("communicate", lambda: check_communicate(run)),
+        *guard.ask("never", lambda: check_forbidden(run, resolve)),
+        *policies.findings,
+    ]
+    for check in extra:
+        findings.extend(guard.ask(_name(check), partial(check, run)))
+    metrics: dict[str, float | None] = {}
+    metrics = guard.run("metrics", lambda: measure(run, matching), metrics)
+    verdict, blame = _decide(run, findings, broken=bool(guard.findings))
+    return Judgement(
+        verdict=verdict,
+        blame=blame,
+        findings=tuple(sorted([*findings, *guard.findings], key=_badness)),
+        calls=tuple(explanations),
+        policies=policies.outcomes,
+        metrics=metrics,
+    )
+
+
+def _about_calls(
+    run: Run, matching: Matching, explanations: Sequence[CallExplanation], ignore: Sequence[str], guard: "_Guard"
+) -> list[Finding]:
+    if guard.findings:
+        # the expected calls themselves could not be read: nothing is said on the strength of half of them
+        return []
+    return [
+        *guard.ask("state", lambda: check_state(run, matching, explanations, ignore)),
+        *guard.ask("calls", lambda: check_calls(run, matching, explanations)),
+    ]
+
+
+def _decide(run: Run, findings: Iterable[Finding], *, broken: bool) -> tuple[Verdict, Blame | None]:
+    if run.blame is not None and run.blame is not Blame.AGENT:
+        return Verdict.ERROR, run.blame
+    if broken:
+        return Verdict.ERROR, Blame.SCENARIO
+    if any(finding.required and finding.passed is False for finding in findings):
+        return Verdict.FAILED, Blame.AGENT
+    return Verdict.PASSED, None
+
+
+def _badness(finding: Finding) -> tuple[int, int, int]:
+    """Required failures, then other failures, then what was not measured, then passes; by kind in each."""
+    group = {False: 0 if finding.required else 1, None: 2, True: 3}[finding.passed]
+    return group, WORST_FIRST.index(finding.kind), finding.turn or 0
+
+
+def _findings(given: object) -> list[Finding]:
+    """Read what a check gave; whatever is not an iterable of findings raises `TypeError`."""
+    if isinstance(given, Coroutine):
+        given.close()
+        raise TypeError("a check must not be async: it decides about a closed run")
+    if not isinstance(given, Iterable):
+        raise TypeError(f"a check yields findings, this one returned {given!r}")
+    found: list[Finding] = []
+    for item in given:
+        if not isinstance(item, Finding):
+            raise TypeError(f"a check yields findings, this one yielded {item!r}")
+        found.append(item)
+    return found
+
+
+def _name(check: Check) -> str:
+    return str(getattr(check, "__qualname__", type(check).__qualname__))
+
+
+class _Guard:
+    """Runs checks and turns what they raise into findings."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+
+    def ask(self, name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]:
+        found: list[Finding] = []
+        return self.run(name, lambda: _findings(check()), found)
+
+    def run(self, name: str, check: Callable[[], T], otherwise: T) -> T:
+        try:
+            return check()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - pytest.skip() or sys.exit() in a check is an error, not a skip
+            told = "".join(traceback.format_exception_only(error)).strip()
+            self.findings.append(
+                Finding(
+                    check=name,
+                    kind="check",
+                    passed=False,
+                    message=f"check {printable(name)} raised {printable(shorten(told, 500))}",
+                )
+            )
+            return otherwise

@@ -1,0 +1,86 @@
+"""Numbers on a run that decide nothing."""
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+
+from pytest_agentbench.checks.matching import Matching
+from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.transcript import CallRecord, Transcript
+
+ECHO = 0.6
+"""Similarity from which a user turn echoes the agent's turn before it."""
+
+_WORD = re.compile(r"\w+")
+_MOST_WORDS = 300
+
+
+def measure(run: Run, matching: Matching) -> dict[str, float | None]:
+    """Give the metrics that `Judgement` names; None where not measured.
+
+    tool_errors: the agent's calls that failed. errors_then_retried: those after which it called the same tool again
+    (tool-to-scenario's attempts after an error). calls_ratio: the agent's calls / its expected calls. tool_calls: the
+    agent's calls. agent_turns: its turns. echo_rate: see `echo_rate`.
+    """
+    metrics: dict[str, float | None] = dict.fromkeys(
+        ("name_recall", "strict_recall", "complete", "tool_errors", "errors_then_retried", "calls_ratio", "tool_calls")
+    )
+    if run.calls_visible:
+        calls = run.calls
+        expected = sum(want.requestor == "assistant" for want in matching.expected)
+        metrics |= {
+            "name_recall": matching.name_recall,
+            "strict_recall": matching.strict_recall,
+            "complete": None if matching.complete is None else float(matching.complete),
+            "tool_errors": float(sum(record.failed for record in calls)),
+            "errors_then_retried": float(_retried(calls)),
+            "calls_ratio": len(calls) / expected if expected else None,
+            "tool_calls": float(len(calls)),
+        }
+    metrics["agent_turns"] = float(run.transcript.agent_turns)
+    metrics["echo_rate"] = echo_rate(run.transcript)
+    return metrics
+
+
+def echo_rate(transcript: Transcript) -> float | None:
+    """Give the share of user turns, from 0 to 1, that echo the agent; None without a user turn to compare.
+
+    A turn echoes when its words are the agent's turn before it, to a similarity of `ECHO` (difflib's ratio over
+    words, case ignored, the first 300 words): a user who has taken on the agent's register mirrors whole phrases,
+    while one who answers repeats single values. Turns of fewer than four words never echo.
+    """
+    spoken: list[tuple[str, str]] = []
+    for turn, message in zip(transcript.turns, transcript.messages, strict=True):
+        if message.role in ("user", "assistant") and message.text.strip():
+            key = f"{message.role}:{turn}"
+            if spoken and spoken[-1][0] == key:
+                spoken[-1] = (key, f"{spoken[-1][1]}\n{message.text}")
+            else:
+                spoken.append((key, message.text))
+    answers = [
+        (_words(before), _words(said))
+        for (earlier, before), (later, said) in pairwise(spoken)
+        if later.startswith("user") and earlier.startswith("assistant")
+    ]
+    if not answers:
+        return None
+    return sum(_echoes(before, said) for before, said in answers) / len(answers)
+
+
+def _echoes(agent: Sequence[str], user: Sequence[str]) -> bool:
+    if len(user) < 4:
+        return False
+    matcher = SequenceMatcher(None, agent, user, autojunk=False)
+    return matcher.real_quick_ratio() >= ECHO and matcher.quick_ratio() >= ECHO and matcher.ratio() >= ECHO
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())[:_MOST_WORDS]
+
+
+def _retried(calls: Sequence[CallRecord]) -> int:
+    return sum(
+        record.failed and any(later.call.name == record.call.name for later in calls[place + 1 :])
+        for place, record in enumerate(calls)
+    )

@@ -1,0 +1,140 @@
+"""Whether the final state is the one that the expected calls lead to.
+
+Where both states can be read they are compared row by row; how the agent got there does not matter. Where they
+cannot, the calls decide: every expected write was made, strictly and without failing, and no other call wrote.
+τ²'s database check agrees with that on nearly every recording, and never passes what it fails; the reverse happens,
+when another path leads to an equal state. An expected call of a tool whose kind is not known counts as a write: the
+author asked for it. Where there are neither states nor stated calls, nothing is measured.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from pytest_agentbench.checks.effects import expects_write, wrote
+from pytest_agentbench.checks.matching import Matching
+from pytest_agentbench.checks.wording import call_text, value_text
+from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.verdict import CallExplanation, Finding, FindingKind
+from pytest_agentbench.environment.diff import describe, diff
+
+MOST_ROWS = 20
+"""Differing rows that are listed one by one."""
+
+
+def check_state(
+    run: Run, matching: Matching, explanations: Sequence[CallExplanation], ignore: Sequence[str] = ()
+) -> Iterable[Finding]:
+    """Give one passing finding, one that says *not measured*, or a finding for each thing that is wrong.
+
+    `ignore` are path patterns left out of the comparison of states (`orders.*.updated_at`).
+    """
+    if run.final_state is not None and run.expected_state is not None:
+        return list(_by_state(run, explanations, ignore))
+    if not run.scenario.states_calls:
+        return [_finding(None, "not measured: the scenario states neither a final state nor calls")]
+    if not run.calls_visible:
+        return [_finding(None, "not measured: neither state nor calls can be seen")]
+    return _by_calls(run, matching, explanations)
+
+
+def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequence[str]) -> Iterator[Finding]:
+    differences = diff(run.expected_state or {}, run.final_state or {}, tuple(ignore))
+    if not differences:
+        yield _finding(True, "the final state is the expected one")
+        return
+    yield from _wrong_writes(explanations)
+    for difference in differences[:MOST_ROWS]:
+        yield Finding(
+            check="state",
+            kind="state",
+            passed=False,
+            message=printable(describe(difference)),
+            expected=None if difference.extra else value_text(difference.expected),
+            actual=None if difference.missing else value_text(difference.actual),
+        )
+    if len(differences) > MOST_ROWS:
+        yield _finding(False, f"{len(differences) - MOST_ROWS} more differences of the final state")
+
+
+def _by_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanation]) -> list[Finding]:
+    done = matching.succeeded
+    missing = [
+        index
+        for index, want in enumerate(matching.expected)
+        if index not in done and expects_write(want, matching.records, run.toolset) is not False
+    ]
+    paired = set(matching.strict.values())
+    others = [record for place, record in enumerate(matching.records) if place not in paired]
+    extra = any(wrote(record, run.toolset) for record in others)
+    if not missing and not extra:
+        return [_finding(True, _right_calls(any(wrote(record, run.toolset) is None for record in others)))]
+    found = list(_wrong_writes(explanations))
+    return found or [_finding(False, "the calls that write are not the expected ones")]
+
+
+def _right_calls(unsure: bool) -> str:
+    if unsure:
+        return "every expected call that writes was made; whether other calls wrote is not known"
+    return "the calls that write are the expected ones"
+
+
+def _wrong_writes(explanations: Sequence[CallExplanation]) -> Iterator[Finding]:
+    """Word each expected write that was not made rightly and each write outside the goal."""
+    for call in explanations:
+        if call.status == "extra_write":
+            yield _write_outside(call, call.tool)
+        elif call.expected is not None and call.status != "matched" and call.write is not False:
+            yield from _wrong_expected(call)
+
+
+def _wrong_expected(call: CallExplanation) -> Iterator[Finding]:
+    wanted = call_text(call.tool, call.expected or {})
+    if call.status == "wrong_arguments":
+        # the note says that the tool failed: nothing was written wrongly then
+        yield from wrong_arguments(call, "state" if call.note else "write", check="state")
+    elif call.status == "tool_failed":
+        yield _finding(False, f"{wanted} failed: {shorten(printable(call.note), 200)}", call)
+    else:
+        note = f" ({printable(call.note)})" if call.note else ""
+        yield _finding(False, f"{wanted} was never called{note}", call)
+
+
+def wrong_arguments(call: CallExplanation, kind: FindingKind, *, check: str) -> Iterator[Finding]:
+    """Word each differing argument of a call as an assertion does, expected beside actual."""
+    for name, (expected, actual) in call.differing.items():
+        given = call.actual is not None and name in call.actual
+        was = f"was {value_text(actual)}" if given else "was left out"
+        failed = f"; {printable(shorten(call.note, 200))}" if call.note else ""
+        yield Finding(
+            check=check,
+            kind=kind,
+            passed=False,
+            message=f"{printable(call.tool)}: argument {name!r} {was}, expected {value_text(expected)}{failed}",
+            turn=call.turn,
+            tool=call.tool,
+            expected=value_text(expected),
+            actual=value_text(actual) if given else None,
+        )
+
+
+def _write_outside(call: CallExplanation, tool: str) -> Finding:
+    note = f" ({printable(call.note)})" if call.note else ""
+    return Finding(
+        check="state",
+        kind="write",
+        passed=False,
+        message=f"{call_text(tool, call.actual or {})} changed state and is not part of the goal{note}",
+        turn=call.turn,
+        tool=tool,
+    )
+
+
+def _finding(passed: bool | None, message: str, call: CallExplanation | None = None) -> Finding:
+    return Finding(
+        check="state",
+        kind="state",
+        passed=passed,
+        message=message,
+        turn=call.turn if call else None,
+        tool=call.tool if call else None,
+    )
