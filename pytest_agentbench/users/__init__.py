@@ -1,1 +1,1 @@
-"""Being built."""
+"""Simulated users."""

@@ -1,0 +1,188 @@
+"""The scripted user: says its lines, gives what it knows when asked, confirms what it wants, and closes.
+
+It is deterministic, needs no model, and understands English and French by general rules of language. What it does with
+an agent's message is, first that applies:
+
+1. hand-over to a person: close; an empty or deaf message: repeat the last words once, then go on
+2. a confirmation that differs from goal, lines or known values: *no* and what it wants, even where the script says yes
+3. values asked for: the next line if it holds one of them, else all that it knows, "I do not know" for unknown info
+4. a yes-or-no question: the next line if it is an answer, else *no* to unwanted extras and *yes* to the rest
+5. a choice: the option that its own words name; unknown info that the question is about: "I do not know"
+6. anything else: the next line. Without lines: close when answered, and with blame *user* when a question is open
+"""
+
+from dataclasses import dataclass
+
+from pytest_agentbench.core.conversation import Stop, View
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.text import shorten
+from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.users import answers, heard
+from pytest_agentbench.users.asked import Asked, asked
+from pytest_agentbench.users.choice import choose
+from pytest_agentbench.users.confirmation import asks_to_confirm, describe, difference, unwanted_extra
+from pytest_agentbench.users.known_info import Knowledge, knowledge_of
+from pytest_agentbench.users.phrases import Language, language_of, pattern
+from pytest_agentbench.users.script import Script, call_of, lines_of, spoken
+
+REPEATS = 2
+"""How often the user says the same thing in a row before it goes on."""
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A reply of the user's own, or its next line."""
+
+    text: str = ""
+    line: bool = False
+
+
+_NEXT_LINE = _Said(line=True)
+
+
+class ScriptedUser:
+    """A simulated user without a model; one per run (implements `core.seams.User`)."""
+
+    def __init__(self) -> None:
+        self._script = Script()
+
+    async def reply(self, view: View) -> Message | Stop:
+        """Say the next line or answer the agent's last message; see the module for the order of rules.
+
+        Stops with reason `done`, `handed over`, `ignored` (STALLED) or, with blame *user*, what could not be answered;
+        with blame *scenario* where there is neither a line nor a goal.
+        """
+        lines = lines_of(view)
+        said = spoken(view.messages)
+        left = lines[self._script.position(lines, said) :]
+        if not said:
+            decided: _Said | Stop = _NEXT_LINE if left else Stop(reason="nothing to say", blame=Blame.SCENARIO)
+        else:
+            decided = _Answer(view, left, said).decide()
+        if isinstance(decided, Stop):
+            return decided
+        return self._say(left[0] if decided.line else decided.text, view, is_line=decided.line)
+
+    def _say(self, text: str, view: View, *, is_line: bool) -> Message:
+        call = call_of(text, view) if is_line else None
+        message = Message(role="user", tool_calls=(call,)) if call else Message(role="user", content=text)
+        self._script.remember(message, is_line=is_line)
+        return message
+
+
+class _Answer:
+    """The decision about one message of the agent."""
+
+    def __init__(self, view: View, left: tuple[str, ...], said: tuple[str, ...]) -> None:
+        self._view = view
+        self._left = left
+        self._said = said
+        self._text = last_words(view.messages)
+        self._known: Knowledge = knowledge_of(view)
+        self._language: Language = language_of(" ".join([*view.says, view.goal]), self._text)
+
+    def decide(self) -> _Said | Stop:
+        """Give the reply, or the decision to close."""
+        last = self._view.messages[-1]
+        if last.role == "tool" and last.requestor == "user":
+            return _NEXT_LINE if self._left else _Said(last.text.strip() or self._language.say_wait)
+        decided = self._apply_rules()
+        if isinstance(decided, _Said) and not decided.line and self._said[-REPEATS:] == (decided.text,) * REPEATS:
+            return self._go_on()
+        return decided
+
+    def _apply_rules(self) -> _Said | Stop:
+        if not self._text.strip():
+            return _Said(self._said[-1])
+        if heard.hands_over(self._text):
+            return Stop(reason="handed over")
+        wants = asked(self._text, self._known.free)
+        confirming = asks_to_confirm(self._text)
+        decided = self._refuse() if confirming else None
+        if decided is None and wants:
+            decided = self._give(wants)
+        if decided is None and confirming:
+            decided = self._confirm()
+        return decided or self._choose() or self._not_known() or self._continue(wants)
+
+    def _refuse(self) -> _Said | None:
+        differs = difference(self._text, self._view, self._known)
+        if differs is None:
+            return None
+        if not differs.wanted:
+            return _Said(self._language.say_no_extra)
+        wanted = describe(differs.kind, differs.wanted)
+        return _Said(self._language.say_no.format(wanted=wanted, found=differs.found))
+
+    def _give(self, wants: Asked) -> _Said | None:
+        """Answer the values asked for; None where neither known nor declared unknown."""
+        if self._left and answers.holds_value(self._left[0], wants.kinds, self._known):
+            return _NEXT_LINE
+        text = answers.values(wants, self._text, self._known, self._view, self._language)
+        if text is None:
+            return None
+        rest = self._text
+        for segment in wants.where:
+            rest = rest.replace(segment, " ")
+        if asks_to_confirm(rest) and not unwanted_extra(rest, self._view):
+            text = f"{self._language.say_yes} {text}"
+        return _Said(text)
+
+    def _confirm(self) -> _Said | None:
+        if self._left and is_answer(self._left[0]):
+            return _NEXT_LINE
+        chosen = self._choose()
+        if chosen is not None:
+            return chosen
+        told = answers.yes_or_no(self._text, self._known)
+        if told is False or (told is None and unwanted_extra(self._text, self._view)):
+            return _Said(self._language.say_no_extra)
+        return _Said(self._language.say_yes)
+
+    def _choose(self) -> _Said | None:
+        option = choose(self._text, self._view)
+        return None if option is None else _Said(self._language.say_choice.format(value=option))
+
+    def _not_known(self) -> _Said | None:
+        text = answers.not_known("\n".join(heard.open_parts(self._text)), self._view)
+        return None if text is None else _Said(text)
+
+    def _continue(self, wants: Asked) -> _Said | Stop:
+        """Go on where the message asks for nothing that the user can give."""
+        if heard.only_greets(self._text) and not wants:
+            return _Said(self._said[-1])
+        if heard.promises(self._text) and self._said[-1] != self._language.say_wait:
+            return _Said(self._language.say_wait)
+        if self._left:
+            return _NEXT_LINE
+        waiting = heard.open_parts(self._text)
+        fact = answers.fact("\n".join(waiting), self._view, self._known)
+        fact = fact or answers.identifiers("\n".join(waiting), self._said, self._known, self._language)
+        if fact is not None:
+            return _Said(fact)
+        if wants or waiting:
+            asking = " ".join([*wants.where, *waiting[:1]][:1])
+            return Stop(reason=f"the user cannot answer: {shorten(asking, 200)!r}", blame=Blame.USER)
+        closing = self._language.say_closing if heard.offers_more(self._text) else ""
+        return Stop(reason="done", message=closing)
+
+    def _go_on(self) -> _Said | Stop:
+        """Stop repeating: say the next line, or give up."""
+        return _NEXT_LINE if self._left else Stop(reason="ignored", termination=Termination.STALLED)
+
+
+def last_words(messages: tuple[Message, ...]) -> str:
+    """Give what the agent said since the user's last message."""
+    words: list[str] = []
+    for message in reversed(messages):
+        if message.role == "user":
+            break
+        if message.role == "assistant" and message.text.strip():
+            words.append(message.text)
+    return "\n".join(reversed(words))
+
+
+def is_answer(line: str) -> bool:
+    """Tell whether a line answers a yes-or-no question ("yes", "go ahead", "non, …")."""
+    return bool(pattern("answers").match(line.strip()))
