@@ -1,1 +1,1 @@
-"""Being built."""
+"""Toolsets, the state they act on, isolation between runs, snapshots and where two states differ."""

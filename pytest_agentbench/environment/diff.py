@@ -1,0 +1,90 @@
+"""Where two states differ, row by row, and how to say it."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.state import Difference, State
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.values import same, to_json
+
+_WIDTH = 160
+"""Characters of a value that `describe` shows."""
+
+
+def diff(expected: State, actual: State, ignore: Sequence[str] = ()) -> list[Difference]:
+    """Give every place where `actual` is not `expected`, ordered by path.
+
+    A missing or extra row (any object) is one difference, and so is each changed value in a row. Numbers are compared
+    with the tolerance of `core.values.same`; lists of equal length item by item. `ignore` holds patterns such as
+    `orders.*.updated_at`: segments are joined by `.` (`\\.` for one inside a name) and `*` stands for any text within
+    one segment; what a pattern names is left out with all that is below it.
+    """
+    patterns = [_pattern(text) for text in ignore]
+    return list(_differences(_pruned(to_json(expected), patterns), _pruned(to_json(actual), patterns), ()))
+
+
+def describe(difference: Difference) -> str:
+    """Say a difference in one line, such as `orders.W1.status: expected 'cancelled', is 'pending'`."""
+    path = printable(".".join(difference.path)) or "state"
+    if difference.extra:
+        return f"{path}: not expected, is {_shown(difference.actual)}"
+    if difference.missing:
+        return f"{path}: expected {_shown(difference.expected)}, is missing"
+    return f"{path}: expected {_shown(difference.expected)}, is {_shown(difference.actual)}"
+
+
+def state_hash(state: State, ignore: Sequence[str] = ()) -> str:
+    """Give 16 hex digits that are equal for equal states; 1 and 1.0 are equal, numbers within tolerance need not be."""
+    patterns = [_pattern(text) for text in ignore]
+    return digest(_canonical(_pruned(to_json(state), patterns)))
+
+
+def _differences(expected: Any, actual: Any, path: tuple[str, ...]) -> Iterator[Difference]:
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key in sorted(expected.keys() | actual.keys()):
+            if key not in actual:
+                yield Difference(path=(*path, key), expected=expected[key], missing=True)
+            elif key not in expected:
+                yield Difference(path=(*path, key), actual=actual[key], extra=True)
+            else:
+                yield from _differences(expected[key], actual[key], (*path, key))
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for index, (left, right) in enumerate(zip(expected, actual, strict=True)):
+            yield from _differences(left, right, (*path, str(index)))
+    elif not same(expected, actual):
+        yield Difference(path=path, expected=expected, actual=actual)
+
+
+def _pattern(text: str) -> list[re.Pattern[str]]:
+    segments = [segment.replace("\\.", ".") for segment in re.split(r"(?<!\\)\.", text)]
+    return [re.compile(".*".join(map(re.escape, segment.split("*"))), re.DOTALL) for segment in segments]
+
+
+def _pruned(value: Any, patterns: list[list[re.Pattern[str]]]) -> Any:
+    """Leave out what the patterns name."""
+    if not patterns or not isinstance(value, dict | list):
+        return value
+    items: Mapping[str, Any] = value if isinstance(value, dict) else {str(i): item for i, item in enumerate(value)}
+    kept: dict[str, Any] = {}
+    for key, item in items.items():
+        inner = [pattern for pattern in patterns if pattern[0].fullmatch(key)]
+        if not any(len(pattern) == 1 for pattern in inner):
+            kept[key] = _pruned(item, [pattern[1:] for pattern in inner])
+    return kept if isinstance(value, dict) else list(kept.values())
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _canonical(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_canonical(item) for item in value]
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        return int(value)
+    return value
+
+
+def _shown(value: Any) -> str:
+    return printable(shorten(repr(value), _WIDTH))

@@ -1,0 +1,75 @@
+"""Runs user code so that nothing it raises, exits included, ends the loop or a thread."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.environment.runner import Runner
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Raised:
+    """What user code raised, carried as a value: futures refuse some exceptions and let others end their loop."""
+
+    error: BaseException
+
+
+def caught(work: Callable[[], T]) -> T | Raised:
+    """Run sync user code; give what it returns or what it raises."""
+    try:
+        return work()
+    except BaseException as error:  # noqa: BLE001 - an exit must end the run, never the thread or the loop
+        return Raised(error)
+
+
+async def caught_async(work: Awaitable[T]) -> T | Raised:
+    """Await user code; give what it returns or raises. A cancellation from outside passes, and so does closing."""
+    task = asyncio.current_task()
+    before = task.cancelling() if task else 0
+    try:
+        return await work
+    except asyncio.CancelledError as error:
+        if task is None or task.cancelling() > before:
+            raise
+        return Raised(error)
+    except GeneratorExit as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is None:
+            raise  # nobody inside raised it: this coroutine is being closed
+        return Raised(error)
+    except BaseException as error:  # noqa: BLE001 - an exit must end the run, never the loop
+        return Raised(error)
+
+
+async def guarded(work: Callable[[], T], runner: Runner, who: str) -> T:
+    """Run sync user code in the run's thread; raise `EnvironmentFaultError` for whatever it raises."""
+    return unwrapped(await runner(lambda: caught(work)), who)
+
+
+async def guarded_async(work: Awaitable[T], who: str) -> T:
+    """Await user code; raise `EnvironmentFaultError` for whatever it raises."""
+    return unwrapped(await caught_async(work), who)
+
+
+def unwrapped(value: T | Raised, who: str) -> T:
+    """Give the value, or raise what was raised as an `EnvironmentFaultError` that names `who`."""
+    if not isinstance(value, Raised):
+        return value
+    if isinstance(value.error, EnvironmentFaultError):
+        raise value.error
+    raise fault(value.error, who) from value.error
+
+
+def fault(error: BaseException, who: str) -> EnvironmentFaultError:
+    """Describe what user code raised; our own errors keep their text."""
+    if isinstance(error, AgentBenchError):
+        return EnvironmentFaultError(str(error))
+    try:
+        text = shorten(printable(str(error)), 500)
+    except Exception:  # noqa: BLE001 - the exception is the user's, and so is its __str__
+        text = ""
+    return EnvironmentFaultError(f"{who} raised {type(error).__name__}{': ' if text else ''}{text}")

@@ -1,0 +1,178 @@
+"""From an import path to an object, and from a module's name to a fresh copy of the module."""
+
+import importlib
+import importlib.util
+import re
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import TypeVar
+
+from pytest_agentbench.core.errors import ImportPathError
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.environment.module_search import (
+    LOCK,
+    file_of,
+    is_same_file,
+    loaded_file,
+    locate,
+    put_first,
+    refuse_shadowed_imports,
+)
+
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_NOT_THEIRS = ("<frozen", str(Path(__file__).resolve().parents[1]), str(Path(importlib.__file__).parent))
+
+T = TypeVar("T")
+
+
+def load_object(target: str, root: Path) -> object:
+    """Import `package.module:name` (the name may be dotted too) and give the object.
+
+    Modules are looked for in `root`, then on `sys.path`. Raise `ImportPathError` where the path is malformed, the
+    module or the name is missing, the import raises, or another file is loaded under the module's name already.
+    """
+    module_name, _, attribute = target.partition(":")
+    if not (_DOTTED.fullmatch(module_name) and _DOTTED.fullmatch(attribute)):
+        raise ImportPathError(f"{target!r} is not an import path; write it as 'package.module:name'")
+    value: object = load_module(module_name, root)
+    for depth, part in enumerate(attribute.split(".")):
+        try:
+            value = getattr(value, part)
+        except AttributeError:
+            owner = ".".join([module_name, *attribute.split(".")[:depth]])
+            raise ImportPathError(_no_attribute(target, owner, part, value)) from None
+    return value
+
+
+def load_module(name: str, root: Path) -> ModuleType:
+    """Import a dotted module the ordinary way, from `root` first; raise `ImportPathError` as `load_object` does."""
+    root = root.resolve()
+    file = file_of(locate(name, root)[-1])
+    put_first(root)
+    if file is not None and file.suffix == ".py" and name not in sys.modules:
+        refuse_shadowed_imports(file, root)
+    module = _guarded(lambda: importlib.import_module(name), name, root)
+    loaded = loaded_file(name)
+    if file is not None and loaded is not None and not is_same_file(file, loaded):
+        raise ImportPathError(f"module {name!r} should come from {file}, but importing it gave {loaded}")
+    return module
+
+
+def load_fresh_module(name: str, root: Path, unique: str) -> ModuleType:
+    """Execute a module anew under a private name, so that two runs never share what it holds.
+
+    `name` is dotted, or a `.py` file relative to `root`; `unique` names the run. What the module imports is shared,
+    except that a package's relative imports of its own submodules are fresh too. Compiled code is kept per file and
+    modification time. Give the module back with `forget_module`. Safe to call from several threads.
+    """
+    root = root.resolve()
+    file, parent = _source_of(name, root)
+    put_first(root)
+    refuse_shadowed_imports(file, root)
+    if parent:
+        load_module(parent, root)
+    locations = [str(file.parent)] if file.name == "__init__.py" else None
+    stem = file.parent.name if locations else file.stem
+    private = f"{parent}." if parent else ""
+    private += re.sub(r"\W", "_", f"_agentbench_{unique}_{stem}", flags=re.ASCII)
+    with LOCK:
+        number = 0
+        while (taken := private if not number else f"{private}_{number}") in sys.modules:
+            number += 1
+        loader = _FreshLoader(taken, str(file))
+        spec = importlib.util.spec_from_file_location(taken, file, loader=loader, submodule_search_locations=locations)
+        if spec is None:
+            raise ImportPathError(f"{file} cannot be loaded as a module")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[taken] = module
+    try:
+        _guarded(lambda: loader.exec_module(module), name, root)
+    except BaseException:
+        forget_module(module)
+        raise
+    return module
+
+
+def forget_module(module: ModuleType) -> None:
+    """Remove a fresh module and the submodules that it loaded from `sys.modules`."""
+    with LOCK:
+        inner = f"{module.__name__}."
+        for name in [name for name in sys.modules if name == module.__name__ or name.startswith(inner)]:
+            del sys.modules[name]
+
+
+class _FreshLoader(SourceFileLoader):
+    """Loads a source file from the code compiled before, as long as the file has not changed."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Give the compiled file."""
+        stat = Path(self.path).stat()
+        return _compiled(self.path, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=256)
+def _compiled(file: str, _changed: int, _size: int) -> CodeType:
+    return compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+
+
+def _source_of(name: str, root: Path) -> tuple[Path, str]:
+    """Give the file to execute and the dotted name of the package that it belongs to."""
+    if name.endswith(".py"):
+        file = root / name
+        if not file.is_file():
+            raise ImportPathError(f"no file {name!r} in {root}")
+        return file, ""
+    if not _DOTTED.fullmatch(name):
+        raise ImportPathError(f"{name!r} is not a module; write it as 'package.module', or as a path ending in .py")
+    file = _find_file(name, root)
+    return file, name.rpartition(".")[0]
+
+
+def _find_file(name: str, root: Path) -> Path:
+    if "." not in name:  # executed under a private name, so what is loaded as `name` elsewhere does not matter
+        for path in (root / name / "__init__.py", root / f"{name}.py"):
+            if path.is_file():
+                return path
+    found = file_of(locate(name, root)[-1])
+    if found is None or found.suffix != ".py":
+        raise ImportPathError(f"module {name!r} is not Python source (found {found or 'no file'}); name a .py module")
+    return found
+
+
+def _guarded(work: Callable[[], T], name: str, root: Path) -> T:
+    """Run an import; whatever user code raises there, exits included, becomes an `ImportPathError` with its place."""
+    try:
+        return work()
+    except ImportPathError:
+        raise
+    except BaseException as error:
+        interrupted = isinstance(error, KeyboardInterrupt)
+        if interrupted and threading.current_thread() is threading.main_thread():
+            raise  # the user's own Ctrl-C
+        text = shorten(printable(str(error)), 500)
+        what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        raise ImportPathError(f"importing {name!r} raised {what}{_place(error, root)}") from error
+
+
+def _place(error: BaseException, root: Path) -> str:
+    """Give ` (file:line)` of the innermost frame in the suite's folder, else of the innermost that is not ours."""
+    if isinstance(error, SyntaxError) and error.filename and error.filename.endswith(".py"):
+        return f" ({error.filename}:{error.lineno})"
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    theirs = [place for place in frames if not place[0].startswith(_NOT_THEIRS)]
+    own = [place for place in theirs if Path(place[0]).is_relative_to(root)] or theirs
+    return f" ({own[-1][0]}:{own[-1][1]})" if own else ""
+
+
+def _no_attribute(target: str, owner: str, name: str, value: object) -> str:
+    names = [found for found in dir(value) if not found.startswith("_")]
+    close = get_close_matches(name, names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(names[:10]) or 'no public names'}"
+    return f"{target!r}: {owner!r} has no {name!r}{hint}"

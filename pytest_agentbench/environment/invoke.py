@@ -1,0 +1,128 @@
+"""One call of a Python tool: seeing whether it changed state, ending its transaction, giving its result as text."""
+
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.tool import ToolCall, ToolResult
+from pytest_agentbench.environment.faults import Raised, caught, fault
+from pytest_agentbench.environment.python_tools import PythonTool
+from pytest_agentbench.environment.rendering import render_error, render_result
+from pytest_agentbench.environment.state_access import OpenState
+
+
+@dataclass(eq=False)
+class Watch:
+    """A call under way: the state's mark before it, and whether another call ran at the same time."""
+
+    before: object
+    overlapped: bool = False
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished call: the text for the caller, and what the function itself returned or raised."""
+
+    result: ToolResult
+    value: Any
+
+
+class Invoker:
+    """Makes the calls of one run, from whatever thread; refuses all of them once sealed."""
+
+    def __init__(self, state: OpenState | None, context: dict[str, Any]) -> None:
+        self._state = state
+        self._injected: Mapping[str, Any] = {"context": context, **({"state": state.handle} if state else {})}
+        self._lock = threading.Lock()
+        self._active: set[Watch] = set()
+        self.sealed = False
+        self.late_calls = 0
+        self.log: list[str] = []
+        self.fault: EnvironmentFaultError | None = None
+
+    def refuse_late(self, call: ToolCall) -> ToolResult | None:
+        """Give the refusal of a call that comes after the end of the run, and note it; None while the run lasts."""
+        with self._lock:
+            if not self.sealed:
+                return None
+            self.late_calls += 1
+            self.log.append(f"late call refused: {call.name}")
+        return ToolResult(content="Error: the run is over; this call was not made", error=True, wrote=False)
+
+    def perform(self, tool: PythonTool, arguments: Mapping[str, Any]) -> Done | tuple[Any, Watch]:
+        """Call the function in this thread. What it gives to be awaited comes back with the watch, for `finish`."""
+        watch = self.begin()
+        value = caught(self.bound(tool, arguments))
+        if inspect.isawaitable(value):
+            return value, watch
+        return self.finish(tool, value, watch)
+
+    def bound(self, tool: PythonTool, arguments: Mapping[str, Any]) -> Callable[[], Any]:
+        """Give the call of the function; arguments are checked when it is made."""
+
+        def call() -> Any:
+            made = tool.bind(arguments, self._injected)
+            return made()
+
+        return call
+
+    def begin(self) -> Watch:
+        """Note that a call starts."""
+        watch = Watch(before=self._mark())
+        with self._lock:
+            if self._active:
+                watch.overlapped = True
+                for other in self._active:
+                    other.overlapped = True
+            self._active.add(watch)
+        return watch
+
+    def abandon(self, watch: Watch) -> None:
+        """Forget a call that was cancelled."""
+        with self._lock:
+            self._active.discard(watch)
+
+    def finish(self, tool: PythonTool, value: Any, watch: Watch) -> Done:
+        """End the call; raise `EnvironmentFaultError` where the function tried to exit, or says that state broke."""
+        raised = value.error if isinstance(value, Raised) else None
+        content = caught(lambda: render_result(value)) if raised is None else render_error(raised)
+        if isinstance(content, Raised):  # endless or too deep to write down
+            raised = content.error
+            content, value = render_error(raised), content
+        wrote = self._end(watch, failed=raised is not None)
+        if raised is not None and (not isinstance(raised, Exception) or isinstance(raised, EnvironmentFaultError)):
+            self.fault = fault(raised, f"tool {tool.name!r}")
+            raise self.fault from raised
+        return Done(ToolResult(content=content, error=raised is not None, wrote=wrote), value)
+
+    def _end(self, watch: Watch, *, failed: bool) -> bool | None:
+        with self._lock:
+            self._active.discard(watch)
+            alone = not self._active
+        taken_back = False
+        state = self._state
+        if alone and state is not None:
+            settled = caught(lambda: state.settle(failed))
+            if isinstance(settled, Raised):
+                self.log.append(f"the transaction of a call could not be ended: {settled.error}")
+            else:
+                taken_back = settled
+        after = self._mark()
+        if watch.before is None or after is None:
+            return None
+        if after == watch.before:
+            return False
+        return None if watch.overlapped or taken_back else True
+
+    def _mark(self) -> object:
+        """Give the state's mark, None where there is no state or it cannot tell."""
+        if self._state is None:
+            return None
+        mark = caught(self._state.mark)
+        if isinstance(mark, Raised):
+            self.log.append(f"changes could not be observed: {type(mark.error).__name__}: {mark.error}")
+            return None
+        return mark

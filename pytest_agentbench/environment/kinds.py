@@ -1,0 +1,58 @@
+"""Whether a tool reads or writes: as declared, else as the suite says, else guessed from a verb in its name."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from pytest_agentbench.core.tool import ToolKind, ToolSpec
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+_READS = frozenset({
+    "browse", "check", "compare", "count", "describe", "display", "examine", "fetch", "find", "get", "has",
+    "inspect", "is", "list", "load", "lookup", "look", "preview", "query", "read", "retrieve", "scan", "search",
+    "select", "show", "status", "view",
+})  # fmt: skip
+_WRITES = frozenset({
+    "activate", "add", "append", "apply", "approve", "archive", "assign", "book", "cancel", "change", "clear",
+    "close", "confirm", "create", "deactivate", "delete", "disable", "dismiss", "drop", "edit", "enable",
+    "exchange", "grant", "insert", "issue", "lock", "mark", "modify", "move", "open", "order", "pay", "place",
+    "post", "purchase", "put", "record", "refund", "register", "reject", "remove", "rename", "renew", "replace",
+    "reschedule", "reserve", "reset", "resume", "return", "revoke", "save", "schedule", "send", "set", "start",
+    "stop", "submit", "subscribe", "suspend", "toggle", "unlock", "unsubscribe", "update", "upload", "upsert",
+    "withdraw", "write",
+})  # fmt: skip
+_GENERIC = frozenset({
+    "calculate", "compute", "convert", "echo", "escalate", "format", "handover", "think",
+})  # fmt: skip
+
+
+def kind_of(name: str, declared: object, reads: Sequence[str], writes: Sequence[str]) -> ToolKind:
+    """Settle a tool's kind: what it declares, else where the suite lists it, else a guess."""
+    if declared == "read" or declared == "write" or declared == "generic":  # noqa: PLR1714 - narrows the type
+        return declared
+    if name in writes:
+        return "write"
+    if name in reads:
+        return "read"
+    return guessed_kind(name)
+
+
+def guessed_kind(name: str) -> ToolKind:
+    """Guess a kind from the first verb in the name; `unknown` where no word of it says.
+
+    A write joined by *or* or *and* (`get_or_create`) decides, since the tool may do it.
+    """
+    words = [word.lower() for word in _WORDS.findall(name)]
+    if any(left in ("or", "and") and right in _WRITES for left, right in pairwise(words)):
+        return "write"
+    for word in words:
+        for kind, verbs in (("read", _READS), ("write", _WRITES), ("generic", _GENERIC)):
+            if word in verbs:
+                return kind  # type: ignore[return-value]  # the literals above are kinds
+    return "unknown"
+
+
+def is_write(spec: ToolSpec | None, wrote: bool | None) -> bool:
+    """Decide whether a call was a write: a change that was seen always is one, else the tool's kind says."""
+    return wrote is True or (spec is not None and spec.kind == "write")

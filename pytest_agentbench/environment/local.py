@@ -1,0 +1,190 @@
+"""The environment of one run in this process: fresh tools on a fresh state."""
+
+import copy
+import inspect
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.suite import EnvironmentSpec
+from pytest_agentbench.core.text import shorten
+from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult, Toolset
+from pytest_agentbench.environment.faults import caught_async, guarded
+from pytest_agentbench.environment.invoke import Done, Invoker
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.own_state import build_provider, state_key
+from pytest_agentbench.environment.python_tools import PythonTool
+from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.environment.state_access import OpenState
+from pytest_agentbench.environment.toolset import LoadedTools, load_tools
+from pytest_agentbench.environment.wrapped import OnCall, Wrapper
+
+
+class LocalEnvironment:
+    """Tools and state of one run; an async context manager (`core.seams.Environment`).
+
+    `scenario_state` is the scenario's own part of the state, `context` what tools get as `context`, `run_name` a name
+    unique to the run. Sync user code is executed by `runner`, in the run's own thread; async user code on the loop.
+    `gate` makes runs wait that must not overlap; do not open a second environment on the same exclusive state inside.
+    `known` are the tools as collected, which saves describing them again.
+    """
+
+    def __init__(
+        self,
+        spec: EnvironmentSpec,
+        *,
+        root: Path,
+        scenario_state: dict[str, Any],
+        context: dict[str, Any],
+        run_name: str,
+        runner: Runner,
+        gate: IsolationGate,
+        known: Toolset | None = None,
+    ) -> None:
+        self._spec = spec
+        self._root = root
+        self._scenario_state = copy.deepcopy(scenario_state)
+        self._context = copy.deepcopy(context)
+        self._run_name = run_name
+        self._runner = runner
+        self._gate = gate
+        self._known = known
+        self._stack = AsyncExitStack()
+        self._state: OpenState | None = None
+        self._functions: dict[tuple[Requestor, str], PythonTool] = {}
+        self._invoker = Invoker(None, self._context)
+        self.tools: Toolset = Toolset()
+
+    @property
+    def handle(self) -> Any:
+        """What tools get as `state`; None where the suite has no state, or it is not open."""
+        return self._state.handle if self._state else None
+
+    @property
+    def fault(self) -> EnvironmentFaultError | None:
+        """The fault of a tool that tried to exit, kept since an agent that called it may have swallowed it."""
+        return self._invoker.fault
+
+    @property
+    def late_calls(self) -> int:
+        """The number of calls refused after the end of the run."""
+        return self._invoker.late_calls
+
+    @property
+    def log(self) -> tuple[str, ...]:
+        """What happened that no result tells: late calls, changes that could not be observed."""
+        return tuple(self._invoker.log)
+
+    async def __aenter__(self) -> Self:
+        """Load the tools, wait for the state to be free, open it; raise `EnvironmentFaultError` where that fails."""
+        try:
+            await self._enter()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Seal and tear down; a fault in it is raised unless something else is on its way already."""
+        self.seal()
+        try:
+            await self._stack.aclose()
+        except EnvironmentFaultError as late:
+            self._invoker.log.append(str(late))
+            if error is None:
+                raise
+
+    def seal(self) -> None:
+        """Refuse every call from now on; the state can still be read."""
+        self._invoker.sealed = True
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Run a tool. Unknown tools, wrong arguments and tools that raise give a result with `error`.
+
+        Raise `EnvironmentFaultError` where the tool tried to exit (`sys.exit()`, Ctrl-C, …) or is only described.
+        """
+        refusal = self._invoker.refuse_late(call) or self._refused(call)
+        if refusal is not None:
+            return refusal
+        tool = self._functions[call.requestor, call.name]
+        arguments = copy.deepcopy(call.arguments)  # the tool may keep and change them; the transcript must not
+        if tool.is_async:
+            return await self._call_async(tool, arguments)
+        done = await guarded(lambda: self._invoker.perform(tool, arguments), self._runner, f"tool {tool.name!r}")
+        if isinstance(done, Done):
+            return done.result
+        value, watch = done
+        try:
+            given = await caught_async(value)
+        except BaseException:
+            self._invoker.abandon(watch)
+            raise
+        finished = await guarded(lambda: self._invoker.finish(tool, given, watch), self._runner, f"tool {tool.name!r}")
+        return finished.result
+
+    async def snapshot(self) -> State | None:
+        """Read the whole state, or None where the suite has none; raise `EnvironmentFaultError` where it breaks."""
+        return await self._state.snapshot() if self._state else None
+
+    def wrapped_tools(self, on_call: OnCall) -> list[Callable[..., Any]]:
+        """Give the agent's tools as plain functions without `state` and `context`; see `wrapped.Wrapper`."""
+        wrapper = Wrapper(self._invoker, on_call)
+        return [wrapper.wrap(tool) for tool in self._functions.values() if tool.requestor == "assistant"]
+
+    async def _enter(self) -> None:
+        loaded = await guarded(self._load, self._runner, "the tools' module")
+        self._stack.callback(loaded.forget)
+        self.tools, self._functions = loaded.toolset, loaded.functions
+        spec = self._spec.state
+        if spec is None:
+            if self._scenario_state and self._functions:
+                raise EnvironmentFaultError("the scenario gives initial state, but the suite has no environment.state")
+            return
+        provider = await guarded(lambda: build_provider(spec, self._root), self._runner, "the state provider")
+        await self._stack.enter_async_context(self._gate.hold(provider.isolation, state_key(spec)))
+        state = OpenState(provider, self._runner)
+        await state.open(self._scenario_state, self._run_name)
+        self._stack.push_async_callback(state.close)
+        self._state = state
+        self._invoker = Invoker(state, self._context)
+
+    def _load(self) -> LoadedTools:
+        return load_tools(self._spec, self._root, self._run_name, self._known)
+
+    async def _call_async(self, tool: PythonTool, arguments: dict[str, Any]) -> ToolResult:
+        who = f"tool {tool.name!r}"
+        watch = await guarded(self._invoker.begin, self._runner, who)
+        try:
+            given = await caught_async(_made(self._invoker.bound(tool, arguments)))
+        except BaseException:
+            self._invoker.abandon(watch)
+            raise
+        done = await guarded(lambda: self._invoker.finish(tool, given, watch), self._runner, who)
+        return done.result
+
+    def _refused(self, call: ToolCall) -> ToolResult | None:
+        """Give the error of a call that reaches no function; raise where the tool is only described."""
+        if self.tools.get(call.name, call.requestor) is None:
+            names = ", ".join(spec.name for spec in self.tools.of(call.requestor)) or "none"
+            return _error(f"unknown tool {shorten(call.name, 100)!r}. The tools are: {names}")
+        if (call.requestor, call.name) not in self._functions:
+            raise EnvironmentFaultError(f"tool {call.name!r} is only described by a file; it cannot be called")
+        if call.raw is not None:
+            return _error(f"the arguments of {call.name!r} are not a JSON object: {shorten(call.raw, 200)}")
+        return None
+
+
+async def _made(call: Callable[[], Any]) -> Any:
+    """Make a call and await what it gives."""
+    value = call()
+    return await value if inspect.isawaitable(value) else value
+
+
+def _error(message: str) -> ToolResult:
+    return ToolResult(content=f"Error: {message}", error=True, wrote=False)

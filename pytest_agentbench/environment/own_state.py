@@ -1,0 +1,85 @@
+"""From a suite's `state` to a state provider: SQLite, JSON, or one that the user wrote."""
+
+import inspect
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.seams import Isolation, StateProvider
+from pytest_agentbench.core.suite import StateSpec
+from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.environment.json_state import JsonState
+from pytest_agentbench.environment.sqlite_state import SqliteState
+
+
+def build_provider(spec: StateSpec, root: Path) -> StateProvider:
+    """Build the state provider that a suite names; raise `EnvironmentFaultError` where it cannot be.
+
+    Options: sqlite `{schema, rows}`; json `{json: file}` (or `file`); own `{own: "pkg:Provider", …}` (or `provider`),
+    whose other entries are the keywords that the provider is called with. Files are relative to `root`.
+    A provider of one's own may have sync or async methods, and `version(handle)`, which gives a value that changes
+    whenever the state does.
+    """
+    options = dict(spec.options)
+    if spec.kind == "sqlite":
+        return SqliteState(schema=_file(options, root, "schema"), rows=_file(options, root, "rows"))
+    if spec.kind == "json":
+        return JsonState(file=_file(options, root, "json", "file"))
+    target = _target(options)
+    factory = load_object(target, root)
+    if not callable(factory):
+        raise EnvironmentFaultError(f"state provider {target!r} is {factory!r:.200}; it must be a class or a function")
+    try:
+        provider = factory(**options)
+    except Exception as error:  # whatever a user's constructor raises means that there is no state
+        raise EnvironmentFaultError(f"state provider {target!r} raised {type(error).__name__}: {error}") from error
+    for method in ("open", "snapshot", "close"):
+        if not callable(getattr(provider, method, None)):
+            raise EnvironmentFaultError(f"state provider {target!r} has no {method}(); it needs open, snapshot, close")
+    isolation_of(provider, target)
+    return cast("StateProvider", provider)
+
+
+def isolation_of(provider: object, target: str) -> Isolation:
+    """Give the isolation that a provider declares; raise `EnvironmentFaultError` where it declares none that exists."""
+    isolation = getattr(provider, "isolation", None)
+    allowed = get_args(Isolation)
+    if isolation not in allowed:
+        raise EnvironmentFaultError(
+            f"state provider {target!r}: isolation is {isolation!r}; it must be one of {', '.join(allowed)}"
+        )
+    return cast("Isolation", isolation)
+
+
+def declared_isolation(spec: StateSpec | None, root: Path) -> Isolation:
+    """Give the isolation of a suite's state without building it; what only an instance tells counts as `exclusive`."""
+    if spec is None or spec.kind != "own":
+        return "per_run"
+    target = _target(dict(spec.options))
+    factory = load_object(target, root)
+    if getattr(factory, "isolation", None) is None or not inspect.isclass(factory):
+        return "exclusive"
+    return isolation_of(factory, target)
+
+
+def state_key(spec: StateSpec | None) -> str:
+    """Give the name under which runs that share a state wait for each other."""
+    if spec is None or spec.kind != "own":
+        return ""
+    return _target(dict(spec.options))
+
+
+def _target(options: dict[str, Any]) -> str:
+    target = options.pop("own", None) or options.pop("provider", None)
+    if not isinstance(target, str):
+        raise EnvironmentFaultError(
+            f"state: own is {target!r}; it must be an import path such as package.module:Provider"
+        )
+    return target
+
+
+def _file(options: dict[str, Any], root: Path, *names: str) -> Path | None:
+    for name in names:
+        if options.get(name) is not None:
+            return root / str(options[name])
+    return None

@@ -1,0 +1,193 @@
+"""Python functions as tools: their schema, and calling them with checked arguments.
+
+JSON Schema comes from the typed signature and the docstring through pydantic; arguments are validated and converted
+by the same types before the function sees them. A result that is a string is given as it is; anything else as JSON
+text, None as `null`.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import ErrorDetails
+
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.text import shorten
+from pytest_agentbench.core.tool import Requestor, ToolSpec
+from pytest_agentbench.environment.docstrings import split_docstring
+from pytest_agentbench.environment.kinds import kind_of
+from pytest_agentbench.environment.signatures import INJECTED, ToolSignature, read_signature
+
+
+class ArgumentsError(TypeError):
+    """A call's arguments do not fit the tool; the message tells the caller what does."""
+
+
+class PythonTool:
+    """A function as a tool of one party. The validator is built at the first call."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        requestor: Requestor = "assistant",
+        reads: Sequence[str] = (),
+        writes: Sequence[str] = (),
+    ) -> None:
+        name = getattr(function, "__name__", None)
+        if not isinstance(name, str) or name == "<lambda>":
+            raise EnvironmentFaultError(f"{function!r} cannot be a tool: it has no name; define it with def")
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise EnvironmentFaultError(f"tool {name!r} is a generator; return a list instead")
+        self.function = function
+        self.name: str = name
+        self.requestor: Requestor = requestor
+        self.is_async = inspect.iscoroutinefunction(function)
+        self.kind = kind_of(name, getattr(function, "kind", None), reads, writes)
+        self.signature: ToolSignature = read_signature(function, name)
+
+    @cached_property
+    def spec(self) -> ToolSpec:
+        """The tool as its caller sees it; raise `EnvironmentFaultError` where a type has no JSON Schema."""
+        try:
+            parameters = self._model.model_json_schema(schema_generator=_Quiet)
+        except PydanticUserError as error:
+            raise EnvironmentFaultError(f"tool {self.name!r}: no JSON Schema for its types: {error}") from error
+        parameters.pop("title", None)
+        parameters.pop("description", None)
+        parameters.setdefault("properties", {})
+        description, _ = split_docstring(self.function.__doc__)
+        return ToolSpec(
+            name=self.name,
+            description=description,
+            parameters=parameters,
+            kind=self.kind,
+            requestor=self.requestor,
+        )
+
+    def bind(self, arguments: Mapping[str, Any], injected: Mapping[str, Any]) -> Callable[[], Any]:
+        """Check and convert `arguments` and give the call to be made; raise `ArgumentsError` where they do not fit."""
+        positional, keywords = self._validated(dict(arguments))
+        given = {name: injected[name] for name in self.signature.injected if name in injected}
+        return lambda: self.function(*positional, **keywords, **given)
+
+    def named(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Give the arguments of an ordinary Python call by name; raise `ArgumentsError` where there are too many."""
+        names = self.signature.names
+        if len(args) > len(names):
+            raise ArgumentsError(f"{self.name!r} takes {len(names)} arguments, {len(args)} were given. {self._usage}")
+        given = dict(zip(names, args, strict=False))
+        twice = sorted(given.keys() & kwargs.keys())
+        if twice:
+            raise ArgumentsError(f"wrong arguments for {self.name!r}: {twice[0]!r} was given twice. {self._usage}")
+        return {**given, **kwargs}
+
+    def _validated(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        names = self.signature.names
+        others = {name: value for name, value in arguments.items() if name not in names}
+        refused = [name for name in others if not self.signature.open_ended or name in INJECTED]
+        problems = [f"unknown {name!r}" for name in refused]
+        known = {name: value for name, value in arguments.items() if name in names}
+        model: BaseModel | None = None
+        try:
+            model = self._model.model_validate(known)
+        except ValidationError as error:
+            problems += [_problem(detail) for detail in error.errors(include_url=False, include_context=False)]
+        if problems or model is None:
+            raise ArgumentsError(f"wrong arguments for {self.name!r}: {'; '.join(problems)}. {self._usage}")
+        positional: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for index, parameter in enumerate(self.signature.parameters):
+            field = f"argument_{index}"
+            if parameter.positional:
+                positional.append(getattr(model, field) if parameter.name in known else parameter.default)
+            elif parameter.name in known:
+                keywords[parameter.name] = getattr(model, field)
+        return positional, {**keywords, **others}
+
+    @property
+    def _usage(self) -> str:
+        names = [f"{item.name} (required)" if item.required else item.name for item in self.signature.parameters]
+        if self.signature.open_ended:
+            names.append("any other")
+        return f"It takes: {', '.join(names) or 'no arguments'}"
+
+    @cached_property
+    def _model(self) -> type[BaseModel]:
+        """The arguments as a model; fields have names of ours, since a parameter may be called `copy` or `_id`."""
+        _, texts = split_docstring(self.function.__doc__)
+        fields: dict[str, Any] = {}
+        for index, parameter in enumerate(self.signature.parameters):
+            options: dict[str, Any] = {"alias": parameter.name}
+            if texts.get(parameter.name):
+                options["description"] = texts[parameter.name]
+            default = ... if parameter.required else parameter.default
+            fields[f"argument_{index}"] = (parameter.annotation, Field(default, **options))
+        config = ConfigDict(extra="allow" if self.signature.open_ended else "forbid")
+        try:
+            return create_model(self.name, __config__=config, **fields)
+        except PydanticUserError as error:
+            raise EnvironmentFaultError(f"tool {self.name!r}: its types cannot be validated: {error}") from error
+
+
+def tools_of(
+    module: ModuleType,
+    *,
+    requestor: Requestor = "assistant",
+    reads: Sequence[str] = (),
+    writes: Sequence[str] = (),
+) -> list[PythonTool]:
+    """Give a module's tools: what its `TOOLS` list holds, else the public functions that it defines, in order.
+
+    Raise `EnvironmentFaultError` where there is none, where two have one name, or where one cannot be a tool.
+    """
+    functions = getattr(module, "TOOLS", None)
+    if functions is None:
+        functions = [
+            value
+            for name, value in vars(module).items()
+            if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
+        ]
+    if not isinstance(functions, list | tuple) or not all(callable(function) for function in functions):
+        raise EnvironmentFaultError(f"{_file(module)}: TOOLS is {functions!r:.200}; it must be a list of functions")
+    if not functions:
+        raise EnvironmentFaultError(f"{_file(module)}: defines no public function and no TOOLS list, so no tools")
+    try:
+        tools = [PythonTool(item, requestor=requestor, reads=reads, writes=writes) for item in functions]
+    except EnvironmentFaultError as error:
+        raise EnvironmentFaultError(f"{_file(module)}: {error}") from error
+    seen: set[str] = set()
+    for tool in tools:
+        if tool.name in seen:
+            raise EnvironmentFaultError(f"{_file(module)}: two tools are named {tool.name!r}")
+        seen.add(tool.name)
+    return tools
+
+
+class _Quiet(GenerateJsonSchema):
+    """Leaves out titles, which repeat the names, and defaults that JSON cannot hold."""
+
+    ignored_warning_kinds = {"non-serializable-default", "skipped-choice"}
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Say no."""
+        return False
+
+
+def _file(module: ModuleType) -> str:
+    return module.__file__ or module.__name__
+
+
+def _problem(detail: ErrorDetails) -> str:
+    place = ".".join(str(part) for part in detail["loc"])
+    if detail["type"] == "missing":
+        return f"missing {place!r}"
+    if detail["type"] == "extra_forbidden":
+        return f"unknown {place!r}"
+    message = detail["msg"][:1].lower() + detail["msg"][1:]
+    return f"{place!r}: {message}, found {shorten(repr(detail['input']), 80)}"

@@ -1,0 +1,215 @@
+"""Writes rows into a SQLite database and reads all of them back."""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.text import shorten
+from pytest_agentbench.core.values import to_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table: its columns, the columns of its primary key in order, and the name its rowid goes by ("" if none)."""
+
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+    rowid: str
+
+    @property
+    def quoted(self) -> str:
+        """The name as SQL."""
+        return quote(self.name)
+
+
+def quote(name: str) -> str:
+    """Give a name as a quoted SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def tables(connection: sqlite3.Connection) -> dict[str, Table]:
+    """Give the ordinary tables of the main database by name; views and virtual tables are left out."""
+    cursor = _cursor(connection)
+    shadow = {row[1] for row in cursor.execute("PRAGMA main.table_list") if row[2] in ("virtual", "shadow")}
+    names = cursor.execute(
+        "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 1"
+    ).fetchall()
+    return {name: _table(cursor, name) for (name,) in names if name not in shadow}
+
+
+def write_rows(connection: sqlite3.Connection, data: object, source: str) -> None:
+    """Write `{table: [rows]}` (inserted, or replacing the row with that key) or `{table: {key: {column: value}}}`.
+
+    The second form changes the named columns of the row with that key and inserts it where there is none.
+    Lists and mappings as values are stored as JSON text. Raise `EnvironmentFaultError` naming `source`, table and row.
+    """
+    if not isinstance(data, Mapping):
+        raise EnvironmentFaultError(f"{source}: must be a mapping {{table: [rows]}}, found {_shown(data)}")
+    known = tables(connection)
+    for name, rows in data.items():
+        table = known.get(name)
+        if table is None:
+            raise EnvironmentFaultError(
+                f"{source}: there is no table {name!r}; tables are {', '.join(known) or 'none'}"
+            )
+        if isinstance(rows, list):
+            for number, row in enumerate(rows, start=1):
+                _insert(connection, table, _checked(table, row, f"{source}: {name} row {number}"))
+        elif isinstance(rows, Mapping):
+            for key, row in rows.items():
+                _patch(connection, table, str(key), _checked(table, row, f"{source}: {name}.{key}"))
+        elif rows is not None:
+            raise EnvironmentFaultError(f"{source}: {name}: must be a list of rows, found {_shown(rows)}")
+
+
+def check_references(connection: sqlite3.Connection, source: str) -> None:
+    """Raise `EnvironmentFaultError` naming the first row whose foreign key leads nowhere."""
+    for name, rowid, parent, _ in _cursor(connection).execute("PRAGMA foreign_key_check"):
+        row = ""
+        table = tables(connection).get(name)
+        if rowid is not None and table is not None and table.rowid:
+            found = _select(connection, table, f"WHERE {table.rowid} = ?", (rowid,))
+            row = f" row {_shown(dict(zip(table.columns, found[0][1:], strict=False)))}" if found else ""
+        raise EnvironmentFaultError(f"{source}: {name}{row}: refers to a row of {parent!r} that does not exist")
+
+
+def read_rows(connection: sqlite3.Connection) -> State:
+    """Read everything as {table: {primary key as text: {column: value}}}; blobs and broken UTF-8 become text.
+
+    Columns of a composite key are joined by `|`; a table without primary key is keyed by rowid.
+    """
+    decode, connection.text_factory = connection.text_factory, lambda raw: raw.decode("utf-8", "backslashreplace")
+    try:
+        state: State = {}
+        for table in tables(connection).values():
+            rows: dict[str, Any] = {}
+            for _, key, row in _keyed(connection, table, "", ()):
+                rows[_free(key, rows)] = row
+            state[table.name] = rows
+        return state
+    finally:
+        connection.text_factory = decode
+
+
+def _keyed(
+    connection: sqlite3.Connection, table: Table, where: str, wanted: tuple[Any, ...]
+) -> list[tuple[tuple[Any, ...], str, dict[str, Any]]]:
+    """Give (key values, key text, row) of the rows in the order of the key."""
+    order = ", ".join(quote(column) for column in table.key) or table.rowid
+    result = []
+    for found in _select(connection, table, f"{where} ORDER BY {order}", wanted):
+        row = dict(zip(table.columns, found[1:], strict=True))
+        values = tuple(row[column] for column in table.key) or (found[0],)
+        result.append((values, _key_text(values), {column: to_json(value) for column, value in row.items()}))
+    return result
+
+
+def _key_text(values: tuple[Any, ...]) -> str:
+    texts = [str(to_json(value)) for value in values]
+    if len(texts) == 1:
+        return texts[0]
+    return "|".join(text.replace("\\", "\\\\").replace("|", "\\|") for text in texts)
+
+
+def _free(key: str, taken: Mapping[str, object]) -> str:
+    """Tell apart keys that are equal as text only (1 and '1', or two NULLs), so that no row is lost."""
+    number, free = 1, key
+    while free in taken:
+        number, free = number + 1, f"{key}~{number + 1}"
+    return free
+
+
+def _select(connection: sqlite3.Connection, table: Table, rest: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    columns = ", ".join([table.rowid or "NULL", *(quote(column) for column in table.columns)])
+    sql = f"SELECT {columns} FROM main.{table.quoted} {rest}"  # noqa: S608 - names are quoted
+    return _cursor(connection).execute(sql, values).fetchall()
+
+
+def _table(cursor: sqlite3.Cursor, name: str) -> Table:
+    information = cursor.execute(f"PRAGMA main.table_xinfo({quote(name)})").fetchall()
+    columns = tuple(row[1] for row in information if row[6] != 1)
+    key = tuple(row[1] for row in sorted((row for row in information if row[5]), key=lambda row: int(row[5])))
+    lowered = {column.lower() for column in columns}
+    rowid = next((alias for alias in ("rowid", "_rowid_", "oid") if alias not in lowered), "")
+    if rowid:
+        try:
+            cursor.execute(f"SELECT {rowid} FROM main.{quote(name)} LIMIT 0")  # noqa: S608 - names are quoted
+        except sqlite3.OperationalError:
+            rowid = ""  # WITHOUT ROWID
+    return Table(name=name, columns=columns, key=key, rowid=rowid)
+
+
+def _checked(table: Table, row: object, place: str) -> tuple[dict[str, Any], str]:
+    if not isinstance(row, Mapping):
+        raise EnvironmentFaultError(f"{place}: must be a mapping {{column: value}}, found {_shown(row)}")
+    unknown = [name for name in row if name not in table.columns]
+    if unknown:
+        columns = ", ".join(table.columns)
+        raise EnvironmentFaultError(f"{place}: there is no column {unknown[0]!r}; {table.name} has {columns}")
+    return {str(name): _stored(value) for name, value in row.items()}, place
+
+
+def _insert(connection: sqlite3.Connection, table: Table, checked: tuple[dict[str, Any], str]) -> None:
+    row, place = checked
+    if not row:
+        _execute(connection, f"INSERT INTO main.{table.quoted} DEFAULT VALUES", (), row, place)
+        return
+    columns, marks = ", ".join(quote(name) for name in row), ", ".join("?" * len(row))
+    values = tuple(row.values())
+    if table.key and all(name in row for name in table.key):
+        where = " AND ".join(f"{quote(name)} = ?" for name in table.key)
+        key = tuple(row[name] for name in table.key)
+        _execute(connection, f"DELETE FROM main.{table.quoted} WHERE {where}", key, row, place)  # noqa: S608 - quoted
+    sql = f"INSERT INTO main.{table.quoted} ({columns}) VALUES ({marks})"  # noqa: S608 - names are quoted
+    _execute(connection, sql, values, row, place)
+
+
+def _patch(connection: sqlite3.Connection, table: Table, key: str, checked: tuple[dict[str, Any], str]) -> None:
+    row, place = checked
+    names = [quote(name) for name in table.key] or [table.rowid]
+    where, wanted = (f"WHERE CAST({names[0]} AS TEXT) = ?", (key,)) if len(names) == 1 else ("", ())
+    found = [values for values, text, _ in _keyed(connection, table, where, wanted) if text == key]
+    if not found:
+        if len(table.key) == 1:
+            row = {table.key[0]: key, **row}
+        elif not all(name in row for name in table.key):
+            raise EnvironmentFaultError(f"{place}: no row has this key; give {', '.join(table.key)} to insert it")
+        _insert(connection, table, (row, place))
+    elif row:
+        change = ", ".join(f"{quote(name)} = ?" for name in row)
+        where = " AND ".join(f"{name} IS ?" for name in names)
+        sql = f"UPDATE main.{table.quoted} SET {change} WHERE {where}"  # noqa: S608 - names are quoted
+        _execute(connection, sql, (*row.values(), *found[0]), row, place)
+
+
+def _execute(
+    connection: sqlite3.Connection, sql: str, values: tuple[Any, ...], row: Mapping[str, Any], place: str
+) -> None:
+    try:
+        connection.execute(sql, values)
+    except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
+        raise EnvironmentFaultError(f"{place} {_shown(dict(row))}: {error}") from error
+
+
+def _stored(value: Any) -> Any:
+    """Give a value that SQLite can hold."""
+    if value is None or isinstance(value, str | int | float | bytes):
+        return value
+    plain = to_json(value)
+    return json.dumps(plain, ensure_ascii=False) if isinstance(plain, list | dict) else plain
+
+
+def _cursor(connection: sqlite3.Connection) -> sqlite3.Cursor:
+    """Give a cursor of plain tuples, whatever row type the tools' handle has."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    return cursor
+
+
+def _shown(value: object) -> str:
+    return shorten(repr(value), 200)

@@ -1,0 +1,88 @@
+"""State in a SQLite database in memory, one per run, copied from a template built once per process."""
+
+import sqlite3
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.seams import Isolation
+from pytest_agentbench.core.state import State
+from pytest_agentbench.environment.rows import parse, read_text
+from pytest_agentbench.environment.sqlite_rows import check_references, read_rows, write_rows
+
+
+class SqliteState:
+    """Opens a database from `schema` (a .sql file) and `rows` (a .yaml or .json file {table: [rows]}).
+
+    The handle is a `sqlite3.Connection` that any thread may use, with `sqlite3.Row` rows and foreign keys on. A call
+    that raises is rolled back, any other is committed, unless the tool did so itself.
+    """
+
+    isolation: Isolation = "per_run"
+
+    def __init__(self, *, schema: Path | None = None, rows: Path | None = None) -> None:
+        self._schema = schema
+        self._rows = rows
+
+    def open(self, initial: dict[str, Any], run: str) -> sqlite3.Connection:
+        """Give a fresh database with the scenario's rows; raise `EnvironmentFaultError` naming file, table and row."""
+        image = _template(
+            self._schema, read_text(self._schema) if self._schema else "", self._rows,
+            read_text(self._rows) if self._rows else "",
+        )  # fmt: skip
+        connection = sqlite3.connect(":memory:", check_same_thread=False)
+        try:
+            if image:
+                connection.deserialize(image)
+            if initial:
+                write_rows(connection, initial, "the scenario's state")
+                check_references(connection, "the scenario's state")
+                connection.commit()
+            connection.execute("PRAGMA foreign_keys = ON")
+        except BaseException:
+            connection.close()
+            raise
+        connection.row_factory = sqlite3.Row
+        return connection
+
+    def snapshot(self, handle: sqlite3.Connection) -> State:
+        """Read every table as {table: {primary key: {column: value}}}."""
+        return read_rows(handle)
+
+    def close(self, handle: sqlite3.Connection) -> None:
+        """Drop the database."""
+        handle.close()
+
+    def version(self, handle: sqlite3.Connection) -> int:
+        """Give the number of rows changed so far."""
+        return handle.total_changes
+
+    def settle(self, handle: sqlite3.Connection, failed: bool) -> bool:
+        """End the transaction that a call left open; say whether changes were taken back."""
+        if not handle.in_transaction:
+            return False
+        if failed:
+            handle.rollback()
+        else:
+            handle.commit()
+        return failed
+
+
+@lru_cache(maxsize=64)
+def _template(schema_file: Path | None, schema: str, rows_file: Path | None, rows: str) -> bytes:
+    """Build the database once per content and give its image; the texts decide, the paths are for messages."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        try:
+            connection.executescript(schema)
+        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+            raise EnvironmentFaultError(f"{schema_file}: {error}") from error
+        connection.execute("PRAGMA foreign_keys = OFF")
+        if rows_file is not None:
+            write_rows(connection, parse(rows, rows_file) or {}, str(rows_file))
+            check_references(connection, str(rows_file))
+        connection.commit()
+        return connection.serialize()
+    finally:
+        connection.close()

@@ -1,0 +1,88 @@
+"""A run's state: the provider's sync and async methods behind one async face, with its faults named."""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.seams import StateProvider
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.values import to_json
+from pytest_agentbench.environment.faults import guarded, guarded_async
+from pytest_agentbench.environment.runner import Runner
+
+SMALL_STATE = 200_000
+"""Characters of JSON up to which a state without a version is compared as a whole around each call."""
+
+
+class OpenState:
+    """A state opened for one run. Changes are told by `version` where the provider has it, else by snapshots of small
+    states, else not at all."""
+
+    def __init__(self, provider: StateProvider, runner: Runner) -> None:
+        self.provider = provider
+        self.handle: Any = None
+        self._runner = runner
+        self._is_small: bool | None = None
+
+    async def open(self, initial: dict[str, Any], run: str) -> None:
+        """Open the state; when the wait is cancelled, what a late thread still opens is closed there."""
+        abandoned = False
+
+        def work() -> Any:
+            handle = self.provider.open(initial, run)
+            if abandoned and not inspect.isawaitable(handle):
+                self.provider.close(handle)
+            return handle
+
+        try:
+            self.handle = await self._finish(work, "open")
+        except asyncio.CancelledError:
+            abandoned = True
+            raise
+
+    async def snapshot(self) -> State:
+        """Read the whole state as plain JSON."""
+        state = await self._finish(lambda: self._plain(self.provider.snapshot(self.handle)), "snapshot")
+        state = to_json(state)
+        if not isinstance(state, dict):
+            raise EnvironmentFaultError(f"{self._name}.snapshot() gave {type(state).__name__}; it must give a dict")
+        return state
+
+    async def close(self) -> None:
+        """Release the state."""
+        await self._finish(lambda: self.provider.close(self.handle), "close")
+
+    def mark(self) -> object:
+        """Give a value that differs once the state has changed, None where nobody can tell cheaply.
+
+        Called in the thread of the tool, between its statements so to say; so only sync methods are asked.
+        """
+        version = getattr(self.provider, "version", None)
+        if callable(version):
+            return None if inspect.iscoroutinefunction(version) else version(self.handle)
+        if self._is_small is False or inspect.iscoroutinefunction(self.provider.snapshot):
+            return None
+        text = dumps(self.provider.snapshot(self.handle))
+        self._is_small = len(text) <= SMALL_STATE
+        return text if self._is_small else None
+
+    def settle(self, failed: bool) -> bool:
+        """End a transaction that a call left open; say whether its changes were taken back."""
+        settle = getattr(self.provider, "settle", None)
+        return bool(settle(self.handle, failed)) if callable(settle) else False
+
+    async def _finish(self, work: Callable[[], Any], method: str) -> Any:
+        """Run a method in the run's thread, await what it gives if need be, and name the provider in its faults."""
+        who = f"{self._name}.{method}()"
+        value = await guarded(work, self._runner, who)
+        return await guarded_async(value, who) if inspect.isawaitable(value) else value
+
+    def _plain(self, state: Any) -> Any:
+        return state if inspect.isawaitable(state) else to_json(state)
+
+    @property
+    def _name(self) -> str:
+        return type(self.provider).__name__

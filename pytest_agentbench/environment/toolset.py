@@ -1,0 +1,92 @@
+"""Loads the tools that a suite names, without opening any state or calling any tool."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.suite import EnvironmentSpec, ToolsSpec
+from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
+from pytest_agentbench.environment.import_path import forget_module, load_fresh_module
+from pytest_agentbench.environment.python_tools import PythonTool, tools_of
+from pytest_agentbench.environment.schema_tools import read_schema_tools
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedTools:
+    """Tools as described, the Python functions behind them (none for described tools) and their fresh modules."""
+
+    toolset: Toolset
+    functions: dict[tuple[Requestor, str], PythonTool]
+    modules: tuple[ModuleType, ...]
+
+    def forget(self) -> None:
+        """Drop the fresh modules."""
+        for module in self.modules:
+            forget_module(module)
+
+
+def load_toolset(spec: EnvironmentSpec, root: Path) -> Toolset:
+    """Give the tools of an environment; Python modules are imported, nothing of them is called.
+
+    Raise `ImportPathError` or `EnvironmentFaultError` where a module, a file or a function is not usable.
+    """
+    loaded = load_tools(spec, root, "collected")
+    loaded.forget()
+    return loaded.toolset
+
+
+def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | None = None) -> LoadedTools:
+    """Load fresh tools for the run named `unique`; `known` saves describing again what was described before."""
+    specs: list[ToolSpec] = []
+    functions: dict[tuple[Requestor, str], PythonTool] = {}
+    modules: list[ModuleType] = []
+    parties: tuple[tuple[ToolsSpec | None, Requestor], ...] = ((spec.tools, "assistant"), (spec.user_tools, "user"))
+    try:
+        for source, requestor in parties:
+            if source is None:
+                continue
+            if source.kind == "schema":
+                party = None if requestor == "assistant" else requestor
+                specs += read_schema_tools(root / source.target, requestor=party, reads=spec.reads, writes=spec.writes)
+                continue
+            module = load_fresh_module(source.target, root, unique)
+            modules.append(module)
+            for tool in tools_of(module, requestor=requestor, reads=spec.reads, writes=spec.writes):
+                _refuse_missing_state(tool, spec, module)
+                described = known.get(tool.name, requestor) if known else None
+                specs.append(described or tool.spec)
+                functions[requestor, tool.name] = tool
+        toolset = Toolset(specs=tuple(specs))
+        _check_names(spec, toolset)
+    except BaseException:
+        for module in modules:
+            forget_module(module)
+        raise
+    return LoadedTools(toolset=toolset, functions=functions, modules=tuple(modules))
+
+
+def _refuse_missing_state(tool: PythonTool, spec: EnvironmentSpec, module: ModuleType) -> None:
+    if "state" in tool.signature.needs and spec.state is None:
+        raise EnvironmentFaultError(
+            f"{module.__file__}: tool {tool.name!r} takes state, but the suite has no environment.state"
+        )
+
+
+def _check_names(spec: EnvironmentSpec, toolset: Toolset) -> None:
+    """Raise where a tool is described twice, or `reads` and `writes` name what is no tool or the same one."""
+    seen: set[tuple[str, str]] = set()
+    for tool in toolset:
+        if (tool.requestor, tool.name) in seen:
+            raise EnvironmentFaultError(f"two tools of the {tool.requestor} are named {tool.name!r}")
+        seen.add((tool.requestor, tool.name))
+    for key, names in (("reads", spec.reads), ("writes", spec.writes)):
+        for name in names:
+            if name not in toolset.names():
+                close = get_close_matches(name, sorted(toolset.names()), n=1)
+                hint = f"; did you mean {close[0]!r}?" if close else ""
+                raise EnvironmentFaultError(f"environment.{key}: there is no tool {name!r}{hint}")
+    both = sorted(set(spec.reads) & set(spec.writes))
+    if both:
+        raise EnvironmentFaultError(f"environment: {both[0]!r} is listed in reads and in writes; keep one")
