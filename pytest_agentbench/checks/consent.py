@@ -50,7 +50,8 @@ _REFUSAL = re.compile(
     r"\bne (?:le |la |les )?(?:fai(?:s|tes)|procede[sz]?|confirme[sz]?|continue[sz]?|envoye[sz]?) (?:pas|rien)\b"
 )
 _RESERVATION = re.compile(
-    r"\b(?:but|except|unless|only if|provided|on condition|however|though|wait|hold on|hang on|instead|rather|"
+    r"\b(?:but|except|unless|only if|provided|on condition|however|"
+    r"(?<!even )though|wait|hold on|hang on|instead|rather|"
     r"not sure|not certain|let me think|think about it|"
     r"mais|sauf|excepte|seulement si|a condition|toutefois|cependant|par contre|en revanche|attend[sz]?|plutot|"
     r"pas sur|pas certaine?|je vais reflechir|reflechir)\b"

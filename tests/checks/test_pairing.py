@@ -23,7 +23,8 @@ def most_pairs(edges: list[list[int]], right: int) -> int:
     for size in range(min(len(edges), right), 0, -1):
         for lefts in combinations(range(len(edges)), size):
             if any(
-                all(r in edges[left] for left, r in zip(lefts, rights)) for rights in permutations(range(right), size)
+                all(r in edges[left] for left, r in zip(lefts, rights, strict=True))
+                for rights in permutations(range(right), size)
             ):
                 return size
     return 0

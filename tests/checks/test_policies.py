@@ -1,0 +1,127 @@
+"""Policy rules: when they are exercised, when broken, and what is wrong with a bad one."""
+
+from typing import Any
+
+import pytest
+
+from pytest_agentbench.checks.policies import PolicyReport, check_policies
+from pytest_agentbench.checks.rules import rule_problems
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.run import PolicyOutcome
+from pytest_agentbench.core.tool import Toolset, ToolSpec
+from pytest_agentbench.core.transcript import Message
+from tests.checks.builders import TOOLS, agent, call, run_of, user
+
+CONFIRM = {"confirm_before": {"calls": "writes"}}
+FIRST = {"before": {"calls": ["refund"], "first": ["get_user"]}}
+ONCE = {"at_most": {"calls": ["refund"], "times": 1}}
+NO_CASH = {"never": {"calls": ["refund"], "where": {"method": {"$regex": "cash.*"}}}}
+ASKED = agent("I will refund order W1. Shall I go ahead?")
+
+
+def judged(rule: dict[str, Any] | None, *parts: list[Message]) -> PolicyReport:
+    """What one policy makes of a conversation."""
+    return check_policies(run_of(*parts, policies=(Policy(id="p", text="p", rule=rule),)))
+
+
+@pytest.mark.parametrize(
+    ("rule", "parts", "exercised", "kept"),
+    [
+        (FIRST, [call("get_order")], False, None),
+        (FIRST, [call("get_user"), call("refund")], True, True),
+        (FIRST, [call("get_user", error=True), call("refund")], True, False),
+        (FIRST, [call("refund", error=True)], True, False),
+        (ONCE, [call("refund", error=True), call("refund")], True, True),
+        (ONCE, [call("refund"), call("refund")], True, False),
+        (NO_CASH, [call("refund", method="card")], True, True),
+        (NO_CASH, [call("refund", method="cash in hand")], True, False),
+        (NO_CASH, [call("refund", method="card", by="user")], False, None),
+        (CONFIRM, [call("get_order")], False, None),
+        (CONFIRM, [ASKED, user("yes"), call("refund", order_id="W1")], True, True),
+        (CONFIRM, [ASKED, user("no"), call("refund", order_id="W1")], True, False),
+        (CONFIRM, [user("refund W1"), call("refund", order_id="W1")], True, False),
+        (CONFIRM, [call("get_order", wrote=True)], True, False),
+        (None, [call("refund")], None, None),
+    ],
+)
+def test_a_rule_is_exercised_and_kept(
+    rule: dict[str, Any] | None, parts: list[list[Message]], exercised: bool | None, kept: bool | None
+) -> None:
+    """Exercised when such a call was attempted; broken by conduct, not by what the tool made of it."""
+    assert judged(rule, *parts).outcomes == (PolicyOutcome(policy="p", exercised=exercised, kept=kept),)
+
+
+def test_one_yes_covers_the_calls_until_the_user_speaks_again() -> None:
+    """Both calls of the agent's turn are covered; one after another user turn is not."""
+    report = judged(
+        CONFIRM,
+        agent("I will refund W1 and cancel order W2. Is that ok?"),
+        user("Yes please"),
+        call("refund", order_id="W1"),
+        call("cancel_order", order_id="W2"),
+        agent("Done."),
+        user("And W3 too"),
+        call("cancel_order", order_id="W3"),
+    )
+    (finding,) = report.findings
+    assert finding.message == "cancel_order(order_id='W3') was called without asking the user for confirmation"
+    assert (finding.turn, finding.tool, finding.policy) == (5, "cancel_order", "p")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "why"),
+    [
+        ("Would you like me to look up your profile?", "yes", "the user's yes was to another question"),
+        ("Is there anything else I can help with?", "yes, refund W1", "without asking the user for confirmation"),
+        ("Shall I refund W1 to the card?", "yes, but to my bank account", "came with a reservation"),
+        ("Shall I refund W1 to the card?", "Which card is that?", "without a yes from the user"),
+        ("Shall I refund W1?", "yes, and W2 as well", ""),
+    ],
+)
+def test_a_yes_must_be_to_this_question(question: str, answer: str, why: str) -> None:
+    """A yes to something else, or one with a reservation, permits nothing."""
+    messages = [
+        finding.message
+        for finding in judged(CONFIRM, agent(question), user(answer), call("refund", order_id="W1")).findings
+    ]
+    assert messages == ["kept"] if not why else why in messages[0]
+
+
+def test_what_the_user_newly_asks_for_was_not_proposed() -> None:
+    """A yes to one proposal does not cover a call that only the user's reply mentions."""
+    report = judged(CONFIRM, agent("Shall I refund W1?"), user("yes, and W2 as well"), call("refund", order_id="W2"))
+    assert report.outcomes[0].kept is False
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ({}, "exactly one of before"),
+        ({**ONCE, **FIRST}, "exactly one of before"),
+        ("never", "exactly one of before"),
+        ({"only": {}}, "unknown operator 'only'"),
+        ({"never": ["refund"]}, "never: takes a mapping"),
+        ({"before": {"calls": ["refund"]}}, "'first' is missing"),
+        ({"before": {"calls": ["refund"], "first": "writes"}}, "before.first: takes a list of tool names"),
+        ({"never": {"calls": []}}, "or 'writes', found []"),
+        ({"never": {"calls": ["refund"], "when": 1}}, "unknown key 'when'"),
+        ({"never": {"calls": ["refund"], "where": {"method": {"$regx": ""}}}}, "never.where.method: unknown matcher"),
+        ({"at_most": {"calls": ["refund"], "times": True}}, "whole number from 0, found True"),
+        ({"confirm_before": {"calls": ["refnd"]}}, "the agent has no tool 'refnd'; there are cancel_order"),
+        ({"never": {"calls": ["pay"], "where": {"amout": 1}}}, "'pay' has no argument 'amout'; there are amount"),
+    ],
+)
+def test_a_bad_rule_is_reported(rule: Any, problem: str) -> None:
+    """Each problem says what was found and what there is."""
+    pay = ToolSpec(name="pay", parameters={"type": "object", "properties": {"amount": {}}})
+    assert any(problem in found for found in rule_problems(rule, Toolset(specs=(*TOOLS.specs, pay))))
+
+
+@pytest.mark.parametrize("rule", [CONFIRM, FIRST, ONCE, NO_CASH])
+def test_a_good_rule_has_no_problems(rule: dict[str, Any]) -> None:
+    """With a toolset or without."""
+    assert rule_problems(rule) == []
+    loose = Toolset(
+        specs=tuple(spec.model_copy(update={"parameters": {"additionalProperties": True}}) for spec in TOOLS)
+    )
+    assert rule_problems(rule, loose) == []
