@@ -14,13 +14,13 @@ from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Verd
 
 
 class RunKey(Model):
-    """What names a run: suite (path relative to the root), scenario, variant, trial (from 0), attempt (from 0)."""
+    """What names a run: suite (path relative to the root), scenario, variant, trial and attempt (both from 1)."""
 
     suite: str
     scenario: str
     variant: str = ""
-    trial: int = 0
-    attempt: int = 0
+    trial: int = 1
+    attempt: int = 1
 
     def __str__(self) -> str:
         variant = f"[{self.variant}]" if self.variant else ""

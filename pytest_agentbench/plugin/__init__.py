@@ -1,1 +1,72 @@
-"""Being built."""
+"""The pytest plugin's thin entry point: options, marker, fixture. Everything else loads after `--agentbench`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_agentbench.plugin.code_first import AgentBench
+
+MARKER = (
+    "agentbench(suite, *, policy, complexity, tag, scenario, variant, prefetch): run this test with the scenarios of a "
+    "suite that fit; scenarios from suite files carry it too, so that -m \"agentbench(policy='…')\" selects them"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options, all under the prefix `agentbench`."""
+    group = parser.getgroup("agentbench", "regression tests for tool-using conversational agents")
+    group.addoption("--agentbench", action="store_true", help="collect and run agentbench.yaml suites and marked tests")
+    group.addoption(
+        "--agentbench-variant",
+        metavar="NAME[,NAME]|all",
+        help="which variants of the agent to run (default: the first that the suite declares)",
+    )
+    group.addoption(
+        "--agentbench-concurrency",
+        type=int,
+        metavar="N",
+        help="conversations in flight at a time in one process (default: 8; 1 runs one after the other)",
+    )
+    group.addoption(
+        "--agentbench-gates",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="evaluate gates when all runs of a suite were selected (auto), even on a selection (always), or never",
+    )
+    group.addoption("--agentbench-json", metavar="PATH", help="write the results to this file as well")
+    group.addoption(
+        "--agentbench-resume", action="store_true", help="continue the last run: finished runs are taken from it"
+    )
+    parser.addini("agentbench_dir", "folder for results and transcripts (default: .agentbench)", default=".agentbench")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker, and the session's plugins when they are asked for."""
+    config.addinivalue_line("markers", MARKER)
+    if config.getoption("agentbench"):
+        from pytest_agentbench.plugin.session import register  # noqa: PLC0415 - loads only after --agentbench
+
+        register(config)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect marked tests in a session without `--agentbench`."""
+    if config.getoption("agentbench"):
+        return
+    marked = [item for item in items if item.get_closest_marker("agentbench")]
+    if marked:
+        config.hook.pytest_deselected(items=marked)
+        items[:] = [item for item in items if not item.get_closest_marker("agentbench")]
+
+
+@pytest.fixture
+def agentbench(request: pytest.FixtureRequest) -> AgentBench:
+    """Simulate conversations with the agent under test: `run = agentbench.simulate()`."""
+    if not request.config.getoption("agentbench"):
+        pytest.skip("needs --agentbench")
+    from pytest_agentbench.plugin.code_first import agentbench_for  # noqa: PLC0415 - loads only after --agentbench
+
+    return agentbench_for(request)

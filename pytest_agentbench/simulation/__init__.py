@@ -1,1 +1,1 @@
-"""Being built."""
+"""The conversation loop: who speaks, who sees what, and what closes a run."""

@@ -1,0 +1,100 @@
+"""Which runs may start ahead of their item, and why others may not."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeGuard
+
+import pytest
+
+from pytest_agentbench.plugin import compat
+from pytest_agentbench.plugin.bench import Bench
+from pytest_agentbench.plugin.keys import BLOCKED_BY, POSITION
+
+if TYPE_CHECKING:
+    from pytest_agentbench.plugin.items import ScenarioItem
+
+_OWN = frozenset({"_pytest", "pytest", "pytest_agentbench"})
+"""Fixtures from here say nothing about the state that a run depends on."""
+
+_WINDOW = 4
+"""How many items to look at, as a multiple of the concurrency: enough for the last slots, cheap in large suites."""
+
+
+class Ahead:
+    """Starts runs ahead of their items: pure conversations only, in order, up to the first item that must wait."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self.nextitem: pytest.Item | None = None
+        self.sequential: dict[str, int] = {}
+
+    def after_setup(self, item: pytest.Item) -> None:
+        """Start the item's own run and queue those behind it that may start ahead."""
+        if not is_scenario(item) or self._bench.options.concurrency == 1:
+            return
+        if reason := blocking_fixture(item):
+            self.sequential[reason] = self.sequential.get(reason, 0) + 1
+            return
+        bench = self._bench
+        if self._is_stored(item) or bench.is_suspect(item.plan.key):
+            return
+        bench.pool.start(item.plan.key, bench.work(item.plan, item.nodeid))
+        following = compat.upcoming(item.session, item.stash.get(POSITION, None), self.nextitem)
+        eligible = self._eligible(item, following)
+        bench.pool.queue([(next_.plan.key, bench.work(next_.plan, next_.nodeid)) for next_ in eligible])
+
+    def _eligible(self, item: ScenarioItem, following: Iterable[pytest.Item]) -> Iterable[ScenarioItem]:
+        for next_, _ in zip(following, range(_WINDOW * self._bench.options.concurrency), strict=False):
+            if not is_scenario(next_) or not same_scope(item, next_) or held_back(next_) or blocking_fixture(next_):
+                return
+            if self._bench.is_suspect(next_.plan.key):
+                return
+            if not self._is_stored(next_):
+                yield next_
+
+    def _is_stored(self, item: ScenarioItem) -> bool:
+        return self._bench.stored(item.plan, item.nodeid, item.blank.scenario_hash) is not None
+
+
+def is_scenario(item: pytest.Item) -> TypeGuard[ScenarioItem]:
+    """Whether an item is a run of a suite file."""
+    return hasattr(item, "plan") and hasattr(item, "position")
+
+
+def same_scope(item: pytest.Item, other: pytest.Item) -> bool:
+    """Whether two items lie in the same folder, so that no other conftest comes between them."""
+    return item.path.parent == other.path.parent
+
+
+def held_back(item: pytest.Item) -> bool:
+    """Whether a mark may keep the item from running at all."""
+    return any(
+        mark.name in {"skip", "skipif"} or (mark.name == "xfail" and not mark.kwargs.get("run", True))
+        for mark in item.iter_markers()
+    )
+
+
+def blocking_fixture(item: pytest.Item) -> str | None:
+    """Name a function-, class- or module-scoped fixture in the item's closure, on which its run may depend."""
+    if BLOCKED_BY not in item.stash:
+        item.stash[BLOCKED_BY] = _blocking_fixture(item)
+    return item.stash[BLOCKED_BY]
+
+
+def _blocking_fixture(item: pytest.Item) -> str | None:
+    fixtures = compat.fixture_scopes(item)
+    if fixtures is None:
+        return "pytest does not tell which fixtures it needs"
+    for name, scope, function in fixtures:
+        if scope in {"session", "package"}:
+            continue
+        function = inspect.unwrap(function)  # noqa: PLW2901 - the function behind the decorators is the fixture
+        module = getattr(function, "__module__", None) or ""
+        if module.partition(".")[0] in _OWN:
+            continue
+        file = getattr(sys.modules.get(module), "__file__", None) or module
+        return f"fixture {name!r} ({scope}-scoped, {file.rpartition('/')[2]})"
+    return None

@@ -1,0 +1,201 @@
+"""What all plugins of one process share: options, the run directory, the pool of conversations, stored results."""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Literal
+from uuid import uuid4
+
+from pytest_agentbench.core.run import Judgement, Result, Run, RunKey
+from pytest_agentbench.core.transcript import Transcript
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.plugin.options import Options
+from pytest_agentbench.results.files import LineLog, read_lines
+from pytest_agentbench.results.redact import Redactor
+from pytest_agentbench.results.store import RunDirectory, RunWriter, new_run_id, without_attempt
+from pytest_agentbench.runs.conduct import AgentBuilder, Conductor, Judged
+from pytest_agentbench.runs.loop_thread import LoopThread
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.pool import Pool, Slots, Work
+from pytest_agentbench.runs.recorded import judge_recording
+from pytest_agentbench.runs.result import result_of
+
+Role = Literal["single", "controller", "worker"]
+
+CRASHES = "crashes.jsonl"
+"""Where the controller notes, in the run directory, which runs were in flight when a worker died."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    """A run's result as stored, with its transcript; run and judgement are None when it was taken from the store."""
+
+    result: Result
+    transcript: Transcript | None = None
+    run: Run | None = None
+    judgement: Judgement | None = None
+
+
+@dataclass(kw_only=True)
+class Bench:
+    """The shared services of one process. Nothing is created on disk, and no thread started, before the first run."""
+
+    options: Options
+    role: Role
+    process: str = "main"
+    run_path: Path | None = None
+    secrets: set[str] = field(default_factory=set)
+    _directory: RunDirectory | None = None
+    _writer: RunWriter | None = None
+    _loop: LoopThread | None = None
+    _pool: Pool[Finished] | None = None
+    _conductor: Conductor | None = None
+    _stored: dict[RunKey, Result] = field(default_factory=dict)
+    _suspects: frozenset[RunKey] = frozenset()
+    _crashes_seen: int = -1
+    _serial: dict[str, asyncio.Lock] = field(default_factory=dict)
+
+    @property
+    def directory(self) -> RunDirectory:
+        """The run directory: continued, opened where the controller made it, or made now."""
+        if self._directory is None:
+            if self.role == "worker" and self.run_path is not None:
+                self._directory = RunDirectory.open(self.run_path)
+            else:
+                self._directory = self._continued() or self._new_directory()
+            self.run_path = self._directory.path
+        return self._directory
+
+    @property
+    def loop(self) -> LoopThread:
+        """The session's event loop."""
+        if self._loop is None:
+            self._loop = LoopThread()
+        return self._loop
+
+    @property
+    def pool(self) -> Pool[Finished]:
+        """The conversations in flight."""
+        if self._pool is None:
+            self._pool = Pool(self.loop, slots=self.options.concurrency, eager_tail=not self.options.stops_early)
+        return self._pool
+
+    @property
+    def conductor(self) -> Conductor:
+        """Conducts runs with the session's slots and isolation."""
+        if self._conductor is None:
+            gate = IsolationGate(self.options.directory / "locks")
+            self._conductor = Conductor(isolation=gate, slot=Slots(self.options.concurrency))
+        return self._conductor
+
+    @property
+    def redactor(self) -> Redactor:
+        """Takes the secrets of all suites read so far out of whatever is written or shown."""
+        return Redactor(self.secrets)
+
+    def stored(self, plan: RunPlan, nodeid: str, scenario_hash: str) -> Result | None:
+        """Give the result of a run that this session, or the one it continues, has finished already.
+
+        None when there is none, or when scenario or suite changed since.
+        """
+        self._look_for_crashes()
+        found = self._stored.get(without_attempt(plan.key))
+        if found is None or plan.attempt > 1 or found.not_run is not None:
+            return None
+        if (found.scenario_hash, found.suite_hash) != (scenario_hash, plan.suite.content_hash):
+            return None
+        return found.model_copy(update={"nodeid": nodeid})
+
+    def is_suspect(self, key: RunKey) -> bool:
+        """Whether the run was in flight when a process died, so that it must run with nothing beside it."""
+        self._look_for_crashes()
+        return without_attempt(key) in self._suspects
+
+    def work(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None = None) -> Work[Finished]:
+        """Give what the pool starts for a plan."""
+        return partial(self._conduct, plan, nodeid, agent)
+
+    async def _conduct(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None) -> Finished:
+        writer = self.writer
+        writer.started(plan.key)
+        try:
+            if plan.suite.agent.serial:
+                async with self._serial.setdefault(plan.suite_key, asyncio.Lock()):
+                    judged = await self._judged(plan, agent)
+            else:
+                judged = await self._judged(plan, agent)
+        except BaseException:
+            writer.ended(plan.key)
+            raise
+        result = writer.append(result_of(plan, judged, nodeid=nodeid), judged.run.transcript)
+        transcript = self.redactor.transcript(judged.run.transcript)
+        return Finished(result=result, transcript=transcript, run=judged.run, judgement=judged.judgement)
+
+    async def _judged(self, plan: RunPlan, agent: AgentBuilder | None) -> Judged:
+        if plan.recording is not None:
+            return await asyncio.to_thread(judge_recording, plan, plan.recording)
+        return await self.conductor.conduct(plan, agent=agent)
+
+    @property
+    def writer(self) -> RunWriter:
+        """What this process writes to the run directory; opened once all suites, and so all secrets, are known."""
+        if self._writer is None:
+            self._writer = self.directory.writer(self.process, self.redactor)
+        return self._writer
+
+    def note_crash(self, suspects: list[RunKey]) -> None:
+        """Tell all processes which runs were in flight when one died."""
+        log = LineLog(self.directory.path / CRASHES)
+        log.append([key.model_dump() for key in suspects])
+        log.close()
+
+    def load_stored(self) -> None:
+        """Read what the run directory holds: finished runs, and those that were in flight when a process died."""
+        self._stored = dict(self.directory.results())
+        in_flight = self.directory.in_flight() if self.options.resume else ()
+        noted = [RunKey.model_validate(key) for line in self._crash_lines() for key in line]
+        self._suspects = frozenset(without_attempt(key) for key in (*in_flight, *noted))
+
+    def close(self) -> int:
+        """Cancel what is in flight and end the loop; give the number of cancelled runs."""
+        cancelled = self._pool.cancel_all() if self._pool else 0
+        if self._loop:
+            self._loop.stop()
+            self._loop = self._pool = self._conductor = None
+        if self._writer:
+            self._writer.close()
+            self._writer = None
+        return cancelled
+
+    def _look_for_crashes(self) -> None:
+        """Read the run directory again when a crash was noted since."""
+        if self.run_path is None and not self.options.resume:
+            return
+        file = self.directory.path / CRASHES
+        size = file.stat().st_size if file.exists() else 0
+        if size == self._crashes_seen:
+            return
+        first, self._crashes_seen = self._crashes_seen == -1, size
+        if size or (first and self.options.resume):
+            self.load_stored()
+
+    def _crash_lines(self) -> list[list[dict[str, object]]]:
+        file = self.directory.path / CRASHES
+        return list(read_lines(file)) if file.exists() else []
+
+    def _continued(self) -> RunDirectory | None:
+        if not self.options.resume:
+            return None
+        directory = RunDirectory.latest(self.options.directory)
+        if directory is not None:
+            directory.resume()
+        return directory
+
+    def _new_directory(self) -> RunDirectory:
+        now = datetime.now(UTC)
+        run_id = new_run_id(now, uuid4().hex)
+        directory = RunDirectory.create(self.options.directory, run_id, {"created": now.isoformat()})
+        directory.prune()
+        return directory

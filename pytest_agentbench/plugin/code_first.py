@@ -1,0 +1,189 @@
+"""Tests that a user writes: the `agentbench` fixture, and what a simulated conversation gives to assertions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_agentbench.agents.callables import adapt
+from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Scenario, Task
+from pytest_agentbench.core.suite import AgentSpec, Suite
+from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.plugin.bench import Bench, Finished
+from pytest_agentbench.plugin.keys import BENCH, SIMULATED
+from pytest_agentbench.plugin.reading import planned, read_suite
+from pytest_agentbench.plugin.simulation import Simulation
+from pytest_agentbench.runs.conduct import Stage, limits_of
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.suites.calls import call_form
+
+_FILTERS = frozenset({"policy", "complexity", "tag", "scenario", "variant"})
+_FLAGS = frozenset({"prefetch"})
+
+
+def parametrize(metafunc: pytest.Metafunc, bench: Bench) -> None:
+    """Run a function marked with a suite once per scenario that fits the mark's keywords."""
+    mark = metafunc.definition.get_closest_marker("agentbench")
+    if mark is None or not mark.args:
+        return
+    where = metafunc.definition.nodeid
+    if "agentbench" not in metafunc.fixturenames:
+        raise pytest.UsageError(f"{where}: a test marked agentbench({mark.args[0]!r}) must take `agentbench`")
+    if unknown := sorted(mark.kwargs.keys() - _FILTERS - _FLAGS):
+        allowed = ", ".join(sorted(_FILTERS | _FLAGS))
+        raise pytest.UsageError(f"{where}: agentbench(…) has no keyword {unknown[0]!r}; allowed: {allowed}")
+    path = metafunc.definition.path.parent / str(mark.args[0])
+    if not path.is_file():
+        raise pytest.UsageError(f"{where}: agentbench({mark.args[0]!r}): there is no file {path}")
+    try:
+        suite, toolset = read_suite(path)
+    except AgentBenchError as error:
+        raise pytest.UsageError(f"{where}: {error}") from None
+    bench.secrets |= set(suite.secrets)
+    asked = (mark.kwargs["variant"],) if "variant" in mark.kwargs else bench.options.variants
+    every = planned(suite, _suite_key(path, metafunc), asked, toolset)
+    fitting = [plan for plan in every if fits(plan, mark.kwargs)]
+    if not fitting:
+        wanted = ", ".join(f"{name}={value!r}" for name, value in mark.kwargs.items())
+        raise pytest.UsageError(f"{where}: no scenario of {mark.args[0]!r} fits {wanted or 'the chosen variants'}")
+    metafunc.parametrize("agentbench", fitting, indirect=True, ids=[plan.name for plan in fitting])
+
+
+def fits(plan: RunPlan, wanted: Mapping[str, Any]) -> bool:
+    """Whether a run is one of those that a mark asks for."""
+    scenario = plan.scenario
+    rated = scenario.rated_complexity({policy.id: policy for policy in plan.suite.policies})
+    return all(
+        {
+            "policy": value in scenario.policies,
+            "tag": value in scenario.tags,
+            "scenario": value == scenario.id,
+            "complexity": rated is not None and rated[0] == value,
+        }.get(name, True)
+        for name, value in wanted.items()
+    )
+
+
+def agentbench_for(request: pytest.FixtureRequest) -> AgentBench:
+    """Give the fixture's value for a test: bound to a scenario where the mark names a suite."""
+    plan: RunPlan | None = getattr(request, "param", None)
+    return AgentBench(item=request.node, bench=request.config.stash[BENCH], plan=plan)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentBench:
+    """Simulates conversations; each call is a fresh one."""
+
+    item: pytest.Item
+    bench: Bench
+    plan: RunPlan | None
+
+    def simulate(
+        self,
+        *,
+        agent: Any = None,
+        says: Sequence[str] | None = None,
+        knows: Mapping[str, Any] | None = None,
+        expect: Sequence[Any] | None = None,
+        communicate: Sequence[str] | None = None,
+    ) -> Simulation:
+        """Play one conversation on the session's loop and wait for it.
+
+        `agent` is whatever a factory may return; without it the suite's own is built. `says`, `knows`, `expect` and
+        `communicate` are as in a scenario file and replace what the scenario has. Raises `ValueError` when there is
+        neither a suite nor both `agent` and `says`.
+        """
+        plan = self._plan(agent, says=says, knows=knows, expect=expect, communicate=communicate)
+        key = plan.key
+        self.bench.pool.start(key, self.bench.work(plan, self.item.nodeid, _builder(agent)))
+        return self._simulation(self.bench.pool.take(key, limit=limits_of(plan).seconds))
+
+    async def simulate_async(
+        self,
+        *,
+        agent: Any = None,
+        says: Sequence[str] | None = None,
+        knows: Mapping[str, Any] | None = None,
+        expect: Sequence[Any] | None = None,
+        communicate: Sequence[str] | None = None,
+    ) -> Simulation:
+        """Play one conversation on the loop of the test itself; see `simulate`."""
+        plan = self._plan(agent, says=says, knows=knows, expect=expect, communicate=communicate)
+        finished = await asyncio.ensure_future(self.bench.work(plan, self.item.nodeid, _builder(agent))())
+        return self._simulation(finished)
+
+    def _plan(self, agent: Any, **given: Any) -> RunPlan:
+        done = self.item.stash.setdefault(SIMULATED, [])
+        plan = self.plan or _bare_plan(self.item, agent, given["says"])
+        scenario = _changed(plan.scenario, given)
+        key = f"{_file_key(self.item)}"
+        name = ascii_slug(self.item.nodeid.rpartition("::")[2])
+        scenario = scenario.model_copy(update={"id": name if not done else f"{name}-{len(done) + 1}"})
+        return replace(plan, suite_key=key, scenario=scenario)
+
+    def _simulation(self, finished: Finished) -> Simulation:
+        run, judgement = finished.run, finished.judgement
+        if run is None or judgement is None:
+            raise ValueError("a simulation of a test is never taken from an earlier session")
+        self.item.stash[SIMULATED].append(finished.result)
+        return Simulation(run=run, judgement=judgement, result=finished.result)
+
+
+def _bare_plan(item: pytest.Item, agent: Any, says: Sequence[str] | None) -> RunPlan:
+    if agent is None or says is None:
+        raise ValueError(
+            "simulate() without a suite needs `agent=` and `says=`; or mark the test: "
+            '@pytest.mark.agentbench("bench/agentbench.yaml")'
+        )
+    suite = Suite(
+        name=item.nodeid, path=item.path, root=item.path.parent, agent=AgentSpec(kind="callable", target=_name(agent))
+    )
+    scenario = Scenario(id=item.name, title=item.nodeid, task=Task(id=item.nodeid), file=str(item.path))
+    return RunPlan(suite=suite, suite_key=_file_key(item), scenario=scenario)
+
+
+def _changed(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
+    changes: dict[str, Any] = {}
+    if given["says"] is not None:
+        changes["says"] = tuple(given["says"])
+    if given["knows"] is not None:
+        changes["knows"] = dict(given["knows"])
+    criteria = scenario.task.evaluation_criteria or EvaluationCriteria()
+    wanted: dict[str, Any] = {}
+    if given["expect"] is not None:
+        wanted["actions"] = [ExpectedCall.model_validate(call_form(call)) for call in given["expect"]]
+    if given["communicate"] is not None:
+        wanted["communicate_info"] = list(given["communicate"])
+    if wanted:
+        criteria = criteria.model_copy(update=wanted)
+        changes["task"] = scenario.task.model_copy(update={"evaluation_criteria": criteria})
+    return scenario.model_copy(update=changes)
+
+
+def _builder(agent: Any) -> Any:
+    if agent is None:
+        return None
+
+    async def build(stage: Stage) -> Any:
+        return adapt(agent, run_sync=stage.runner, root=stage.root)
+
+    return build
+
+
+def _name(agent: Any) -> str:
+    return str(getattr(agent, "__qualname__", type(agent).__qualname__))
+
+
+def _file_key(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
+
+
+def _suite_key(path: Path, metafunc: pytest.Metafunc) -> str:
+    root = metafunc.config.rootpath
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()

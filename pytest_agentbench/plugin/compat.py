@@ -1,0 +1,68 @@
+"""The only place that touches private parts of pytest and pytest-xdist; each has a fallback and a test."""
+
+import locale
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, Protocol, cast
+
+import pytest
+
+
+class JUnit(Protocol):
+    """What is used of pytest's JUnit writer."""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record a report."""
+
+    def add_global_property(self, name: str, value: object) -> None:
+        """Add a property to the test suite."""
+
+
+def fixture_scopes(item: pytest.Item) -> Iterator[tuple[str, str, Callable[..., Any]]] | None:
+    """Give (name, scope, function) of every fixture in the item's closure; None when pytest does not tell."""
+    info = getattr(item, "_fixtureinfo", None)
+    definitions = getattr(info, "name2fixturedefs", None)
+    if definitions is None:
+        return None
+    return ((name, found.scope, found.func) for name, several in definitions.items() for found in several)
+
+
+def upcoming(session: pytest.Session, position: int | None, nextitem: pytest.Item | None) -> Iterable[pytest.Item]:
+    """Give the items this process will run after the one at `position`, as far as they are known.
+
+    In one process that is the rest of the session; an xdist worker knows its queue, else just the next item.
+    """
+    items = session.items
+    if not hasattr(session.config, "workerinput"):
+        return [] if position is None else islice(items, position + 1, None)
+    if nextitem is None:
+        return []
+    for plugin in session.config.pluginmanager.get_plugins():
+        queue = getattr(plugin, "torun", None)
+        if queue is None or type(plugin).__name__ != "WorkerInteractor":
+            continue
+        try:
+            with queue.lock() as indices:
+                return [nextitem, *(items[index] for index in indices if isinstance(index, int))]
+        except (AttributeError, TypeError, IndexError):
+            break
+    return [nextitem]
+
+
+def shows_unicode(config: pytest.Config) -> bool:
+    """Whether the terminal's encoding can show what the report is written with."""
+    file = getattr(config.get_terminal_writer(), "_file", None)
+    encoding = getattr(file, "encoding", None) or locale.getpreferredencoding(False)
+    try:
+        "–×·…²".encode(encoding)
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return True
+
+
+def junit(config: pytest.Config) -> JUnit | None:
+    """Find pytest's JUnit writer; None without `--junitxml`."""
+    for plugin in config.pluginmanager.get_plugins():
+        if type(plugin).__name__ == "LogXML" and hasattr(plugin, "add_global_property"):
+            return cast("JUnit", plugin)
+    return None

@@ -1,0 +1,41 @@
+"""Why an item fails, in the words a user reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_agentbench.report.failure import failure_text
+from pytest_agentbench.report.worst import rerun_command
+from pytest_agentbench.results.store import read_transcript
+
+if TYPE_CHECKING:
+    from pytest_agentbench.plugin.bench import Bench, Finished
+    from pytest_agentbench.runs.plan import RunPlan
+
+
+class ScenarioFailed(Exception):  # noqa: N818 - it says what happened, as pytest's own do
+    """A run did not pass; the text is what the user reads."""
+
+
+def default_variant(plan: RunPlan) -> str:
+    """Give the variant that runs without being asked for."""
+    return next(iter(plan.suite.variants), "") or (plan.variant if plan.recording else "")
+
+
+def failure_of(config: pytest.Config, bench: Bench, finished: Finished, *, default_variant: str) -> str:
+    """Describe a run that did not pass: which check, expected beside actual, the turn, and how to run it again."""
+    result, transcript = finished.result, finished.transcript
+    file = bench.directory.path / result.transcript if result.transcript else None
+    if transcript is None and file is not None and file.exists():
+        transcript = read_transcript(file)
+    here = config.invocation_params.dir
+    shown = "" if file is None else str(file.relative_to(here) if file.is_relative_to(here) else file)
+    return failure_text(
+        result,
+        transcript,
+        verbose=config.get_verbosity() > 0,
+        rerun=rerun_command(result, default_variant),
+        transcript_path=shown,
+    )

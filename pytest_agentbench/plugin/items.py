@@ -1,0 +1,124 @@
+"""Suites as pytest modules and runs as pytest functions, so that fixtures, marks and selection work as for any test."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.plugin.failing import ScenarioFailed
+from pytest_agentbench.plugin.keys import BENCH
+from pytest_agentbench.plugin.playing import play
+from pytest_agentbench.plugin.reading import planned, read_suite
+from pytest_agentbench.plugin.wire import SuiteInfo
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.result import blank
+
+if TYPE_CHECKING:
+    from _pytest._code.code import ExceptionInfo, TerminalRepr  # noqa: TID251 - the signature that mypy asks for
+
+
+class SuiteModule(pytest.Module):
+    """One suite file. A `Module`, because module-scoped fixtures look for one above each item."""
+
+    info: SuiteInfo
+    declared: tuple[str, ...] = ()
+
+    def _getobj(self) -> types.ModuleType:
+        module = types.ModuleType(ascii_slug(self.name).replace(".", "_").replace("-", "_"))
+        module.__file__ = str(self.path)
+        return module
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Give an item per run; a bad file raises `SuiteError` with every problem in it."""
+        bench = self.config.stash[BENCH]
+        suite, toolset = read_suite(self.path)
+        bench.secrets |= set(suite.secrets)
+        key = _key(self.path, self.config.rootpath)
+        plans = list(planned(suite, key, bench.options.variants, toolset))
+        recorded = suite.agent.kind == "transcripts"
+        self.declared = tuple(dict.fromkeys(plan.variant for plan in plans)) if recorded else tuple(suite.variants)
+        self.info = SuiteInfo(
+            key=key,
+            name=suite.name,
+            content_hash=suite.content_hash,
+            gates=suite.gates,
+            variants=tuple(dict.fromkeys(plan.variant for plan in plans if plan.variant)),
+            trials=max((plan.trial for plan in plans), default=1),
+            scenarios=len(suite.scenarios),
+            total=len(plans),
+        )
+        policies = {policy.id: policy for policy in suite.policies}
+        for position, plan in enumerate(plans):
+            item = ScenarioItem.from_parent(self, name=plan.name, callobj=play, plan=plan, position=position)
+            for mark in marks(plan, policies):
+                item.add_marker(mark)
+            yield item
+
+    def repr_failure(self, excinfo: ExceptionInfo[BaseException]) -> str | TerminalRepr:  # type: ignore[override]
+        """Show what is wrong in the file, and nothing of our own code."""
+        if isinstance(excinfo.value, AgentBenchError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+
+class ScenarioItem(pytest.Function):
+    """One run: a scenario, for a variant and a trial."""
+
+    def __init__(self, *, plan: RunPlan, position: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.plan = plan
+        self.position = position
+        complexity = plan.scenario.rated_complexity({policy.id: policy for policy in plan.suite.policies})
+        if complexity:
+            self.extra_keyword_matches.add(f"c{complexity[0]:02d}")
+
+    @property
+    def suite(self) -> SuiteModule:
+        """The suite that the run belongs to."""
+        return cast("SuiteModule", self.parent)
+
+    @cached_property
+    def blank(self) -> Result:
+        """What is known of the run before it starts."""
+        return blank(self.plan, nodeid=self.nodeid)
+
+    def reportinfo(self) -> tuple[Path | str, int | None, str]:
+        """Point to the scenario in its file."""
+        return Path(self.plan.scenario.file or self.path), max(self.plan.scenario.line - 1, 0), self.name
+
+    def repr_failure(self, excinfo: ExceptionInfo[BaseException]) -> str | TerminalRepr:  # type: ignore[override]
+        """Show a failed run as an assertion about the agent, anything else as pytest does."""
+        if isinstance(excinfo.value, ScenarioFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+
+def marks(plan: RunPlan, policies: dict[str, Policy]) -> Iterator[pytest.MarkDecorator]:
+    """Give the marks a run is selected by: one per policy and one per tag, each with all the rest."""
+    scenario = plan.scenario
+    complexity = scenario.rated_complexity(policies)
+    common: dict[str, Any] = {"scenario": scenario.id}
+    if plan.variant:
+        common["variant"] = plan.variant
+    if complexity:
+        common["complexity"] = complexity[0]
+    several = [*({"policy": policy} for policy in scenario.policies), *({"tag": tag} for tag in scenario.tags)]
+    for own in several or [{}]:
+        yield pytest.mark.agentbench(**common, **own)
+    if scenario.skip:
+        yield pytest.mark.skip(reason=scenario.skip)
+    if scenario.xfail:
+        yield pytest.mark.xfail(reason=scenario.xfail, strict=False)
+
+
+def _key(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()

@@ -1,0 +1,153 @@
+"""An item's run: started ahead or now, awaited, and turned into what pytest understands."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.verdict import Blame, Verdict
+from pytest_agentbench.plugin.ahead import Ahead, is_scenario
+from pytest_agentbench.plugin.bench import Bench, Finished
+from pytest_agentbench.plugin.failing import ScenarioFailed, default_variant, failure_of
+from pytest_agentbench.plugin.keys import BENCH, RESULT, SIMULATED
+from pytest_agentbench.plugin.wire import Meta, attach_meta, attach_results, make_sendable
+from pytest_agentbench.runs.conduct import limits_of
+from pytest_agentbench.runs.pool import LoopBlockedError
+from pytest_agentbench.runs.result import crash_result
+
+if TYPE_CHECKING:
+    from pytest_agentbench.plugin.items import ScenarioItem
+
+MISSED = "missed"
+"""The status of a failed run whose suite's gates decide."""
+
+
+def play(request: pytest.FixtureRequest) -> None:
+    """Await the run of an item; raise `ScenarioFailed` unless it passed."""
+    item: ScenarioItem = request.node
+    bench = request.config.stash[BENCH]
+    finished = await_run(bench, item)
+    item.stash[RESULT] = finished.result
+    if finished.result.verdict is not Verdict.PASSED:
+        raise ScenarioFailed(failure_of(item.config, bench, finished, default_variant=default_variant(item.plan)))
+
+
+def await_run(bench: Bench, item: ScenarioItem) -> Finished:
+    """Give the stored result of a run, or wait for it to end, starting it unless it has been."""
+    before = item.blank
+    if stored := bench.stored(item.plan, item.nodeid, before.scenario_hash):
+        return Finished(result=stored)
+    key, limit = item.plan.key, limits_of(item.plan).seconds
+    if bench.is_suspect(key):
+        bench.pool.drain(limit=limit)
+    bench.pool.start(key, bench.work(item.plan, item.nodeid))
+    try:
+        return bench.pool.take(key, limit=limit)
+    except LoopBlockedError as error:
+        result = bench.writer.append(crash_result(before, str(error)))
+        bench.close()
+        return Finished(result=result)
+    finally:
+        item.plan = item.plan.again()
+
+
+class Playing:
+    """Hooks around each item: start runs ahead, attach what crosses to the controller, mark missed runs."""
+
+    def __init__(self, bench: Bench, config: pytest.Config) -> None:
+        self._bench = bench
+        self._config = config
+        self.ahead = Ahead(bench)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
+        """Remember what comes next, which the setup hook is not told."""
+        self.ahead.nextitem = nextitem
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
+        """Once an item's own fixtures are set up, start its run and those that may start ahead."""
+        yield
+        self.ahead.after_setup(item)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attach metadata and results; turn a failed run into a missed one where gates decide."""
+        report = yield
+        make_sendable(report)
+        if call.when == "setup" and is_scenario(item):
+            attach_meta(report, meta_of(item))
+        if call.when == "call":
+            self._after_call(item, call, report)
+        return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Whatever ends the loop, nothing is left running."""
+        try:
+            return (yield)
+        finally:
+            self._bench.close()
+
+    def _after_call(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+        if simulated := item.stash.get(SIMULATED, None):
+            attach_results(report, [by_outcome(result, report) for result in simulated])
+            item.stash[SIMULATED] = []
+        result = item.stash.get(RESULT, None)
+        if result is None:
+            return
+        del item.stash[RESULT]
+        attach_results(report, [result])
+        report.duration = max(report.duration, result.seconds)
+        item.user_properties.extend(junit_properties(result))
+        if call.excinfo is None or not isinstance(call.excinfo.value, ScenarioFailed):
+            return
+        if report.outcome == "failed" and item_is_gated(item):
+            report.outcome = "skipped"
+            report.__dict__["wasxfail"] = f"{MISSED}: {str(call.excinfo.value).splitlines()[0]}"
+            report.__dict__["agentbench_missed"] = True
+
+
+def by_outcome(result: Result, report: pytest.TestReport) -> Result:
+    """Give a simulation of the user's own test the verdict of that test: its assertions are the checks."""
+    if result.verdict is Verdict.ERROR or report.skipped:
+        return result
+    if report.passed:
+        return result.model_copy(update={"verdict": Verdict.PASSED, "blame": None})
+    return result.model_copy(update={"verdict": Verdict.FAILED, "blame": Blame.AGENT})
+
+
+def item_is_gated(item: pytest.Item) -> bool:
+    """Whether the gates of the item's suite, and not the item itself, decide."""
+    return is_scenario(item) and item.suite.info.gated
+
+
+def meta_of(item: ScenarioItem) -> Meta:
+    """Give what the controller must know of a run before it starts."""
+    return Meta(blank=item.blank, suite=item.suite.info, position=item.position)
+
+
+def junit_properties(result: Result) -> Iterable[tuple[str, str]]:
+    """Give the JUnit properties of a run, short strings all."""
+    yield "agentbench.verdict", str(result.verdict)
+    if result.blame:
+        yield "agentbench.blame", str(result.blame)
+    if result.termination:
+        yield "agentbench.termination", str(result.termination)
+    if result.complexity is not None:
+        yield "agentbench.complexity", str(result.complexity)
+    for policy in result.listed_policies:
+        yield "agentbench.policy", policy
+    for name in ("name_recall", "strict_recall"):
+        if (value := result.metrics.get(name)) is not None:
+            yield f"agentbench.{name}", f"{value:.3f}"
+    if result.transcript:
+        yield "agentbench.transcript", result.transcript

@@ -1,0 +1,48 @@
+"""A suite as collection needs it: read, checked against its tools, and laid out as runs."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.runs.plan import RunPlan, plans
+from pytest_agentbench.runs.recorded import recorded_plans
+from pytest_agentbench.suites.call_check import check_calls
+from pytest_agentbench.suites.suite_file import load_suite
+
+
+def read_suite(path: Path) -> tuple[Suite, Toolset]:
+    """Read a suite and its tools; raise `SuiteError` with every problem found."""
+    suite = load_suite(path, environ=os.environ)
+    try:
+        toolset = load_toolset(suite.environment, suite.root)
+    except SuiteError:
+        raise
+    except AgentBenchError as error:
+        raise SuiteError([Problem(file=path, key="environment", message=str(error))]) from error
+    if problems := check_calls(suite, toolset):
+        raise SuiteError(problems)
+    return suite, toolset
+
+
+def planned(suite: Suite, key: str, variants: tuple[str, ...], toolset: Toolset) -> Iterator[RunPlan]:
+    """Give the runs of the chosen variants: the named ones, all, or the first that the suite declares."""
+    if suite.agent.kind == "transcripts":
+        yield from recorded_plans(suite, key, variants, toolset)
+        return
+    yield from plans(suite, key, chosen(tuple(suite.variants), variants), toolset)
+
+
+def chosen(declared: tuple[str, ...], asked: tuple[str, ...]) -> tuple[str, ...]:
+    """Give the variants to run, in declared order; `""` stands for a suite that declares none.
+
+    A suite that lacks every asked variant runs nothing.
+    """
+    if not declared:
+        return ("",) if asked in ((), ("all",)) else ()
+    if not asked:
+        return declared[:1]
+    return declared if asked == ("all",) else tuple(name for name in declared if name in asked)

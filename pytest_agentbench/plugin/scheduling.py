@@ -1,0 +1,42 @@
+"""How xdist hands items out, so that each worker knows enough of them to keep its conversations in flight.
+
+xdist's own load scheduling hands out few items and then waits when tests take longer than 0.1 s, which starves a
+worker that could hold eight conversations at once.
+"""
+
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScheduling  # noqa: TID253 - this module loads only when xdist asks for a scheduler
+from xdist.workermanage import WorkerController  # noqa: TID253 - same
+
+
+class WindowScheduling(LoadScheduling):  # type: ignore[misc]  # xdist ships no types
+    """Load scheduling with a fixed number of items outstanding at each worker."""
+
+    def __init__(self, config: pytest.Config, log: Any, *, window: int) -> None:
+        super().__init__(config, log)
+        self._window = max(2, window)
+
+    def schedule(self) -> None:
+        """Hand out the first items, then fill every worker's window."""
+        super().schedule()
+        for node in self.nodes:
+            self.check_schedule(node)
+
+    def check_schedule(self, node: WorkerController, duration: float = 0) -> None:
+        """Fill a worker's window, with a fair share where few items are left."""
+        if node.shutting_down:
+            return
+        if not self.pending:
+            node.shutdown()
+            return
+        share = -(-len(self.collection or ()) // max(1, len(self.node2pending)))
+        missing = min(self._window, max(2, share)) - len(self.node2pending[node])
+        if missing > 0:
+            self._send_tests(node, missing)
+
+
+def make_window_scheduler(config: pytest.Config, log: Any, *, window: int) -> WindowScheduling:
+    """Give the scheduler of a session."""
+    return WindowScheduling(config, log, window=window)

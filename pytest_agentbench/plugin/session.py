@@ -1,0 +1,47 @@
+"""Which hooks a process needs: one process has all, an xdist worker plays, the controller counts."""
+
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.plugin.bench import Bench, Role
+from pytest_agentbench.plugin.collecting import Collecting
+from pytest_agentbench.plugin.distributed import ControllerSide, WorkerSide, worker_run
+from pytest_agentbench.plugin.keys import BENCH
+from pytest_agentbench.plugin.options import Options
+from pytest_agentbench.plugin.playing import Playing
+from pytest_agentbench.plugin.summary import Summary
+from pytest_agentbench.plugin.tally import Tally
+
+
+def register(config: pytest.Config) -> None:
+    """Register the hooks of this process's role."""
+    role = role_of(config)
+    run = worker_run(config)
+    bench = Bench(
+        options=Options.of(config),
+        role=role,
+        process=getattr(config, "workerinput", {}).get("workerid", "main"),
+        run_path=Path(run) if run else None,
+    )
+    config.stash[BENCH] = bench
+    plugins: dict[str, object] = {}
+    if role != "controller":
+        plugins["playing"] = playing = Playing(bench, config)
+        plugins["collecting"] = Collecting(bench, config)
+    if role == "worker":
+        plugins["worker"] = WorkerSide(bench)
+    else:
+        plugins["tally"] = tally = Tally(bench, config)
+        plugins["summary"] = Summary(bench, tally, playing.ahead if role == "single" else None)
+        plugins["controller"] = ControllerSide(bench, tally)
+    for name, plugin in plugins.items():
+        config.pluginmanager.register(plugin, f"agentbench-{name}")
+
+
+def role_of(config: pytest.Config) -> Role:
+    """Tell the role from the config, never from the environment, which in-process test sessions inherit."""
+    if hasattr(config, "workerinput"):
+        return "worker"
+    distributed = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))
+    return "controller" if distributed and not config.getoption("collectonly", False) else "single"

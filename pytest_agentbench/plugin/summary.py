@@ -1,0 +1,74 @@
+"""What the terminal shows of a session beyond pytest's own lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.plugin import compat
+from pytest_agentbench.plugin.ahead import Ahead
+from pytest_agentbench.plugin.bench import Bench
+from pytest_agentbench.plugin.collecting import Collecting
+from pytest_agentbench.plugin.tally import Tally
+from pytest_agentbench.report.terminal import terminal_report
+
+_MARKUP: dict[str, dict[str, bool]] = {
+    "good": {"green": True},
+    "bad": {"red": True, "bold": True},
+    "warn": {"yellow": True},
+    "head": {"bold": True},
+}
+_WIDTH = 100
+
+
+class Summary:
+    """Hooks that print: one header line, and the report at the end."""
+
+    def __init__(self, bench: Bench, tally: Tally, ahead: Ahead | None) -> None:
+        self._bench = bench
+        self._tally = tally
+        self._ahead = ahead
+
+    def pytest_report_header(self) -> str:
+        """Say how many conversations run at a time, and why when it is one."""
+        options = self._bench.options
+        note = f" (one at a time because of {options.concurrency_note})" if options.concurrency_note else ""
+        return f"agentbench: concurrency {options.concurrency}{note}"
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+        """Print the report; where no suite was found, the folders that were searched."""
+        if self._bench.options.collect_only:
+            return
+        document = self._tally.document
+        if document is None:
+            self._print_nothing_found(terminalreporter, config)
+            return
+        run = self._bench.run_path
+        lines = terminal_report(
+            document,
+            width=min(config.get_terminal_writer().fullwidth, _WIDTH),
+            verbose=config.get_verbosity() > 0,
+            unicode=compat.shows_unicode(config),
+            path=_shown(run / "results.json", config) if run else "",
+        )
+        for line in lines:
+            terminalreporter.write_line(line.text, **_MARKUP.get(line.style, {}))
+        for reason, count in (self._ahead.sequential if self._ahead else {}).items():
+            terminalreporter.write_line(f"{count} runs one at a time: {reason}")
+
+    def _print_nothing_found(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+        collecting = config.pluginmanager.get_plugin("agentbench-collecting")
+        if isinstance(collecting, Collecting) and collecting.suites:
+            return
+        if terminalreporter.stats.get("error"):
+            return
+        places = ", ".join(str(argument) for argument in config.args) or str(config.rootpath)
+        terminalreporter.write_line(
+            f"agentbench: no agentbench.yaml or *.agentbench.yaml and no marked test found in {places}", yellow=True
+        )
+
+
+def _shown(path: Path, config: pytest.Config) -> str:
+    here = config.invocation_params.dir
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)

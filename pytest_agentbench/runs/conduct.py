@@ -1,0 +1,237 @@
+"""One scenario, one closed and judged run: environment up, agent built, conversation, state read, checks."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from pytest_agentbench.agents.factory import build_agent
+from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError
+from pytest_agentbench.core.run import Judgement, Run
+from pytest_agentbench.core.seams import Agent, Check
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.termination import Limits, Termination
+from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.local import LocalEnvironment
+from pytest_agentbench.runs.expected import ExpectedStates
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.simulation.clock import Slot, Stopwatch
+from pytest_agentbench.simulation.conversation import Closed, Conversation, crashed
+from pytest_agentbench.simulation.history import history_of
+from pytest_agentbench.simulation.recording import Recording
+from pytest_agentbench.simulation.thread import RunThread
+from pytest_agentbench.users.scripted import ScriptedUser
+
+T = TypeVar("T")
+
+AgentBuilder = Callable[["Stage"], Awaitable[Agent]]
+"""Builds the agent of a run on its stage."""
+
+_GRACE = 30.0
+"""Seconds that reading the state, checking and tearing down may take after a conversation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A closed run and what the checks decided."""
+
+    run: Run
+    judgement: Judgement
+    players: dict[str, str]
+
+
+class RunnerInThread:
+    """Executes a run's synchronous code in its own thread, and in a new one once the first hangs."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._thread = RunThread(name)
+
+    async def __call__(self, job: Callable[[], T]) -> T:
+        """Execute `job`."""
+        return await self._thread.run(job)
+
+    def abandon(self) -> None:
+        """Leave the thread to what hangs in it and go on in a new one."""
+        self.close()
+        self._thread = RunThread(self._name)
+
+    def close(self) -> None:
+        """Let the thread end."""
+        self._thread.close()
+
+
+@dataclass(kw_only=True)
+class Conductor:
+    """Conducts runs: holds what they share, which is the slots, the isolation of states and the expected states."""
+
+    isolation: IsolationGate
+    slot: Slot | None = None
+    now: Callable[[], float] = time.monotonic
+    _expected: ExpectedStates = field(default_factory=ExpectedStates)
+
+    async def conduct(self, plan: RunPlan, *, agent: AgentBuilder | None = None) -> Judged:
+        """Play and judge one run; whatever breaks in it becomes its verdict, never an exception."""
+        stage = Stage(plan=plan, isolation=self.isolation, now=self.now, slot=self.slot, expected=self._expected)
+        try:
+            run = await stage.play(agent or Stage.build_agent)
+            judgement = await stage.judge(run)
+        finally:
+            stage.runner.close()
+        return Judged(run=run, judgement=judgement, players={"agent": stage.player, "user": plan.suite.user})
+
+
+@dataclass(kw_only=True)
+class Stage:
+    """Where one run takes place."""
+
+    plan: RunPlan
+    isolation: IsolationGate
+    now: Callable[[], float]
+    slot: Slot | None
+    expected: ExpectedStates
+
+    def __post_init__(self) -> None:
+        key = self.plan.key
+        self.name = digest(str(key))
+        self.runner = RunnerInThread(f"agentbench-{self.name}")
+        self.recording = Recording(history_of(self.plan.scenario))
+        self.limits = limits_of(self.plan)
+        self.context = {**self.plan.suite.context, **self.plan.scenario.context}
+        self.environment = self.new_environment(self.name)
+        self.player = self.plan.suite.agent.target
+
+    @property
+    def root(self) -> Path:
+        """The folder that import paths resolve from."""
+        return self.plan.suite.root
+
+    def new_environment(self, name: str) -> LocalEnvironment:
+        """Give a fresh environment in the scenario's initial state."""
+        initial = self.plan.scenario.task.initial_state
+        data = (initial.initialization_data or {}) if initial else {}
+        return LocalEnvironment(
+            self.plan.suite.environment,
+            root=self.root,
+            scenario_state=data.get("agent_data") or {},
+            context=self.context,
+            run_name=name,
+            runner=self.runner,
+            gate=self.isolation,
+            known=self.plan.toolset or None,
+        )
+
+    async def build_agent(self) -> Agent:
+        """Call the suite's factory with the variant's keywords and whatever it declares."""
+        async with asyncio.timeout(self.limits.seconds):
+            return await build_agent(
+                self.plan.suite.agent,
+                root=self.root,
+                keywords=self.plan.keywords,
+                offered={
+                    "tools": self.environment.wrapped_tools(self.recording.observe),
+                    "state": self.environment.handle,
+                    "context": self.context,
+                    "session_id": self.name,
+                },
+                run_sync=self.runner,
+            )
+
+    async def play(self, build: AgentBuilder) -> Run:
+        """Play the conversation and read what is left of the world."""
+        stopwatch = Stopwatch(self.now, self.slot)
+        agent: Agent | None = None
+        initial: State | None = None
+        final: State | None = None
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self.environment)
+                initial = await self.environment.snapshot()
+                agent = await build(self)
+                closed = await self._converse(agent, stopwatch)
+                if self.environment.fault is not None:
+                    closed = crashed(self.environment.fault, Blame.ENVIRONMENT)
+            except (EnvironmentFaultError, TimeoutError, AgentError) as error:
+                closed = self._broken(error)
+            seconds = stopwatch.seconds
+            self.environment.seal()
+            if closed.termination is Termination.SAFETY_TIMEOUT:
+                self.runner.abandon()
+            try:
+                async with asyncio.timeout(_GRACE):
+                    final = None if closed.blame is Blame.ENVIRONMENT else await self.environment.snapshot()
+            except (EnvironmentFaultError, TimeoutError) as error:
+                closed = crashed(error, Blame.ENVIRONMENT)
+            stack.push_async_callback(self._bounded_close, stack.pop_all())
+        return self._run(closed, agent, seconds).model_copy(update={"initial_state": initial, "final_state": final})
+
+    async def judge(self, run: Run) -> Judgement:
+        """Compute the expected state, then run all checks in the run's thread."""
+        states = self.expected
+        expected = None if run.final_state is None else await states.of(self.plan, self.new_environment)
+        run = run.model_copy(update={"expected_state": expected})
+        return await self.runner(partial(self._judge, run))
+
+    def _judge(self, run: Run) -> Judgement:
+        checks: list[Check] = [load_object(path, self.root) for path in run.scenario.checks]  # type: ignore[misc]
+        state = self.plan.suite.environment.state
+        return judge(run, checks, state.ignore if state else ())
+
+    async def _converse(self, agent: Agent, stopwatch: Stopwatch) -> Closed:
+        conversation = Conversation(
+            scenario=self.plan.scenario,
+            agent=agent,
+            user=ScriptedUser(),
+            environment=self.environment,
+            recording=self.recording,
+            stopwatch=stopwatch,
+            limits=self.limits,
+            session_id=self.name,
+            context=self.context,
+        )
+        return await conversation.run()
+
+    async def _bounded_close(self, stack: AsyncExitStack) -> None:
+        """Tear down, giving up on what does not end."""
+        try:
+            async with asyncio.timeout(_GRACE):
+                await stack.aclose()
+        except (EnvironmentFaultError, TimeoutError):
+            self.runner.abandon()
+
+    def _broken(self, error: Exception) -> Closed:
+        if isinstance(error, TimeoutError):
+            self.runner.abandon()
+            error = AgentError(f"the agent was not built within limits.seconds = {self.limits.seconds:g}")
+        return crashed(error, Blame.ENVIRONMENT if isinstance(error, EnvironmentFaultError) else Blame.AGENT)
+
+    def _run(self, closed: Closed, agent: Agent | None, seconds: float) -> Run:
+        transcript = self.recording.close()
+        return Run(
+            key=self.plan.key,
+            scenario=self.plan.scenario,
+            policies=self.plan.policies,
+            transcript=transcript,
+            termination=closed.termination,
+            stop_reason=closed.reason,
+            error=closed.error,
+            blame=closed.blame,
+            toolset=self.environment.tools,
+            calls_visible=bool(getattr(agent, "calls_visible", True)) or bool(transcript.trajectory),
+            seconds=seconds,
+            log="\n".join(self.environment.log),
+        )
+
+
+def limits_of(plan: RunPlan) -> Limits:
+    """Give the suite's limits, each replaced by the scenario's own where it has one."""
+    own = plan.scenario.limits.model_dump(exclude_none=True)
+    return plan.suite.limits.model_copy(update=own)

@@ -1,0 +1,67 @@
+"""The one long-lived event loop of a session, in a thread of its own.
+
+One loop for all runs, because agents cache async clients and those die with the loop they were made on.
+"""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import threading
+import time
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_BEAT = 0.25
+_GOODBYE = 2.0
+
+
+class LoopThread:
+    """An event loop in a daemon thread that survives exits raised inside its tasks."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._stopping = False
+        self._beat = time.monotonic()
+        self._thread = threading.Thread(target=self._work, name="agentbench-loop", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        """Run a coroutine on the loop; the future may be waited for from any other thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    @property
+    def blocked_seconds(self) -> float:
+        """How long the loop has not come round: more than a second means that some async code blocks it."""
+        return max(0.0, time.monotonic() - self._beat - _BEAT)
+
+    def stop(self) -> None:
+        """Cancel what is still running, give it two seconds to end, and leave whatever hangs behind."""
+        if self._stopping:
+            return
+        self._stopping = True
+        with contextlib.suppress(concurrent.futures.TimeoutError, concurrent.futures.CancelledError, RuntimeError):
+            asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop).result(_GOODBYE)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_GOODBYE)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+    async def _cancel_all(self) -> None:
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._loop.shutdown_asyncgens()
+
+    def _work(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.call_soon(self._tick)
+        while not self._stopping:
+            with contextlib.suppress(BaseException):  # a task raised SystemExit: it has its own future, others go on
+                self._loop.run_forever()
+
+    def _tick(self) -> None:
+        self._beat = time.monotonic()
+        self._loop.call_later(_BEAT, self._tick)

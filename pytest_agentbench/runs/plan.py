@@ -1,0 +1,84 @@
+"""What is to be run: a scenario of a suite, for a variant and a trial."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.run import RunKey
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.suites.recording import Recording
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPlan:
+    """One run to be.
+
+    `suite_key` is the suite's path relative to the root, `toolset` what its environment was found to offer,
+    `recording` what is judged instead of playing. `shows_trial` says whether the id names the trial, which depends on
+    the suite file alone.
+    """
+
+    suite: Suite
+    suite_key: str
+    scenario: Scenario
+    variant: str = ""
+    trial: int = 1
+    attempt: int = 1
+    shows_trial: bool = False
+    toolset: Toolset = field(default=Toolset(), repr=False)
+    recording: Recording | None = field(default=None, repr=False)
+
+    @property
+    def key(self) -> RunKey:
+        """The name of the run."""
+        return RunKey(
+            suite=self.suite_key,
+            scenario=self.scenario.id,
+            variant=self.variant,
+            trial=self.trial,
+            attempt=self.attempt,
+        )
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The keywords that the variant gives to the agent's factory."""
+        return dict(self.suite.variants.get(self.variant, {}))
+
+    @property
+    def policies(self) -> tuple[Policy, ...]:
+        """The policies that hold in this run: those the scenario lists, and every one with a rule."""
+        return tuple(
+            policy for policy in self.suite.policies if policy.id in self.scenario.policies or policy.rule is not None
+        )
+
+    @property
+    def name(self) -> str:
+        """What pytest shows: the scenario, then `[variant-t2]` as far as the suite declares variants and trials."""
+        parts = [self.variant] if self.variant else []
+        if self.shows_trial:
+            parts.append(f"t{self.trial}")
+        return f"{self.scenario.id}[{'-'.join(parts)}]" if parts else self.scenario.id
+
+    def again(self) -> "RunPlan":
+        """Give the next attempt of the same run."""
+        return replace(self, attempt=self.attempt + 1)
+
+
+def plans(suite: Suite, suite_key: str, variants: tuple[str, ...], toolset: Toolset) -> Iterator[RunPlan]:
+    """Give every run of a suite in order: scenarios, then the chosen variants, then trials."""
+    trials = suite.trials or 1
+    for scenario in suite.scenarios:
+        for variant in variants:
+            for trial in range(1, trials + 1):
+                yield RunPlan(
+                    suite=suite,
+                    suite_key=suite_key,
+                    scenario=scenario,
+                    variant=variant,
+                    trial=trial,
+                    shows_trial=trials > 1,
+                    toolset=toolset,
+                )

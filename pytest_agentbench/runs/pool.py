@@ -1,0 +1,137 @@
+"""Many runs at once: started ahead, waited for in order, cancelled together."""
+
+import asyncio
+import concurrent.futures
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Generic, TypeVar
+
+from pytest_agentbench.core.run import RunKey
+from pytest_agentbench.runs.loop_thread import LoopThread
+
+T = TypeVar("T")
+
+Work = Callable[[], Awaitable[T]]
+"""Begins a run."""
+
+_POLL = 0.5
+"""Seconds between two looks while the main thread waits; a signal is handled at each."""
+
+BLOCKED = 30.0
+"""Seconds beyond a run's own limit after which a loop that does not come round counts as blocked."""
+
+
+class LoopBlockedError(Exception):
+    """Asynchronous code of an agent blocks the event loop, so that no run can go on."""
+
+
+class Slots:
+    """Bounds how many agent turns are in flight at a time."""
+
+    def __init__(self, count: int) -> None:
+        self._semaphore = asyncio.Semaphore(count)
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[None]:
+        """Wait for a slot and hold it."""
+        async with self._semaphore:
+            yield
+
+
+class Pool(Generic[T]):
+    """Starts runs on the loop and hands their outcomes over, each once.
+
+    Runs that are known to be wanted later wait in a queue and start in its order, as many as `slots` at a time; with
+    `eager_tail` all of them start once fewer than twice as many remain, so that the last slots do not idle.
+    """
+
+    def __init__(self, loop: LoopThread, *, slots: int, eager_tail: bool = True) -> None:
+        self._loop = loop
+        self._slots = slots
+        self._eager_tail = eager_tail
+        self._lock = threading.RLock()
+        self._running: dict[RunKey, concurrent.futures.Future[T]] = {}
+        self._ahead: list[tuple[RunKey, Work[T]]] = []
+
+    def __contains__(self, key: RunKey) -> bool:
+        return key in self._running
+
+    @property
+    def in_flight(self) -> int:
+        """The number of runs started and not yet done."""
+        return sum(not future.done() for future in list(self._running.values()))
+
+    def start(self, key: RunKey, work: Work[T]) -> None:
+        """Start a run now unless it has been started."""
+        with self._lock:
+            self._ahead = [(other, job) for other, job in self._ahead if other != key]
+            if key in self._running:
+                return
+            future = self._loop.submit(_as_coroutine(work))
+            self._running[key] = future
+        future.add_done_callback(self._refill)
+
+    def queue(self, ahead: Sequence[tuple[RunKey, Work[T]]]) -> None:
+        """Replace the runs that may start ahead of their turn."""
+        with self._lock:
+            self._ahead = [(key, work) for key, work in ahead if key not in self._running]
+        self._refill()
+
+    def _refill(self, _: object = None) -> None:
+        with self._lock:
+            while self._ahead and self._may_start():
+                self.start(*self._ahead[0])
+
+    def _may_start(self) -> bool:
+        waiting = len(self._running) if not self._eager_tail else self.in_flight
+        return waiting < self._slots or (self._eager_tail and waiting + len(self._ahead) < 2 * self._slots)
+
+    def take(self, key: RunKey, *, limit: float) -> T:
+        """Wait for a started run and hand its outcome over; a later `start` begins anew.
+
+        Raises `LoopBlockedError` when the loop has not come round for `limit` + 30 seconds.
+        """
+        future = self._running[key]
+        while True:
+            try:
+                outcome = future.result(_POLL)
+            except concurrent.futures.TimeoutError:
+                if future.done():
+                    del self._running[key]
+                    raise
+                if self._loop.blocked_seconds > limit + BLOCKED:
+                    message = f"asynchronous code has blocked the event loop for {self._loop.blocked_seconds:.0f} s"
+                    raise LoopBlockedError(message) from None
+            except BaseException:
+                if future.done():
+                    del self._running[key]
+                raise
+            else:
+                del self._running[key]
+                return outcome
+
+    def drain(self, *, limit: float) -> None:
+        """Wait until nothing is in flight, `limit` seconds at most; outcomes stay to be taken."""
+        with self._lock:
+            self._ahead = []
+            futures = [future for future in self._running.values() if not future.done()]
+        end = time.monotonic() + limit
+        while futures and time.monotonic() < end:
+            done, _ = concurrent.futures.wait(futures, timeout=_POLL)
+            futures = [future for future in futures if future not in done]
+
+    def cancel_all(self) -> int:
+        """Cancel what is in flight and forget it; give the number of runs that were cancelled."""
+        with self._lock:
+            self._ahead = []
+            count = self.in_flight
+            for future in self._running.values():
+                future.cancel()
+            self._running.clear()
+        return count
+
+
+async def _as_coroutine(work: Work[T]) -> T:
+    return await work()

@@ -1,0 +1,76 @@
+"""Recorded transcripts as runs: nothing is played, each recording is judged as it stands."""
+
+from collections.abc import Iterator
+
+from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.seams import Check
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.runs.conduct import Judged
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.suites.recording import Recording, ScenarioIndex
+from pytest_agentbench.suites.transcripts import read_recordings
+
+_OTHERS = {
+    "user_error": Blame.USER,
+    "infrastructure_error": Blame.PROVIDER,
+    "context_window_exceeded": Blame.PROVIDER,
+    "unexpected_error": Blame.ENVIRONMENT,
+}
+"""Recorded stop reasons (τ²: TerminationReason) that are not the agent's."""
+
+
+def recorded_plans(suite: Suite, suite_key: str, asked: tuple[str, ...], toolset: Toolset) -> Iterator[RunPlan]:
+    """Give a run per recording, in the order of scenarios; several of one scenario and variant are its trials.
+
+    Raises `SuiteError` naming every recording whose scenario the suite does not have.
+    """
+    index = ScenarioIndex(suite.scenarios)
+    problems: list[Problem] = []
+    found: dict[str, list[Recording]] = {}
+    for recording in read_recordings(suite.agent.files, tools=toolset.names()):
+        scenario = index.find(recording)
+        if scenario is None:
+            message = f"the suite has no scenario {recording.scenario!r}"
+            hint = "add it to `scenarios`, or leave the recording out"
+            problems.append(Problem(file=recording.source, line=recording.line, column=1, message=message, hint=hint))
+        elif asked in ((), ("all",)) or recording.variant in asked:
+            found.setdefault(scenario.id, []).append(recording)
+    if problems:
+        raise SuiteError(problems)
+    several = any(recording.trial > 0 for recordings in found.values() for recording in recordings)
+    for scenario in suite.scenarios:
+        for recording in sorted(found.get(scenario.id, ()), key=lambda recording: (recording.variant, recording.trial)):
+            yield RunPlan(
+                suite=suite,
+                suite_key=suite_key,
+                scenario=scenario,
+                variant=recording.variant,
+                trial=recording.trial + 1,
+                shows_trial=several,
+                toolset=toolset,
+                recording=recording,
+            )
+
+
+def judge_recording(plan: RunPlan, recording: Recording) -> Judged:
+    """Judge a recording as if it had just been played."""
+    termination = recording.termination or Termination.FINISHED
+    blame = None if termination is Termination.FINISHED else _OTHERS.get(recording.stop_reason, Blame.AGENT)
+    run = Run(
+        key=plan.key,
+        scenario=plan.scenario,
+        policies=plan.policies,
+        transcript=recording.transcript,
+        termination=termination,
+        stop_reason=recording.stop_reason,
+        blame=blame,
+        toolset=plan.toolset,
+    )
+    checks: list[Check] = [load_object(path, plan.suite.root) for path in plan.scenario.checks]  # type: ignore[misc]
+    return Judged(run=run, judgement=judge(run, checks), players={"agent": "recorded", "user": "recorded"})

@@ -1,0 +1,80 @@
+"""What is kept of a run: the judged run, or why there is none, as a `Result`."""
+
+from pathlib import PurePath
+
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.verdict import Blame, Finding, Verdict
+from pytest_agentbench.runs.conduct import Judged
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.suites.hashes import scenario_hash
+
+
+def blank(plan: RunPlan, *, nodeid: str = "") -> Result:
+    """Give what is known of a run before it starts: its names, hashes, complexity and policies."""
+    complexity = plan.scenario.rated_complexity({policy.id: policy for policy in plan.suite.policies})
+    return Result(
+        key=plan.key,
+        nodeid=nodeid,
+        title=plan.scenario.title,
+        file=_relative(plan),
+        line=plan.scenario.line,
+        scenario_hash=scenario_hash(plan.scenario, plan.suite.secrets),
+        suite_hash=plan.suite.content_hash,
+        verdict=Verdict.ERROR,
+        not_run="not run",
+        listed_policies=plan.scenario.policies,
+        complexity=complexity[0] if complexity else None,
+        complexity_scale=complexity[1] if complexity else None,
+        tags=plan.scenario.tags,
+        tools=tuple(dict.fromkeys(call.name for call in plan.scenario.expected_calls)),
+    )
+
+
+def result_of(plan: RunPlan, judged: Judged, *, nodeid: str = "") -> Result:
+    """Give the result of a judged run."""
+    run, judgement = judged.run, judged.judgement
+    called = (record.call.name for record in run.transcript.trajectory)
+    before = blank(plan, nodeid=nodeid)
+    return before.model_copy(
+        update={
+            "not_run": None,
+            "verdict": judgement.verdict,
+            "blame": judgement.blame,
+            "termination": run.termination,
+            "stop_reason": run.stop_reason,
+            "error": run.error,
+            "findings": judgement.findings,
+            "calls": judgement.calls,
+            "policies": judgement.policies,
+            "metrics": judgement.metrics,
+            "tools": tuple(dict.fromkeys((*before.tools, *called))),
+            "players": judged.players,
+            "seconds": run.seconds,
+        }
+    )
+
+
+def crash_result(before: Result, reason: str) -> Result:
+    """Give the result of a run that took its process down with it."""
+    finding = Finding(check="termination", kind="termination", passed=False, message=reason)
+    return before.model_copy(
+        update={
+            "not_run": None,
+            "verdict": Verdict.FAILED,
+            "blame": Blame.AGENT,
+            "termination": Termination.CRASHED,
+            "stop_reason": reason,
+            "error": reason,
+            "findings": (finding,),
+        }
+    )
+
+
+def _relative(plan: RunPlan) -> str:
+    """Give the scenario's file relative to where the suite's key starts."""
+    file = PurePath(plan.scenario.file or plan.suite.path)
+    base = plan.suite.path
+    for _ in PurePath(plan.suite_key).parts:
+        base = base.parent
+    return file.relative_to(base).as_posix() if file.is_relative_to(base) else file.as_posix()

@@ -1,0 +1,189 @@
+"""The conversation loop: user and agent in turn, tool calls in between, until something closes it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_agentbench.core.conversation import Reply, Stop
+from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.seams import Agent, Environment, User
+from pytest_agentbench.core.termination import Limits, Termination
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.simulation.clock import Stopwatch
+from pytest_agentbench.simulation.progress import Progress
+from pytest_agentbench.simulation.recording import Recording, result_message
+from pytest_agentbench.simulation.views import agent_turn, user_view
+
+
+@dataclass(frozen=True, kw_only=True)
+class Closed:
+    """How a conversation closed; `error` says what broke, `blame` who broke it."""
+
+    termination: Termination
+    reason: str
+    blame: Blame | None = None
+    error: str | None = None
+
+
+@dataclass(kw_only=True)
+class Conversation:
+    """One conversation between a simulated user and the agent under test, in an environment of its own."""
+
+    scenario: Scenario
+    agent: Agent
+    user: User
+    environment: Environment
+    recording: Recording
+    stopwatch: Stopwatch
+    limits: Limits
+    session_id: str
+    context: dict[str, Any] = field(default_factory=dict)
+    progress: Progress = field(default_factory=Progress)
+    _acting: Blame = Blame.AGENT
+    _agent_turns: int = 0
+    _seen: int = 0
+
+    async def run(self) -> Closed:
+        """Converse until a party closes, nothing moves any more, something breaks or a limit is hit."""
+        try:
+            async with asyncio.timeout(self.limits.seconds) as deadline:
+                self.stopwatch.deadline = deadline
+                return await self._converse()
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            reason = f"limits.seconds = {self.limits.seconds:g} spent while the {self._acting} was acting"
+            return Closed(termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=self._acting)
+        finally:
+            self.stopwatch.deadline = None
+
+    async def _converse(self) -> Closed:
+        history = self.recording.messages
+        if history and history[-1].role == "user" and (closed := await self._guarded(self._agent_speaks, Blame.AGENT)):
+            return closed
+        while True:
+            if closed := await self._guarded(self._user_speaks, Blame.USER):
+                return closed
+            if closed := self._spent() or await self._guarded(self._agent_speaks, Blame.AGENT):
+                return closed
+            if closed := self._stalled():
+                return closed
+
+    async def _guarded(self, act: Callable[[], Any], actor: Blame) -> Closed | None:
+        """Let a party act; whatever it raises, exits included, closes the run as CRASHED."""
+        self._acting = actor
+        try:
+            closed: Closed | None = await act()
+        except EnvironmentFaultError as error:
+            return crashed(error, Blame.ENVIRONMENT)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return crashed(error, actor)
+        except TimeoutError as error:
+            if self.stopwatch.deadline is not None and self.stopwatch.deadline.expired():
+                raise
+            return crashed(error, actor)
+        except BaseException as error:  # noqa: BLE001 - an exit inside an agent must not end the session
+            return crashed(error, actor)
+        return closed
+
+    async def _user_speaks(self) -> Closed | None:
+        while True:
+            view = user_view(self.scenario, self.recording.messages, tools=self.environment.tools)
+            said = await self.user.reply(view)
+            if isinstance(said, Stop):
+                if said.message:
+                    self.recording.add(Message(role="user", content=said.message))
+                return Closed(termination=said.termination, reason=said.reason, blame=said.blame)
+            self.recording.add(said)
+            if not said.tool_calls:
+                return None
+            for call in said.tool_calls:
+                await self._execute(call)
+            self._acting = Blame.USER
+            if closed := self._spent_calls():
+                return closed
+
+    async def _agent_speaks(self) -> Closed | None:
+        self._agent_turns += 1
+        results: tuple[Message, ...] = ()
+        while True:
+            reply = await self._agent_replies(results)
+            fresh = self.recording.unobserved(reply.messages)
+            for message in fresh:
+                self.recording.add(message)
+            if closed := self._spent_calls():
+                return closed
+            if pending := unanswered(fresh):
+                results = tuple([await self._execute(call) for call in pending])
+                self._acting = Blame.AGENT
+                if reply.stop:
+                    return Closed(termination=Termination.FINISHED, reason="the agent closed the conversation")
+                continue
+            if reply.stop:
+                return Closed(termination=Termination.FINISHED, reason="the agent closed the conversation")
+            if not any(message.role == "assistant" and message.text for message in fresh):
+                raise AgentError("unusable reply: neither text for the user nor a tool call to execute")
+            return None
+
+    async def _agent_replies(self, results: tuple[Message, ...]) -> Reply:
+        turn = agent_turn(
+            self.recording.messages,
+            results,
+            session_id=self.session_id,
+            context=self.context,
+            tools=self.environment.tools,
+        )
+        async with self.stopwatch.working():
+            return await self.agent.reply(turn)
+
+    async def _execute(self, call: ToolCall) -> Message:
+        self._acting = Blame.ENVIRONMENT
+        answer = result_message(call, await self.environment.call(call))
+        self.recording.add(answer)
+        return answer
+
+    def _stalled(self) -> Closed | None:
+        messages = self.recording.messages
+        for message in messages[self._seen :]:
+            self.progress.see(message)
+        self._seen = len(messages)
+        if reason := self.progress.stalled():
+            return Closed(termination=Termination.STALLED, reason=reason, blame=Blame.AGENT)
+        return None
+
+    def _spent(self) -> Closed | None:
+        if self._agent_turns < self.limits.turns:
+            return None
+        reason = f"limits.turns = {self.limits.turns} agent turns spent"
+        return Closed(termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=Blame.AGENT)
+
+    def _spent_calls(self) -> Closed | None:
+        if self.recording.calls <= self.limits.tool_calls:
+            return None
+        reason = f"limits.tool_calls = {self.limits.tool_calls} spent ({self.recording.calls} calls)"
+        return Closed(termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=self._acting)
+
+
+def unanswered(messages: Sequence[Message]) -> list[ToolCall]:
+    """Give the calls of `messages` that no tool message among them answers, in order."""
+    answers = [message.tool_call_id for message in messages if message.role == "tool"]
+    return [call for message in messages for call in message.tool_calls if call.id not in answers]
+
+
+def crashed(error: BaseException, blame: Blame) -> Closed:
+    """Close a run that cannot go on, with what was raised as the reason."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - an exception of the user's may fail to print itself
+        text = "(its message could not be read)"
+    message = text if isinstance(error, AgentError | EnvironmentFaultError) else f"{type(error).__name__}: {text}"
+    first = shorten(printable(message.strip().split("\n")[0]), 200)
+    return Closed(termination=Termination.CRASHED, reason=first, blame=blame, error=printable(message, newlines=True))

@@ -1,0 +1,89 @@
+"""The transcript while it grows: messages from the loop and calls that an agent makes through wrapped tools."""
+
+import threading
+
+from pytest_agentbench.core.tool import ToolCall, ToolResult
+from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.values import same, to_json
+
+
+class Recording:
+    """Collects messages in the order in which things happened; calls may arrive from another thread."""
+
+    def __init__(self, history: tuple[Message, ...] = ()) -> None:
+        self._lock = threading.Lock()
+        self._messages: list[Message] = list(history)
+        self._observed: list[ToolCall] = []
+        self._count = 0
+        self._closed = False
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What has been recorded so far."""
+        with self._lock:
+            return tuple(self._messages)
+
+    @property
+    def calls(self) -> int:
+        """The number of tool calls recorded so far, of both parties."""
+        with self._lock:
+            return sum(len(message.tool_calls) for message in self._messages)
+
+    def add(self, message: Message) -> None:
+        """Append a message; refused once the recording is closed."""
+        with self._lock:
+            if not self._closed:
+                self._messages.append(message)
+
+    def observe(self, call: ToolCall, result: ToolResult) -> None:
+        """Append a call made through a wrapped tool, together with its result."""
+        with self._lock:
+            if self._closed:
+                return
+            self._count += 1
+            named = call.model_copy(update={"id": call.id or f"observed_{self._count}"})
+            self._observed.append(named)
+            self._messages.append(Message(role="assistant", tool_calls=(named,)))
+            self._messages.append(result_message(named, result))
+
+    def unobserved(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Drop the calls (and their results) that were observed in this turn already, and start a new turn."""
+        with self._lock:
+            observed, self._observed = self._observed, []
+        kept: list[Message] = []
+        dropped: set[str | None] = set()
+        for message in messages:
+            if message.role == "tool" and message.tool_call_id in dropped:
+                continue
+            fresh = tuple(call for call in message.tool_calls if not _take(observed, call))
+            dropped |= {call.id for call in message.tool_calls if call not in fresh}
+            if fresh or message.text or message.role == "tool":
+                kept.append(message.model_copy(update={"tool_calls": fresh}))
+        return tuple(kept)
+
+    def close(self) -> Transcript:
+        """Refuse whatever comes later and give the transcript."""
+        with self._lock:
+            self._closed = True
+            return Transcript(messages=tuple(message for message in self._messages if message.role != "system"))
+
+
+def result_message(call: ToolCall, result: ToolResult) -> Message:
+    """Give the tool message that answers `call`."""
+    return Message(
+        role="tool",
+        content=result.content,
+        tool_call_id=call.id,
+        requestor=call.requestor,
+        error=result.error,
+        wrote=result.wrote,
+    )
+
+
+def _take(observed: list[ToolCall], call: ToolCall) -> bool:
+    """Remove the first observed call with the same name and arguments; say whether there was one."""
+    for index, seen in enumerate(observed):
+        if seen.name == call.name and same(to_json(seen.arguments), to_json(call.arguments)):
+            del observed[index]
+            return True
+    return False

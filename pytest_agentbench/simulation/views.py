@@ -1,0 +1,63 @@
+"""Who sees what: the agent's turn and the simulated user's view are cut from the run here and nowhere else."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_agentbench.core.conversation import Turn, View
+from pytest_agentbench.core.scenario import Instructions, Scenario
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.transcript import Message
+
+
+def agent_turn(
+    messages: Sequence[Message], results: Sequence[Message], *, session_id: str, context: dict[str, Any], tools: Toolset
+) -> Turn:
+    """Give the agent the texts of both parties and its own calls; the user's tool use stays the user's."""
+    visible = tuple(_as_agent_sees(message) for message in messages if _agent_sees(message))
+    text = "" if results else next((message.text for message in reversed(visible) if message.role == "user"), "")
+    return Turn(
+        message=text,
+        messages=visible,
+        results=tuple(results),
+        session_id=session_id,
+        context=context,
+        tools=tools.of("assistant"),
+    )
+
+
+def user_view(scenario: Scenario, messages: Sequence[Message], *, tools: Toolset) -> View:
+    """Give the user the texts of both parties, its own calls and what it knows; never the agent's calls or checks."""
+    story = scenario.task.user_scenario
+    instructions = story.instructions if story else None
+    told = instructions if isinstance(instructions, Instructions) else Instructions(reason_for_call=instructions)
+    return View(
+        messages=tuple(_as_user_sees(message) for message in messages if _user_sees(message)),
+        persona=story.persona if story else None,
+        goal=told.reason_for_call or "",
+        says=scenario.says,
+        knows=scenario.knows,
+        known_info=told.known_info or "",
+        unknown=(*scenario.unknown, *([told.unknown_info] if told.unknown_info else [])),
+        task_instructions=told.task_instructions or "",
+        tools=tools.of("user"),
+    )
+
+
+def _agent_sees(message: Message) -> bool:
+    if message.role == "tool":
+        return message.requestor == "assistant"
+    return message.role != "user" or bool(message.text)
+
+
+def _as_agent_sees(message: Message) -> Message:
+    return message.model_copy(update={"tool_calls": ()}) if message.role == "user" else message
+
+
+def _user_sees(message: Message) -> bool:
+    if message.role == "tool":
+        return message.requestor == "user"
+    return message.role == "user" or (message.role == "assistant" and not message.tool_calls and bool(message.text))
+
+
+def _as_user_sees(message: Message) -> Message:
+    return message.model_copy(update={"tool_calls": ()}) if message.role == "assistant" else message
