@@ -19,6 +19,7 @@ ALLOWED = (
 SHOWN_WIDTH = 120
 """Characters of a repr in an error."""
 
+_TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -70,13 +71,20 @@ def text_of(content: object) -> str | None:
     raise unusable(content, "as the content of a message")
 
 
+def user_text(content: object) -> str:
+    """Give what a user or a system message says; whatever is no text counts as JSON."""
+    if content is None or isinstance(content, str | list | tuple):
+        return text_of(content) or ""
+    return dumps(content)
+
+
 def result_text(content: object) -> str:
-    """Give the content of a tool result as text: JSON where it is data."""
+    """Give the content of a tool result as text: a text, the text parts of a content list, or data as JSON."""
     if content is None:
         return ""
-    if isinstance(content, list | tuple) and not all(_is_part(part) for part in content):
-        return dumps(content)
-    if isinstance(content, str | list | tuple):
+    if isinstance(content, str):
+        return str.__str__(content)
+    if isinstance(content, list | tuple) and any(text_field(part, "type") in _TEXT_PARTS for part in content):
         return text_of(content) or ""
     return dumps(content)
 
@@ -97,10 +105,6 @@ def parse_arguments(given: object) -> tuple[dict[str, Any], str | None]:
     except (ValueError, RecursionError):
         return {}, text
     return (arguments, None) if isinstance(arguments, dict) else ({}, text)
-
-
-def _is_part(part: object) -> bool:
-    return isinstance(part, str) or bool(text_field(part, "type"))
 
 
 def _text_of_part(part: object) -> str:

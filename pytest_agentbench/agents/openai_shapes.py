@@ -8,6 +8,7 @@ from pytest_agentbench.agents.content import (
     text_field,
     text_of,
     unusable,
+    user_text,
 )
 from pytest_agentbench.core.tool import Requestor, ToolCall
 from pytest_agentbench.core.transcript import Message, Role
@@ -41,7 +42,7 @@ def read_message(item: object) -> Message:
             role=role, content=result_text(content), tool_call_id=answered, error=failed, requestor=requestor
         )
     if role != "assistant":
-        return Message(role=role, content=result_text(content))
+        return Message(role=role, content=user_text(content))
     text = text_of(content)
     return Message(role=role, content=text or text_field(item, "refusal") or text, tool_calls=_calls(item))
 

@@ -6,6 +6,7 @@ from pytest_agentbench.agents.content import (
     result_text,
     text_field,
     unusable,
+    user_text,
 )
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message
@@ -55,7 +56,7 @@ def _requested(part: object) -> Message | None:
     kind = text_field(part, "part_kind")
     content = field(part, "content")
     if kind == "user-prompt":
-        return Message(role="user", content=result_text(content))
+        return Message(role="user", content=user_text(content))
     if kind == "tool-return" or (kind == "retry-prompt" and text_field(part, "tool_name")):
         failed = kind == "retry-prompt" or text_field(part, "outcome") not in ("", "success")
         answered = text_field(part, "tool_call_id") or None

@@ -158,10 +158,23 @@ def test_tool_errors_are_told_apart(failed: object) -> None:
     assert reply.messages[1] == result("no such id", error=True)
 
 
-def test_data_in_tool_results_is_json() -> None:
-    """A tool result that is data is kept as JSON text."""
-    reply = to_reply([called("look"), {"role": "tool", "tool_call_id": "c1", "content": [{"id": 7}]}, text("ok")])
-    assert reply.messages[1].text == '[{"id":7}]'
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ([{"id": 7}], '[{"id":7}]'),
+        ({"id": 7}, '{"id":7}'),
+        (["a", "b"], '["a","b"]'),
+        ([{"type": "json_invalid", "msg": "no"}], '[{"type":"json_invalid","msg":"no"}]'),
+        ([], "[]"),
+        (7, "7"),
+        ([{"type": "text", "text": "fou"}, {"type": "image"}, {"type": "text", "text": "nd"}], "found"),
+        (None, ""),
+    ],
+)
+def test_data_in_tool_results_is_json(content: object, kept: str) -> None:
+    """A tool result that is data is kept as JSON, a list of content parts as its text."""
+    reply = to_reply([called("look"), {"role": "tool", "tool_call_id": "c1", "content": content}, text("ok")])
+    assert reply.messages[1].text == kept
 
 
 def test_missing_ids_are_given_and_results_follow_by_position() -> None:

@@ -43,6 +43,7 @@ def test_a_repeated_line_of_the_user_is_found_at_its_last_place() -> None:
     """A user who says the same thing twice does not bring the first turn back."""
     state = [*FIRST, user("one"), *SECOND]
     assert new_messages(state, Turn(message="one"), FIRST) == SECOND
+    assert new_messages(state, Turn(message="one"), [text("what the agent since forgot")]) == SECOND
 
 
 def test_state_without_the_users_messages_is_cut_after_what_came_before() -> None:
