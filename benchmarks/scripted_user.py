@@ -1,12 +1,13 @@
 """How well the scripted user answers in recorded τ² conversations: recall of values asked for, rate of unasked ones.
 
-Run `python benchmarks/scripted_user.py [FOLDER OF TRANSCRIPTS]`. Every recorded user text that follows an agent's text,
-after the opening one, is a turn: a fresh scripted user is given the same history and the task's reason for call, known
-and unknown info and instructions, and its reply is compared with the recorded one. The values, and whether the agent's
-message names their kind, are found here by rules of their own, not by those of the scripted user.
+Run `python benchmarks/scripted_user.py [FOLDER OF TRANSCRIPTS]`. Every recorded user text that follows an agent's
+text, after the opening one, is a turn: a fresh scripted user is given the same history and the task's reason for
+call, known and unknown info and instructions, and its reply is compared with the recorded one. The values, and
+whether the agent's message names their kind, are found here by rules of their own, not by the scripted user's.
 
-- *gives*: the recorded reply holds a value of known info; *asked*: and the agent's message names the kind of each of them
-- *recall*: share of *asked* turns where the scripted reply holds all these values; *recall, all*: share of *gives* turns
+- *gives*: the recorded reply holds a value of known info
+- *asked*: it does, and the agent's message names the kind of each of these values
+- *recall*: share of *asked* turns where the scripted reply holds all these values; *recall, all*: of *gives* turns
 - *leak*: share of all turns where the scripted reply holds a value of known info that the recorded reply does not hold
   and whose kind the agent's message does not name; *more*: the same, whatever the agent's message names
 """
@@ -66,7 +67,8 @@ class Figures:
     def row(self) -> str:
         """Give the figures as one line of the table."""
         return (
-            f"{self.turns:6} {self.gives:6} {self.asked:6} {self.recall:8.3f} {self.gives_met / max(self.gives, 1):12.3f}"
+            f"{self.turns:6} {self.gives:6} {self.asked:6} {self.recall:8.3f}"
+            f" {self.gives_met / max(self.gives, 1):12.3f}"
             f" {self.leak:7.4f} {self.more / max(self.turns, 1):7.4f}"
         )
 

@@ -1,12 +1,13 @@
 """Questions that offer a choice ("card or PayPal?"), answered where the user's own words name one of the options."""
 
 import re
+from functools import cache
 
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.values import to_json
 from pytest_agentbench.users.confirmation import content_words
 from pytest_agentbench.users.known_info import text_of
-from pytest_agentbench.users.phrases import pattern
+from pytest_agentbench.users.phrases import LANGUAGES, pattern
 from pytest_agentbench.users.segments import clip, segments
 from pytest_agentbench.users.shapes import methods
 
@@ -44,8 +45,13 @@ def choose(text: str, view: View) -> str | None:
     return named[0] if len(named) == 1 else None
 
 
+@cache
+def _separators() -> re.Pattern[str]:
+    return re.compile("|".join(language.option_split for language in LANGUAGES), re.IGNORECASE)
+
+
 def _around_or(question: str) -> tuple[str, ...]:
-    parts = [part.strip(" ?.!:*") for part in pattern("option_split").split(question)]
+    parts = [part.strip(" ?.!:*") for part in _separators().split(question)]
     parts = [part for part in parts if part]
     if len(parts) < 2:
         return ()

@@ -15,6 +15,7 @@ FREE = "free:"
 ANY_ID = "any_id"
 
 _CAMEL = re.compile(r"(?<=[a-zà-ÿ0-9])(?=[A-ZÀ-Ý])|(?<=[A-Z])(?=[A-Z][a-z])")
+_POSSESSIVE = re.compile(r"['’]s\b")
 _SPLIT = re.compile(r"[\W_]+")
 _OWN_START = re.compile(r"(?:^|[,(:*•/\-–;.\"&]|\d[.)])\s*$")
 _DETERMINERS = words(
@@ -28,7 +29,7 @@ _LAST = ("amount", "city", "country", "reason")
 
 def humanize(name: str) -> str:
     """Turn `orderId`, `order_id` or `Order-ID` into `order id`."""
-    return " ".join(_SPLIT.sub(" ", _CAMEL.sub(" ", name[:200])).lower().split())
+    return " ".join(_SPLIT.sub(" ", _CAMEL.sub(" ", _POSSESSIVE.sub("", name[:200]))).lower().split())
 
 
 @lru_cache(maxsize=4096)

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-READ_LIMIT = 8_000
+READ_LIMIT = 4_000
 """Characters read at each end of a message; what lies between is skipped, so that time is bounded."""
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)

@@ -81,7 +81,8 @@ ENGLISH = Language(
     back_reference=r"these|those|them|this|that|the details|the information|it",
     forward_reference=r"following|below|:",
     confirmations=(
-        r"(?:do|would|can|could|will) you (?:like|want|wish|agree|prefer|approve|accept)(?! me to know)",
+        r"do you confirm",
+        r"(?:do|would|can|could|will) you(?: also| still| now| instead| then)* (?:like|want|wish|agree|prefer|approve|accept)(?! me to know)",
         r"(?:shall|should) (?:i|we)", r"(?:may|can|could) (?:i|we) (?:proceed|go ahead|continue|do|process|make|place|submit)",
         r"is (?:this|that|it|everything|all of this|all this)(?: all| information)? "
         r"(?:ok|okay|correct|right|fine|acceptable|accurate|alright|good)",

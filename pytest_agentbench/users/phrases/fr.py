@@ -68,7 +68,7 @@ FRENCH = Language(
     back_reference=r"ces|cela|ça|ceux-ci|les d[ée]tails|ces informations|l['’]une?",
     forward_reference=r"suivant(?:e?s)?|ci-dessous|:",
     confirmations=(
-        r"(?:souhaitez|voulez|confirmez|acceptez|d[ée]sirez|pr[ée]f[ée]rez)[- ]vous", r"(?:dois|puis)-je (?!avoir|conna|vous demander|savoir|vous aider)",
+        r"(?:souhaitez|voulez|confirmez|acceptez|d[ée]sirez|pr[ée]f[ée]rez)[- ]vous", r"vous confirmez", r"(?:dois|puis)-je (?!avoir|conna|vous demander|savoir|vous aider)",
         r"(?:voulez|souhaitez)-vous (?:que je|bien)", r"est-ce (?:que c['’]est )?(?:bien|correct|exact|bon|ok|d['’]accord|cela|ça)",
         r"(?:veuillez|merci de|pouvez-vous|pourriez-vous)(?: me| bien)? confirmer(?! votre)", r"c['’]est (?:bien ça|correct|exact|bon)\s*\?",
         r"d['’]accord\s*\?", r"[êe]tes-vous (?:sûre?|d['’]accord|pr[êe]te?|certaine?)", r"\(?oui ?(?:/|ou) ?non\)?",

@@ -1,0 +1,14 @@
+"""The scripted user over the recorded τ² conversations."""
+
+from benchmarks.scripted_user import measure
+from tests.shared_data import SHARED, needs_shared
+
+
+@needs_shared
+def test_recall_and_leak_hold_on_the_development_recordings() -> None:
+    """At least nine in ten values asked for are given, and at most one turn in fifty gives an unasked one."""
+    figures = measure(SHARED / "data/tau2/transcripts", parts=("development",))["development"]
+
+    assert figures.gives > 200
+    assert figures.recall >= 0.9
+    assert figures.leak <= 0.02
