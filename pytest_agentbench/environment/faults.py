@@ -45,6 +45,12 @@ async def caught_async(work: Awaitable[T]) -> T | Raised:
         return Raised(error)
 
 
+def is_exit(error: BaseException) -> bool:
+    """Whether an exception asks for an end rather than telling of a failure: SystemExit, Ctrl-C, pytest's `exit`, …"""
+    module = type(error).__module__  # pytest's is an ordinary Exception, and only the plugin imports pytest
+    return not isinstance(error, Exception) or (module == "_pytest.outcomes" and type(error).__name__ == "Exit")
+
+
 async def guarded(work: Callable[[], T], runner: Runner, who: str) -> T:
     """Run sync user code in the run's thread; raise `EnvironmentFaultError` for whatever it raises."""
     return unwrapped(await runner(lambda: caught(work)), who)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.tool import ToolCall, ToolResult
-from pytest_agentbench.environment.faults import Raised, caught, fault
+from pytest_agentbench.environment.faults import Raised, caught, fault, is_exit
 from pytest_agentbench.environment.python_tools import PythonTool
 from pytest_agentbench.environment.rendering import render_error, render_result
 from pytest_agentbench.environment.state_access import OpenState
@@ -93,7 +93,7 @@ class Invoker:
             raised = content.error
             content, value = render_error(raised), content
         wrote = self._end(watch, failed=raised is not None)
-        if raised is not None and (not isinstance(raised, Exception) or isinstance(raised, EnvironmentFaultError)):
+        if raised is not None and (is_exit(raised) or isinstance(raised, EnvironmentFaultError)):
             self.fault = fault(raised, f"tool {tool.name!r}")
             raise self.fault from raised
         return Done(ToolResult(content=content, error=raised is not None, wrote=wrote), value)

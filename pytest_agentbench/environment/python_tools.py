@@ -180,7 +180,7 @@ class _Quiet(GenerateJsonSchema):
 
 
 def _file(module: ModuleType) -> str:
-    return module.__file__ or module.__name__
+    return getattr(module, "__file__", None) or module.__name__
 
 
 def _problem(detail: ErrorDetails) -> str:

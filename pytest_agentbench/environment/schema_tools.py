@@ -49,7 +49,9 @@ def _spec(entry: object, place: str, requestor: Requestor) -> ToolSpec:
     function = entry.get("function", entry) if isinstance(entry, dict) else None
     if not isinstance(function, dict):
         raise EnvironmentFaultError(f"{place}: must be an object {{type: function, function: {{name, parameters}}}}")
-    name, parameters = function.get("name"), function.get("parameters") or {"type": "object", "properties": {}}
+    name, parameters = function.get("name"), function.get("parameters")
+    if parameters is None:
+        parameters = {"type": "object", "properties": {}}
     if not isinstance(name, str) or not name:
         raise EnvironmentFaultError(f"{place}: name is {name!r}; it must be a text")
     if not isinstance(parameters, dict) or not isinstance(parameters.get("properties", {}), dict):

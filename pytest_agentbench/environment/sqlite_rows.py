@@ -110,7 +110,7 @@ def _keyed(
 
 
 def _key_text(values: tuple[Any, ...]) -> str:
-    texts = [str(to_json(value)) for value in values]
+    texts = ["null" if value is None else str(to_json(value)) for value in values]
     if len(texts) == 1:
         return texts[0]
     return "|".join(text.replace("\\", "\\\\").replace("|", "\\|") for text in texts)

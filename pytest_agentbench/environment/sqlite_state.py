@@ -83,6 +83,7 @@ def _template(schema_file: Path | None, schema: str, rows_file: Path | None, row
             write_rows(connection, parse(rows, rows_file) or {}, str(rows_file))
             check_references(connection, str(rows_file))
         connection.commit()
-        return connection.serialize()
+        is_empty = connection.execute("PRAGMA page_count").fetchone()[0] == 0
+        return b"" if is_empty else connection.serialize()
     finally:
         connection.close()

@@ -1,0 +1,106 @@
+"""Where two states differ, and how it is said."""
+
+from copy import deepcopy
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_agentbench.core.state import Difference
+from pytest_agentbench.core.text import printable
+from pytest_agentbench.core.values import same
+from pytest_agentbench.environment.diff import describe, diff, state_hash
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+_STATES = st.dictionaries(st.text(max_size=3), _VALUES, max_size=4)
+
+EXPECTED = {"orders": {"W1": {"status": "cancelled", "total": 9.5}, "W2": {"status": "done", "total": 1}}}
+
+
+def test_rows_and_columns_are_one_difference_each_in_order() -> None:
+    """A changed column, a missing row and an extra row are each said in one line."""
+    actual = {"orders": {"W1": {"status": "pending", "total": 9.5 + 1e-12}, "W9": {"status": "new"}}}
+
+    assert [describe(difference) for difference in diff(EXPECTED, actual)] == [
+        "orders.W1.status: expected 'cancelled', is 'pending'",
+        "orders.W2: expected {'status': 'done', 'total': 1}, is missing",
+        "orders.W9: not expected, is {'status': 'new'}",
+    ]
+
+
+def test_lists_of_equal_length_are_compared_item_by_item() -> None:
+    """A changed item is named by its place; a list of another length is one difference."""
+    expected = {"items": [{"id": 1}, {"id": 2}], "tags": ["a"]}
+    actual = {"items": [{"id": 1}, {"id": 3}], "tags": []}
+
+    assert diff(expected, actual) == [
+        Difference(path=("items", "1", "id"), expected=2, actual=3),
+        Difference(path=("tags",), expected=["a"], actual=[]),
+    ]
+
+
+def test_ignored_paths_are_left_out_with_what_is_below() -> None:
+    """`*` stands for any text in one segment; an escaped dot belongs to a name."""
+    expected = {"orders": {"W1": {"at": 1, "n": [{"at": 1}]}, "a.b": {"at": 2}}, "log": {"1": {}}}
+    actual = {"orders": {"W1": {"at": 9, "n": [{"at": 9}]}, "a.b": {"at": 9}}}
+
+    assert diff(expected, actual, ["orders.*.at", "orders.*.n.*.at", "log"]) == []
+    assert [difference.path for difference in diff(expected, actual, ["orders.a\\.b", "l*", "orders.W*"])] == []
+    assert len(diff(expected, actual, ["orders.*.x", "*.W1"])) == 2
+
+
+def test_hostile_values_are_printable() -> None:
+    """Escape sequences and huge values do not reach a terminal."""
+    line = describe(Difference(path=("t", "\x1b[31mk\n"), expected="x" * 10_000, actual="\ud800"))
+
+    assert line.isprintable()
+    assert len(line) < 400
+
+
+@given(_STATES)
+def test_a_state_does_not_differ_from_itself(state: dict[str, Any]) -> None:
+    """No difference and equal hashes, for a copy too."""
+    assert diff(state, deepcopy(state)) == []
+    assert state_hash(state) == state_hash(deepcopy(state))
+
+
+@given(_STATES, _STATES)
+def test_there_is_a_difference_exactly_where_states_are_not_the_same(one: dict[str, Any], two: dict[str, Any]) -> None:
+    """The diff agrees with `same`, both ways round and in order, and equal hashes mean equal states."""
+    there, back = diff(one, two), diff(two, one)
+
+    assert (not there) == same(one, two)
+    assert [item.path for item in there] == [item.path for item in back]
+    assert [item.path for item in there] == [item.path for item in diff(one, two)]
+    if state_hash(one) == state_hash(two):
+        assert same(one, two)
+
+
+@given(_STATES, _STATES)
+def test_applying_the_differences_gives_the_actual_state(one: dict[str, Any], two: dict[str, Any]) -> None:
+    """Nothing that changed is left unsaid."""
+    patched: Any = deepcopy(one)
+    for difference in diff(one, two):
+        place = patched
+        for part in difference.path[:-1]:
+            place = place[int(part)] if isinstance(place, list) else place[part]
+        last: Any = int(difference.path[-1]) if isinstance(place, list) else difference.path[-1]
+        if difference.missing:
+            del place[last]
+        else:
+            place[last] = difference.actual
+
+    assert same(patched, two)
+
+
+@given(_STATES)
+def test_every_difference_can_be_said(state: dict[str, Any]) -> None:
+    """No line holds what a terminal would act on."""
+    for difference in [*diff({}, state), *diff(state, {})]:
+        line = describe(difference)
+
+        assert printable(line) == line
