@@ -28,12 +28,15 @@ def values(wants: Asked, text: str, known: Knowledge, view: View, language: Lang
     parts = [line for kind in missing if (line := _declared_unknown(kind, view, language))]
     if missing or not wants.kinds:
         given |= {kind: known.get(kind) for kind in wants.instead}
+    open_question = any(pattern("starts_open").match(part) for part in wants.where)
+    stated = "" if open_question else text  # "yes, it is" answers only who asks whether it is
     said: set[str] = set()
+    sentences: list[str] = []
     for kind, found in given.items():
         if found and not (set(found) <= said):
-            parts.append(_sentence(known.source(kind), found, text, language))
+            sentences.append(_sentence(known.source(kind), found, stated, language))
             said.update(found)
-    return " ".join(dict.fromkeys(parts)) or None
+    return " ".join([*dict.fromkeys(parts), *([_listed(sentences)] if sentences else [])]) or None
 
 
 def holds_value(line: str, kinds: tuple[str, ...], known: Knowledge) -> bool:
@@ -77,7 +80,7 @@ def identifiers(question: str, said: tuple[str, ...], known: Knowledge, language
     }
     named = {kind for kind in fresh if kind.removesuffix("_id") in question.lower()}
     chosen = {kind: found for kind, found in fresh.items() if found and (kind in named or not named)}
-    return " ".join(_sentence(kind, found, "", language) for kind, found in chosen.items()) or None
+    return _listed([_sentence(kind, found, "", language) for kind, found in chosen.items()]) or None
 
 
 def yes_or_no(question: str, known: Knowledge) -> bool | None:
@@ -88,6 +91,11 @@ def yes_or_no(question: str, known: Knowledge) -> bool | None:
             if _YES.fullmatch(value) or _NO.fullmatch(value):
                 return bool(_YES.fullmatch(value))
     return None
+
+
+def _listed(sentences: list[str]) -> str:
+    """Join sentences by commas and without a full stop, which an agent might read as part of a value."""
+    return ", ".join([*sentences[:1], *(sentence[:1].lower() + sentence[1:] for sentence in sentences[1:])])
 
 
 def _sentence(kind: str, found: tuple[str, ...], text: str, language: Language) -> str:

@@ -84,7 +84,7 @@ def _requests_something(body: str) -> bool:
 
 def _offers(body: str) -> bool:
     """Tell whether a question offers to do something instead of asking for a value."""
-    return bool(_OFFER.search(body))
+    return bool(_OFFER.search(body)) and not pattern("starts_open").match(body)
 
 
 _OFFER = either(

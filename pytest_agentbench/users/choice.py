@@ -38,7 +38,7 @@ def choose(text: str, view: View) -> str | None:
     ours += "\n" + "\n".join(text_of(to_json(value)) for value in view.knows.values())
     wanted, paid = content_words(clip(ours)), methods(clip(ours))
     named = [option for option in offered if methods(option) & paid]
-    if not named:
+    if not named and not any(methods(option) for option in offered):
         words = {option: content_words(option) for option in offered}
         shared = set.intersection(*words.values())
         named = [option for option in offered if (words[option] - shared) & wanted]

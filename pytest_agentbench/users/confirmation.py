@@ -36,6 +36,7 @@ def _confirming(text: str) -> list[str]:
         segment.text
         for segment in segments(text)
         if pattern("confirmations").search(_without_closers(segment.text))
+        and not (segment.question and pattern("starts_open").match(segment.text))
         and not pattern("alternatives").search(segment.text)
     ]
 
@@ -64,7 +65,7 @@ def difference(text: str, view: View, known: Knowledge) -> Difference | None:
         _ids(proposal, question, known)
         or _fields(proposal, view)
         or _methods(proposal, wanted, allowed)
-        or _amounts(proposal, wanted, allowed)
+        or _amounts(proposal, wanted, allowed, known)
         or _addresses(proposal, wanted, allowed, known)
         or _dates(question, wanted, allowed)
     )
@@ -159,8 +160,9 @@ def _first(method: str, clause: str) -> int:
     return next((end for end in range(len(clause) + 1) if method in methods(clause[:end])), len(clause))
 
 
-def _amounts(proposal: str, wanted: str, allowed: str) -> Difference | None:
+def _amounts(proposal: str, wanted: str, allowed: str, known: Knowledge) -> Difference | None:
     ours = [value for at, value in amounts(wanted) if not pattern("bounds").search(wanted[max(at - _NEAR, 0) : at])]
+    ours += [value for text in known.get("amount") for _, value in amounts(f"${text}")]
     theirs = [value for _, value in amounts(proposal)]
     if len(set(theirs)) > 1:
         return None  # a breakdown: which of the amounts is the proposed one cannot be told

@@ -9,6 +9,7 @@ from pytest_agentbench.users.kinds import ANY_ID, FREE, kind_of, kinds_in
 from pytest_agentbench.users.phrases import pattern
 from pytest_agentbench.users.segments import READ_LIMIT, clip
 from pytest_agentbench.users.shapes import (
+    BARE_CODE,
     CODE,
     EMAIL,
     HASH_CODE,
@@ -89,6 +90,9 @@ def knowledge_of(view: View) -> Knowledge:
         _name_from_username(known)
     for text in (view.goal, *view.says, view.task_instructions):
         _read(text, known.implied, labelled=False)
+        for code in BARE_CODE.findall(clip(text)):
+            if not any(code in found for found in known.implied.values()):
+                _add(known.implied, ANY_ID, code)
     return known
 
 

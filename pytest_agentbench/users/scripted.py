@@ -30,6 +30,10 @@ REPEATS = 2
 """How often the user says the same thing in a row before it goes on."""
 
 
+BARE_WORDS = 3
+"""Words up to which a yes, a no or a greeting says nothing else."""
+
+
 @dataclass(frozen=True)
 class _Said:
     """A reply of the user's own, or its next line."""
@@ -112,7 +116,8 @@ class _Answer:
             return None
         if not differs.wanted:
             return _Said(self._language.say_no_extra)
-        wanted = describe(differs.kind, differs.wanted)
+        english = self._language.code == "en"
+        wanted = describe(differs.kind, differs.wanted) if english else differs.wanted
         return _Said(self._language.say_no.format(wanted=wanted, found=differs.found))
 
     def _give(self, wants: Asked) -> _Said | None:
@@ -151,10 +156,11 @@ class _Answer:
     def _continue(self, wants: Asked) -> _Said | Stop:
         """Go on where the message asks for nothing that the user can give."""
         if heard.only_greets(self._text) and not wants:
-            return _Said(self._said[-1])
+            greeted = len(self._said) == 1 and len(self._said[0].split()) <= BARE_WORDS
+            return _NEXT_LINE if greeted and self._left else _Said(self._said[-1])
         if heard.promises(self._text) and self._said[-1] != self._language.say_wait:
             return _Said(self._language.say_wait)
-        if self._left:
+        if self._left and not (wants.kinds and is_bare_answer(self._left[0])):
             return _NEXT_LINE
         waiting = heard.open_parts(self._text)
         fact = answers.fact("\n".join(waiting), self._view, self._known)
@@ -186,3 +192,8 @@ def last_words(messages: tuple[Message, ...]) -> str:
 def is_answer(line: str) -> bool:
     """Tell whether a line answers a yes-or-no question ("yes", "go ahead", "non, …")."""
     return bool(pattern("answers").match(line.strip()))
+
+
+def is_bare_answer(line: str) -> bool:
+    """Tell whether a line is no more than a yes or a no, which answers no question for a value."""
+    return is_answer(line) and len(line.split()) <= BARE_WORDS

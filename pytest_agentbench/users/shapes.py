@@ -16,6 +16,7 @@ CODE = (
 )
 """The pattern of an identifier; every form holds a digit."""
 
+BARE_CODE = re.compile(r"(?<![\w#$€.-])[A-Z]{1,4}-?\d{1,12}(?![\w-])")
 HASH_CODE = re.compile(r"(?<!\w)#[A-Za-z]{0,4}-?\d[\w-]{0,40}")
 AMOUNT = re.compile(
     r"(?:[$€£]|\b(?:usd|eur|gbp)\s?)\s?(?P<before>\d[\d,  ]*(?:[.,]\d{1,2})?)(?!\d)"

@@ -13,7 +13,7 @@ ENGLISH = Language(
         "just am an he she they them his her their than then into out all some more one sure don doesn didn isn"
     ),
     kinds={
-        "email": r"e-?mails?(?: address(?:es)?)?",
+        "email": r"e[- ]?mails?(?: address(?:es)?)?",
         "phone": r"(?:tele)?phone numbers?|(?:mobile|cell(?:ular)?|contact|call-?back) (?:phone )?numbers?|telephone",
         "zip": r"zip[ -]?codes?|zip|postal[ -]?codes?|post ?codes?",
         "date_of_birth": r"dates? of birth|birth ?dates?|d\.?o\.?b\.?|birthday",
@@ -42,6 +42,7 @@ ENGLISH = Language(
         "card": "card", "passport": "passport", "policy": "policy", "line": "phone", "phone": "phone",
     },
     which=r"which (?:of your )?(?P<noun>[a-z]+?)s?",
+    starts_open=r"(?:and |so |but |then |also,? )?(?:why|what|which|when|where|who|whom|how)",
     which_one=r"which|what|choose|prefer|select|pick",
     own_name=r"your|you|full|legal|complete|the|a|an|own|account|and|or|by|with|under|using|us|me|both|whose"
     r"|account holder['’]s|customer(?:['’]s)?",
@@ -59,7 +60,7 @@ ENGLISH = Language(
         r"(?:do|would) you (?:happen to )?(?:have|know|remember|recall)", r"mind (?:sharing|giving|telling|providing)",
     ),
     wh_requests=(
-        r"what(?:['’]s| is| are| was| were)?(?! else)", r"which", r"where", r"when", r"who", r"how (?!can i|may i)",
+        r"what(?:['’]s| is| are| was| were)?(?! else)", r"which", r"why", r"where", r"when", r"who", r"how (?!can i|may i)",
         r"for (?:what|which)", r"at (?:what|which)", r"under (?:what|which)", r"whose", r"your [\w -]+",
     ),
     alternatives=(
@@ -81,7 +82,7 @@ ENGLISH = Language(
     back_reference=r"these|those|them|this|that|the details|the information|it",
     forward_reference=r"following|below|:",
     confirmations=(
-        r"do you confirm",
+        r"do you confirm|confirm(?:ed)?\s*\?",
         r"(?:do|would|can|could|will) you(?: also| still| now| instead| then)* (?:like|want|wish|agree|prefer|approve|accept)(?! me to know)",
         r"(?:shall|should) (?:i|we)", r"(?:may|can|could) (?:i|we) (?:proceed|go ahead|continue|do|process|make|place|submit)",
         r"is (?:this|that|it|everything|all of this|all this)(?: all| information)? "
@@ -165,11 +166,11 @@ ENGLISH = Language(
         "first_name": "first name", "last_name": "last name", "payment_method": "payment method",
         "address": "address", "name": "name", "user_id": "user id", "amount": "amount",
     },
-    say_value="My {label} is {value}.",
-    say_free_value="My {label} is {value}.",
+    say_value="My {label} is {value}",
+    say_free_value="My {label} is {value}",
     say_unknown="I do not know my {label}.",
     say_yes="Yes, please.",
-    say_yes_value="Yes, my {label} is {value}.",
+    say_yes_value="Yes, my {label} is {value}",
     say_no="No, I want {wanted}, not {found}.",
     say_no_extra="No, thank you.",
     say_choice="{value}, please.",

@@ -13,7 +13,7 @@ FRENCH = Language(
         "à plus aussi bien bonjour monsieur madame avez avoir a ai c s y tout tous par plaît svp"
     ),
     kinds={
-        "email": r"(?:adresses? )?(?:e-?mails?|m[ée]ls?|courriels?|[ée]lectroniques?)|adresse de messagerie",
+        "email": r"(?:adresses? )?(?:e[- ]?mails?|m[ée]ls?|courriels?|[ée]lectroniques?)|adresse de messagerie",
         "phone": r"num[ée]ros? de (?:t[ée]l[ée]phone|portable|mobile|ligne)|t[ée]l[ée]phone",
         "zip": r"codes? posta(?:l|ux)",
         "date_of_birth": r"dates? de naissance|né(?:e|\(e\))? le",
@@ -40,8 +40,9 @@ FRENCH = Language(
         "ticket": "ticket", "ligne": "phone", "téléphone": "phone",
     },
     which=r"(?:quelle?s?|laquelle de vos|lequel de vos) (?P<noun>[a-zéèêç]+?)s?",
+    starts_open=r"(?:et |alors |mais )?(?:pourquoi|quel(?:le)?s?|lequel|laquelle|quand|où|qui|comment|combien)",
     which_one=r"quel(?:le)?s?|lequel|laquelle|choisi\w*|pr[ée]f[ée]rez",
-    own_name=r"votre|vos|le|un|et|ou|avec|au|son|quel|quels|est",
+    own_name=r"votre|vos|ton|tes|le|un|et|ou|avec|au|son|quel|quels|est",
     requests=(
         r"(?:pouvez|pourriez|voulez|voudriez)[- ]vous (?:bien )?(?:me |nous |m['’])?"
         r"(?:donner|fournir|indiquer|communiquer|pr[ée]ciser|transmettre|envoyer|dire|rappeler|partager|confirmer|v[ée]rifier|saisir)",
@@ -53,7 +54,7 @@ FRENCH = Language(
         r"pourrais-je (?:avoir|connaître|savoir)", r"(?:avez|auriez|connaissez)[- ]vous", r"j['’]aimerais (?:avoir|connaître|savoir)",
         r"je (?:dois|voudrais) (?:connaître|savoir|avoir)",
     ),
-    wh_requests=(r"quel(?:le)?s?", r"lequel|laquelle|lesquels|lesquelles", r"où", r"quand", r"combien", r"comment (?!puis-je)",
+    wh_requests=(r"quel(?:le)?s?", r"lequel|laquelle|lesquels|lesquelles", r"où", r"pourquoi", r"quand", r"combien", r"comment (?!puis-je)",
                  r"à quel(?:le)?s?", r"qui", r"votre [\w -]+", r"qu['’]est-ce que|que (?!puis-je)"),
     alternatives=(
         r"vous pouvez (?:aussi |[ée]galement |sinon )*(?:me |nous )?(?:donner|fournir|indiquer|utiliser|envoyer)",
@@ -68,7 +69,7 @@ FRENCH = Language(
     back_reference=r"ces|cela|ça|ceux-ci|les d[ée]tails|ces informations|l['’]une?",
     forward_reference=r"suivant(?:e?s)?|ci-dessous|:",
     confirmations=(
-        r"(?:souhaitez|voulez|confirmez|acceptez|d[ée]sirez|pr[ée]f[ée]rez)[- ]vous", r"vous confirmez", r"(?:dois|puis)-je (?!avoir|conna|vous demander|savoir|vous aider)",
+        r"(?:souhaitez|voulez|confirmez|acceptez|d[ée]sirez|pr[ée]f[ée]rez)[- ]vous", r"vous confirmez|confirme[rz]?\s*\?", r"(?:dois|puis)-je (?!avoir|conna|vous demander|savoir|vous aider)",
         r"(?:voulez|souhaitez)-vous (?:que je|bien)", r"est-ce (?:que c['’]est )?(?:bien|correct|exact|bon|ok|d['’]accord|cela|ça)",
         r"(?:veuillez|merci de|pouvez-vous|pourriez-vous)(?: me| bien)? confirmer(?! votre)", r"c['’]est (?:bien ça|correct|exact|bon)\s*\?",
         r"d['’]accord\s*\?", r"[êe]tes-vous (?:sûre?|d['’]accord|pr[êe]te?|certaine?)", r"\(?oui ?(?:/|ou) ?non\)?",
@@ -134,11 +135,11 @@ FRENCH = Language(
         "account_id": "Mon numéro de compte", "invoice_id": "Mon numéro de facture", "city": "Ma ville",
         "country": "Mon pays", "reason": "La raison",
     },
-    say_value="{label} est {value}.",
-    say_free_value="{label} : {value}.",
+    say_value="{label} est {value}",
+    say_free_value="{label} : {value}",
     say_unknown="Je ne sais pas ({label}).",
     say_yes="Oui, s'il vous plaît.",
-    say_yes_value="Oui, {label} est {value}.",
+    say_yes_value="Oui, {label} est {value}",
     say_no="Non, je veux {wanted}, pas {found}.",
     say_no_extra="Non, merci.",
     say_choice="{value}, s'il vous plaît.",

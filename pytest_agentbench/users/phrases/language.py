@@ -20,6 +20,7 @@ class Language:
     nouns: Mapping[str, str]
     which: str
     which_one: str
+    starts_open: str
     own_name: str
     requests: tuple[str, ...]
     wh_requests: tuple[str, ...]
