@@ -15,7 +15,7 @@ from pytest_agentbench.environment.sqlite_state import SqliteState
 def build_provider(spec: StateSpec, root: Path) -> StateProvider:
     """Build the state provider that a suite names; raise `EnvironmentFaultError` where it cannot be.
 
-    Options: sqlite `{schema, rows}`; json `{json: file}` (or `file`); own `{own: "pkg:Provider", …}` (or `provider`),
+    Options: sqlite `{schema, rows}`; json `{file}`; own `{own: "pkg:Provider", …}`,
     whose other entries are the keywords that the provider is called with. Files are relative to `root`.
     A provider of one's own may have sync or async methods, and `version(handle)`, which gives a value that changes
     whenever the state does.
@@ -24,7 +24,7 @@ def build_provider(spec: StateSpec, root: Path) -> StateProvider:
     if spec.kind == "sqlite":
         return SqliteState(schema=_file(options, root, "schema"), rows=_file(options, root, "rows"))
     if spec.kind == "json":
-        return JsonState(file=_file(options, root, "json", "file"))
+        return JsonState(file=_file(options, root, "file"))
     target = _target(options)
     factory = load_object(target, root)
     if not callable(factory):
@@ -70,7 +70,7 @@ def state_key(spec: StateSpec | None) -> str:
 
 
 def _target(options: dict[str, Any]) -> str:
-    target = options.pop("own", None) or options.pop("provider", None)
+    target = options.pop("own", None)
     if not isinstance(target, str):
         raise EnvironmentFaultError(
             f"state: own is {target!r}; it must be an import path such as package.module:Provider"
@@ -78,8 +78,5 @@ def _target(options: dict[str, Any]) -> str:
     return target
 
 
-def _file(options: dict[str, Any], root: Path, *names: str) -> Path | None:
-    for name in names:
-        if options.get(name) is not None:
-            return root / str(options[name])
-    return None
+def _file(options: dict[str, Any], root: Path, name: str) -> Path | None:
+    return root / str(options[name]) if options.get(name) is not None else None

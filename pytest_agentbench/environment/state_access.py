@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
@@ -10,7 +11,7 @@ from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.seams import StateProvider
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import to_json
-from pytest_agentbench.environment.faults import guarded, guarded_async
+from pytest_agentbench.environment.faults import caught, guarded, guarded_async
 from pytest_agentbench.environment.runner import Runner
 
 SMALL_STATE = 200_000
@@ -28,19 +29,25 @@ class OpenState:
         self._is_small: bool | None = None
 
     async def open(self, initial: dict[str, Any], run: str) -> None:
-        """Open the state; when the wait is cancelled, what a late thread still opens is closed there."""
+        """Open the state; when the wait is cancelled, what is or will be open is closed again."""
         abandoned = False
+        opened: list[Any] = []
 
         def work() -> Any:
             handle = self.provider.open(initial, run)
-            if abandoned and not inspect.isawaitable(handle):
+            if inspect.isawaitable(handle):
+                return handle
+            if abandoned:
                 self.provider.close(handle)
+            opened.append(handle)
             return handle
 
         try:
             self.handle = await self._finish(work, "open")
         except asyncio.CancelledError:
             abandoned = True
+            for handle in opened:  # the thread was done, only the answer was still on its way
+                caught(partial(self.provider.close, handle))
             raise
 
     async def snapshot(self) -> State:

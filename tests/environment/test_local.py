@@ -13,6 +13,8 @@ from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.suite import EnvironmentSpec, StateSpec, ToolsSpec
 from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.toolset import load_toolset
 from tests.environment.support import call, environment, python_only, shop, write
 
@@ -459,7 +461,7 @@ async def test_json_state_is_a_dict_of_ones_own(tmp_path: Path) -> None:
     """The file is never changed, the scenario's part is merged in deep, and changes are observed."""
     write(tmp_path, tools_py=SHELF_TOOLS, state_json='{"items": {"a": 1}, "meta": {"x": 1, "y": [1]}}')
     spec = EnvironmentSpec(
-        tools=ToolsSpec(kind="python", target="tools"), state=StateSpec(kind="json", options={"json": "state.json"})
+        tools=ToolsSpec(kind="python", target="tools"), state=StateSpec(kind="json", options={"file": "state.json"})
     )
 
     async with environment((spec, tmp_path), state={"meta": {"y": [2]}}) as one, environment((spec, tmp_path)) as two:
@@ -478,3 +480,31 @@ async def test_the_handle_is_a_connection_with_rows_and_foreign_keys(tmp_path: P
             env.handle.execute("INSERT INTO orders (id, owner) VALUES ('W3', 'nobody')")
 
         assert env.handle.execute("SELECT id FROM users").fetchone()["id"] == "U1"
+
+
+async def test_a_state_that_opens_after_its_run_was_cancelled_is_closed_again(tmp_path: Path) -> None:
+    """Nothing stays open behind a cancelled run, and the next run gets the gate."""
+    (tmp_path / "slow_state.py").write_text(
+        "import threading\n"
+        "began, go, closed = threading.Event(), threading.Event(), threading.Event()\n"
+        "class Slow:\n"
+        "    isolation = 'per_worker'\n"
+        "    def open(self, initial, run):\n        began.set()\n        go.wait()\n        return {}\n"
+        "    def snapshot(self, handle): return handle\n"
+        "    def close(self, handle): closed.set()\n"
+    )
+    spec = EnvironmentSpec(state=StateSpec(kind="own", options={"own": "slow_state:Slow"}))
+    gate = IsolationGate(tmp_path)
+    load_object("slow_state:Slow", tmp_path)
+    module = sys.modules["slow_state"]
+
+    entering = asyncio.ensure_future(environment((spec, tmp_path), gate=gate).__aenter__())
+    await asyncio.to_thread(module.began.wait, 10)
+    entering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await entering
+    module.go.set()
+
+    assert await asyncio.to_thread(module.closed.wait, 10)
+    async with environment((spec, tmp_path), gate=gate) as env:
+        assert await env.snapshot() == {}
