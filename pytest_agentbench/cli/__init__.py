@@ -1,1 +1,65 @@
-"""Being built."""
+"""The command `agentbench`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit status: 0, or 2 when the command line or a file is wrong."""
+    try:
+        options = _parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has printed usage or help
+        return stop.code if isinstance(stop.code, int) else 2
+
+    from pytest_agentbench.core.errors import AgentBenchError  # noqa: PLC0415 - help and usage load nothing else
+    from pytest_agentbench.core.text import printable  # noqa: PLC0415 - same
+
+    try:
+        text = _run(options)
+        if options.output is None:
+            print(text)
+        else:
+            options.output.write_text(text + "\n", encoding="utf-8")
+    except AgentBenchError as error:
+        print(printable(str(error), newlines=True), file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"agentbench: {printable(str(error))}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _run(options: argparse.Namespace) -> str:
+    match options.command:
+        case "export":
+            from pytest_agentbench.cli.export import export  # noqa: PLC0415 - each command loads what it needs
+
+            return export(options.source)
+        case "convert":
+            from pytest_agentbench.cli.convert import convert  # noqa: PLC0415 - same
+
+            return convert(options.source)
+        case _:
+            from pytest_agentbench.cli.schema import schema  # noqa: PLC0415 - same
+
+            return schema(options.kind)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="agentbench", description="Work with agentbench suites and scenarios.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    export = commands.add_parser(
+        "export", help="write a suite's scenarios as τ²-bench tasks (JSON)", description="Variables stay ${VAR}."
+    )
+    export.add_argument("source", type=Path, metavar="SUITE_OR_FILE", help="a suite, or a file of scenarios")
+    convert = commands.add_parser(
+        "convert", help="turn a τ-bench v1 task list into scenarios", description="Python lists are never executed."
+    )
+    convert.add_argument("source", type=Path, metavar="FILE", help="a τ-bench module (.py) or list (.json)")
+    schema = commands.add_parser("schema", help="print the JSON Schema of suite or scenario files")
+    schema.add_argument("kind", nargs="?", choices=("suite", "scenario"), default="suite")
+    for command in (export, convert, schema):
+        command.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of printing")
+    return parser

@@ -64,17 +64,20 @@ def dotted(path: Keys) -> str:
 
 def too_deep(value: JsonValue, limit: int = MAX_DEPTH) -> bool:
     """Whether mappings and lists nest deeper than `limit`."""
-    level = [value]
-    for _ in range(limit + 1):
+    level = _containers([value])
+    for _ in range(limit):
         level = [
-            item
+            child
             for parent in level
-            if isinstance(parent, dict | list)
-            for item in (parent.values() if isinstance(parent, dict) else parent)
+            for child in _containers(list(parent.values()) if isinstance(parent, dict) else parent)
         ]
         if not level:
             return False
-    return True
+    return bool(level)
+
+
+def _containers(values: list[JsonValue]) -> list[dict[str, JsonValue] | list[JsonValue]]:
+    return [value for value in values if isinstance(value, dict | list)]
 
 
 def shown(value: object, width: int = 60) -> str:

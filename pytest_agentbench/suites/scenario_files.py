@@ -1,6 +1,6 @@
 """The `scenarios:` of a suite: inline forms, files and patterns become scenarios with unique ids."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -181,3 +181,18 @@ def _readable(files: list[Path]) -> list[Path]:
 
 def _bad_suffix(file: Path) -> str:
     return f"{file.name!r} is none of {', '.join(sorted(SUFFIXES))}"
+
+
+def load_scenarios(file: Path, *, environ: Mapping[str, str]) -> list[Scenario]:
+    """Read one scenario file by itself; raise `SuiteError` with every problem. Policies are not looked up."""
+    substitution = Substitution(environ)
+    problems: list[Problem] = []
+    if file.suffix.lower() not in SUFFIXES:
+        raise SuiteError([Problem(file=file, message=_bad_suffix(file))])
+    entries = list(read_scenario_file(file, substitution))
+    found = [(read_scenario(entry, problems), entry) for entry in entries]
+    problems += [*substitution.problems, *id_problems(entries)]
+    if problems:
+        ordered = sorted(problems, key=lambda one: (one.line, one.column))
+        raise SuiteError([substitution.mask_problem(problem) for problem in ordered])
+    return keyed_apart([(scenario, entry) for scenario, entry in found if scenario is not None])

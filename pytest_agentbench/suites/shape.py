@@ -74,10 +74,10 @@ class _Check:
         properties: Schema = schema.get("properties", {})
         others = schema.get("additionalProperties", True)
         for name in schema.get("required", ()):
-            if name not in value:
-                close = next((key for key in value if key not in properties and suggestion(key, [name])), "")
-                hint = f"is {close!r} meant to be it?" if close else ""
-                yield Misfit(path=path, message=f"the key {name!r} is missing", hint=hint)
+            # a mistyped key is told once, as the unknown key that it is
+            mistyped = others is False and any(key not in properties and suggestion(key, [name]) for key in value)
+            if name not in value and not mistyped:
+                yield Misfit(path=path, message=f"the key {name!r} is missing")
         for key, item in value.items():
             if key in properties:
                 yield from self.walk(item, properties[key], (*path, key))

@@ -99,14 +99,16 @@ def _merged(wrong: list[Misfit]) -> list[Misfit]:
 
 def _misfit(error: dict[str, Any], content: JsonValue, path: Keys) -> Misfit:
     """Turn an error of pydantic into one of ours; names of union members in its path are left out."""
-    *parents, last = error["loc"]
+    location = error["loc"]
     steps: list[str | int] = []
     value = content
-    for step in (*parents, last):
+    for step in location:
         if (isinstance(value, dict) and step in value) or (isinstance(value, list) and step in range(len(value))):
             value = value[step]
             steps.append(step)
     if error["type"] == "missing":
-        return Misfit(path=(*path, *steps), message=f"the key {last!r} is missing")
+        return Misfit(path=(*path, *steps), message=f"the key {location[-1]!r} is missing")
+    if error["type"] == "string_unicode":
+        return Misfit(path=(*path, *steps), message="a key holds half of a surrogate pair, which is not text")
     message = str(error["msg"]).replace("Input should be", "expected")
     return Misfit(path=(*path, *steps), message=f"found {shown(value)}, {message}")

@@ -1,0 +1,205 @@
+"""Message logs in the OpenAI chat-completions format, with or without a status."""
+
+import json
+from typing import Any
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.tool import Requestor, ToolCall
+from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.suites.document import shown
+from pytest_agentbench.suites.names import listing, suggestion
+from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_messages, text_of
+
+DEFAULT_STOP_CALLS = frozenset({"end_simulation", "end_conversation", "###STOP###"})
+"""Names of calls by which agents close a conversation; they ask no tool for anything."""
+
+STOP_MARKERS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
+"""Texts by which τ-bench users close a conversation; they stay in the transcript."""
+
+_ROLES = {
+    "system": None,
+    "developer": None,
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_MESSAGES = ("messages", "traj", "conversation")
+_STATUS = ("status", "termination")
+_ID = ("task_id", "scenario", "scenario_id", "id")
+_LABEL = ("variant", "model", "agent", "agent_llm")
+_USED = frozenset({*_MESSAGES, *_STATUS, "reward", "task_key", "trial"})
+
+
+class StopCalls(Model):
+    """Which closing calls are stops: those named in `names` that are not among the known `tools`."""
+
+    names: frozenset[str] = DEFAULT_STOP_CALLS
+    tools: frozenset[str] = frozenset()
+
+    def is_stop(self, call: ToolCall) -> bool:
+        """Whether a call that closes a log is a stop."""
+        return call.name in self.names and call.name not in self.tools
+
+
+def read_openai_log(value: dict[str, JsonValue] | list[JsonValue], stops: StopCalls) -> Record:
+    """Read `{messages: […], …}` or a bare list of messages.
+
+    A status (`FINISHED`, or `FINISHED: why`) decides the termination. Without one a log that ends in a stop or in text
+    is FINISHED, and one that ends in a tool's answer or in a call without an answer is CRASHED.
+    """
+    record: dict[str, JsonValue] = {"messages": value} if isinstance(value, list) else value
+    name = next((name for name in _MESSAGES if name in record), None)
+    if name is None:
+        message = f"found {shown(record)}, expected the key 'messages' with a list of messages"
+        raise MalformedError(message)
+    messages, stop = _without_stop(_read(record[name]), stops)
+    termination, reason = _status(text_of(record, *_STATUS))
+    if termination is None:
+        if not messages and not stop:
+            message = "there is no message"
+            raise MalformedError(message, name)
+        termination, inferred = (Termination.FINISHED, stop) if stop else _inferred(messages)
+        reason = reason or inferred
+    label = text_of({key: record[key] for key in _LABEL if isinstance(record.get(key), str)}, *_LABEL)
+    return Record(
+        scenario=text_of(record, *_ID),
+        scenario_key=text_of(record, "task_key") or None,
+        label=label,
+        transcript=Transcript(messages=tuple(messages)),
+        termination=termination,
+        stop_reason=reason or stop,
+        reward=number_of(record, "reward"),
+        extra={key: item for key, item in record.items() if key not in _USED},
+    )
+
+
+def _read(value: JsonValue) -> list[Message]:
+    callers: dict[str, Requestor] = {}
+
+    def read(item: dict[str, JsonValue]) -> Message | None:
+        message = _message(item, callers)
+        if message is not None:
+            callers.update({call.id: call.requestor for call in message.tool_calls})
+        return message
+
+    return read_messages(value, read)
+
+
+def _message(item: dict[str, JsonValue], callers: dict[str, Requestor]) -> Message | None:
+    found = item.get("role")
+    if not isinstance(found, str) or found not in _ROLES:
+        message = f"found {shown(found)}, allowed: {listing(map(repr, _ROLES))}"
+        raise MalformedError(message, "role")
+    role = _ROLES[found]
+    if role is None:
+        return None
+    text = _text(item.get("content"))
+    if role == "tool":
+        answered = text_of(item, "tool_call_id", "id") or None
+        error = item.get("error", item.get("is_error"))
+        return Message(
+            role="tool",
+            content=text,
+            tool_call_id=answered,
+            requestor=item.get("requestor") or callers.get(answered or "", "assistant"),
+            error=error if isinstance(error, bool) else _tells_error(text or ""),
+        )
+    party: Requestor = "user" if role == "user" else "assistant"
+    legacy = item.get("function_call")
+    items = item.get("tool_calls") or ([legacy] if legacy else [])
+    if not isinstance(items, list):
+        message = f"found {shown(items)}, expected a list of tool calls"
+        raise MalformedError(message, "tool_calls")
+    return Message(role=party, content=text, tool_calls=tuple(_call(one, party) for one in items), requestor=party)
+
+
+def _text(content: JsonValue) -> str | None:
+    """Give the text of a message, whose content may be a list of parts."""
+    if not isinstance(content, list):
+        if content is not None and not isinstance(content, str):
+            message = f"found {shown(content)}, expected text"
+            raise MalformedError(message, "content")
+        return content
+    parts = [part.get("text", part.get("refusal")) if isinstance(part, dict) else part for part in content]
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _call(item: JsonValue, party: Requestor) -> ToolCall:
+    function = item.get("function", item) if isinstance(item, dict) else None
+    if not isinstance(item, dict) or not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        message = f"found {shown(item)}, expected a tool call: {{id, function: {{name, arguments}}}}"
+        raise MalformedError(message, "tool_calls")
+    arguments, raw = _arguments(function.get("arguments"))
+    requestor: Requestor = "user" if item.get("requestor") == "user" else party
+    return ToolCall(name=function["name"], arguments=arguments, raw=raw, id=text_of(item, "id"), requestor=requestor)
+
+
+def _arguments(found: JsonValue) -> tuple[dict[str, Any], str | None]:
+    """Give (arguments, None), or ({}, the text) where a model wrote something that is not a JSON object."""
+    if found is None or found == "":
+        return {}, None
+    if isinstance(found, dict):
+        return found, None
+    if not isinstance(found, str):
+        return {}, json.dumps(found)
+    try:
+        value = json.loads(found)
+    except (ValueError, RecursionError):
+        return {}, found
+    return (value, None) if isinstance(value, dict) else ({}, found)
+
+
+def _without_stop(messages: list[Message], stops: StopCalls) -> tuple[list[Message], str]:
+    """Take a stop that closes the log, and its answer, off the messages; give its name."""
+    at = next((index for index in range(len(messages) - 1, -1, -1) if messages[index].role != "tool"), None)
+    if at is None or not messages[at].tool_calls or len(messages) - at - 1 > len(messages[at].tool_calls):
+        return messages, ""
+    last, call = messages[at], messages[at].tool_calls[-1]
+    if not stops.is_stop(call):
+        return messages, ""
+    rest = last.model_copy(update={"tool_calls": last.tool_calls[:-1]})
+    answers = messages[at + 1 :]
+    if len(answers) == len(last.tool_calls):
+        answers = answers[:-1]
+    kept = [rest] if rest.tool_calls or rest.text else []
+    return [*messages[:at], *kept, *answers], call.name
+
+
+def _status(status: str) -> tuple[Termination | None, str]:
+    """Give the termination and the reason of a status such as `finished: all done`; None where there is none."""
+    name, _, reason = status.partition(":")
+    name = name.strip().upper().replace(" ", "_").replace("-", "_")
+    if not name:
+        return None, ""
+    if name not in Termination.__members__:
+        names = list(Termination.__members__)
+        hint = suggestion(name, names)
+        message = f"found {shown(status)}, allowed: {listing(names)}" + (f" ({hint})" if hint else "")
+        raise MalformedError(message, "status")
+    return Termination[name], reason.strip()
+
+
+def _inferred(messages: list[Message]) -> tuple[Termination, str]:
+    last = messages[-1]
+    if last.role == "tool":
+        return Termination.CRASHED, "the log ends with " + ("a tool error" if last.error else "a tool's answer")
+    if last.tool_calls:
+        return Termination.CRASHED, "the log ends with a call that has no answer"
+    marker = next((marker for marker in STOP_MARKERS if marker in last.text), "")
+    return Termination.FINISHED, marker or "the log ends with text"
+
+
+def _tells_error(text: str) -> bool:
+    """Whether a tool's answer says that the call failed, where the log has no flag for it."""
+    if text.lstrip().lower().startswith("error"):
+        return True
+    if '"error"' not in text:
+        return False
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and bool(value.get("error"))

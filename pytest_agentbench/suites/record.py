@@ -1,0 +1,86 @@
+"""One recorded conversation as a format's reader gives it, and what readers share."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.suites.document import dotted, shown
+
+
+class MalformedError(ValueError):
+    """A record that is not what its format says; `key` is the path to the fault."""
+
+    def __init__(self, message: str, key: str = "") -> None:
+        super().__init__(message)
+        self.key = key
+
+
+class Record(Model):
+    """A recorded conversation without its place; see `Recording` for the fields."""
+
+    scenario: str = ""
+    scenario_key: str | None = None
+    label: str = ""
+    transcript: Transcript
+    termination: Termination | None = None
+    stop_reason: str = ""
+    reward: float | None = None
+    extra: dict[str, Any] = {}
+
+
+def read_messages(value: JsonValue, read: Callable[[dict[str, JsonValue]], Message | None]) -> list[Message]:
+    """Read a list of messages one by one, those that `read` gives None for left out; raise `MalformedError`."""
+    if not isinstance(value, list):
+        message = f"found {shown(value)}, expected a list of messages"
+        raise MalformedError(message, "messages")
+    messages: list[Message] = []
+    for index, item in enumerate(value):
+        key = f"messages[{index}]"
+        if not isinstance(item, dict):
+            message = f"found {shown(item)}, expected a message: a mapping with a role"
+            raise MalformedError(message, key)
+        try:
+            found = read(item)
+        except ValidationError as error:
+            raise MalformedError(*_first(error, key)) from None
+        except MalformedError as error:
+            raise MalformedError(str(error), f"{key}.{error.key}" if error.key else key) from None
+        if found is not None:
+            messages.append(found)
+    return messages
+
+
+def text_of(record: Mapping[str, JsonValue], *names: str) -> str:
+    """Give the first of several keys that is there as text; numbers become text, anything else is `MalformedError`."""
+    for name in names:
+        value = record.get(name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            message = f"found {shown(value)}, expected text"
+            raise MalformedError(message, name)
+        return str(value)
+    return ""
+
+
+def number_of(record: Mapping[str, JsonValue], name: str) -> float | None:
+    """Give a number, None where there is none; anything else is `MalformedError`."""
+    value = record.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        message = f"found {shown(value)}, expected a number"
+        raise MalformedError(message, name)
+    return float(value)
+
+
+def _first(error: ValidationError, key: str) -> tuple[str, str]:
+    one = error.errors(include_url=False, include_context=False)[0]
+    where = dotted(one["loc"])
+    message = f"found {shown(one['input'])}, {one['msg'].replace('Input should be', 'expected')}"
+    return message, f"{key}.{where}" if where else key

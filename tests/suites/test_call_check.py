@@ -1,0 +1,111 @@
+"""Expected calls that no tool can answer: found with their place once the tools are known."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.suites.call_check import check_calls
+from pytest_agentbench.suites.suite_file import load_suite
+from tests.shared_data import SHARED, needs_shared
+from tests.suites.toolsets import tau2_toolset, tool
+
+TOOLS = Toolset(specs=(tool("refund", "order_id"), tool("look", requestor="user")))
+
+
+def check(tmp_path: Path, text: str, toolset: Toolset = TOOLS) -> list[str]:
+    """Load a suite and give what is wrong with its calls, the folder left out."""
+    path = tmp_path / "agentbench.yaml"
+    path.write_text(text)
+    suite = load_suite(path, environ={"X": "y"})
+    return [str(problem).replace(f"{tmp_path}/", "") for problem in check_calls(suite, toolset)]
+
+
+def test_unknown_tools_and_arguments_are_found_at_their_place(tmp_path: Path) -> None:
+    """Short and full forms, expected and forbidden calls: the place is that of the wrong name."""
+    found = check(
+        tmp_path,
+        """agent: a:b
+scenarios:
+  - id: one
+    says: ["${X}"]
+    expect: [{refnd: {}}, {refund: {order: W1}}, {name: refund, arguments: {ordr_id: 1}}]
+    never: [delete, {refund: {order_id: 1}}]
+""",
+    )
+    assert found == [
+        (
+            "agentbench.yaml:5:15: scenarios[0].expect[0].refnd: the agent has no tool 'refnd'; it has refund"
+            " (did you mean 'refund'?)"
+        ),
+        (
+            "agentbench.yaml:5:37: scenarios[0].expect[1].refund.order: the tool 'refund' has no argument 'order';"
+            " it has order_id"
+        ),
+        (
+            "agentbench.yaml:5:77: scenarios[0].expect[2].arguments.ordr_id: the tool 'refund' has no argument 'ordr_id';"
+            " it has order_id (did you mean 'order_id'?)"
+        ),
+        "agentbench.yaml:6:13: scenarios[0].never[0]: the agent has no tool 'delete'; it has refund",
+    ]
+
+
+def test_calls_in_files_are_found_there(tmp_path: Path) -> None:
+    """τ² tasks, our YAML files and lines of tasks keep their own files and lines."""
+    action = {"action_id": "1", "name": "refnd", "arguments": {}}
+    task = {"id": "t", "evaluation_criteria": {"actions": [action]}}
+    (tmp_path / "t.json").write_text(json.dumps([{"id": "other"}, task], indent=1))
+    (tmp_path / "l.jsonl").write_text("\n" + json.dumps({"task_key": "k", "task": {**task, "id": "u"}}))
+    (tmp_path / "s.yaml").write_text("id: s\nexpect:\n  - refnd\n")
+    found = check(tmp_path, "agent: a:b\nscenarios: [t.json, l.jsonl, s.yaml]\n")
+    assert [text.partition(": the agent")[0] for text in found] == [
+        "t.json:11:14: [1].evaluation_criteria.actions[0].name",
+        "l.jsonl:2:102: task.evaluation_criteria.actions[0].name",
+        "s.yaml:3:5: expect[0]",
+    ]
+
+
+def test_a_tool_of_the_other_party_is_explained(tmp_path: Path) -> None:
+    """A user's tool expected of the agent is told as such."""
+    (found,) = check(tmp_path, "agent: a:b\nscenarios: [{id: a, expect: [look]}]\n")
+    assert "write requestor: user" in found
+
+
+def test_compared_arguments_must_exist(tmp_path: Path) -> None:
+    """`compare_args` names arguments of the tool."""
+    (found,) = check(tmp_path, "agent: a:b\nscenarios: [{id: a, expect: [{name: refund, compare_args: [x]}]}]\n")
+    assert "the tool 'refund' has no argument 'x'" in found
+
+
+def test_reads_and_writes_name_tools(tmp_path: Path) -> None:
+    """A name in `reads` or `writes` that is no tool is an error."""
+    (found,) = check(tmp_path, "agent: a:b\nenvironment: {writes: [refnd]}\nscenarios: [{id: a}]\n")
+    assert found.startswith("agentbench.yaml:2:24: environment.writes[0]: there is no tool 'refnd'")
+
+
+def test_an_agent_that_brings_its_own_tools_is_not_checked(tmp_path: Path) -> None:
+    """Without a toolset nothing is known to be wrong."""
+    assert check(tmp_path, "agent: a:b\nscenarios: [{id: a, expect: [anything]}]\n", Toolset()) == []
+
+
+def test_a_file_that_changed_since_is_still_told(tmp_path: Path) -> None:
+    """Where the place is gone, file and line of the scenario remain."""
+    path = tmp_path / "agentbench.yaml"
+    path.write_text("agent: a:b\nscenarios: [{id: a, expect: [x]}]\n")
+    suite = load_suite(path, environ={})
+    path.write_text("[")
+    (problem,) = check_calls(suite, TOOLS)
+    assert (problem.file, problem.line) == (path, 2)
+
+
+@needs_shared
+@pytest.mark.parametrize("domain", ["mock", "airline", "retail", "telecom"])
+def test_recorded_domains_expect_only_calls_that_exist(tmp_path: Path, domain: str) -> None:
+    """No task of τ² expects a call that its own tools lack."""
+    folder = SHARED / "data" / "tau2" / "domains" / domain
+    path = tmp_path / "agentbench.yaml"
+    path.write_text(f"agent: a:b\nscenarios: ['{folder.resolve()}/tasks.json']\n")
+    suite = load_suite(path, environ={})
+    assert suite.scenarios
+    assert check_calls(suite, tau2_toolset(folder / "tools.json")) == []

@@ -1,0 +1,65 @@
+"""The shipped JSON Schemas: in step with the reader, and valid themselves."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import pytest_agentbench.suites as floor
+from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.suites.schema_suite import SCHEMAS
+from pytest_agentbench.suites.shape import misfits
+from tests.suites.forms import SCENARIO, SUITE
+from tests.suites.test_malformed import mutated
+
+EXAMPLES = Path(__file__).resolve().parents[2]
+FORMS = {"suite": SUITE, "scenario": SCENARIO}
+
+
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_the_shipped_file_is_the_schema_the_reader_uses(kind: str) -> None:
+    """`agentbench schema` and the file in the package agree; regenerate it with `agentbench schema KIND -o FILE`."""
+    shipped = Path(str(floor.__file__)).parent / "schema" / f"{kind}.schema.json"
+    assert json.loads(shipped.read_text(encoding="utf-8")) == SCHEMAS[kind]
+
+
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_schemas_are_valid_schemas(kind: str) -> None:
+    """Both schemas fit the JSON Schema draft that they name."""
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS[kind])
+
+
+@pytest.mark.parametrize("kind", SCHEMAS)
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_reader_and_json_schema_agree(kind: str, data: st.DataObject) -> None:
+    """What our own check of the form refuses, a JSON Schema validator refuses, and the other way round."""
+    form = data.draw(mutated(FORMS[kind]))
+    assume(not _infinite_numbers(form))  # JSON has none, so validators let them pass where a number is wanted
+    valid = jsonschema.Draft202012Validator(SCHEMAS[kind]).is_valid(form)
+    assert valid == (not list(misfits(form, SCHEMAS[kind])))
+
+
+def _infinite_numbers(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_infinite_numbers, value.values()))
+    if isinstance(value, list):
+        return any(map(_infinite_numbers, value))
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _example_files() -> list[Path]:
+    folders = (EXAMPLES / "example_project", EXAMPLES / "docs")
+    return sorted(file for folder in folders for file in folder.rglob("*agentbench.yaml"))
+
+
+def test_example_suites_fit_the_schema() -> None:
+    """Every suite that the project ships fits the schema that editors get."""
+    validator = jsonschema.Draft202012Validator(SCHEMAS["suite"])
+    for file in _example_files():
+        validator.validate(read_document(file).value)
