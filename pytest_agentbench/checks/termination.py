@@ -9,7 +9,7 @@ from pytest_agentbench.core.verdict import Finding
 
 def check_termination(run: Run) -> Iterable[Finding]:
     """Give one finding: passed when the run FINISHED and nobody is to blame for how it did."""
-    reason = " · ".join(printable(shorten(part, 300)) for part in (run.stop_reason, run.error) if part)
+    reason = printable(shorten(run.stop_reason or run.error or "", 300))
     blame = f", blame {run.blame}" if run.blame is not None else ""
     turns = run.transcript.turns
     yield Finding(

@@ -28,7 +28,7 @@ def ascii_slug(text: str) -> str:
 def _is_safe(char: str, *, newlines: bool) -> bool:
     if char in "\n\t":
         return newlines
-    return char not in _BIDI and unicodedata.category(char) not in {"Cc", "Cs"}
+    return char not in _BIDI and unicodedata.category(char) not in {"Cc", "Cs", "Zl", "Zp"}
 
 
 def _escaped(char: str) -> str:

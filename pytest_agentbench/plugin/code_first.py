@@ -34,24 +34,28 @@ def parametrize(metafunc: pytest.Metafunc, bench: Bench) -> None:
         return
     where = metafunc.definition.nodeid
     if "agentbench" not in metafunc.fixturenames:
-        raise pytest.UsageError(f"{where}: a test marked agentbench({mark.args[0]!r}) must take `agentbench`")
+        raise pytest.Collector.CollectError(
+            f"{where}: a test marked agentbench({mark.args[0]!r}) must take `agentbench`"
+        )
     if unknown := sorted(mark.kwargs.keys() - _FILTERS - _FLAGS):
         allowed = ", ".join(sorted(_FILTERS | _FLAGS))
-        raise pytest.UsageError(f"{where}: agentbench(…) has no keyword {unknown[0]!r}; allowed: {allowed}")
+        raise pytest.Collector.CollectError(f"{where}: agentbench(…) has no keyword {unknown[0]!r}; allowed: {allowed}")
     path = metafunc.definition.path.parent / str(mark.args[0])
     if not path.is_file():
-        raise pytest.UsageError(f"{where}: agentbench({mark.args[0]!r}): there is no file {path}")
+        raise pytest.Collector.CollectError(f"{where}: agentbench({mark.args[0]!r}): there is no file {path}")
     try:
         suite, toolset = read_suite(path)
     except AgentBenchError as error:
-        raise pytest.UsageError(f"{where}: {error}") from None
+        raise pytest.Collector.CollectError(f"{where}: {error}") from None
     bench.secrets |= set(suite.secrets)
     asked = (mark.kwargs["variant"],) if "variant" in mark.kwargs else bench.options.variants
     every = planned(suite, _suite_key(path, metafunc), asked, toolset)
     fitting = [plan for plan in every if fits(plan, mark.kwargs)]
     if not fitting:
         wanted = ", ".join(f"{name}={value!r}" for name, value in mark.kwargs.items())
-        raise pytest.UsageError(f"{where}: no scenario of {mark.args[0]!r} fits {wanted or 'the chosen variants'}")
+        raise pytest.Collector.CollectError(
+            f"{where}: no scenario of {mark.args[0]!r} fits {wanted or 'the chosen variants'}"
+        )
     metafunc.parametrize("agentbench", fitting, indirect=True, ids=[plan.name for plan in fitting])
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.plugin.bench import Bench, Role
 from pytest_agentbench.plugin.collecting import Collecting
 from pytest_agentbench.plugin.distributed import ControllerSide, WorkerSide, worker_run
@@ -25,6 +26,8 @@ def register(config: pytest.Config) -> None:
         run_path=Path(run) if run else None,
     )
     config.stash[BENCH] = bench
+    if role != "worker" and bench.options.resume and not bench.options.collect_only:
+        _take_up(bench)
     plugins: dict[str, object] = {}
     if role != "controller":
         plugins["playing"] = playing = Playing(bench, config)
@@ -37,6 +40,14 @@ def register(config: pytest.Config) -> None:
         plugins["controller"] = ControllerSide(bench, tally)
     for name, plugin in plugins.items():
         config.pluginmanager.register(plugin, f"agentbench-{name}")
+
+
+def _take_up(bench: Bench) -> None:
+    """Take the run directory to be continued, before anything is collected."""
+    try:
+        bench.load_stored()
+    except ResultsError as error:
+        raise pytest.UsageError(f"--agentbench-resume: {error}") from None
 
 
 def role_of(config: pytest.Config) -> Role:

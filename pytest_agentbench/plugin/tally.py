@@ -66,7 +66,7 @@ class Tally:
             self._broken[report.nodeid] = f"{report.when}: {_last_line(report)}"
         elif report.skipped or hasattr(report, "wasxfail"):
             self._leave_out(report.nodeid)
-        if report.when not in ("setup", "call", "teardown") and report.failed:
+        if report.when not in ("setup", "call", "teardown") and not report.__dict__.get("agentbench_rerun"):
             self._crashed(report)
 
     @pytest.hookimpl(wrapper=True)

@@ -156,7 +156,7 @@ class Conversation:
             self.progress.see(message)
         self._seen = len(messages)
         if reason := self.progress.stalled():
-            return Closed(termination=Termination.STALLED, reason=reason, blame=Blame.AGENT)
+            return Closed(termination=Termination.STALLED, reason=reason, blame=self.progress.blame)
         return None
 
     def _spent(self) -> Closed | None:

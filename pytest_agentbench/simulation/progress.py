@@ -5,9 +5,11 @@ from collections import deque
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
+from itertools import pairwise
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.simulation.register import offers_help
 
 _READ = 1_000
@@ -85,6 +87,11 @@ class Progress:
         if min(self._idle.values()) >= limits.idle_turns:
             return f"no new call or information for {limits.idle_turns} turns of each party"
         return None
+
+    @property
+    def blame(self) -> Blame:
+        """Whose fault a stall is: a user who talks like the agent is the simulator's, every other the agent's."""
+        return Blame.USER if self._register >= self._thresholds.register else Blame.AGENT
 
     def _repeated(self) -> bool:
         """Tell whether each party's last texts, taken in turns, are the same `repeats` times over."""

@@ -1,0 +1,12 @@
+"""What all tests share: pytest's own test kit, and the plugin loaded in full before any inner session starts."""
+
+import importlib
+import pkgutil
+
+import pytest_agentbench
+
+pytest_plugins = ["pytester"]
+
+# pytester restores sys.modules after each inner session: a module first imported inside one would exist twice later on
+for _module in pkgutil.walk_packages(pytest_agentbench.__path__, "pytest_agentbench."):
+    importlib.import_module(_module.name)

@@ -1,0 +1,168 @@
+"""Tests that users write: `agentbench.simulate()` and assertions on what it gives."""
+
+import pytest
+
+from tests.plugin.project import Project
+
+BARE = """
+def build():
+    def reply(message):
+        if "refund" in message.lower():
+            return [
+                {"role": "assistant", "tool_calls": [{"name": "refund", "arguments": {"order_id": "W2"}}]},
+                {"role": "tool", "content": "ok"},
+                {"role": "assistant", "content": "Refunded."},
+            ]
+        return "Bye."
+    return reply
+"""
+
+
+def test_a_marked_test_runs_once_per_fitting_scenario(anywhere: Project) -> None:
+    """The mark names a suite relative to the test file and filters its scenarios."""
+    anywhere.suite("late", "early", {"id": "other", "says": ["Refund W3"], "tags": ["slow"]})  # type: ignore[arg-type]
+    anywhere.write(
+        "bench/test_shop.py",
+        """
+        import pytest
+
+        @pytest.mark.agentbench("agentbench.yaml", complexity=1)
+        def test_refunds(agentbench):
+            run = agentbench.simulate()
+            assert run.finished and run.passed
+            assert run.called("refund")
+            assert run.strict_recall >= 0.9
+        """,
+    )
+
+    result = anywhere.run("bench/test_shop.py", "-v")
+
+    result.assert_outcomes(passed=2)
+    assert set(anywhere.verdicts()) == {"test_refunds[late]", "test_refunds[early]"}
+
+
+def test_an_agent_and_lines_are_enough(project: Project) -> None:
+    """No suite file is needed; the assertion that fails shows the calls that were made."""
+    project.write("shop.py", BARE)
+    project.write(
+        "test_shop.py",
+        """
+        import shop
+
+        def test_refund(agentbench):
+            run = agentbench.simulate(agent=shop.build(), says=["Refund W1, please"])
+            assert run.called("refund", order_id="W2")
+            assert run.called("refund", order_id="W1")
+        """,
+    )
+
+    result = project.run("test_shop.py")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ['*<not called: refund(order_id="W1"); calls made: refund(order_id="W2")>*', "*Simulation FINISHED, *"]
+    )
+
+
+def test_recall_and_state_are_there_to_be_asserted_on(project: Project) -> None:
+    """`expect` gives recall; a test of several conversations keeps each of them."""
+    project.write("shop.py", BARE)
+    project.write(
+        "test_shop.py",
+        """
+        import shop
+
+        def test_refund(agentbench):
+            run = agentbench.simulate(agent=shop.build(), says=["Refund it"], expect=[{"refund": {"order_id": "W1"}}])
+            assert (run.name_recall, run.strict_recall) == (1.0, 0.0)
+            again = agentbench.simulate(agent=shop.build(), says=["Hello"])
+            assert again.reply == "Bye." and not again.called("refund")
+        """,
+    )
+
+    result = project.run("test_shop.py")
+
+    result.assert_outcomes(passed=1)
+    assert [run.key.scenario for run in project.document.results] == ["test_refund", "test_refund-2"]
+
+
+def test_simulate_async_runs_on_the_tests_own_loop(project: Project) -> None:
+    """An async client made in the test works, since the conversation shares its loop."""
+    project.write(
+        "test_shop.py",
+        """
+        import asyncio
+
+        async def test_refund(agentbench):
+            mine = asyncio.get_running_loop()
+
+            async def reply(message):
+                assert asyncio.get_running_loop() is mine
+                return "Refunded."
+
+            run = await agentbench.simulate_async(agent=reply, says=["Refund W1"])
+            assert run.finished and run.said("refunded")
+        """,
+    )
+
+    result = project.run("test_shop.py", "-p", "asyncio", "-o", "asyncio_mode=auto", "-W", "ignore")
+
+    result.assert_outcomes(passed=1)
+
+
+def test_simulations_stand_outside_the_gates_of_a_suite(project: Project) -> None:
+    """A user's own test counts for itself, not for the suite it takes scenarios from."""
+    project.suite("late", gates=["success >= 1.0"])
+    project.write(
+        "bench/test_shop.py",
+        """
+        import pytest
+
+        @pytest.mark.agentbench("agentbench.yaml")
+        def test_refunds(agentbench):
+            assert not agentbench.simulate().passed
+        """,
+    )
+
+    result = project.run()
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*success >= 1.0*1.00*1*ok*"])
+
+
+@pytest.mark.parametrize(
+    ("mark", "message"),
+    [
+        ('"nowhere.yaml"', "*there is no file*nowhere.yaml*"),
+        ('"agentbench.yaml", polcy="x"', "*no keyword 'polcy'; allowed: *policy*"),
+        ('"agentbench.yaml", tag="x"', "*no scenario of 'agentbench.yaml' fits tag='x'*"),
+    ],
+)
+def test_a_mark_that_leads_nowhere_is_a_collection_error(project: Project, mark: str, message: str) -> None:
+    """What is wrong with a mark is said at collection, with what is allowed."""
+    project.suite("late")
+    project.write(
+        "bench/test_shop.py",
+        f"""
+        import pytest
+
+        @pytest.mark.agentbench({mark})
+        def test_refunds(agentbench):
+            pass
+        """,
+    )
+
+    result = project.run("bench/test_shop.py")
+
+    assert result.ret == 2
+    result.stdout.fnmatch_lines([message])
+    result.stdout.no_fnmatch_line("*pytest_agentbench/plugin*")
+
+
+def test_simulate_without_an_agent_says_what_it_needs(project: Project) -> None:
+    """Without a suite both agent and lines are needed."""
+    project.write("test_shop.py", "def test_refund(agentbench):\n    agentbench.simulate(says=['Hello'])\n")
+
+    result = project.run("test_shop.py")
+
+    result.stdout.fnmatch_lines(["*simulate() without a suite needs `agent=` and `says=`*"])

@@ -1,0 +1,138 @@
+"""Agents that exit, die, hang or answer rubbish: only the culprit is named, and nothing hangs."""
+
+import pytest
+
+from tests.plugin.project import Project
+
+SCENARIOS = [f"s{number:02d}" for number in range(1, 25)]
+
+BAD_AT = """
+import asyncio, os, re, sys, time
+
+def build(tools):
+    call = {{tool.__name__: tool for tool in tools}}
+
+    {kind}def reply(message):
+        order = re.search(r"W([0-9]+)", message)
+        if order is None:
+            return "You are welcome."
+        if int(order[1]) in {numbers}:
+            {bad}
+        call["refund"](order_id=order[0])
+        return "It is refunded."
+
+    return reply
+"""
+
+
+def bad_at(bad: str, *numbers: int, kind: str = "") -> str:
+    """Give an agent that does something bad for some orders."""
+    return BAD_AT.format(bad=bad, numbers=set(numbers), kind=kind)
+
+
+EXITS = {
+    "sys.exit in a sync agent": bad_at("sys.exit(3)", 6),
+    "sys.exit in an async agent": bad_at("sys.exit(3)", 6, kind="async "),
+    "sys.exit in a task": bad_at(
+        "await asyncio.gather(asyncio.create_task(asyncio.to_thread(sys.exit, 3)))", 6, kind="async "
+    ),
+    "KeyboardInterrupt": bad_at("raise KeyboardInterrupt", 6),
+    "CancelledError": bad_at("raise asyncio.CancelledError", 6, kind="async "),
+    "pytest.exit": bad_at("__import__('pytest').exit('bye')", 6),
+    "pytest.skip": bad_at("__import__('pytest').skip('bye')", 6, kind="async "),
+    "RecursionError": bad_at("return reply(message)", 6),
+    "None": bad_at("return None", 6),
+}
+
+
+@pytest.mark.parametrize("agent", EXITS.values(), ids=EXITS.keys())
+def test_an_exit_inside_an_agent_crashes_that_run_alone(project: Project, agent: str) -> None:
+    """Whatever an agent raises or returns, the session goes on and the run is CRASHED."""
+    project.suite(*SCENARIOS[:8], agent=agent)
+
+    project.run(subprocess=True, timeout=60)
+
+    verdicts = project.verdicts()
+    assert [name for name, verdict in verdicts.items() if verdict != "passed"] == ["s06"]
+    assert [result.termination for result in project.document.results if not result.passed] == ["CRASHED"]
+
+
+def test_six_hung_sync_agents_are_the_only_ones_to_time_out(anywhere: Project) -> None:
+    """A hung agent has a thread of its own: it hits its limit while the others pass, and the session ends."""
+    agent = bad_at("time.sleep(600)", *range(3, 9))
+    anywhere.suite(*SCENARIOS[:12], agent=agent, limits={"seconds": 2})
+
+    result = anywhere.run(subprocess=True, timeout=100)
+
+    verdicts = anywhere.verdicts()
+    assert {name for name, verdict in verdicts.items() if verdict == "failed"} == {f"s{n:02d}" for n in range(3, 9)}
+    assert {result.termination for result in anywhere.document.results if not result.passed} == {"SAFETY_TIMEOUT"}
+    assert result.duration < 60
+
+
+def test_a_process_that_dies_names_the_run_that_killed_it(pytester: pytest.Pytester) -> None:
+    """With eight runs in flight the suspects run again alone; only the one that dies again is CRASHED."""
+    project = Project(pytester=pytester, arguments=("-n2",))
+    project.suite(*SCENARIOS, agent=bad_at("os._exit(9)", 6))
+
+    result = project.run("--agentbench-concurrency=8", timeout=120)
+
+    results = project.document.results
+    assert [run.key.scenario for run in results] == SCENARIOS
+    assert [run.key.scenario for run in results if not run.passed] == ["s06"]
+    assert results[5].termination == "CRASHED"
+    assert result.ret == 1
+
+
+def test_a_process_that_dies_is_missed_where_gates_decide(pytester: pytest.Pytester) -> None:
+    """A crash stays in the denominator of a gated suite."""
+    project = Project(pytester=pytester, arguments=("-n2",))
+    project.suite(*SCENARIOS[:10], agent=bad_at("os._exit(9)", 6), gates=["success >= 0.9", "crashed <= 1"])
+
+    result = project.run(timeout=120)
+
+    result.stdout.fnmatch_lines(["*success >= 0.9*0.90*10*ok*", "*crashed <= 1*1*10*ok*"])
+    assert result.ret == 0
+
+
+def test_an_async_agent_that_is_cancelled_by_its_time_limit_is_a_timeout(project: Project) -> None:
+    """The limit of a run ends an async agent at its next await."""
+    agent = bad_at("await asyncio.sleep(600)", 2, kind="async ")
+    project.suite(*SCENARIOS[:3], agent=agent, limits={"seconds": 1})
+
+    project.run(subprocess=True, timeout=60)
+
+    assert project.verdicts() == {"s01": "passed", "s02": "failed", "s03": "passed"}
+
+
+def test_a_tool_that_raises_is_a_result_that_the_agent_sees(project: Project) -> None:
+    """A tool error is not the end of a run; unknown orders raise KeyError here and the agent may go on."""
+    agent = """
+    def build(tools):
+        def reply(message):
+            try:
+                tools[-1](order_id="nope")
+            except KeyError as error:
+                return f"I could not find it: {error}"
+        return reply
+    """
+    scenario = {"id": "missing", "says": ["Refund it"], "expect": [], "communicate": ["could not find"]}
+    project.suite(scenario, agent=__import__("textwrap").dedent(agent))  # type: ignore[arg-type]
+
+    project.run()
+
+    (result,) = project.document.results
+    assert (result.verdict, result.metrics["tool_errors"]) == ("passed", 1.0)
+
+
+def test_an_environment_that_breaks_is_not_the_agents_fault(project: Project) -> None:
+    """A fault of the environment is unscored, and says what broke."""
+    project.suite("a", environment={"tools": "shop_tools", "state": {"sqlite": {"schema": "broken.sql"}}})
+    project.write("bench/broken.sql", "CREATE TABEL orders (id)")
+
+    result = project.run()
+
+    (run,) = project.document.results
+    assert (run.verdict, run.blame, run.scored) == ("error", "environment", False)
+    result.stdout.fnmatch_lines(["*blame environment*not counted against the agent*TABEL*"])
+    assert result.ret == 1

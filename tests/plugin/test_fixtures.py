@@ -1,0 +1,132 @@
+"""The user's own fixtures and other plugins change nothing they should not."""
+
+import pytest
+
+from tests.plugin.project import Project
+
+CLEANING = """
+import pytest
+
+def tell(line):
+    with open("log", "a") as file:
+        file.write(line + "\\n")
+
+@pytest.fixture(scope="session", autouse=True)
+def database():
+    tell("open")
+    yield
+    tell("close")
+
+@pytest.fixture({scope}autouse=True)
+def clean(request, database):
+    tell(f"before {{request.node.name}}")
+    yield
+    tell(f"after {{request.node.name}}")
+"""
+
+TELLING = """
+import re
+
+def build(tools):
+    call = {tool.__name__: tool for tool in tools}
+
+    def reply(message):
+        order = re.search(r"W[0-9]+", message)
+        if order is None:
+            return "You are welcome."
+        with open("log", "a") as file:
+            file.write(f"agent {order[0]}\\n")
+        call["refund"](order_id=order[0])
+        return "It is refunded."
+
+    return reply
+"""
+
+
+def test_a_run_stays_between_its_items_own_fixtures(project: Project) -> None:
+    """With a function-scoped autouse fixture nothing starts ahead, and the report says why."""
+    project.suite("a", "b", agent=TELLING)
+    project.write("bench/conftest.py", CLEANING.format(scope=""))
+
+    result = project.run(subprocess=True)
+
+    lines = (project.pytester.path / "log").read_text().splitlines()
+    assert lines == ["open", "before a", "agent W1", "after a", "before b", "agent W2", "after b", "close"]
+    result.stdout.fnmatch_lines(["*2 runs one at a time: fixture 'clean' (function-scoped, conftest.py)*"])
+
+
+@pytest.mark.parametrize("scope", ["class", "module"])
+def test_wider_fixtures_are_set_up_around_the_runs(anywhere: Project, scope: str) -> None:
+    """Class- and module-scoped autouse fixtures work, since a suite is a module."""
+    anywhere.suite("a", "b", agent=TELLING)
+    anywhere.write("bench/conftest.py", CLEANING.format(scope=f'scope="{scope}", '))
+
+    result = anywhere.run()
+
+    result.assert_outcomes(passed=2)
+    lines = (anywhere.pytester.path / "log").read_text().splitlines()
+    assert lines.index("agent W1") > min(index for index, line in enumerate(lines) if line.startswith("before"))
+
+
+def test_session_fixtures_alone_leave_runs_free_to_start_ahead(project: Project) -> None:
+    """Eight conversations of 0.3 s take far less than 2.4 s when only session fixtures are in play."""
+    agent = TELLING.replace('        call["refund"]', '        __import__("time").sleep(0.3)\n        call["refund"]')
+    project.suite(*"abcdefgh", agent=agent)
+    project.write("bench/conftest.py", CLEANING.split("@pytest.fixture({scope}", maxsplit=1)[0])
+
+    project.run(subprocess=True)
+
+    assert project.document.seconds < 1.9
+
+
+def test_pytest_asyncio_in_auto_mode_leaves_runs_alone(anywhere: Project) -> None:
+    """Runs are ordinary functions to pytest-asyncio, and coroutine tests work beside them."""
+    anywhere.suite("a", "b", agent=TELLING.replace("    def reply", "    async def reply"))
+    anywhere.write("test_async.py", "import asyncio\n\nasync def test_it():\n    await asyncio.sleep(0)\n")
+
+    result = anywhere.run("-p", "asyncio", "-o", "asyncio_mode=auto", "-W", "ignore")
+
+    result.assert_outcomes(passed=3)
+
+
+def test_pytest_randomly_changes_the_order_and_not_the_results(anywhere: Project) -> None:
+    """Whatever the order of execution, results stand in the order of the suite file."""
+    anywhere.suite(*"abcdefgh", agent=TELLING)
+    anywhere.run()
+    expected = anywhere.comparable
+
+    result = anywhere.run("-p", "pytest_randomly", "-p", "no:cacheprovider")
+
+    result.assert_outcomes(passed=8)
+    assert anywhere.comparable == expected
+
+
+def test_pytest_rerunfailures_starts_a_fresh_conversation(anywhere: Project) -> None:
+    """A rerun is a new attempt of the same run, and both attempts are kept."""
+    agent = TELLING.replace(
+        '        call["refund"](order_id=order[0])',
+        '        first = __import__("pathlib").Path("log").read_text().count("agent W2") == 1\n'
+        '        call["refund"](order_id="W0" if first and order[0] == "W2" else order[0])',
+    )
+    anywhere.suite("a", "b", agent=agent)
+
+    result = anywhere.run("-p", "pytest_rerunfailures", "--reruns=1")
+
+    document = anywhere.document
+    assert anywhere.verdicts() == {"a": "passed", "b": "passed"}
+    assert [(run.key.scenario, run.key.attempt, run.verdict) for run in document.retried] == [("b", 1, "failed")]
+    assert result.ret == 0
+
+
+def test_exit_first_cancels_what_is_in_flight(project: Project) -> None:
+    """With `-x` no more conversations start than are in flight when the first one fails."""
+    agent = TELLING.replace("order_id=order[0]", 'order_id="W0"').replace(
+        '        call["refund"]', '        __import__("time").sleep(0.2)\n        call["refund"]'
+    )
+    project.suite(*[f"s{number:02d}" for number in range(30)], agent=agent)
+
+    result = project.run("-x", "--agentbench-concurrency=4", subprocess=True)
+
+    assert result.ret == 1
+    assert project.line_count("log") <= 8
+    result.stdout.fnmatch_lines(["*1 failed*"])

@@ -1,0 +1,144 @@
+"""Gates decide once: missed runs, exit status, JUnit and `--lf` agree, whoever else looks at the reports."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.plugin.project import Project
+
+ONE_WRONG = """
+import re
+
+def build(tools):
+    call = {tool.__name__: tool for tool in tools}
+
+    def reply(message):
+        order = re.search(r"W[0-9]+", message)
+        if order is None:
+            return "You are welcome."
+        call["refund"](order_id="W0" if order[0] == "W2" else order[0])
+        return "It is refunded."
+
+    return reply
+"""
+
+
+@pytest.fixture
+def gated(anywhere: Project) -> Project:
+    """A suite of four runs, the second of which fails, whose gate asks for three quarters."""
+    anywhere.suite("a", "b", "c", "d", agent=ONE_WRONG, gates=["success >= 0.75"])
+    return anywhere
+
+
+def test_a_failing_run_is_missed_when_gates_hold(gated: Project) -> None:
+    """With gates a failing run is yellow and the gates decide."""
+    result = gated.run("-v")
+
+    missed = [line for line in result.outlines if "MISSED" in line]
+    assert len(missed) == 1
+    assert "bench/agentbench.yaml::b" in missed[0]
+    result.stdout.fnmatch_lines(["*success >= 0.75*0.75*4*ok*"])
+    result.stdout.fnmatch_lines(["*3 passed, 1 missed in*"])
+    assert result.ret == 0
+
+
+def test_a_gate_that_does_not_hold_fails_the_session_and_has_a_test_case_of_its_own(anywhere: Project) -> None:
+    """Terminal, exit status and JUnit agree."""
+    anywhere.suite("a", "b", "c", "d", agent=ONE_WRONG, gates=["success >= 0.9"])
+
+    result = anywhere.run("--junitxml=junit.xml")
+
+    suite = ElementTree.parse(anywhere.pytester.path / "junit.xml").getroot()[0]
+    failed = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert result.ret == 1
+    assert (suite.get("failures"), failed) == ("1", ["gate success >= 0.9"])
+    result.stdout.fnmatch_lines(["*success >= 0.9*FAILED*"])
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        pytest.param(("-x",), id="x"),
+        pytest.param(("--sw",), id="sw"),
+        pytest.param(("--runxfail",), id="runxfail"),
+        pytest.param(("-o", "xfail_strict=true"), id="xfail_strict"),
+        pytest.param(("-p", "pytest_rerunfailures", "--reruns=1"), id="reruns"),
+    ],
+)
+def test_missed_runs_stop_nothing_and_are_not_rerun(gated: Project, option: tuple[str, ...]) -> None:
+    """Options about failures and expected failures do not change what gates decide."""
+    result = gated.run(*option)
+
+    result.stdout.fnmatch_lines(["*3 passed, 1 missed in*"])
+    assert result.ret == 0
+
+
+def test_last_failed_reruns_what_was_missed(gated: Project) -> None:
+    """`--lf` selects missed runs; on that selection gates are not evaluated and the run fails."""
+    gated.run()
+
+    result = gated.run("--lf")
+
+    result.stdout.fnmatch_lines(["*gates of *: not evaluated (1 of 4 runs selected)*"])
+    result.assert_outcomes(failed=1)
+    assert result.ret == 1
+
+
+def test_gates_never_makes_each_run_decide(gated: Project) -> None:
+    """`--agentbench-gates=never` fails each failing run."""
+    result = gated.run("--agentbench-gates=never")
+
+    result.assert_outcomes(passed=3, failed=1)
+    assert result.ret == 1
+
+
+def test_gates_always_evaluates_a_selection(gated: Project) -> None:
+    """`--agentbench-gates=always` evaluates gates over what ran."""
+    chosen = [f"bench/agentbench.yaml::{name}" for name in "ab"]
+
+    result = gated.run("--agentbench-gates=always", *chosen)
+
+    result.stdout.fnmatch_lines(["*success >= 0.75*0.50*2*FAILED*"])
+    assert result.ret == 1
+
+
+def test_a_policy_that_no_run_exercised_fails_its_gate(anywhere: Project) -> None:
+    """A gate with nothing to measure fails as not exercised."""
+    policy = {"id": "ask", "text": "Ask.", "rule": {"confirm_before": {"calls": ["get_order"]}}}
+    anywhere.suite("a", policies=[policy], gates=["policy.ask >= 0.9"])
+
+    result = anywhere.run()
+
+    result.stdout.fnmatch_lines(["*policy.ask >= 0.9*not exercised*"])
+    assert result.ret == 1
+
+
+def test_without_gates_every_scenario_must_pass(anywhere: Project) -> None:
+    """A failing scenario of a suite without gates is an ordinary failure."""
+    anywhere.suite("a", "b", agent=ONE_WRONG)
+
+    result = anywhere.run()
+
+    result.assert_outcomes(passed=1, failed=1)
+    assert result.ret == 1
+
+
+def test_a_skip_at_run_time_leaves_gates_undecided_and_missed_runs_fail_the_session(anywhere: Project) -> None:
+    """When fewer runs finished than were selected, nothing missed is forgiven."""
+    anywhere.suite("a", "b", agent=ONE_WRONG, gates=["success >= 0.1"])
+    anywhere.write(
+        "bench/conftest.py",
+        """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def not_today(request):
+            if request.node.name == "a":
+                pytest.skip("not today")
+        """,
+    )
+
+    result = anywhere.run()
+
+    result.stdout.fnmatch_lines(["*gates of *: not evaluated*"])
+    assert result.ret == 1

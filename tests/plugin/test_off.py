@@ -1,0 +1,81 @@
+"""A session without `--agentbench` is as if the plugin were not there."""
+
+import json
+import re
+
+from tests.plugin.project import Project
+
+HEAVY = ("httpx", "networkx", "openai", "pydantic", "xdist", "yaml", "anyio")
+
+LISTING = """
+import json, sys
+
+def test_what_is_imported():
+    with open("imported.json", "w") as file:
+        json.dump(sorted(sys.modules), file)
+"""
+
+
+def test_nothing_third_party_is_imported(project: Project) -> None:
+    """Only the entry point itself is loaded; nothing of ours or of others follows it in."""
+    project.suite("a")
+    project.write("test_plain.py", LISTING)
+
+    project.plugins = ("-p", "agentbench")
+
+    project.pytest("test_plain.py", subprocess=True)
+
+    imported = json.loads((project.pytester.path / "imported.json").read_text())
+    assert [name for name in imported if name.partition(".")[0] in HEAVY] == []
+    ours = {"pytest_agentbench", "pytest_agentbench.plugin"}
+    assert {name for name in imported if name.startswith("pytest_agentbench")} == ours
+
+
+def test_the_output_is_that_of_a_session_without_the_plugin(project: Project) -> None:
+    """Nothing is collected, printed or written; only the `plugins:` line differs."""
+    project.suite("a")
+    project.write("test_plain.py", "def test_plain():\n    pass\n")
+
+    with_plugin = project.pytest("-v", "-p", "no:cacheprovider", subprocess=True)
+    without = project.pytest("-v", "-p", "no:cacheprovider", "-p", "no:agentbench", subprocess=True)
+
+    assert plain(with_plugin.outlines) == plain(without.outlines)
+    assert not (project.pytester.path / ".agentbench").exists()
+
+
+def test_marked_tests_are_deselected(project: Project) -> None:
+    """A marked test does not run without `--agentbench`, and pytest counts it as deselected."""
+    project.write(
+        "test_marked.py",
+        """
+        import pytest
+
+        @pytest.mark.agentbench("nowhere.yaml")
+        def test_marked(agentbench):
+            raise AssertionError
+
+        def test_fixture_alone(agentbench):
+            raise AssertionError
+
+        def test_plain():
+            pass
+        """,
+    )
+
+    result = project.pytest("--strict-markers")
+
+    result.assert_outcomes(passed=1, skipped=1, deselected=1)
+
+
+def test_suites_are_not_collected(project: Project) -> None:
+    """A broken suite file breaks nothing."""
+    project.write("bench/agentbench.yaml", "][")
+
+    result = project.pytest()
+
+    assert result.ret == 5
+
+
+def plain(lines: list[str]) -> list[str]:
+    """Leave out what differs between any two sessions."""
+    return [re.sub(r"[0-9.]+s\b", "", line) for line in lines if not line.startswith("plugins:")]
