@@ -141,7 +141,7 @@ def _beside(start: str, column: int, text: str, marks: Glyphs, width: int) -> li
     parts = [f"      {part}" for part in wrap(text, width - 6, "  ")]
     if len(parts) > _MOST_LINES:
         parts = [*parts[: _MOST_LINES - 1], f"{parts[_MOST_LINES - 1]} {marks.ellipsis}"]
-    return [start, *(marks.cut(part, width) for part in parts)]
+    return [marks.cut(part, width) for part in (start, *parts)]
 
 
 def _unscored(results: Sequence[Result], marks: Glyphs, width: int, *, verbose: bool) -> list[Line]:

@@ -25,30 +25,46 @@ _KEYS = (
 )
 _SECRET_KEY = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*{_KEYS}")
 
-_SHAPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), replacement)
-    for pattern, replacement in (
-        (r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", MARK),
-        (r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?", MARK),
-        (r"(?<![A-Za-z0-9])sk-(?=[A-Za-z0-9_-]*\d)[A-Za-z0-9_-]{16,}", MARK),
-        (r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}", MARK),
-        (r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", MARK),
-        (r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,})", MARK),
-        (r"\bxox[abeprs]-[A-Za-z0-9-]{10,}", MARK),
-        (r"\bAIza[0-9A-Za-z_-]{35}", MARK),
-        (r"\bhf_[A-Za-z0-9]{20,}", MARK),
+_NAMED = ("passw", "passphrase", "key", "secret", "token", "authorization")
+
+# (what the text must hold in lower case, pattern, replacement); every repetition that a failing match could scan
+# again and again is bounded, since tools answer with megabytes
+_SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = tuple(
+    (hints, re.compile(pattern), replacement)
+    for hints, pattern, replacement in (
         (
+            ("private key",),
+            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:(?!-----END)[\s\S])*+(?:-----END [A-Z ]*PRIVATE KEY-----)?",
+            MARK,
+        ),
+        (("eyj",), r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?", MARK),
+        (("sk-",), r"(?<![A-Za-z0-9])sk-(?=[A-Za-z0-9_-]{0,60}\d)[A-Za-z0-9_-]{16,}", MARK),
+        (("k_live_", "k_test_"), r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}", MARK),
+        (("akia", "asia"), r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", MARK),
+        (("gh", "glpat-"), r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{22,}|glpat-[A-Za-z0-9_-]{20,})", MARK),
+        (("xox",), r"\bxox[abeprs]-[A-Za-z0-9-]{10,}", MARK),
+        (("aiza",), r"\bAIza[0-9A-Za-z_-]{35}", MARK),
+        (("hf_",), r"\bhf_[A-Za-z0-9]{20,}", MARK),
+        (
+            ("authorization",),
             r"(?i)(\bauthorization(?:\\*[\"'])?\s*[:=]\s*(?:\\*[\"'])?(?:basic|bearer|token)\s+)[^\s\"'\\,;]{4,}",
             rf"\1{MARK}",
         ),
-        (r"(?i)(\bbearer\s+)(?=[^\s\"'\\,;]*\d)[A-Za-z0-9._~+/=-]{8,}", rf"\1{MARK}"),
-        (r"(\b[a-z][a-z0-9+.-]*://)[^\s/:@\"']+:[^\s/@\"']+(?=@)", rf"\1{MARK}"),
+        (("bearer",), r"(?i)(\bbearer\s+)(?=[^\s\"'\\,;]{0,200}\d)[A-Za-z0-9._~+/=-]{8,}", rf"\1{MARK}"),
+        (("://",), r"(\b[a-z][a-z0-9+.-]{0,20}://)[^\s/:@\"']{1,200}:[^\s/@\"']{1,200}(?=@)", rf"\1{MARK}"),
         # quoted as in JSON at any depth of escaping, assigned, or (only with a digit or sign: prose!) after a colon
-        (rf"(?i)((?:\b|_){_KEYS}(\\*[\"'])\s*[:=]\s*\\*[\"'])(?!{re.escape(MARK)})[^\"'\\]+", rf"\1{MARK}"),
-        (rf"(?i)((?:\b|_){_KEYS}=\\*[\"']?)(?!{re.escape(MARK)})[^\s\"'\\&,;]{{4,}}", rf"\1{MARK}"),
-        (rf"(?i)((?:\b|_){_KEYS}\s*:\s*)(?=[^\s\"']*[0-9!@#$%^])[^\s\"'\\&,;]{{6,}}", rf"\1{MARK}"),
+        (_NAMED, rf"(?i)((?:\b|_){_KEYS}\\*[\"']\s*[:=]\s*\\*[\"'])(?!{re.escape(MARK)})[^\"'\\]+", rf"\1{MARK}"),
+        (_NAMED, rf"(?i)((?:\b|_){_KEYS}=\\*[\"']?)(?!{re.escape(MARK)})[^\s\"'\\&,;]{{4,}}", rf"\1{MARK}"),
+        (
+            _NAMED,
+            rf"(?i)((?:\b|_){_KEYS}\s*:\s*)(?=[^\s\"']{{0,200}}[0-9!@#$%^])[^\s\"'\\&,;]{{6,}}",
+            rf"\1{MARK}",
+        ),
     )
-)  # fmt: skip
+)
+
+_SLASHES = r"\\{1,64}"
+"""The backslashes before an escape: escaping doubles them, so this is six times."""
 
 _ESCAPES = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f"}
 _ENTITIES = {"&": "amp|#38", "<": "lt|#60", ">": "gt|#62", '"': "quot|#34", "'": "#39|#x27|apos"}
@@ -79,8 +95,10 @@ class Redactor:
             before = text
             for pattern in self._patterns:
                 text = pattern.sub(MARK, text)
-            for shape, replacement in _SHAPES:
-                text = shape.sub(replacement, text)
+            lowered = text.lower()
+            for hints, shape, replacement in _SHAPES:
+                if any(hint in lowered for hint in hints):
+                    text = shape.sub(replacement, text)
         return text
 
     def json(self, value: object) -> JsonValue:
@@ -188,22 +206,22 @@ def _spellings(char: str) -> str:
     if char.isascii() and char.isalnum():
         return char
     code = ord(char)
-    spellings = [r"\\*" + re.escape(char) if char in "\\\"'/" else re.escape(char)]
+    spellings = [_SLASHES.replace("1", "0") + re.escape(char) if char in "\\\"'/" else re.escape(char)]
     units = char.encode("utf-16-be", "surrogatepass")
     pairs = [f"{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)]
-    spellings.append("".join(rf"\\+u(?i:{pair})" for pair in pairs))
-    spellings.append(rf"\\+U(?i:{code:08x})")
+    spellings.append("".join(rf"{_SLASHES}u(?i:{pair})" for pair in pairs))
+    spellings.append(rf"{_SLASHES}U(?i:{code:08x})")
     if code > 0xFFFF:
         spellings.append("".join(re.escape(chr(int(pair, 16))) for pair in pairs))
     if code < 0x100:
-        spellings.append(rf"\\+x(?i:{code:02x})")
+        spellings.append(rf"{_SLASHES}x(?i:{code:02x})")
     if char in _ESCAPES:
-        spellings.append(r"\\+" + _ESCAPES[char])
+        spellings.append(_SLASHES + _ESCAPES[char])
     if char in _ENTITIES:
         spellings.append(f"&(?:{_ENTITIES[char]});")
     spellings.append("".join(f"%(?i:{byte:02x})" for byte in char.encode("utf-8", "surrogatepass")))
     if char == " ":
         spellings.append(r"\+")
     if char == "\\":
-        spellings[0] = r"\\+"
+        spellings[0] = _SLASHES
     return f"(?:{'|'.join(spellings)})"

@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from types import TracebackType
 from typing import Self
 
 from pydantic import ValidationError
@@ -220,6 +221,14 @@ class RunWriter:
         """Close the logs; closing twice is fine."""
         self._shard.close()
         self._journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def _note(self, event: str, key: RunKey) -> None:
         self._journal.append({"event": event, "key": key.model_dump(), "session": self._session})

@@ -1,0 +1,103 @@
+"""The text of one failing run."""
+
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.verdict import CallExplanation, Finding
+from pytest_agentbench.report.failure import failure_text
+from tests.results.make import result, support_runs, unconfirmed, wrong_refund
+
+GOLDEN = Path(__file__).parent / "golden"
+
+PLACES = {
+    "rerun": "pytest --agentbench 'bench/agentbench.yaml::two-orders-one-card[hasty]' -vv",
+    "transcript_path": ".agentbench/runs/r/transcripts/two-orders-one-card.json",
+}
+
+
+def call(name, call_id, **arguments):
+    """Make an agent's message with one call."""
+    return Message(role="assistant", tool_calls=(ToolCall(name=name, id=call_id, arguments=arguments),))
+
+
+TRANSCRIPT = Transcript(
+    messages=(
+        Message(role="user", content="Refund order W77 please"),
+        call("find_order", "1", id="W77"),
+        Message(role="tool", tool_call_id="1", content='{"id": "W77", "status": "delivered"}'),
+        Message(role="assistant", content="Shall I refund W77 to paypal_1?"),
+        Message(role="user", content="yes"),
+        Message(role="assistant", content="One moment.\nWorking."),
+        Message(role="user", content="ok"),
+        call("refund", "2", order_id="W77", method="card_2"),
+        Message(role="tool", tool_call_id="2", content="Error: no", error=True),
+        Message(role="assistant", content="Done."),
+        Message(role="user", content="bye"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "options"),
+    [
+        ("failure_write", wrong_refund(variant="hasty"), PLACES),
+        ("failure_write_verbose", wrong_refund(variant="hasty"), {**PLACES, "verbose": True}),
+        ("failure_policy", unconfirmed(), {}),
+        ("failure_user", support_runs()[-2], {}),
+        ("failure_not_run", support_runs()[-1], {}),
+    ],
+)
+def test_failures_read_as_they_were_approved(name, given, options):
+    """Each kind of failure reads as it was approved."""
+    shown = failure_text(given, TRANSCRIPT, **options) + "\n"
+    assert shown == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def test_the_differing_argument_is_marked():
+    """Carets stand exactly under the argument that differs."""
+    lines = failure_text(wrong_refund(), None).splitlines()
+    called = next(line for line in lines if line.strip().startswith("called"))
+    carets = lines[lines.index(called) + 1]
+    start = carets.index("^")
+    assert called[start : start + carets.count("^")] == 'method="card_2"'
+
+
+def test_an_argument_left_out_is_shown():
+    """An expected argument that the call lacks is marked as left out."""
+    explanation = CallExplanation(
+        status="wrong_arguments", tool="f", expected={"a": 1, "b": 2}, actual={"a": 1}, differing={"b": (2, None)}
+    )
+    assert "b=<left out>" in failure_text(result("x", "failed", calls=(explanation,)), None)
+
+
+def test_long_texts_are_cut_and_the_length_is_said():
+    """Five megabytes from a tool neither flood the terminal nor take long."""
+    messages = (call("f", "1"), Message(role="tool", tool_call_id="1", content="\u4e2d" * 5_000_000))
+    for verbose in (False, True):
+        shown = failure_text(unconfirmed(), Transcript(messages=messages), verbose=verbose)
+        assert len(shown) < 6000
+        assert "(5,000,000 characters)" in shown
+
+
+def test_hostile_text_is_made_printable():
+    """No escape sequence of an agent, tool or check survives, in ASCII nothing but ASCII."""
+    evil = "\x1b[2J\x1b]0;title\x07\u202e\ud83d\u4e2d\r\n"
+    findings = (Finding(check="state", kind="state", passed=False, message=evil, expected=evil, actual=evil, turn=99),)
+    calls = (
+        CallExplanation(status="wrong_arguments", tool=evil, expected={evil: evil}, actual={evil: 1}, note=evil),
+        CallExplanation(status="unknown_tool", tool=evil, actual={"a": evil}),
+    )
+    given = result("x", "failed", findings=findings, calls=calls, error=evil, stop_reason=evil)
+    messages = (Message(role="user", content=evil), call(evil, "1", **{evil: evil}))
+    for unicode in (True, False):
+        shown = failure_text(given, Transcript(messages=messages), unicode=unicode, transcript_path=evil, rerun=evil)
+        assert not set(shown) & set("\x1b\x07\u202e\ud83d\r")
+        assert unicode or shown.isascii()
+
+
+def test_a_run_without_findings_or_messages_still_says_something():
+    """A crash with nothing recorded names how it ended."""
+    assert "FINISHED: boom" in failure_text(result("x", "failed", error="boom"), Transcript())

@@ -1,0 +1,185 @@
+"""The terminal report: what it says, how it fits, how fast it is."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.core.run import PolicyOutcome
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.verdict import Finding
+from pytest_agentbench.report.glyphs import cells
+from pytest_agentbench.report.terminal import terminal_report
+from tests.results.make import SUITE, document, result, support_runs, unconfirmed, wrong_refund
+
+GOLDEN = Path(__file__).parent / "golden"
+GATES = [
+    "success >= 0.80",
+    "policy.confirm-writes >= 0.95",
+    "crashed <= 0",
+    "complexity.5 >= 0.9",
+    "tag.german >= 0.5",
+    "strict_recall >= 0.9",
+]
+RETRIED = [result("case-03", "error", "user")]
+
+HOSTILE = "\x1b[31mred\x1b[0m\r\n\u202eevil\ud83d \x07 \u4e2d\u6587 \u00e9"
+
+
+def text(*arguments, **options):
+    """Render a report as one text."""
+    return "\n".join(line.text for line in terminal_report(*arguments, **options)) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "options"),
+    [
+        ("mixed", document(support_runs(), GATES, retried=RETRIED), {"path": ".agentbench/runs/r/results.json"}),
+        ("mixed_ascii", document(support_runs(), GATES, retried=RETRIED), {"unicode": False, "verbose": True}),
+        ("passed", document([run for run in support_runs() if run.passed], ["success >= 0.8"]), {}),
+        ("one", document([result()]), {}),
+        ("unscored", document([result("a", "error", "user", stop_reason="lost")], ["success >= 0.5"]), {}),
+        ("nothing", document([]), {}),
+        (
+            "variants",
+            document(
+                [
+                    result("a", variant="careful"), wrong_refund("b", variant="hasty"),
+                    result("b", variant="careful"), unconfirmed("a", variant="hasty"),
+                ],
+                ["success >= 0.5"],
+            ),
+            {},
+        ),
+    ],
+)  # fmt: skip
+def test_reports_read_as_they_were_approved(name, given, options):
+    """The report of each kind of session is the one that was read and approved."""
+    assert text(given, **options) == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def test_a_passing_run_is_short():
+    """When everything passed there are no breakdowns and no failures, at most a dozen lines."""
+    lines = terminal_report(document([result(f"s{number}") for number in range(50)], ["success >= 0.8"]))
+    assert len(lines) <= 12
+    assert not any(line.style in ("bad", "warn") for line in lines)
+
+
+def test_failed_gates_are_red_and_held_ones_green():
+    """The rows of gates carry their decision as colour and as a word."""
+    lines = terminal_report(document(support_runs(), GATES))
+    red = [line.text for line in lines if line.style == "bad"]
+    assert any("policy.confirm-writes" in line and "FAILED" in line for line in red)
+    assert any("tag.german" in line and "not exercised" in line for line in red)
+    assert any("success >= 0.80" in line.text for line in lines if line.style == "good")
+
+
+def test_worst_come_first():
+    """Wrong writes, then policies, other state, strict recall, the rest; more findings first among equals."""
+
+    def failing(name, *kinds):
+        findings = tuple(Finding(check=kind, kind=kind, passed=False, message=f"{kind} is wrong") for kind in kinds)
+        return result(name, "failed", findings=findings)
+
+    runs = [
+        failing("f-said", "communicate"), failing("e-calls", "calls"), failing("d-state", "state"),
+        failing("c-policy", "policy"), failing("b-write", "write"), failing("a-write", "write", "state"),
+        failing("g-end", "termination"),
+    ]  # fmt: skip
+    lines = text(document(runs)).splitlines()
+    listed = [line.split()[0] for line in lines[lines.index("worst first") + 1 :] if line.startswith("  ")]
+    assert listed == ["a-write", "b-write", "c-policy", "d-state", "e-calls", "f-said", "g-end"]
+
+
+def test_at_most_ten_failures_are_listed():
+    """The eleventh failure is only counted, unless the user asks for all."""
+    runs = [wrong_refund(f"s{number:02}") for number in range(14)]
+    assert "… and 4 more (-v)" in text(document(runs))
+    assert "s13" in text(document(runs), verbose=True)
+
+
+def test_a_rerun_names_the_variant_that_does_not_run_by_itself():
+    """The first variant needs no option; another one does."""
+    runs = [result("a", variant="careful"), wrong_refund("a", variant="hasty")]
+    assert f"rerun: pytest --agentbench --agentbench-variant hasty '{SUITE}::a[hasty]' -vv" in text(document(runs))
+    assert f"rerun: pytest --agentbench '{SUITE}::a[hasty]' -vv" in text(document(runs[1:]))
+
+
+def test_gates_that_were_not_evaluated_say_why():
+    """A partial selection, and a session cut short, name how much there was."""
+    full = document([result("a"), result("b")], ["success >= 0.8"])
+    suite = full.suites[0]
+    partial = full.model_copy(update={"gates": (), "suites": (suite.model_copy(update={"total": 24}),)})
+    assert "gates of support: not evaluated (2 of 24 runs selected)" in text(partial)
+    cut = full.model_copy(
+        update={
+            "gates": (),
+            "complete": False,
+            "suites": (suite.model_copy(update={"total": 24, "selected": 24}),),
+        }
+    )
+    assert "cut short: 2 of 24 runs finished" in text(cut)
+    assert "not evaluated (2 of 24 runs finished)" in text(cut)
+
+
+def test_several_suites_have_rows_and_named_gates():
+    """With more than one suite each has a row, and gates say whose they are."""
+    one = document([result("a")], ["success >= 0.8"])
+    other_suite = one.suites[0].model_copy(update={"path": "other/agentbench.yaml", "name": "weather"})
+    verdict = one.gates[0].model_copy(update={"suite": "other/agentbench.yaml", "passed": False})
+    both = one.model_copy(
+        update={
+            "suites": (*one.suites, other_suite),
+            "results": (*one.results, result("b", "failed", suite="other/agentbench.yaml")),
+            "gates": (*one.gates, verdict),
+        }
+    )
+    shown = text(both)
+    assert "agentbench: support, weather" in shown
+    assert "weather: success >= 0.8" in shown
+    assert "  other/agentbench.yaml" in shown
+
+
+@pytest.mark.parametrize("unicode", [True, False])
+@pytest.mark.parametrize("width", [40, 80, 100, 200])
+def test_hostile_text_cannot_break_the_report(unicode, width):
+    """Escape sequences, bidi marks, surrogates and wide characters neither reach the terminal nor widen a line."""
+    findings = (
+        Finding(check=HOSTILE, kind="state", passed=False, message=HOSTILE * 20, expected=HOSTILE, actual=HOSTILE),
+    )
+    runs = [
+        result("a", "failed", findings=findings, tools=(HOSTILE,), tags=(HOSTILE * 10,)),
+        result("b", "error", "user", stop_reason=HOSTILE * 30, termination=Termination.STALLED),
+        wrong_refund("x" * 200),
+        result("c", policies=(PolicyOutcome(policy=HOSTILE, exercised=True, kept=True),), listed_policies=("q",)),
+    ]
+    lines = terminal_report(document(runs, ["success >= 0.8"]), width=width, unicode=unicode, path=HOSTILE)
+    for line in lines:
+        assert not set(line.text) & set("\x1b\r\n\x07\u202e\ud83d")
+        assert unicode or line.text.isascii()
+        assert cells(line.text) <= width or line.text.startswith(("rerun:", "results:"))
+        line.text.encode("utf-8")
+
+
+def test_rates_never_round_to_perfect():
+    """999 of 1,000 is not shown as 100 %, nor a recall of 0.999 as 1.00."""
+    runs = [result(f"s{number}", metrics={"name_recall": 0.999}) for number in range(999)] + [wrong_refund()]
+    row = next(line for line in text(document(runs)).splitlines() if line.startswith("all"))
+    assert ">99 %" in row
+    assert "0.99" in row
+    assert "1.00" not in row
+
+
+def test_ten_thousand_runs_take_less_than_a_second():
+    """Aggregation and report of 10,000 runs stay below one second of processor time."""
+    runs = []
+    for number in range(400):
+        runs += [
+            run.model_copy(update={"key": run.key.model_copy(update={"scenario": f"{run.key.scenario}-{number}"})})
+            for run in support_runs()
+        ]
+    given = document(runs[:10_000])
+    start = time.process_time()
+    lines = terminal_report(given)
+    assert time.process_time() - start < 1
+    assert len(lines) < 70

@@ -1,0 +1,177 @@
+"""Gates: syntax, what they measure, and near misses."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_agentbench.core.errors import GateError
+from pytest_agentbench.core.run import PolicyOutcome
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.results.gates import evaluate_gates, parse_gate, parse_gates
+from tests.results.make import SUITE, result, support_runs
+
+
+def decide(gate, runs):
+    """Evaluate one gate and give its only verdict."""
+    (verdict,) = [verdict for verdict in evaluate_gates(SUITE, [gate], runs) if verdict.gate == gate]
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "argument", "operator", "threshold"),
+    [
+        ("success >= 0.80", "success", "", ">=", 0.8),
+        ("policy.refund-window>=0.9", "policy", "refund-window", ">=", 0.9),
+        ("policy.a.b > 0", "policy", "a.b", ">", 0.0),
+        ("  crashed <= 2 ", "crashed", "", "<=", 2.0),
+        ("errors < 0.05", "errors", "", "<", 0.05),
+        ("complexity.7 >= 1", "complexity", "7", ">=", 1.0),
+        ("tag.x >= 0.5", "tag", "x", ">=", 0.5),
+        ("strict_recall >= 0.5", "strict_recall", "", ">=", 0.5),
+    ],
+)
+def test_gates_are_read(text, metric, argument, operator, threshold):
+    """Name, optional argument after the first dot, comparison and number."""
+    gate = parse_gate(text)
+    assert (gate.metric, gate.argument, gate.operator, gate.threshold) == (metric, argument, operator, threshold)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "success >= 0.80"),
+        ("success", "success >= 0.80"),
+        ("sucess >= 0.8", "did you mean 'success'"),
+        ("success >= 80", "write 0.8"),
+        ("success >= 80%", "write 0.8"),
+        ("success >= 80 %", "write 0.8"),
+        ("success >= high", "not a number"),
+        ("success >= nan", "0 or more"),
+        ("success <= 0.8", "write `success >= 0.8`"),
+        ("success == 0.8", "write `success >= 0.8`"),
+        ("crashed >= 1", "write `crashed <= 1`"),
+        ("crashed <= 0.5", "whole number"),
+        ("policy >= 0.5", "needs a name"),
+        ("success.x >= 0.5", "takes no name"),
+        ("complexity.high >= 0.5", "whole number"),
+        ("policy.refund-windw >= 0.9", "did you mean 'refund-window'"),
+    ],
+)
+def test_a_wrong_gate_says_what_to_write(text, says):
+    """Each mistake is named with what was found and what to do."""
+    with pytest.raises(GateError) as error:
+        parse_gate(text, policies=["refund-window"])
+    assert says in str(error.value)
+    assert repr(text) in str(error.value)
+
+
+@given(st.text())
+def test_any_text_is_a_gate_or_a_gate_error(text):
+    """No text makes the parser raise anything else."""
+    try:
+        gate = parse_gate(text)
+    except GateError:
+        return
+    assert gate.holds(gate.threshold) == (gate.operator in (">=", "<="))
+
+
+def test_errors_are_gated_unless_set():
+    """The default stands beside other gates, gives way to an explicit one, and never stands alone."""
+    assert [gate.text for gate in parse_gates(["success >= 0.8"])] == ["success >= 0.8", "errors <= 0.05"]
+    assert [gate.text for gate in parse_gates(["errors <= 0.5"])] == ["errors <= 0.5"]
+    assert parse_gates([]) == ()
+
+
+def test_a_rate_counts_scored_runs_only():
+    """Success is passed / (passed + failed); errors is the unscored share of all."""
+    success, errors = evaluate_gates(SUITE, ["success >= 0.92"], support_runs())
+    assert (success.value, success.n, success.passed, success.reason) == (22 / 24, 24, False, "0.917 < 0.92")
+    assert (errors.value, errors.n, errors.passed) == (2 / 26, 26, False)
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        "success >= 0.1",
+        "crashed <= 5",
+        "policy.none >= 0.0",
+        "complexity.99 >= 0.0",
+        "tag.x >= 0.0",
+        "complete >= 0.0",
+        "name_recall >= 0.0",
+        "errors <= 1",
+    ],
+)
+def test_what_was_not_exercised_fails(gate):
+    """With n = 0 every gate fails as not exercised, however low its threshold."""
+    verdict = decide(gate, [])
+    assert (verdict.passed, verdict.value, verdict.n, verdict.reason) == (False, None, 0, "not exercised")
+    assert verdict.near_miss is None
+
+
+def test_a_threshold_met_exactly_holds():
+    """9 of 10 meets 0.9, and so does a mean that rounds below it."""
+    runs = [result(f"s{n}", "passed" if n else "failed", metrics={"name_recall": 0.1}) for n in range(10)]
+    assert decide("success >= 0.9", runs).passed
+    assert decide("name_recall >= 0.1", runs).passed
+    assert not decide("success > 0.9", runs).passed
+
+
+def test_crashes_count_only_with_the_agent_to_blame():
+    """A crash of the environment is an error, not the agent's crash."""
+    runs = [
+        result("a", "failed", termination=Termination.CRASHED),
+        result("b", "error", "environment", termination=Termination.CRASHED),
+        result("c", "failed", termination=Termination.STALLED),
+    ]
+    assert decide("crashed <= 1", runs).value == 1
+    assert not decide("crashed <= 0", runs).passed
+    assert decide("stalled <= 1", runs).value == 1
+
+
+def test_a_policy_gate_takes_the_rule_else_the_verdicts():
+    """With a rule the gate is kept / exercised; without one it is the listing runs' verdicts, and says so."""
+    runs = [
+        result("a", "failed", policies=(PolicyOutcome(policy="p", exercised=True, kept=True),), listed_policies=("q",)),
+        result("b", policies=(PolicyOutcome(policy="p", exercised=False),), listed_policies=("p", "q")),
+    ]
+    ruled, listed = decide("policy.p >= 1", runs), decide("policy.q >= 0.5", runs)
+    assert (ruled.value, ruled.n, ruled.label) == (1.0, 1, "policy.p >= 1")
+    assert (listed.value, listed.n, listed.label) == (0.5, 2, "policy.q >= 0.5 (listed)")
+
+
+def test_each_variant_must_hold():
+    """When several variants ran, each is judged alone and named; one alone is not."""
+    runs = [result("a", variant="careful"), result("a", "failed", variant="hasty"), result("b", suite="other.yaml")]
+    verdicts = evaluate_gates(SUITE, ["success >= 0.5", "errors <= 1"], runs)
+    assert [(verdict.label, verdict.passed) for verdict in verdicts[:2]] == [
+        ("success >= 0.5 [careful]", True),
+        ("success >= 0.5 [hasty]", False),
+    ]
+    assert decide("success >= 0.5", runs[:1]).label == "success >= 0.5"
+
+
+def test_a_complexity_gate_never_mixes_scales():
+    """Equal numbers on two scales are two verdicts."""
+    runs = [result("a", complexity=5, complexity_scale="policies"), result("b", complexity=5, complexity_scale="calls")]
+    verdicts = evaluate_gates(SUITE, ["complexity.5 >= 1", "errors <= 1"], runs)
+    assert [(verdict.label, verdict.n) for verdict in verdicts[:2]] == [
+        ("complexity.5 >= 1 (policies)", 1),
+        ("complexity.5 >= 1 (calls)", 1),
+    ]
+
+
+def test_near_miss_is_the_exact_binomial():
+    """At 9 of 10 against 0.9 an equal agent misses with P[Binomial(10, 0.9) < 9] = 0.2639."""
+    runs = [result(f"s{n}", "passed" if n else "failed") for n in range(10)]
+    assert decide("success >= 0.9", runs).near_miss == pytest.approx(0.26390107, abs=1e-8)
+    assert decide("success >= 0.1", runs).near_miss == pytest.approx(1e-10, abs=1e-12)
+    assert decide("errors <= 0.05", runs).near_miss == 0
+    assert decide("strict_recall >= 0.9", runs).near_miss is None
+
+
+@given(st.permutations(support_runs()))
+def test_order_does_not_matter(runs):
+    """Gates over a permutation of the results give the same verdicts."""
+    gates = ["success >= 0.9", "policy.confirm-writes >= 0.9", "strict_recall >= 0.95", "complexity.5 >= 1"]
+    assert evaluate_gates(SUITE, gates, runs) == evaluate_gates(SUITE, gates, support_runs())

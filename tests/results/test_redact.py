@@ -1,0 +1,169 @@
+"""No planted secret reaches a file, and ordinary text stays as it is."""
+
+import contextlib
+import json
+import unicodedata
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_agentbench.core.codec import dumps, loads
+from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.results.redact import MARK, Redactor
+from tests.results.make import result, wrong_refund
+
+SECRET = 'p4$$ "wörd"\\n\U0001f511/&x'
+
+secrets = st.text(st.characters(exclude_categories=()), min_size=4, max_size=20).filter(
+    lambda text: (
+        len(text.strip()) >= 4
+        and len(unicodedata.normalize("NFC", text)) >= 4
+        and text.lower() not in {"true", "false", "none", "null"}
+    )
+)
+
+
+def split(text):
+    """Split characters beyond the BMP into lone surrogates, as UTF-16 halves arrive from some clients."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    return "".join(chr(int.from_bytes(units[at : at + 2], "big")) for at in range(0, len(units), 2))
+
+
+ENCODINGS = [
+    str,
+    split,
+    json.dumps,
+    lambda text: json.dumps(text, ensure_ascii=False),
+    lambda text: json.dumps(json.dumps(json.dumps(text))),
+    lambda text: json.dumps(split(text)).upper().replace("\\U", "\\u"),
+    lambda text: quote(text.encode("utf-8", "surrogatepass"), safe=""),
+    lambda text: quote_plus(text.encode("utf-8", "surrogatepass")),
+    lambda text: unicodedata.normalize("NFD", text),
+]
+
+
+@pytest.mark.parametrize("encode", ENCODINGS[:5] + ENCODINGS[6:])
+def test_a_secret_is_found_however_it_is_encoded(encode):
+    """Raw, split, escaped once or thrice, percent-encoded or decomposed: the secret becomes the mark."""
+    text = Redactor([SECRET]).text(f"before {encode(SECRET)} after")
+    assert MARK in text
+    assert "rd" not in text
+    assert "p4" not in text
+
+
+@given(secrets, st.text(max_size=10), st.text(max_size=10), st.sampled_from(ENCODINGS[:5]))
+def test_no_planted_secret_survives_in_nested_json(secret, before, after, encode):
+    """Wherever a secret is planted in JSON, it is neither in the written file nor in what is read back."""
+    planted = before + encode(secret) + after
+    value = {"a": [{planted: planted}, json.dumps({"inner": planted})], "b": {"c": planted}}
+    written = dumps(Redactor([secret]).json(value))
+    assert not holds(loads(written), secret)
+    with contextlib.suppress(json.JSONDecodeError):  # a secret ending in a backslash may take a quote's escape along
+        assert not holds(json.loads(loads(written)["a"][1]), secret)
+
+
+def holds(value, secret):
+    """Whether some string of a JSON value holds the secret, joined from surrogates or not."""
+    if isinstance(value, dict):
+        return any(holds(part, secret) for pair in value.items() for part in pair)
+    if isinstance(value, list):
+        return any(holds(part, secret) for part in value)
+    return isinstance(value, str) and (secret in value or split(secret) in split(value))
+
+
+@given(secrets, st.text())
+def test_redacting_twice_changes_nothing_more(secret, text):
+    """What was redacted once stays as it is."""
+    redactor = Redactor([secret])
+    once = redactor.text(text + secret)
+    assert redactor.text(once) == once
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "sk-proj-abcdEFGH1234567890",
+        "Bearer abc.def-123456",
+        "AKIAIOSFODNN7EXAMPLE",
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+        "password=hunter2x",
+        "db_password=hunter2x",
+        "password: hunter2!",
+        '{"api_key": "k3y-of-mine"}',
+        '{\\"api_key\\": \\"k3y-of-mine\\"}',
+        "Authorization: Basic dXNlcjpwYXNz",
+        "postgres://bob:hunter2x@db/prod",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----",
+    ],
+)
+def test_what_looks_like_a_key_is_hidden(key):
+    """Common shapes of keys need not be told."""
+    text = Redactor().text(f"see {key} there")
+    assert MARK in text
+    for part in ("hunter2", "k3y", "abcd", "123456", "IOSF", "dXNl", "MIIE", "eyJz"):
+        assert part not in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mia.li3818@example.com",
+        "order #W7449508, item 4900990404",
+        "user mia_li_3668, reservation NO6JO3, gift_card_4009692",
+        "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+        "task-12345678901234567890",
+        "To reset your password: click the link below, please.",
+        "The bearer certificate is basic information.",
+        "https://example.com/a:b?c=d@e",
+        "Your secret santa is at 12:30",
+        "",
+    ],
+)
+def test_ordinary_text_stays(text):
+    """Ids, addresses, links and prose about passwords are not touched."""
+    assert Redactor(["s3cret-value"]).text(text) == text
+
+
+def test_short_and_ordinary_values_are_no_secrets():
+    """A secret of three characters, or one that says true, would blank out half of every transcript."""
+    assert Redactor(["abc", "true", ""]).text("abc is true") == "abc is true"
+
+
+def test_numbers_and_named_values_are_hidden():
+    """A numeric secret and whatever stands under `password` are hidden, other numbers stay."""
+    value = Redactor(["987654"]).json({"pin": 987654, "n": 12, "password": "x", "user": {"api_key": 7}, "ok": True})
+    assert value == {"pin": MARK, "n": 12, "password": MARK, "user": {"api_key": MARK}, "ok": True}
+
+
+def test_a_result_keeps_its_identity():
+    """Words are redacted; keys, hashes, verdicts and policies are not, even where they hold the secret."""
+    given_result = wrong_refund("card_2-case", error="card_2 leaked", scenario_hash="card_2")
+    redacted = Redactor(["card_2"]).result(given_result)
+    assert redacted.key == given_result.key
+    assert redacted.scenario_hash == "card_2"
+    assert redacted.error == f"{MARK} leaked"
+    assert redacted.calls[1].differing == {"method": ("paypal_1", MARK)}
+    assert "card_2" not in dumps([redacted.findings, redacted.calls])
+
+
+def test_a_clean_result_is_unchanged():
+    """Nothing is lost where there is nothing to hide."""
+    assert Redactor(["s3cret-value"]).result(wrong_refund()) == wrong_refund()
+    assert Redactor().result(result()) == result()
+
+
+def test_a_transcript_still_joins_calls_with_results():
+    """A secret in a call id is hidden on both sides alike."""
+    transcript = Transcript(
+        messages=(
+            Message(role="assistant", tool_calls=(ToolCall(name="f", id="x-s3cret", arguments={"a": "s3cret"}),)),
+            Message(role="tool", tool_call_id="x-s3cret", content="got s3cret"),
+        )
+    )
+    redacted = Redactor(["s3cret"]).transcript(transcript)
+    assert redacted.trajectory[0].result.content == f"got {MARK}"
+    assert "s3cret" not in dumps(redacted)
