@@ -13,11 +13,12 @@ from pytest_agentbench.suites.calls import arguments_path
 from pytest_agentbench.suites.document import Document, Keys
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.names import listing, suggestion
+from pytest_agentbench.suites.rule_check import rule_faults
 from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
 
 
 def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
-    """Give every expected or forbidden call to a tool, or with an argument, that `toolset` does not have.
+    """Give every expected or forbidden call, and every rule, that names a tool or an argument that is not there.
 
     Files are read again, for the position alone, only when something is wrong. The agent's calls are not checked where
     no tool of an agent is known: it may bring its own.
@@ -36,7 +37,7 @@ def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
                         problems.append(Problem(file=file, line=line, key=kind, message=message, hint=hint))
                     else:
                         problems.append(found.problem(argument, message, hint))
-    return [*problems, *_name_problems(suite, toolset, finder)]
+    return [*problems, *_name_problems(suite, toolset, finder), *_rule_problems(suite, toolset, finder)]
 
 
 def _faults(call: ExpectedCall, toolset: Toolset) -> Iterator[tuple[str | None, str, str]]:
@@ -75,6 +76,13 @@ def _name_problems(suite: Suite, toolset: Toolset, finder: "_Finder") -> Iterato
                 yield finder.suite_problem(("environment", key, index), message, suggestion(name, names))
 
 
+def _rule_problems(suite: Suite, toolset: Toolset, finder: "_Finder") -> Iterator[Problem]:
+    """Yield what rules of policies name in vain."""
+    for position, policy in enumerate(suite.policies):
+        for path, message, hint in rule_faults(policy, toolset):
+            yield finder.policy_problem((position, *path), message, hint)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Found:
     """A call as a file writes it."""
@@ -100,6 +108,7 @@ class _Finder:
         self._suite_path = suite_path
         self._entries: dict[Path, dict[str, list[Entry]]] = {}
         self._suite: Document | None = None
+        self._policies: tuple[Document, bool] | None = None
 
     def suite_problem(self, path: Keys, message: str, hint: str) -> Problem:
         """Describe a problem of the suite file itself."""
@@ -108,6 +117,19 @@ class _Finder:
         except SuiteError:  # it was readable when the suite was loaded and has changed since
             return Problem(file=self._suite_path, message=message, hint=hint)
         return document.problem(path, message, hint)
+
+    def policy_problem(self, path: Keys, message: str, hint: str) -> Problem:
+        """Describe a problem of a policy, in the suite or in the file that lists policies."""
+        try:
+            if self._policies is None:
+                suite = read_document(self._suite_path)
+                listed = suite.value["policies"]
+                inline = not isinstance(listed, str)
+                self._policies = (suite if inline else read_document(self._suite_path.parent / listed), inline)
+        except SuiteError:  # as above
+            return Problem(file=self._suite_path, key="policies", message=message, hint=hint)
+        document, inline = self._policies
+        return document.problem(("policies", *path) if inline else path, message, hint)
 
     def call(self, scenario: Scenario, kind: str, index: int) -> "_Found | None":
         """Find a call of a scenario in its file, or None when the file has changed since."""

@@ -8,6 +8,7 @@ from pytest_agentbench.suites.document import Keys, shown
 from pytest_agentbench.suites.names import listing, suggestion
 from pytest_agentbench.suites.shape import Misfit, fits_type
 
+_IMPORT_PATH = re.compile(r"[^\W\d]\w*(\.\w+)*:\w+(\.\w+)*")
 _PARTNERS = {"$approx": {"tol"}, "$regex": set(), "$any": set(), "$subset": set(), "$call": set()}
 
 
@@ -37,19 +38,23 @@ def matcher_misfits(value: JsonValue, path: Keys) -> Iterator[Misfit]:
     yield from _operand(operator, value, path)
 
 
+def _has_operator(value: JsonValue) -> bool:
+    return isinstance(value, dict) and any(key.startswith("$") for key in value)
+
+
 def _operand(operator: str, value: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
     operand = value[operator]
     where = (*path, operator)
     if operator == "$subset":
-        if not isinstance(operand, dict):
-            yield Misfit(path=where, message=f"found {shown(operand)}, expected a mapping")
+        if not isinstance(operand, dict | list) or _has_operator(operand):
+            yield Misfit(path=where, message=f"found {shown(operand)}, expected a mapping or a list")
         else:
             yield from matcher_misfits(operand, where)
     elif operator == "$any":
         if operand is not True:
             yield Misfit(path=where, message=f"found {shown(operand)}, allowed: true")
     elif operator == "$call":
-        if not (isinstance(operand, str) and re.fullmatch(r"[^\s:/]+:[^\s:/]+", operand)):
+        if not (isinstance(operand, str) and _IMPORT_PATH.fullmatch(operand)):
             yield Misfit(path=where, message=f"found {shown(operand)}, expected an import path package.module:name")
     elif operator == "$regex":
         yield from _regex(operand, where)

@@ -152,6 +152,7 @@ DEFINITIONS: Schema = {
             **EXTRAS,
             "knows": {**FREE, "description": "a mapping of names to values that the user gives when asked"},
             "unknown": texts("a list of what the user does not know"),
+            "goal": {**TEXT, "description": "the goal as it was before reason_for_call was filled in for τ²"},
         },
         "the fields that pytest-agentbench adds to a τ² task",
     ),

@@ -6,6 +6,7 @@ and editors get them as JSON. Only the keywords that those schemas use are known
 
 import math
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +43,9 @@ class _Check:
             yield from self._any_of(value, schema, path)
             return
         if "type" in schema and not fits_type(value, schema["type"]):
-            yield Misfit(path=path, message=f"found {shown(value)}, expected {_expected(schema)}")
+            # YAML reads 3.50 as a number: whoever means the text has to say so
+            hint = "put it in quotes to make it text" if schema["type"] == "string" and _is_scalar(value) else ""
+            yield Misfit(path=path, message=f"found {shown(value)}, expected {_expected(schema)}", hint=hint)
             return
         if "enum" in schema and not any(type(value) is type(one) and value == one for one in schema["enum"]):
             hint = suggestion(value, schema["enum"]) if isinstance(value, str) else ""
@@ -120,11 +123,15 @@ def fits_type(value: JsonValue, kinds: str | list[str]) -> bool:
 
 def _is_kind(value: JsonValue, kind: str) -> bool:
     if kind == "number":
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     if kind == "integer":
-        return _is_kind(value, "number") and float(value).is_integer()
+        return _is_kind(value, "number") and (isinstance(value, int) or (value.is_integer() and abs(value) < 2**53))
     types = {"string": str, "boolean": bool, "null": type(None), "array": list, "object": dict}
     return isinstance(value, types[kind])
+
+
+def _is_scalar(value: JsonValue) -> bool:
+    return isinstance(value, bool | int | float)
 
 
 def _expected(schema: Schema) -> str:

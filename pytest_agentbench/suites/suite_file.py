@@ -14,6 +14,7 @@ from pytest_agentbench.suites.document import Document, Keys
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.gates import gate_fault
 from pytest_agentbench.suites.hashes import suite_hash
+from pytest_agentbench.suites.matchers import matcher_misfits
 from pytest_agentbench.suites.names import listing, suggestion
 from pytest_agentbench.suites.scenario_files import (
     Entry,
@@ -34,9 +35,10 @@ _HASHED_PARTS = ("agent", "variants", "environment", "context")
 def load_suite(path: Path, *, environ: Mapping[str, str]) -> Suite:
     """Read a suite with its scenarios and policies; `environ` gives the values of `${VAR}`.
 
-    Raises `SuiteError` with every problem of every file at once, ordered by file and line.
+    Paths in the suite are absolute, whatever `path` is. Raises `SuiteError` with every problem of every file at once,
+    ordered by file and line.
     """
-    return _SuiteReader(path, Substitution(environ)).read()
+    return _SuiteReader(path.absolute(), Substitution(environ)).read()
 
 
 class _SuiteReader:
@@ -94,7 +96,7 @@ class _SuiteReader:
 
     def _default_name(self) -> str:
         stem = self._path.name.removesuffix(".yaml").removesuffix("agentbench").rstrip(".")
-        return stem or self._path.absolute().parent.name or "suite"
+        return stem or self._path.parent.name or "suite"
 
     def _environment(self, form: dict[str, JsonValue]) -> EnvironmentSpec:
         return self._parts.environment(form.get("environment", {})) if self._fits("environment") else EnvironmentSpec()
@@ -134,6 +136,9 @@ class _SuiteReader:
                 message = f"the policy {policy.id!r} stands twice"
                 self._problems.append(document.problem((*path, index, "id"), message, "ids of policies are unique"))
             policies.setdefault(policy.id, policy)
+            where = (*path, index, "rule", "never", "where")
+            found = matcher_misfits(form.get("rule", {}).get("never", {}).get("where", {}), where)
+            self._problems += [document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in found]
         return tuple(policies.values())
 
     def _scenarios(self, policies: tuple[Policy, ...]) -> tuple[Scenario, ...]:

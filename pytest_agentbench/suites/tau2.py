@@ -30,6 +30,8 @@ def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Mis
     content = {key: value for key, value in task.items() if key != EXTRAS_KEY}
     extras = task.get(EXTRAS_KEY, {})
     wrong = list(misfits(extras, DEFINITIONS["extras"], root=SCENARIO_FILE, path=(*path, EXTRAS_KEY)))
+    if not wrong and "goal" in extras:
+        content = _with_goal(content, extras["goal"])
     checked = checked_task(content, path)
     if isinstance(checked, list) or wrong:
         return [*wrong, *(checked if isinstance(checked, list) else [])]
@@ -75,6 +77,10 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
     if "never" in given:
         ours["never"] = [call.model_dump(exclude_unset=True) for call in scenario.never]
     ours |= {key: getattr(scenario, key).model_dump(exclude_unset=True) for key in ("match", "limits") if key in given}
+    if scenario.says and _goal(task) == "":
+        # τ²'s user is told a reason to call, not lines: without one it would have nothing to say
+        task = _with_goal(task, "\n".join(scenario.says))
+        ours["goal"] = ""
     exported: dict[str, JsonValue] = to_json(task | {EXTRAS_KEY: ours} if ours else task)
     return exported
 
@@ -82,6 +88,28 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
 def export_tasks(scenarios: Iterable[Scenario]) -> list[dict[str, JsonValue]]:
     """Give a τ² task list that τ²'s own runner loads and that reads back as the same scenarios."""
     return [scenario_to_task(scenario) for scenario in scenarios]
+
+
+def _instructions(task: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Give the structured instructions of a task's user, empty where there are none."""
+    user = task.get("user_scenario")
+    found = user.get("instructions") if isinstance(user, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _goal(task: dict[str, JsonValue]) -> JsonValue:
+    return _instructions(task).get("reason_for_call")
+
+
+def _with_goal(task: dict[str, JsonValue], goal: str) -> dict[str, JsonValue]:
+    """Give the task with another reason to call; one without structured instructions stays as it is."""
+    instructions = _instructions(task)
+    if not instructions:
+        return task
+    return {
+        **task,
+        "user_scenario": {**task["user_scenario"], "instructions": {**instructions, "reason_for_call": goal}},
+    }
 
 
 def _merged(wrong: list[Misfit]) -> list[Misfit]:

@@ -73,7 +73,7 @@ SUITE: dict[str, Any] = {
     ],
     "scenarios": [SCENARIO, {"id": "hello", "says": ["Hello"]}, "more/*.yaml", "tasks.json"],
     "limits": {"turns": 20, "tool_calls": 30, "seconds": 60},
-    "gates": ["success >= 0.80", "policy.late >= 0.9", "crashed <= 0", "complexity.4 > 0.5", "tag.smoke == 1"],
+    "gates": ["success >= 0.80", "policy.late >= 0.9", "crashed <= 0", "complexity.4 > 0.5", "tag.smoke > 0.9"],
     "trials": 2,
     "context": {"session": "s"},
 }

@@ -44,8 +44,8 @@ scenarios:
             " it has order_id"
         ),
         (
-            "agentbench.yaml:5:77: scenarios[0].expect[2].arguments.ordr_id: the tool 'refund' has no argument 'ordr_id';"
-            " it has order_id (did you mean 'order_id'?)"
+            "agentbench.yaml:5:77: scenarios[0].expect[2].arguments.ordr_id: the tool 'refund' has no argument"
+            " 'ordr_id'; it has order_id (did you mean 'order_id'?)"
         ),
         "agentbench.yaml:6:13: scenarios[0].never[0]: the agent has no tool 'delete'; it has refund",
     ]
@@ -82,6 +82,21 @@ def test_reads_and_writes_name_tools(tmp_path: Path) -> None:
     """A name in `reads` or `writes` that is no tool is an error."""
     (found,) = check(tmp_path, "agent: a:b\nenvironment: {writes: [refnd]}\nscenarios: [{id: a}]\n")
     assert found.startswith("agentbench.yaml:2:24: environment.writes[0]: there is no tool 'refnd'")
+
+
+def test_rules_of_policies_name_tools_and_arguments(tmp_path: Path) -> None:
+    """A rule about a tool that is not there would never be exercised; the place is in the file that lists it."""
+    (tmp_path / "p.yaml").write_text(
+        "- id: a\n  text: x\n  rule: {before: {calls: [refnd], first: [refund]}}\n"
+        "- id: b\n  text: x\n  rule: {never: {calls: [refund], where: {order: 1}}}\n"
+    )
+    found = check(tmp_path, "agent: a:b\npolicies: p.yaml\nscenarios: [{id: a}]\n")
+    assert [text.partition(": the ")[0] for text in found] == [
+        "p.yaml:3:27: [0].rule.before.calls[0]",
+        "p.yaml:6:50: [1].rule.never.where.order",
+    ]
+    inline = "agent: a:b\npolicies: [{id: a, text: x, rule: {confirm_before: {calls: [x]}}}]\nscenarios: [{id: a}]\n"
+    assert check(tmp_path, inline)[0].startswith("agentbench.yaml:2:61: policies[0].rule.confirm_before.calls[0]")
 
 
 def test_an_agent_that_brings_its_own_tools_is_not_checked(tmp_path: Path) -> None:

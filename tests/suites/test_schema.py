@@ -50,7 +50,7 @@ def _infinite_numbers(value: Any) -> bool:
         return any(map(_infinite_numbers, value.values()))
     if isinstance(value, list):
         return any(map(_infinite_numbers, value))
-    return isinstance(value, float) and not math.isfinite(value)
+    return isinstance(value, float) and (not math.isfinite(value) or abs(value) >= 2**53)
 
 
 def _example_files() -> list[Path]:

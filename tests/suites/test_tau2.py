@@ -92,6 +92,15 @@ def test_exports_hold_what_tau2_requires(tmp_path: Path) -> None:
     assert all({"action_id", "name", "arguments"} <= set(call) for call in task["evaluation_criteria"]["actions"])
 
 
+def test_exported_users_have_a_reason_to_call(tmp_path: Path) -> None:
+    """τ²'s user is told the lines where there is no goal; reading the export back, there is none again."""
+    (first,) = read(tmp_path, "id: a\nsays: [Refund W1, 'yes']\n", "s.yaml")
+    (task,) = export_tasks([first])
+    assert task["user_scenario"]["instructions"]["reason_for_call"] == "Refund W1\nyes"
+    (again,) = read(tmp_path, json.dumps(task))
+    assert placeless([again]) == placeless([first])
+
+
 def test_json_may_hold_our_own_form(tmp_path: Path) -> None:
     """A JSON mapping with our short keys is our form, strictly; no key of ours is taken for an unknown one of τ²."""
     (scenario,) = read(tmp_path, '{"id": "a", "says": ["Hi"], "expect": [{"refund": {}}]}')
