@@ -87,7 +87,7 @@ def _words_of(value: JsonValue) -> Iterator[str]:
 
 
 def _names_tool(name: str, text: str) -> bool:
-    """Whether a word of the tool's name begins like a word of the text (*cancel_order*: cancelling)."""
+    """Whether a word of the tool's name begins like a word of the text (*close_account*: closing)."""
     stems = [word[:5] for word in plain(name.replace("_", " ").replace("-", " ")).split() if len(word) > 3]
     words = plain(text).split()
     return any(word.lstrip("(\"'").startswith(stem) for stem in stems for word in words)

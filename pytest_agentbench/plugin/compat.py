@@ -60,6 +60,13 @@ def shows_unicode(config: pytest.Config) -> bool:
     return True
 
 
+def report_width(config: pytest.Config, terminalreporter: pytest.TerminalReporter) -> int:
+    """Give the columns of the report: 100 in a log, at most 120 and at least 60 on a terminal."""
+    if not getattr(terminalreporter, "isatty", False):
+        return 100
+    return max(60, min(config.get_terminal_writer().fullwidth, 120))
+
+
 def junit(config: pytest.Config) -> JUnit | None:
     """Find pytest's JUnit writer; None without `--junitxml`."""
     for plugin in config.pluginmanager.get_plugins():

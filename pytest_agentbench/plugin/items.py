@@ -51,7 +51,7 @@ class SuiteModule(pytest.Module):
             name=suite.name,
             content_hash=suite.content_hash,
             gates=suite.gates,
-            variants=tuple(dict.fromkeys(plan.variant for plan in plans if plan.variant)),
+            variants=self.declared,
             trials=max((plan.trial for plan in plans), default=1),
             scenarios=len(suite.scenarios),
             total=len(plans),

@@ -19,7 +19,6 @@ _MARKUP: dict[str, dict[str, bool]] = {
     "warn": {"yellow": True},
     "head": {"bold": True},
 }
-_WIDTH = 100
 
 
 class Summary:
@@ -47,7 +46,7 @@ class Summary:
         run = self._bench.run_path
         lines = terminal_report(
             document,
-            width=min(config.get_terminal_writer().fullwidth, _WIDTH),
+            width=compat.report_width(config, terminalreporter),
             verbose=config.get_verbosity() > 0,
             unicode=compat.shows_unicode(config),
             path=_shown(run / "results.json", config) if run else "",

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style
-from pytest_agentbench.report.table import Align, table
+from pytest_agentbench.report.table import Align, natural_width, table
 from pytest_agentbench.results.aggregate import Aggregate, Row
 from pytest_agentbench.results.gates import GateVerdict, parse_gate
 
@@ -19,18 +19,40 @@ _METRICS = (
 )
 
 
+_FEWER = (_METRICS, _METRICS[:2], ())
+"""The columns that are shown, as many as leave the labels whole."""
+
+_Metrics = Sequence[tuple[str, str, int]]
+
+
 def breakdown(
     sums: Aggregate, gates: Sequence[GateVerdict], glyphs: Glyphs, *, width: int, verbose: bool, brief: bool
 ) -> list[Line]:
     """Lay out the aggregate; `brief` leaves out the groups that only say again that everything passed."""
     groups = _groups(sums, brief=brief)
-    everything = [row for _, rows in groups for row in rows]
-    unscored = any(row.unscored for row in everything)
-    header = ["", "n", "passed", "", "95 % CI"]
-    header += (["unscored"] if unscored else []) + [title for title, _, _ in _METRICS] + (["gate"] if gates else [])
-    align: list[Align] = ["<", *_right(len(header) - 1)]
+    for metrics in _FEWER:
+        texts, styles = _rows(groups, gates, glyphs, metrics, verbose=verbose)
+        if natural_width(texts) <= width:
+            break
+    align: list[Align] = ["<", *_right(len(texts[0]) - 1)]
     if gates:
         align[-1] = "<"
+    lines = table(texts, align, width=width, glyphs=glyphs)
+    return [Line(text, style) for text, style in zip(lines, styles, strict=True)]
+
+
+def _rows(
+    groups: Sequence[tuple[str, Sequence[Row]]],
+    gates: Sequence[GateVerdict],
+    glyphs: Glyphs,
+    metrics: _Metrics,
+    *,
+    verbose: bool,
+) -> tuple[list[list[str]], list[Style]]:
+    """Give the header and all rows as cells, with a style for each."""
+    unscored = any(row.unscored for _, rows in groups for row in rows)
+    header = ["", "n", "passed", "", "95 % CI"]
+    header += (["unscored"] if unscored else []) + [title for title, _, _ in metrics] + (["gate"] if gates else [])
     texts = [header]
     styles: list[Style] = ["head"]
     for heading, rows in groups:
@@ -40,14 +62,14 @@ def breakdown(
             texts.append([heading, *[""] * (len(header) - 1)])
             styles.append("head")
         for row in shown[: len(shown) - hidden]:
-            cells, style = _cells(row, gates, glyphs, unscored=unscored, indent="  " if heading else "")
+            indent = "  " if heading else ""
+            cells, style = _cells(row, gates, glyphs, metrics, unscored=unscored, indent=indent)
             texts.append(cells)
             styles.append(style)
         if hidden:
             texts.append([f"  {glyphs.ellipsis} and {hidden} more (-v)", *[""] * (len(header) - 1)])
             styles.append("")
-    lines = table(texts, align, width=width, glyphs=glyphs)
-    return [Line(text, style) for text, style in zip(lines, styles, strict=True)]
+    return texts, styles
 
 
 def percent(rate: float | None, glyphs: Glyphs) -> str:
@@ -85,7 +107,7 @@ def _order(heading: str, rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def _cells(
-    row: Row, gates: Sequence[GateVerdict], glyphs: Glyphs, *, unscored: bool, indent: str
+    row: Row, gates: Sequence[GateVerdict], glyphs: Glyphs, metrics: _Metrics, *, unscored: bool, indent: str
 ) -> tuple[list[str], Style]:
     interval = glyphs.dash
     if row.low is not None and row.high is not None:
@@ -93,7 +115,7 @@ def _cells(
     cells = [indent + glyphs.plain(row.label), str(row.n), str(row.passed), percent(row.rate, glyphs), interval]
     if unscored:
         cells.append(str(row.unscored) if row.unscored else "")
-    for _, metric, digits in _METRICS:
+    for _, metric, digits in metrics:
         mean = row.mean(metric)
         cells.append(glyphs.dash if mean is None else _number(mean, digits))
     if not gates:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import CallExplanation, Finding
 from pytest_agentbench.report.calls import beside, call_text, explained
@@ -66,6 +67,8 @@ def _headline(result: Result, failed: list[Finding], marks: Glyphs) -> str:
     if result.scored:
         return f"{name} failed: {what}"
     who = f"blame {result.blame}" if result.blame else "nobody to blame"
+    if result.error or result.termination is not Termination.FINISHED:
+        what = no_finding_text(result, marks)
     return f"{name} could not be judged ({who}, not counted against the agent): {what}"
 
 

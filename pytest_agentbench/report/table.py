@@ -18,9 +18,8 @@ def table(
     A row of a first cell alone is a heading and runs over the columns. Where the rows are wider than `width` cells
     the first column is cut, down to 12 cells, then whole lines are.
     """
-    aligned = [row for row in rows if any(row[1:])]
-    widths = [max((cells(row[column]) for row in aligned), default=0) for column in range(len(align))]
-    surplus = sum(widths) + gap * (len(widths) - 1) - width
+    widths = _widths(rows)
+    surplus = natural_width(rows, gap) - width
     if surplus > 0:
         widths[0] = max(widths[0] - surplus, min(_NARROWEST, widths[0]))
     lines = []
@@ -34,6 +33,12 @@ def table(
     return lines
 
 
+def natural_width(rows: Sequence[Sequence[str]], gap: int = 2) -> int:
+    """Give the cells that the widest line takes when nothing is cut; headings do not count."""
+    widths = _widths(rows)
+    return sum(widths) + gap * max(len(widths) - 1, 0)
+
+
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
     """Break `text` at blanks into lines of at most `width` cells, `indent` before all but the first."""
     lines: list[str] = []
@@ -45,6 +50,11 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
             candidate = indent + word
         current = candidate
     return [*lines, current]
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    aligned = [row for row in rows if any(row[1:])]
+    return [max(cells(row[column]) for row in aligned) for column in range(len(aligned[0]))] if aligned else []
 
 
 def _pad(text: str, width: int, align: Align) -> str:

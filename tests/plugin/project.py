@@ -11,6 +11,9 @@ import pytest
 
 from pytest_agentbench.results.document import Document, comparable, read
 
+ASYNCIO = ("-p", "asyncio", "-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
+"""Arguments for a session in which coroutine tests run."""
+
 TOOLS = '''
 def get_order(state: dict, order_id: str) -> dict:
     """Look an order up."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.plugin.project import Project
+from tests.plugin.project import ASYNCIO, Project
 
 BARE = """
 def build():
@@ -105,7 +105,7 @@ def test_simulate_async_runs_on_the_tests_own_loop(project: Project) -> None:
         """,
     )
 
-    result = project.run("test_shop.py", "-p", "asyncio", "-o", "asyncio_mode=auto", "-W", "ignore")
+    result = project.run("test_shop.py", *ASYNCIO)
 
     result.assert_outcomes(passed=1)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.plugin.project import Project
+from tests.plugin.project import ASYNCIO, Project
 
 CLEANING = """
 import pytest
@@ -84,7 +84,7 @@ def test_pytest_asyncio_in_auto_mode_leaves_runs_alone(anywhere: Project) -> Non
     anywhere.suite("a", "b", agent=TELLING.replace("    def reply", "    async def reply"))
     anywhere.write("test_async.py", "import asyncio\n\nasync def test_it():\n    await asyncio.sleep(0)\n")
 
-    result = anywhere.run("-p", "asyncio", "-o", "asyncio_mode=auto", "-W", "ignore")
+    result = anywhere.run(*ASYNCIO)
 
     result.assert_outcomes(passed=3)
 

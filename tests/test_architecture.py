@@ -1,0 +1,128 @@
+"""The shape of the code: which floor may import which, what may be imported where, and whose words appear."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import pytest_agentbench
+
+PACKAGE = Path(pytest_agentbench.__file__).parent
+PROJECT = PACKAGE.parent
+
+FLOORS = (
+    {"core"},
+    {"suites", "environment"},
+    {"agents", "users"},
+    {"simulation", "checks"},
+    {"runs"},
+    {"results"},
+    {"report"},
+    {"plugin", "cli"},
+)
+HEIGHT = {folder: height for height, folders in enumerate(FLOORS) for folder in folders}
+
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
+IDS = [path.relative_to(PACKAGE).as_posix() for path in MODULES]
+
+
+def imported(path: Path) -> set[str]:
+    """Give the full names of all that a module imports, anywhere in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+    return names
+
+
+@pytest.mark.parametrize("path", MODULES, ids=IDS)
+def test_data_flows_one_way_through_the_floors(path: Path) -> None:
+    """A module imports from its own folder and from lower floors only."""
+    folder = path.relative_to(PACKAGE).parts[0]
+    above = {
+        name
+        for name in imported(path)
+        if name.startswith("pytest_agentbench.")
+        and (other := name.split(".")[1]) != folder
+        and HEIGHT[other] >= HEIGHT[folder]
+    }
+
+    assert above == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=IDS)
+def test_pytest_xdist_and_private_parts_have_their_places(path: Path) -> None:
+    """Only plugin/ imports pytest, only plugin/scheduling.py xdist at run time, only plugin/compat.py private parts."""
+    where = path.relative_to(PACKAGE).as_posix()
+    roots = {name.partition(".")[0] for name in imported(path)}
+
+    assert "pytest" not in roots or where.startswith("plugin/")
+    assert "xdist" not in roots or where in {"plugin/scheduling.py", "plugin/distributed.py"}
+    assert "_pytest" not in roots or where in {"plugin/compat.py", "plugin/items.py"}
+    assert "openai" not in roots or where.startswith("llm/")
+
+
+def test_every_folder_stands_on_a_floor() -> None:
+    """A new folder must say which floor it is on."""
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+
+    assert folders == set(HEIGHT)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=IDS)
+def test_a_file_fits_a_readers_head(path: Path) -> None:
+    """A file holds one idea in at most 350 lines and says in its first line which."""
+    text = path.read_text(encoding="utf-8")
+
+    assert text.count("\n") <= 350
+    assert ast.get_docstring(ast.parse(text))
+
+
+def test_public_names_are_sorted_complete_and_there() -> None:
+    """`__all__` lists exactly what loads lazily, in order."""
+    names = pytest_agentbench.__all__
+    homes = {name for several in pytest_agentbench._HOMES.values() for name in several}
+
+    assert names == sorted(names, key=lambda name: (name.islower(), name))
+    assert set(names) == homes
+    assert all(getattr(pytest_agentbench, name) is not None for name in names)
+
+
+def test_every_public_name_says_what_it_is() -> None:
+    """What users import has a docstring of its own."""
+    assert [name for name in pytest_agentbench.__all__ if not getattr(pytest_agentbench, name).__doc__] == []
+
+
+def example_words() -> set[str]:
+    """Give the names of tools, tables and policies of the example project."""
+    example = PROJECT / "example_project"
+    words: set[str] = set()
+    for path in example.glob("*/tools.py"):
+        functions = [
+            node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)
+        ]
+        words |= {node.name for node in functions if not node.name.startswith("_")}
+    for path in example.rglob("policies.yaml"):
+        words |= set(re.findall(r"^\s*-\s*\{?\s*id:\s*([\w-]+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    for path in example.rglob("schema.sql"):
+        tables = re.findall(r"CREATE TABLE (\w+)", path.read_text(encoding="utf-8"))
+        words |= {table for table in tables if "_" in table}
+    return words
+
+
+def test_the_package_names_nothing_of_an_example() -> None:
+    """No tool, table or policy of an example project appears in the product."""
+    words = example_words()
+    pattern = re.compile(rf"\b({'|'.join(map(re.escape, sorted(words)))})\b")
+
+    found = {
+        f"{path.relative_to(PACKAGE)}: {match.group()}"
+        for path in PACKAGE.rglob("*.py")
+        for match in pattern.finditer(path.read_text(encoding="utf-8"))
+    }
+
+    assert len(words) > 20
+    assert found == set()
