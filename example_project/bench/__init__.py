@@ -1,0 +1,1 @@
+"""The suites of this project, with what belongs to them."""

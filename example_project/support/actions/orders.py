@@ -1,0 +1,127 @@
+"""Pending orders: cancel them, send them elsewhere, charge them elsewhere; and what is to be known about any order."""
+
+from support.actions.work import Record, Work, find_order, items_text, wrong_status
+from support.dialogue import Ask, Propose, Say, Step
+
+
+def cancel(work: Work) -> Step:
+    """Cancel a pending order for one of the accepted reasons."""
+    order = find_order(work, "pending")
+    if not isinstance(order, dict):
+        return order
+    if order["status"] != "pending":
+        return wrong_status(work, order, "cancel")
+    request = work.request
+    if request.reason is None and "reason" not in request.asked:
+        request.asked.add("reason")
+        return Ask("reason", work.say("ask_reason"))
+    reason = request.reason or "no_longer_needed"
+    said = {
+        "order": order["order_id"],
+        "items": items_text(work, order["items"]),
+        "reason": work.voice.word(reason),
+        "amount": work.voice.money(order["total"]),
+        "method": _method_text(work, order["payment_method_id"]),
+    }
+    arguments = {"order_id": order["order_id"], "reason": reason}
+    return Propose("cancel_order", arguments, work.say("cancel", **said), lambda _: work.say("cancel_done", **said))
+
+
+def change_address(work: Work) -> Step:
+    """Send a pending order to another address."""
+    order = find_order(work, "pending")
+    if not isinstance(order, dict):
+        return order
+    if order["status"] != "pending":
+        return wrong_status(work, order, "change")
+    address = work.request.address
+    if not (address.street and address.city and address.postcode):
+        return Ask("address", work.say("ask_address"))
+    country = address.country or order["address"]["country"]
+    arguments = {
+        "order_id": order["order_id"],
+        "street": address.street,
+        "city": address.city,
+        "postcode": address.postcode,
+        "country": country,
+    }
+    said = {"order": order["order_id"], "address": f"{address.street}, {address.postcode} {address.city}, {country}"}
+    text = work.say("address", **said)
+    return Propose("change_shipping_address", arguments, text, lambda _: work.say("address_done", **said))
+
+
+def change_payment(work: Work) -> Step:
+    """Charge a pending order to another payment method of the customer."""
+    order = find_order(work, "pending")
+    if not isinstance(order, dict):
+        return order
+    if order["status"] != "pending":
+        return wrong_status(work, order, "change")
+    method = _new_method(work, order)
+    if not isinstance(method, dict):
+        return method
+    said = {
+        "order": order["order_id"],
+        "amount": work.voice.money(order["total"]),
+        "method": work.voice.method(method),
+        "old": _method_text(work, order["payment_method_id"]),
+    }
+    arguments = {"order_id": order["order_id"], "payment_method_id": method["payment_method_id"]}
+    return Propose(
+        "change_payment_method", arguments, work.say("payment", **said), lambda _: work.say("payment_done", **said)
+    )
+
+
+def status(work: Work) -> Step:
+    """Tell where an order stands; nothing is promised that the order does not say."""
+    order = find_order(work, "shipped" if not work.memory.last_order else None)
+    if not isinstance(order, dict):
+        return order
+    when = ""
+    if order["status"] in {"pending", "shipped"}:
+        when = work.say("when_promised", promised=order["promised_on"])
+    if order["delivered_on"]:
+        when = work.say("when_delivered", delivered=order["delivered_on"])
+    if order["tracking"]:
+        when += work.say("tracking", tracking=order["tracking"])
+    said = {
+        "order": order["order_id"],
+        "items": items_text(work, order["items"]),
+        "status": work.voice.word(order["status"]),
+        "when": when,
+        "method": _method_text(work, order["payment_method_id"]),
+    }
+    return Say(work.say("status", **said))
+
+
+def list_orders(work: Work) -> Step:
+    """List the customer's orders."""
+    return Say(work.say("orders", orders="; ".join(work.voice.order(order) for order in work.desk.orders)))
+
+
+def _new_method(work: Work, order: Record) -> Record | Step:
+    current = order["payment_method_id"]
+    others = [
+        method
+        for method in work.desk.customer["payment_methods"]
+        if method["payment_method_id"] != current and method["kind"] != "store_credit"
+    ]
+    hint = work.request.method
+    listed = work.voice.listed([work.voice.method(method) for method in others])
+    if hint is None:
+        return Ask("method", work.say("ask_method", methods=listed))
+    wanted = [method for method in work.desk.methods_like(hint) if method["payment_method_id"] != current]
+    if len(wanted) == 1:
+        return wanted[0]
+    work.request.method = None
+    if wanted:
+        listed = work.voice.listed([work.voice.method(method) for method in wanted])
+        return Ask("method", work.say("ask_method", methods=listed))
+    if work.desk.methods_like(hint):
+        return Say(work.say("same_payment", order=order["order_id"], method=_method_text(work, current)), reopen=True)
+    return Say(work.say("no_method", methods=listed), reopen=True)
+
+
+def _method_text(work: Work, payment_method_id: str) -> str:
+    method = work.desk.method(payment_method_id)
+    return work.voice.method(method) if method else payment_method_id
