@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_agentbench.checks.matching import Matching, in_order, is_exact
 from pytest_agentbench.checks.state import wrong_arguments
-from pytest_agentbench.checks.wording import call_text
+from pytest_agentbench.checks.wording import NOT_SEEN, call_text
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import CallExplanation, Finding
@@ -21,7 +21,7 @@ def check_calls(run: Run, matching: Matching, explanations: Sequence[CallExplana
     if not run.scenario.states_calls or (match.expected_calls == "writes" and match.order == "any_order"):
         return []
     if not run.calls_visible:
-        return [_finding(None, "not measured: tool calls are not visible")]
+        return [_finding(None, NOT_SEEN)]
     found = list(_missing(explanations)) if match.expected_calls == "all" else []
     if match.order == "in_order" and not in_order(matching):
         found.append(_out_of_order(run, matching, "the expected calls were not all made in the order stated"))

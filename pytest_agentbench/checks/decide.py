@@ -2,7 +2,7 @@
 
 Default verdict: the run FINISHED; its final state is the one the expected calls lead to; everything to be
 communicated was said; no forbidden call was made and no policy broken. What could not be measured neither passes
-nor fails.
+nor fails: a run that relies on it is not scored.
 """
 
 import traceback
@@ -41,7 +41,8 @@ def judge(
 
     Verdict and blame: a run whose conversation failed by somebody else's fault (`run.blame`) is an ERROR whatever
     the agent did in it; so is one with a check that raised, blamed on the scenario. Everything else is judged on the
-    agent: FAILED, blame *agent*, when a required finding failed, and PASSED otherwise.
+    agent: FAILED, blame *agent*, when a required finding failed; ERROR, blame *scenario*, when a required one could not
+    be measured, since the scenario relies on it; and PASSED otherwise.
     """
     guard = _Guard()
     nothing = match_calls((), run.transcript.trajectory)
@@ -90,6 +91,8 @@ def _decide(run: Run, findings: Iterable[Finding], *, broken: bool) -> tuple[Ver
         return Verdict.ERROR, Blame.SCENARIO
     if any(finding.required and finding.passed is False for finding in findings):
         return Verdict.FAILED, Blame.AGENT
+    if any(finding.required and finding.passed is None for finding in findings):
+        return Verdict.ERROR, Blame.SCENARIO
     return Verdict.PASSED, None
 
 

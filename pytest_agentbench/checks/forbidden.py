@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import is_call_of
-from pytest_agentbench.checks.wording import call_text
+from pytest_agentbench.checks.wording import NOT_SEEN, call_text
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.verdict import Finding
 
@@ -18,7 +18,7 @@ def check_forbidden(run: Run, resolve: Resolver | None = None) -> Iterable[Findi
     if not never:
         return []
     if not run.calls_visible:
-        return [_finding(None, "not measured: tool calls are not visible")]
+        return [_finding(None, NOT_SEEN)]
     found = [
         Finding(
             check="never",

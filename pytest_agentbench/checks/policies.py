@@ -11,7 +11,7 @@ from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.permission import permission
 from pytest_agentbench.checks.rules import AtMost, Before, Calls, ConfirmBefore, Never, Rule, read_rule
-from pytest_agentbench.checks.wording import call_text
+from pytest_agentbench.checks.wording import NOT_SEEN, call_text
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PolicyOutcome, Run
 from pytest_agentbench.core.tool import ToolCall
@@ -36,7 +36,7 @@ def check_policies(run: Run, resolve: Resolver | None = None) -> PolicyReport:
             outcomes.append(PolicyOutcome(policy=policy.id))
         elif not run.calls_visible:
             outcomes.append(PolicyOutcome(policy=policy.id))
-            findings.append(_finding(policy, None, "not measured: tool calls are not visible"))
+            findings.append(_finding(policy, None, NOT_SEEN))
         else:
             outcome, found = _judge(policy, read_rule(policy.rule), run, resolve)
             outcomes.append(outcome)

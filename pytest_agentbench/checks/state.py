@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_agentbench.checks.effects import expects_write, wrote
 from pytest_agentbench.checks.matching import Matching
-from pytest_agentbench.checks.wording import call_text, value_text
+from pytest_agentbench.checks.wording import NOT_SEEN, call_text, value_text
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import CallExplanation, Finding, FindingKind
@@ -31,9 +31,10 @@ def check_state(
     if run.final_state is not None and run.expected_state is not None:
         return list(_by_state(run, explanations, ignore))
     if not run.scenario.states_calls:
-        return [_finding(None, "not measured: the scenario states neither a final state nor calls")]
+        nothing = _finding(None, "not measured: the scenario states neither a final state nor calls")
+        return [nothing.model_copy(update={"required": False})]
     if not run.calls_visible:
-        return [_finding(None, "not measured: neither state nor calls can be seen")]
+        return [_finding(None, NOT_SEEN)]
     return _by_calls(run, matching, explanations)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit status: 0, or 2 when the command line or a file is wrong."""
+    """Run one command; give its exit status: 0, 1 when gates do not hold, 2 when the input is wrong."""
     try:
         options = _parser().parse_args(argv)
     except SystemExit as stop:  # argparse has printed usage or help
@@ -17,7 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from pytest_agentbench.core.text import printable  # noqa: PLC0415 - same
 
     try:
-        text = _run(options)
+        text, status = _run(options)
         if options.output is None:
             print(text)
         else:
@@ -28,27 +28,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"agentbench: {printable(str(error))}", file=sys.stderr)
         return 2
-    return 0
+    return status
 
 
-def _run(options: argparse.Namespace) -> str:
+def _run(options: argparse.Namespace) -> tuple[str, int]:
     match options.command:
         case "export":
             from pytest_agentbench.cli.export import export  # noqa: PLC0415 - each command loads what it needs
 
-            return export(options.source)
+            return export(options.source), 0
         case "convert":
             from pytest_agentbench.cli.convert import convert  # noqa: PLC0415 - same
 
-            return convert(options.source)
+            return convert(options.source), 0
+        case "report":
+            from pytest_agentbench.cli.report import report  # noqa: PLC0415 - same
+
+            unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+            return report(options.results, gate=options.gate, verbose=options.verbose, unicode=unicode)
         case _:
             from pytest_agentbench.cli.schema import schema  # noqa: PLC0415 - same
 
-            return schema(options.kind)
+            return schema(options.kind), 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="agentbench", description="Work with agentbench suites and scenarios.")
+    parser = argparse.ArgumentParser(prog="agentbench", description="Work with agentbench suites and results.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     export = commands.add_parser(
         "export", help="write a suite's scenarios as τ²-bench tasks (JSON)", description="Variables stay ${VAR}."
@@ -60,6 +65,14 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument("source", type=Path, metavar="FILE", help="a τ-bench module (.py) or list (.json)")
     schema = commands.add_parser("schema", help="print the JSON Schema of suite or scenario files")
     schema.add_argument("kind", nargs="?", choices=("suite", "scenario"), default="suite")
-    for command in (export, convert, schema):
+    report = commands.add_parser(
+        "report",
+        help="show results files, the shards of one session as one",
+        description="With --gate the exit status is 1 unless every gate holds over all runs together.",
+    )
+    report.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="results files (--agentbench-json)")
+    report.add_argument("--gate", action="store_true", help="evaluate the suites' gates")
+    report.add_argument("-v", "--verbose", action="store_true", help="show every row and every failure")
+    for command in (export, convert, schema, report):
         command.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of printing")
     return parser

@@ -37,10 +37,12 @@ class Reply(Model):
 class View(Model):
     """What a simulated user may know: who it is, what it wants and knows, what was said to it, its own tools.
 
-    It holds no tool results of the agent, no expected calls and no judge notes.
+    It holds no tool results of the agent, no expected calls and no judge notes. The first `begun` of its messages were
+    exchanged before the run.
     """
 
     messages: tuple[Message, ...] = ()
+    begun: int = 0
     persona: str | None = None
     goal: str = ""
     says: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from pytest_agentbench.core.run import Result
-from pytest_agentbench.core.verdict import CallExplanation, Finding, FindingKind
+from pytest_agentbench.core.verdict import CallExplanation, Finding, FindingKind, Verdict
 from pytest_agentbench.report.calls import explained
 from pytest_agentbench.report.glyphs import Glyphs
 
@@ -68,6 +68,9 @@ def no_finding_text(result: Result, glyphs: Glyphs) -> str:
     if result.not_run is not None:
         why = result.not_run.removeprefix("not run").lstrip(": ")
         return f"not run: {glyphs.plain(why)}" if why else "not run"
+    unmeasured = [finding for finding in result.findings if finding.required and finding.passed is None]
+    if result.verdict is Verdict.ERROR and unmeasured and not result.error and result.not_run is None:
+        return f"{check_name(unmeasured[0])} {glyphs.plain(unmeasured[0].message)}"
     ending = result.termination.value if result.termination else "no result"
     reason = result.error or result.stop_reason
     return f"{ending}: {glyphs.plain(reason)}" if reason else ending

@@ -96,7 +96,8 @@ class Conversation:
 
     async def _user_speaks(self) -> Closed | None:
         while True:
-            view = user_view(self.scenario, self.recording.messages, tools=self.environment.tools)
+            messages, begun = self.recording.messages, self.recording.begun
+            view = user_view(self.scenario, messages, begun=begun, tools=self.environment.tools)
             said = await self.user.reply(view)
             if isinstance(said, Stop):
                 if said.message:

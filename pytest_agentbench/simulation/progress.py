@@ -5,7 +5,6 @@ from collections import deque
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
-from itertools import pairwise
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.transcript import Message, Transcript

@@ -25,13 +25,17 @@ def agent_turn(
     )
 
 
-def user_view(scenario: Scenario, messages: Sequence[Message], *, tools: Toolset) -> View:
-    """Give the user the texts of both parties, its own calls and what it knows; never the agent's calls or checks."""
+def user_view(scenario: Scenario, messages: Sequence[Message], *, begun: int, tools: Toolset) -> View:
+    """Give the user the texts of both parties, its own calls and what it knows; never the agent's calls or checks.
+
+    The first `begun` messages were exchanged before the run.
+    """
     story = scenario.task.user_scenario
     instructions = story.instructions if story else None
     told = instructions if isinstance(instructions, Instructions) else Instructions(reason_for_call=instructions)
     return View(
         messages=tuple(_as_user_sees(message) for message in messages if _user_sees(message)),
+        begun=sum(_user_sees(message) for message in messages[:begun]),
         persona=story.persona if story else None,
         goal=told.reason_for_call or "",
         says=scenario.says,

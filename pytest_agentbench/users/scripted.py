@@ -57,6 +57,7 @@ class ScriptedUser:
         Stops with reason `done`, `handed over`, `ignored` (STALLED) or, with blame *user*, what could not be answered;
         with blame *scenario* where there is neither a line nor a goal.
         """
+        view = view.model_copy(update={"messages": view.messages[view.begun :], "begun": 0})
         lines = lines_of(view)
         said = spoken(view.messages)
         left = lines[self._script.position(lines, said) :]

@@ -124,7 +124,7 @@ def test_the_users_fault_is_flagged_on_a_finished_run() -> None:
 
 
 def test_invisible_calls_are_not_measured() -> None:
-    """Checks that need calls neither pass nor fail, and their metrics are None."""
+    """Checks that need calls neither pass nor fail, their metrics are None, and a run that relies on them is unscored."""
     run = run_of(
         agent("done"),
         expect=GOAL,
@@ -136,7 +136,7 @@ def test_invisible_calls_are_not_measured() -> None:
     assert {finding.check: finding.passed for finding in judged.findings} == {
         "policy:p": None, "never": None, "state": None, "calls": None, "termination": True,
     }  # fmt: skip
-    assert judged.verdict is Verdict.PASSED
+    assert (judged.verdict, judged.blame) == (Verdict.ERROR, Blame.SCENARIO)
     assert judged.policies[0].exercised is None
     assert judged.metrics["name_recall"] is judged.metrics["tool_calls"] is judged.metrics["tool_errors"] is None
 

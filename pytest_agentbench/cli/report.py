@@ -1,0 +1,42 @@
+"""`agentbench report`: results files, one or several shards of a session, shown and gated as one."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_agentbench.report.terminal import terminal_report
+from pytest_agentbench.results.document import Document, read
+from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
+from pytest_agentbench.results.merge import merge
+
+UNDECIDED = 1
+
+
+def report(paths: Sequence[Path], *, gate: bool, verbose: bool, unicode: bool) -> tuple[str, int]:
+    """Give the report over `paths` and the exit status: 1 when `gate` is asked for and something does not hold.
+
+    Without gates of its own a suite holds when every run passed; with gates when all of its runs are there and every
+    gate holds.
+    """
+    document = merge([read(path) for path in paths])
+    problems: list[str] = []
+    if gate:
+        verdicts, problems = _decide(document)
+        document = document.model_copy(update={"gates": verdicts})
+    lines = terminal_report(document, verbose=verbose, unicode=unicode)
+    text = "\n".join([line.text for line in lines] + problems)
+    return text, UNDECIDED if problems or any(not verdict.passed for verdict in document.gates) else 0
+
+
+def _decide(document: Document) -> tuple[tuple[GateVerdict, ...], list[str]]:
+    """Evaluate the gates of every suite; say what keeps one from being decided, or failed without gates."""
+    verdicts: tuple[GateVerdict, ...] = ()
+    problems: list[str] = []
+    for suite in document.suites:
+        results = [result for result in document.results if result.key.suite == suite.path]
+        if suite.gates and len(results) < suite.total:
+            problems.append(f"gates of {suite.name}: not evaluated, {len(results)} of {suite.total} runs are here")
+        elif suite.gates:
+            verdicts += evaluate_gates(suite.path, suite.gates, results)
+        elif failed := sum(not result.passed for result in results):
+            problems.append(f"{suite.name} has no gates, and {failed} of {len(results)} runs did not pass")
+    return verdicts, problems

@@ -1,0 +1,60 @@
+"""`agentbench report`: shards of one session shown and gated as one."""
+
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.cli import main
+from tests.plugin.project import Project
+from tests.plugin.test_gates import ONE_WRONG
+
+
+@pytest.fixture
+def shards(pytester: pytest.Pytester) -> list[str]:
+    """Two shards of a suite of four runs, one of which fails, gated at three quarters."""
+    project = Project(pytester=pytester)
+    project.suite("a", "b", "c", "d", agent=ONE_WRONG, gates=["success >= 0.75"])
+    files = []
+    for number, names in enumerate(("ab", "cd")):
+        files.append(f"shard{number}.json")
+        ids = [f"bench/agentbench.yaml::{name}" for name in names]
+        project.run(f"--agentbench-json={files[-1]}", *ids)
+    return [str(pytester.path / file) for file in files]
+
+
+def test_gates_hold_over_merged_shards(shards: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Each shard alone decides nothing; together they hold."""
+    status = main(["report", "--gate", *shards])
+
+    text = capsys.readouterr().out
+    assert status == 0
+    assert "4 scenarios" in text
+    assert "success >= 0.75" in text
+
+
+def test_a_missing_shard_leaves_gates_undecided(shards: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Gates over half of the runs are not evaluated, and that is not a pass."""
+    status = main(["report", "--gate", shards[0]])
+
+    assert status == 1
+    assert "not evaluated, 2 of 4 runs are here" in capsys.readouterr().out
+
+
+def test_without_gate_the_report_is_only_shown(shards: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A look at results has exit status 0."""
+    assert main(["report", *shards]) == 0
+    assert "worst first" in capsys.readouterr().out
+
+
+def test_the_same_shard_twice_is_refused(shards: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A run never counts twice."""
+    assert main(["report", shards[0], shards[0]]) == 2
+    assert "stands in two of the results files" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_results_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is wrong with a file is said without a traceback."""
+    (tmp_path / "x.json").write_text("[]")
+
+    assert main(["report", str(tmp_path / "x.json")]) == 2
+    assert "x.json is not a results file" in capsys.readouterr().err
