@@ -94,6 +94,7 @@ CUES: tuple[Cue, ...] = (
             r"\bcancel\w*|\bannul\w*|\bcall(?:ing)? off|\bcall\b.*\boff\b|\bscrap\b|\bvoid\b|\bwithdraw\w*",
             r"\bback out|\bresili\w+",
             r"\b(?:stop|drop|kill|abort|undo|forget|get rid of)\b.*\b(?:order|purchase|w\d{4})",
+            r"\btake\b.*\boff\b|\bsupprim\w+\b.*\bcommande",
         ),
     ),
     Cue(
@@ -128,8 +129,8 @@ CUES: tuple[Cue, ...] = (
         Intent.CHANGE_PAYMENT,
         (
             rf"\b(?:{_CHANGE}|different|other|another|autre)\b[^.]*\b(?:payment|pay|paying|paiement|{METHOD_WORDS})",
-            rf"\b(?:pay|paying|charge|bill|put|use|used|using|apply|redeem)\b[^.]*\b{METHOD_WORDS}",
-            rf"\b(?:payer|paye|regler|debite[rz]|prelever|facturer|utilis\w+)\b[^.]*\b{METHOD_WORDS}",
+            rf"\b(?:pay|paying|charge|bill|put|use|used|using|apply|redeem|be paid)\b[^.]*\b{METHOD_WORDS}",
+            rf"\b(?:payer|paye|regler|debite[rz]|prelever|facturer|utilis\w+|mett(?:ez|re)|passe[rz])\b[^.]*\b{METHOD_WORDS}",
             rf"\b{METHOD_WORDS}\b[^.]*\b(?:instead|to pay|payment|spend|redeem|for (?:my )?order|on (?:my )?order)",
             rf"\b{METHOD_WORDS}\b[^.]*\bpour (?:payer|regler|(?:ma |la )?commande)",
             rf"\bpayment\b[^.]*\b{METHOD_WORDS}|\bpaiement\b[^.]*\b{METHOD_WORDS}",
@@ -146,6 +147,7 @@ CUES: tuple[Cue, ...] = (
         (
             rf"\b{_ADDRESS}\b|\b(?:re-?direct|re-?rout|forward)\w*",
             rf"\b{_SHIP}\b.*\b(?:to|elsewhere|somewhere else|au|aux|chez|ailleurs|vers)\b",
+            rf"\b{_SHIP}\b.*\b(?:at|in)\b.*\b\d{{1,3}}\b",
             rf"\b{_SHIP}\b.*\b(?:another|different|other|autre) (?:place|location|endroit|lieu)",
             rf"\b{_SHIP}\b.*\ba (?:l'|cette|la|une|mon|ma|\d)|\bwhere\b.*\bshipped\b",
             r"\b(?:change|modify|update|edit|wrong)\b.*\b(?:where|destination|(?:delivery|shipping) details)",
@@ -272,7 +274,7 @@ CUES: tuple[Cue, ...] = (
     Cue(
         Intent.ORDER_STATUS,
         (
-            r"\bwhen\b|\bwhat (?:date|day|time)\b|\bdate\b",
+            r"\bwhen\b|\b(?:what|which) (?:date|day|time)\b|\bdate\b|\bquel jour\b",
             r"\b(?:check|info\w*|update|news|nouvelles|look up|details)\b.*\b(?:order|commande|parcel|colis|w\d{4})",
         ),
         weak=True,

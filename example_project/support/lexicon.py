@@ -14,7 +14,8 @@ METHOD_WORDS = (
 REASONS: dict[str, tuple[str, ...]] = {
     "ordered_by_mistake": (
         r"\bmistak\w+|\baccident\w*|\berror\b|\bwrong (?:one|item|product|thing|order|colou?r|size)",
-        r"\bunintention\w+|\bmeant to order|\bdidn't mean|\btwice\b|\berreur\b|\btrompe\w*|\bdeux fois|\bmauvais\w*",
+        r"\bunintention\w+|\bmeant to order|\bdidn't mean|\btwice\b",
+        r"\berreur\b|\bmegarde\b|\binadvertance\b|\btrompe\w*|\bdeux fois|\bmauvais\w*",
     ),
     "arrives_too_late": (
         r"\blate\b|\btoo slow|\btak\w+ (?:too|so) long|\bin time|\bon time|\bnot arrive|\bwon't arrive",

@@ -75,7 +75,8 @@ def understand(message: str, *, french: bool, identified: bool, awaiting: str) -
     email, new_email = _emails(message, segments, identified=identified, awaiting=awaiting)
     other_address = any(segment.intent in _WITH_ADDRESS for segment in segments)
     postcodes = entities.postcodes(about_self)
-    if not postcodes and (identifying or not other_address):
+    name = names.full_name(message, asked=identifying)
+    if not postcodes and (identifying or (name and not other_address)):
         postcodes = entities.postcodes(message)
     return Heard(
         text=message,
@@ -83,7 +84,7 @@ def understand(message: str, *, french: bool, identified: bool, awaiting: str) -
         segments=tuple(segments),
         email=email,
         new_email=new_email,
-        name=names.full_name(message, asked=identifying),
+        name=name,
         postcode=postcodes[0] if postcodes else None,
         yes=answers.says_yes(message),
         no=answers.says_no(message),
@@ -132,7 +133,8 @@ def _continues(before: Segment, after: Segment) -> bool:
     if after.intent is Intent.CHANGE_PAYMENT and before.intent in _MOVES_MONEY:
         return after.order_id in {None, before.order_id}
     if before.intent and after.intent and before.intent is not after.intent:
-        return before.order_id == after.order_id and (before.weak or after.weak) and _same_matter(before, after)
+        same_order = after.order_id in {None, before.order_id} or before.order_id is None
+        return same_order and (before.weak or after.weak) and _same_matter(before, after)
     another = before.order_id and after.order_id and before.order_id != after.order_id
     return not another or corrects(after.text)
 
@@ -142,7 +144,10 @@ def _same_matter(before: Segment, after: Segment) -> bool:
 
 
 def _joined(before: Segment, after: Segment) -> Segment:
-    clearer = after if before.intent is None or (before.weak and after.intent and not after.weak) else before
+    hints_at_more = before.weak and after.intent is Intent.EXCHANGE
+    clearer = (
+        after if before.intent is None or hints_at_more or (before.weak and after.intent and not after.weak) else before
+    )
     return Segment(clearer.intent, before.text + after.text, clearer.weak)
 
 

@@ -155,6 +155,27 @@ CASES: list[tuple[list[str], tuple[str, dict[str, Any]]]] = [
         ["Ma commande W1012 est arrivée très en retard, je veux un dédommagement en avoir", JULIE],
         ("issue_store_credit", {"order_id": "W1012", "amount": 6.0}),
     ),
+    (
+        [f"Mon pull vert (W1012) est trop grand, je voudrais le même en bleu, taille S. {JULIE}"],
+        (
+            "exchange_items",
+            {
+                "order_id": "W1012",
+                "item_ids": ["sweater-green-m"],
+                "new_item_ids": ["sweater-blue-s"],
+                "payment_method_id": "paypal_105",
+            },
+        ),
+    ),
+    (
+        ["Pourriez-vous supprimer ma commande W1011 ? Je l'ai passée par mégarde.", JULIE],
+        ("cancel_order", {"order_id": "W1011", "reason": "ordered_by_mistake"}),
+    ),
+    (
+        ["I won't be home. Please have W1017 delivered at Lindenallee 4, 50667 Cologne.", NOAH],
+        ("change_shipping_address", COLOGNE),
+    ),
+    ([f"Put my gift card towards order W1009. {MATEO}"], GIFT_1009),
 ]
 
 
