@@ -124,7 +124,7 @@ def test_the_users_fault_is_flagged_on_a_finished_run() -> None:
 
 
 def test_invisible_calls_are_not_measured() -> None:
-    """Checks that need calls neither pass nor fail, their metrics are None, and a run that relies on them is unscored."""
+    """Checks that need calls neither pass nor fail, and a run that relies on them is not scored."""
     run = run_of(
         agent("done"),
         expect=GOAL,

@@ -50,7 +50,7 @@ def test_all_351_are_judged_without_an_error() -> None:
         means = " ".join(f"{sum(values) / len(values):.3f}" for values in recalls)
         verdicts = Counter((recording.reward, judgement.verdict.value) for recording, judgement in pairs)
         line = f"{name}: n={len(pairs)} R_name, R_strict = {means} (n={len(recalls[0])})"
-        print(f"{line}; (reward, verdict) {dict(verdicts)}")  # noqa: T201 - figures shown by -rA
+        print(f"{line}; (reward, verdict) {dict(verdicts)}")
         assert not any(judgement.verdict is Verdict.ERROR for _, judgement in pairs)
     assert total == 351
 
@@ -64,7 +64,7 @@ def test_deciding_on_state_by_the_calls_agrees_with_the_database(domain: str, le
     pairs = [(found.database_matched, state_of(judgement)) for found, judgement in judged(domain)]
     known = [(recorded, ours) for recorded, ours in pairs if recorded is not None]
     agreed = sum(recorded == ours for recorded, ours in known)
-    print(f"{domain}: {agreed}/{len(known)} agree")  # noqa: T201 - figures shown by -rA
+    print(f"{domain}: {agreed}/{len(known)} agree")
     assert agreed / len(known) >= least
     assert not [pair for pair in known if pair == (False, True)]
 
@@ -104,5 +104,5 @@ def test_confirmed_writes_are_recognised(domain: str, least: float) -> None:
         if is_write_tool(record, found.run.toolset)
     ]
     permitted = sum(asked.given for asked in writes)
-    print(f"{domain}: {permitted}/{len(writes)} writes with permission")  # noqa: T201 - figures shown by -rA
+    print(f"{domain}: {permitted}/{len(writes)} writes with permission")
     assert permitted / len(writes) >= least

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from tests.plugin.project import AGENT, TOOLS, Project
 
 WHOLE: dict[str, Any] = {

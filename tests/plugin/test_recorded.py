@@ -4,10 +4,10 @@ import json
 from collections import defaultdict
 
 import pytest
-from tests.plugin.project import Project
-from tests.shared_data import SHARED, needs_shared
 
 from pytest_agentbench.core.run import Result
+from tests.plugin.project import Project
+from tests.shared_data import SHARED, needs_shared
 
 LOG = [
     {

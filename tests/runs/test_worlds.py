@@ -5,9 +5,9 @@ import textwrap
 from typing import Any
 
 import pytest
-from tests.plugin.project import Project
 
 from pytest_agentbench.core.run import Result
+from tests.plugin.project import Project
 
 
 @pytest.fixture
@@ -328,7 +328,7 @@ def test_custom_checks_decide_too_and_one_that_raises_is_an_error(project: Proje
 
 
 def test_calls_that_nobody_can_see_are_not_measured(project: Project) -> None:
-    """An agent that only ever gives text neither passes nor fails a check on its calls; the run says how to see them."""
+    """An agent that only gives text neither passes nor fails a check on its calls; the run says how to see them."""
     agent = "def reply(message):\n    return 'It is refunded.'\n"
     scenario = {"id": "refund", "says": ["Refund W1"], "expect": [{"refund": {"order_id": "W1"}}]}
     write(project, {"agent": {"callable": "mute:reply"}, "scenarios": [scenario]}, mute=agent)
