@@ -1,0 +1,207 @@
+"""Everything that the documentation shows is run.
+
+Each page of `docs/` is a project of its own, and its fenced blocks are read from top to bottom:
+
+- A block whose first line is a comment naming a file (`# bench/agentbench.yaml`, `-- bench/schema.sql`), or whose info
+  string says `file=bench/state.json`, is written to that file. A later block of the same name replaces it.
+- In a `console` block every line after `$ ` is run by a shell in the project, with what this Python has installed. The
+  lines below it must be printed in that order, with other lines between them; `…` and `...` stand for any text, a
+  line of `…` alone says nothing, and spaces count once. The command must succeed, unless the lines shown hold *failed*,
+  *error* or *missed*, or `$ echo $?` follows and tells the status.
+- `yaml scenario` and `yaml suite` mark parts of such files: they must fit the schema. `same=path` names a file of this
+  repository that the block must equal. `needs=package` passes over a block where the package is missing.
+- Every other `python`, `yaml` and `json` block must at least parse.
+"""
+
+import ast
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pytest_agentbench.results.gates import KINDS
+from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE, Schema
+from pytest_agentbench.suites.schema_suite import SUITE_FILE
+from pytest_agentbench.suites.shape import misfits
+from tests.docs.pages import ROOT, Block, Command, blocks, codes, commands, first_cells, pages, prose
+
+PAGES = {page.stem: page for page in pages()}
+
+_INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
+"""Keeps a plugin that may be installed here from warning about what no page is about."""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_shows_happens(page: str, tmp_path: Path) -> None:
+    """Files are written, commands run, and what they print is what the page says."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "pytest.ini").write_text(_INI)
+    for block in blocks(PAGES[page]):
+        if missing(block):
+            continue
+        if block.file is not None:
+            write(project / block.file, block.text)
+        if block.language == "console":
+            run_all(block, project)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_is_well_formed(page: str) -> None:
+    """Python compiles, YAML and JSON parse, and parts of suites and scenarios fit their schema."""
+    for block in blocks(PAGES[page]):
+        if block.language == "python":
+            ast.parse(block.text, str(block))
+        elif block.language == "json":
+            json.loads(block.text)
+        elif block.language == "yaml":
+            check_yaml(block)
+        if "same" in block.words:
+            assert block.text.strip() == (ROOT / block.words["same"]).read_text().strip(), block
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    """A link to a file of this repository names one that is there."""
+    text = prose(PAGES[page].read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert (PAGES[page].parent / target).exists(), f"{page}: {target}"
+
+
+def test_every_option_is_documented_and_no_other() -> None:
+    """`pytest --help` and the pages name the same options and settings."""
+    told = subprocess.run(
+        [sys.executable, "-m", "pytest", "--help"], capture_output=True, text=True, check=True, env=environment(ROOT)
+    ).stdout
+    shown = everything()
+    options = set(re.findall(r"--agentbench[\w-]*", told))
+
+    assert set(re.findall(r"--agentbench[\w-]*", shown)) == options
+    assert set(re.findall(r"\bagentbench_\w+", told)) <= set(re.findall(r"\bagentbench_\w+", shown))
+
+
+def test_every_key_is_documented_and_no_other() -> None:
+    """The tables of the scenarios page list the keys of the schemas; nested keys stand somewhere on the pages."""
+    text = PAGES["scenarios"].read_text(encoding="utf-8")
+    suite = set(SUITE_FILE["properties"])
+    scenario = set(DEFINITIONS["scenario"]["properties"])
+    nested = set(property_names(SUITE_FILE)) | set(property_names(SCENARIO_FILE))
+
+    assert set(first_cells(text, "## Suite files")) == suite
+    assert set(first_cells(text, "## Scenarios")) == scenario
+    assert nested - codes(everything()) == set()
+
+
+def test_every_gate_is_documented_and_no_other() -> None:
+    """The table of the CI page lists what a gate may be about."""
+    cells = first_cells(PAGES["ci"].read_text(encoding="utf-8"), "## Gates")
+
+    assert {re.split(r"[. ]", cell)[0] for cell in cells} == set(KINDS)
+
+
+def test_every_command_is_documented_and_no_other() -> None:
+    """What `agentbench --help` lists is what the pages use."""
+    told = subprocess.run(
+        [sys.executable, "-c", "from pytest_agentbench.cli import main; main(['--help'])"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    there = set(re.findall(r"^    (\w+) ", told, re.MULTILINE))
+
+    assert set(re.findall(r"(?:\$ |`)agentbench (\w+)", everything())) == there
+
+
+def everything() -> str:
+    """All pages as one text."""
+    return "\n".join(page.read_text(encoding="utf-8") for page in PAGES.values())
+
+
+def missing(block: Block) -> bool:
+    """Whether a package that the block needs is not installed."""
+    return any(importlib.util.find_spec(package) is None for package in block.packages)
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file of the project."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+def run_all(block: Block, project: Path) -> None:
+    """Run the commands of a block, and compare what they print."""
+    status = 0
+    listed = commands(block)
+    for command, following in zip(listed, [*listed[1:], None], strict=True):
+        if command.line == "echo $?":
+            assert command.shown == (str(status),), f"{block}: the status is {status}"
+            continue
+        done = subprocess.run(
+            ["bash", "-c", command.line],
+            cwd=project,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment(project),
+            timeout=120,
+        )
+        printed, status = done.stdout + done.stderr, done.returncode
+        told = following is not None and following.line == "echo $?"
+        if not told and not re.search("failed|error|missed", " ".join(command.shown), re.IGNORECASE):
+            assert status == 0, f"{block}: $ {command.line}\nstatus {status}\n{printed}"
+        compare(block, command, printed)
+
+
+def compare(block: Block, command: Command, printed: str) -> None:
+    """Find the lines shown among those printed, in order."""
+    rest = iter([" ".join(line.split()) for line in printed.splitlines()])
+    for shown in command.shown:
+        pattern = re.escape(" ".join(shown.split())).replace(re.escape("..."), ".*").replace("…", ".*")
+        if not any(re.fullmatch(pattern, line) for line in rest):
+            pytest.fail(f"{block}: $ {command.line}\nnot printed (any more): {shown}\n\n{printed}", pytrace=False)
+
+
+def environment(project: Path) -> dict[str, str]:
+    """The environment of a command: this Python first, and nothing of the session that runs this test."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "CI"))}
+    return {
+        **kept,
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", "")]),
+        "PYTEST_ADDOPTS": "-p no:randomly -p no:rerunfailures",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+        "HOME": str(project),
+    }
+
+
+def check_yaml(block: Block) -> None:
+    """Check a part of a suite or of a scenario against the schema; any other block only parses."""
+    value = yaml.safe_load(block.text)
+    if "scenario" in block.words:
+        for one in value if isinstance(value, list) else [value]:
+            found = misfits({"id": "part", **one}, DEFINITIONS["scenario"], root=SCENARIO_FILE)
+            assert not list(found), block
+    elif "suite" in block.words:
+        whole = {"agent": "agent:build", "scenarios": [{"id": "part"}], **value}
+        assert not list(misfits(whole, SUITE_FILE)), block
+
+
+def property_names(schema: Schema) -> Iterator[str]:
+    """The keys that a schema knows, at any depth."""
+    for key, value in schema.items():
+        if key == "properties":
+            yield from value
+        if isinstance(value, dict):
+            yield from property_names(value)
+        elif isinstance(value, list):
+            for item in value:
+                if isinstance(item, dict):
+                    yield from property_names(item)
