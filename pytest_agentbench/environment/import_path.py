@@ -7,14 +7,14 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TypeVar
 
-from pytest_agentbench.core.errors import ImportPathError
+from pytest_agentbench.core.errors import ImportPathError, with_hint
+from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.environment.module_search import (
     LOCK,
@@ -173,6 +173,5 @@ def _place(error: BaseException, root: Path) -> str:
 
 def _no_attribute(target: str, owner: str, name: str, value: object) -> str:
     names = [found for found in dir(value) if not found.startswith("_")]
-    close = get_close_matches(name, names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(names[:10]) or 'no public names'}"
-    return f"{target!r}: {owner!r} has no {name!r}{hint}"
+    hint = suggestion(name, names) or f"it has {listing(names, 10) or 'no public names'}"
+    return with_hint(f"{target!r}: {owner!r} has no {name!r}", hint)

@@ -5,12 +5,12 @@ import importlib
 import os
 import sys
 import threading
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from pathlib import Path
 
-from pytest_agentbench.core.errors import ImportPathError
+from pytest_agentbench.core.errors import ImportPathError, with_hint
+from pytest_agentbench.core.names import suggestion
 
 LOCK = threading.RLock()
 """Guards `sys.path` and the choice of module names, which the whole process shares."""
@@ -49,9 +49,20 @@ def locate(name: str, root: Path) -> list[ModuleSpec]:
             raise ImportPathError(_missing(name, prefix, root))
         _refuse_other_file(prefix, spec)
         specs.append(spec)
-        locations = spec.submodule_search_locations
-        path = None if locations is None else list(locations)
+        path = _inside(spec, parts[depth - 1], path or [])
     return specs
+
+
+def _inside(spec: ModuleSpec, part: str, path: list[str]) -> list[str] | None:
+    """Give the folders in which submodules lie; None for a module that has none.
+
+    The folders of a namespace are found here: asking its spec needs the parents to be imported.
+    """
+    if spec.submodule_search_locations is None:
+        return None
+    if spec.origin is None:
+        return [str(folder) for entry in path if (folder := Path(entry, part)).is_dir()]
+    return list(spec.submodule_search_locations)
 
 
 def file_of(spec: ModuleSpec) -> Path | None:
@@ -126,10 +137,9 @@ def _missing(name: str, prefix: str, root: Path) -> str:
     what = f"no module {name!r}" if prefix == name else f"no module {name!r} (nor {prefix!r})"
     hint = ""
     if "." not in prefix and root.is_dir():
-        names = sorted({entry.stem for entry in root.iterdir() if entry.suffix == ".py" or entry.is_dir()})
-        close = get_close_matches(prefix, names, n=1)
-        hint = f"; did you mean {name.replace(prefix, close[0], 1)!r}?" if close else ""
-    return f"{what} in {root} or on sys.path{hint}"
+        names = {entry.stem for entry in root.iterdir() if entry.suffix == ".py" or entry.is_dir()}
+        hint = suggestion(name, [other + name.removeprefix(prefix) for other in names])
+    return with_hint(f"{what} in {root} or on sys.path", hint)
 
 
 @lru_cache(maxsize=1024)

@@ -1,8 +1,8 @@
 """The state that the expected calls lead to, found by making them on a fresh environment."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
+from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.seams import Environment
 from pytest_agentbench.core.state import State
@@ -35,12 +35,3 @@ async def expected_state(
                 text = printable(shorten(result.content, 300))
                 problems.append(f"expected call {call.name} fails in the scenario's own state: {text}")
         return await environment.snapshot(), problems
-
-
-def holds_matcher(value: Any) -> bool:
-    """Whether a value, at any depth, is a matcher: an object with a key that starts with `$`."""
-    if isinstance(value, Mapping):
-        return any(isinstance(key, str) and key.startswith("$") for key in value) or any(
-            holds_matcher(item) for item in value.values()
-        )
-    return isinstance(value, list | tuple) and any(holds_matcher(item) for item in value)

@@ -1,11 +1,11 @@
 """Loads the tools that a suite names, without opening any state or calling any tool."""
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 
-from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.errors import EnvironmentFaultError, with_hint
+from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.suite import EnvironmentSpec, ToolsSpec
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import forget_module, load_fresh_module
@@ -84,9 +84,8 @@ def _check_names(spec: EnvironmentSpec, toolset: Toolset) -> None:
     for key, names in (("reads", spec.reads), ("writes", spec.writes)):
         for name in names:
             if name not in toolset.names():
-                close = get_close_matches(name, sorted(toolset.names()), n=1)
-                hint = f"; did you mean {close[0]!r}?" if close else ""
-                raise EnvironmentFaultError(f"environment.{key}: there is no tool {name!r}{hint}")
+                message = f"environment.{key}: there is no tool {name!r}"
+                raise EnvironmentFaultError(with_hint(message, suggestion(name, toolset.names())))
     both = sorted(set(spec.reads) & set(spec.writes))
     if both:
         raise EnvironmentFaultError(f"environment: {both[0]!r} is listed in reads and in writes; keep one")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.failure import failure_text
 from pytest_agentbench.report.worst import rerun_command
 from pytest_agentbench.results.store import read_transcript
@@ -24,6 +26,15 @@ def default_variant(plan: RunPlan) -> str:
     return next(iter(plan.suite.variants), "") or (plan.variant if plan.recording else "")
 
 
+def from_here(result: Result, config: pytest.Config) -> Result:
+    """Give a result whose node id works in the folder that pytest was started in."""
+    if config.invocation_params.dir == config.rootpath or not result.nodeid:
+        return result
+    path, separator, rest = result.nodeid.partition("::")
+    shown = os.path.relpath(config.rootpath / path, config.invocation_params.dir)
+    return result.model_copy(update={"nodeid": f"{shown}{separator}{rest}"})
+
+
 def failure_of(config: pytest.Config, bench: Bench, finished: Finished, *, default_variant: str) -> str:
     """Describe a run that did not pass: which check, expected beside actual, the turn, and how to run it again."""
     result, transcript = finished.result, finished.transcript
@@ -36,6 +47,6 @@ def failure_of(config: pytest.Config, bench: Bench, finished: Finished, *, defau
         result,
         transcript,
         verbose=config.get_verbosity() > 0,
-        rerun=rerun_command(result, default_variant),
+        rerun=rerun_command(from_here(result, config), default_variant),
         transcript_path=shown,
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.environment.module_search import locate
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.recorded import recorded_plans
@@ -17,13 +18,19 @@ from pytest_agentbench.suites.suite_file import load_suite
 def read_suite(path: Path) -> tuple[Suite, Toolset]:
     """Read a suite and its tools; raise `SuiteError` with every problem found."""
     suite = load_suite(path, environ=os.environ)
+    problems: list[Problem] = []
+    toolset = Toolset()
     try:
         toolset = load_toolset(suite.environment, suite.root)
-    except SuiteError:
-        raise
     except AgentBenchError as error:
-        raise SuiteError([Problem(file=path, key="environment", message=str(error))]) from error
-    if problems := check_calls(suite, toolset):
+        problems.append(Problem(file=path, key="environment", message=str(error)))
+    try:
+        # agents are heavy: whether the module is there is known without importing it
+        if suite.agent.target:
+            locate(suite.agent.target.partition(":")[0], suite.root)
+    except AgentBenchError as error:
+        problems.append(Problem(file=path, key="agent", message=str(error)))
+    if problems := [*problems, *check_calls(suite, toolset)]:
         raise SuiteError(problems)
     return suite, toolset
 

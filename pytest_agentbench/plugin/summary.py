@@ -10,6 +10,7 @@ from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.ahead import Ahead
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.collecting import Collecting
+from pytest_agentbench.plugin.failing import from_here
 from pytest_agentbench.plugin.tally import Tally
 from pytest_agentbench.report.terminal import terminal_report
 
@@ -44,8 +45,9 @@ class Summary:
             self._print_nothing_found(terminalreporter, config)
             return
         run = self._bench.run_path
+        shown = document.model_copy(update={"results": tuple(from_here(result, config) for result in document.results)})
         lines = terminal_report(
-            document,
+            shown,
             width=compat.report_width(config, terminalreporter),
             verbose=config.get_verbosity() > 0,
             unicode=compat.shows_unicode(config),

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Iterable, Sequence
 
+from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style
 from pytest_agentbench.report.table import Align, natural_width, table
 from pytest_agentbench.results.aggregate import Aggregate, Row
-from pytest_agentbench.results.gates import GateVerdict, parse_gate
+from pytest_agentbench.results.gates import GateVerdict
 
 MOST_ROWS = 10
 """Rows of one group that are shown unless asked for all."""

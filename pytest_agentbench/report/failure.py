@@ -41,9 +41,11 @@ def failure_text(
     failed = failed_findings(result)
     lines = [_headline(result, failed, marks)]
     if result.not_run is None:
-        lines += _section("", _calls(result, failed, marks, verbose=verbose))
-        also = [finding for finding in failed[1:] if call_of(result, finding) is None]
-        lines += _section("also", _also(result, also, marks, verbose=verbose))
+        # what else a run lacks that broke by somebody else's fault says nothing about the agent
+        if result.scored or not result.error:
+            lines += _section("", _calls(result, failed, marks, verbose=verbose))
+            also = [finding for finding in failed[1:] if call_of(result, finding) is None]
+            lines += _section("also", _also(result, also, marks, verbose=verbose))
         lines += ["", _facts(result, marks)]
         if transcript is not None and transcript.messages:
             turn = next((finding.turn for finding in failed if finding.turn is not None), None)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from pytest_agentbench.agents.factory import build_agent
 from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError
+from pytest_agentbench.core.errors import AgentBenchError, AgentError, EnvironmentFaultError, ImportPathError
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Agent, Check
 from pytest_agentbench.core.state import State
@@ -159,7 +159,7 @@ class Stage:
                 closed = await self._converse(agent, stopwatch)
                 if self.environment.fault is not None:
                     closed = crashed(self.environment.fault, Blame.ENVIRONMENT)
-            except (EnvironmentFaultError, TimeoutError, AgentError) as error:
+            except (AgentBenchError, TimeoutError) as error:
                 closed = self._broken(error)
             seconds = stopwatch.seconds
             self.environment.seal()
@@ -208,9 +208,12 @@ class Stage:
             self.runner.abandon()
 
     def _broken(self, error: Exception) -> Closed:
+        """Close a run that never began: an import path that leads nowhere is the suite's fault."""
         if isinstance(error, TimeoutError):
             self.runner.abandon()
             error = AgentError(f"the agent was not built within limits.seconds = {self.limits.seconds:g}")
+        if isinstance(error, ImportPathError):
+            return crashed(error, Blame.SCENARIO)
         return crashed(error, Blame.ENVIRONMENT if isinstance(error, EnvironmentFaultError) else Blame.AGENT)
 
     def _run(self, closed: Closed, agent: Agent | None, seconds: float) -> Run:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_agentbench.core.conversation import Reply, Stop
-from pytest_agentbench.core.errors import AgentError, EnvironmentFaultError
+from pytest_agentbench.core.errors import AgentBenchError, AgentError, EnvironmentFaultError
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.seams import Agent, Environment, User
 from pytest_agentbench.core.termination import Limits, Termination
@@ -185,6 +185,6 @@ def crashed(error: BaseException, blame: Blame) -> Closed:
         text = str(error)
     except Exception:  # noqa: BLE001 - an exception of the user's may fail to print itself
         text = "(its message could not be read)"
-    message = text if isinstance(error, AgentError | EnvironmentFaultError) else f"{type(error).__name__}: {text}"
+    message = text if isinstance(error, AgentBenchError) else f"{type(error).__name__}: {text}"
     first = shorten(printable(message.strip().split("\n")[0]), 200)
     return Closed(termination=Termination.CRASHED, reason=first, blame=blame, error=printable(message, newlines=True))

@@ -157,8 +157,9 @@ class _Answer:
     def _continue(self, wants: Asked) -> _Said | Stop:
         """Go on where the message asks for nothing that the user can give."""
         if heard.only_greets(self._text) and not wants:
-            greeted = len(self._said) == 1 and len(self._said[0].split()) <= BARE_WORDS
-            return _NEXT_LINE if greeted and self._left else _Said(self._said[-1])
+            if len(self._said) > 1 or len(self._said[0].split()) > BARE_WORDS:
+                return _Said(self._said[-1])
+            return _NEXT_LINE if self._left else Stop(reason="done")  # a greeting was answered by one
         if heard.promises(self._text) and self._said[-1] != self._language.say_wait:
             return _Said(self._language.say_wait)
         if self._left and not (wants.kinds and is_bare_answer(self._left[0])):

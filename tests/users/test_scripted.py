@@ -336,3 +336,27 @@ def test_texts_of_five_megabytes_are_answered_at_once(unit: str) -> None:
     reply = asyncio.run(asyncio.wait_for(ScriptedUser().reply(view), 20))
 
     assert isinstance(reply, Message | Stop)
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"), [("Hello", "Hi! How can I help you?"), ("Bonjour", "Bonjour ! Comment puis-je vous aider ?")]
+)
+def test_a_greeting_is_answered_by_a_greeting(line: str, answer: str) -> None:
+    """A user that only wanted to say hello is content with an offer of help."""
+    assert opened(says=[line]).close(answer).reason == "done"
+
+
+def test_thanks_in_french_ask_for_nothing() -> None:
+    """*Merci de nous avoir contactés* is a goodbye, not an instruction."""
+    talk = opened(says=["Où est mon colis W12 ?"])
+
+    assert talk.close("Il arrive lundi. Merci de nous avoir contactés.").blame is None
+
+
+def test_what_was_said_before_the_run_is_no_line_of_the_script() -> None:
+    """A conversation that begins in the middle leaves all lines to be said."""
+    history = [Message(role="user", content="Hi"), Message(role="assistant", content="Hello, what can I do?")]
+    talk = Talk(says=["Where is my parcel?"], begun=2)
+    talk.messages += history
+
+    assert talk.open() == "Where is my parcel?"

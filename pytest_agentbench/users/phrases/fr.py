@@ -100,7 +100,7 @@ FRENCH = Language(
     ),
     waits=(r"un (?:instant|moment)", r"(?:veuillez|merci de) patienter", r"une (?:seconde|minute)", r"je (?:v[ée]rifie|regarde|consulte|cherche)",
            r"je vais (?:v[ée]rifier|regarder|consulter|chercher)", r"laissez-moi"),
-    instructions=(r"veuillez", r"merci de", r"vous (?:devez|devriez)", r"dites-moi", r"s['’]il vous plaît"),
+    instructions=(r"veuillez", r"merci de (?!(?:nous |m['’]|vous )?avoir)", r"vous (?:devez|devriez)", r"dites-moi", r"s['’]il vous plaît"),
     answers=r"(?:oui|non|si|ouais|d['’]accord|bien sûr|ok|okay|certainement|absolument|exact|exactement|c['’]est (?:ça|bon|exact|correct)"
     r"|tout à fait|je confirme|confirmé|allez-y|vas-y|parfait|volontiers|pas vraiment|ça me va|s['’]il vous plaît oui)",
     agreements=r"(?:oui|si|ouais|d['’]accord|bien sûr|ok|okay|certainement|absolument|exact|exactement|c['’]est (?:ça|bon|exact|correct)"
