@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 
 from pytest_agentbench.agents.callables import AdaptedAgent, adapt
@@ -11,7 +10,8 @@ from pytest_agentbench.agents.content import shown
 from pytest_agentbench.agents.failure import guard_sync
 from pytest_agentbench.agents.signature import UserFunction, fill, is_required, is_single, parameters
 from pytest_agentbench.agents.visibility import declares_tools
-from pytest_agentbench.core.errors import AgentError
+from pytest_agentbench.core.errors import AgentError, with_hint
+from pytest_agentbench.core.names import suggestion
 from pytest_agentbench.core.suite import AgentSpec
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
@@ -75,9 +75,8 @@ def _refuse_unknown(target: str, names: list[str], keywords: Mapping[str, object
     unknown = [keyword for keyword in keywords if keyword not in names]
     if not unknown:
         return
-    close = get_close_matches(unknown[0], names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise AgentError(
+    message = (
         f"the factory {target!r} has no parameter {', '.join(map(repr, unknown))} as the variant asks; "
-        f"its parameters are {', '.join(names) or 'none'}{hint}"
+        f"its parameters are {', '.join(names) or 'none'}"
     )
+    raise AgentError(with_hint(message, suggestion(unknown[0], names)))

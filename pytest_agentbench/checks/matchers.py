@@ -1,8 +1,6 @@
 """Whether an argument value is the expected one: equality after JSON normalisation, or a matcher.
 
-Matchers are mappings with one key that starts with `$` (and `tol` beside `$approx`):
-`{$approx: 3.5, tol: 0.01}`, `{$regex: "W\\d+"}` (full match), `{$any: true}`, `{$subset: {...}}`,
-`{$call: "package.module:predicate"}`. In code, a callable stands for itself. Matchers nest.
+In code, a callable stands for itself.
 """
 
 import math
@@ -12,16 +10,14 @@ from typing import Any
 
 from pytest_agentbench.checks.pairing import maximum_matching
 from pytest_agentbench.core.errors import CheckError
-from pytest_agentbench.core.values import JsonValue, same, to_json
+from pytest_agentbench.core.matchers import is_matcher, matcher_misfits
+from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 
 Resolver = Callable[[str], Callable[[JsonValue], object]]
 """Gives the predicate behind an import path such as `package.module:name`."""
 
 RELATIVE_TOLERANCE = 1e-6
 """Tolerance of `$approx` without `tol`, relative to the expected number (pytest.approx has the same)."""
-
-KNOWN = ("$any", "$approx", "$call", "$regex", "$subset")
-"""The matchers there are."""
 
 
 def matches(expected: object, actual: object, resolve: Resolver | None = None) -> bool:
@@ -30,22 +26,6 @@ def matches(expected: object, actual: object, resolve: Resolver | None = None) -
     Raise `ValueError` on a matcher that is not well-formed and `CheckError` on a predicate that raises.
     """
     return _matches(expected, to_json(actual), resolve)
-
-
-def problems_in(value: object, where: str = "") -> list[str]:
-    """Say everything that is wrong with the matchers inside `value`, one sentence each; `where` leads to the value."""
-    if isinstance(value, Mapping):
-        if is_matcher(value):
-            return _matcher_problems(value, where)
-        return [text for key, item in value.items() for text in problems_in(item, f"{where}.{key}" if where else key)]
-    if isinstance(value, list | tuple):
-        return [text for index, item in enumerate(value) for text in problems_in(item, f"{where}[{index}]")]
-    return []
-
-
-def is_matcher(value: object) -> bool:
-    """Whether `value` is a mapping meant as a matcher: one of its keys starts with `$`."""
-    return isinstance(value, Mapping) and any(isinstance(key, str) and key.startswith("$") for key in value)
 
 
 def _matches(expected: object, actual: JsonValue, resolve: Resolver | None) -> bool:
@@ -70,9 +50,9 @@ def _matches(expected: object, actual: JsonValue, resolve: Resolver | None) -> b
 
 
 def _matcher_holds(matcher: Mapping[str, Any], actual: JsonValue, resolve: Resolver | None) -> bool:
-    problems = _matcher_problems(matcher, "")
-    if problems:
-        raise ValueError("; ".join(problems))
+    wrong = list(matcher_misfits(matcher))
+    if wrong:
+        raise ValueError("; ".join(map(str, wrong)))
     if "$any" in matcher:
         return True
     if "$approx" in matcher:
@@ -88,7 +68,7 @@ def _matcher_holds(matcher: Mapping[str, Any], actual: JsonValue, resolve: Resol
 
 
 def _is_close(expected: float, actual: JsonValue, tolerance: float | None) -> bool:
-    if not _is_number(actual):
+    if not is_number(actual):
         return False
     if tolerance is None:
         return math.isclose(expected, actual, rel_tol=RELATIVE_TOLERANCE, abs_tol=1e-12)
@@ -117,66 +97,3 @@ def _ask(predicate: Callable[..., object], name: str, actual: JsonValue) -> bool
 
 def _key(key: object) -> str:
     return key if isinstance(key, str) else str(to_json(key))
-
-
-def _matcher_problems(matcher: Mapping[Any, Any], where: str) -> list[str]:
-    place = f"{where}: " if where else ""
-    names = [key for key in matcher if isinstance(key, str) and key.startswith("$")]
-    unknown = [name for name in names if name not in KNOWN]
-    if unknown:
-        return [f"{place}unknown matcher {name!r}; there are {', '.join(KNOWN)}" for name in unknown]
-    if len(names) > 1:
-        return [f"{place}one matcher at a time, found {' and '.join(names)}"]
-    name = names[0]
-    others = [key for key in matcher if key != name and not (name == "$approx" and key == "tol")]
-    found = [f"{place}{name} takes no key {key!r} beside it" for key in others]
-    return (
-        found + [f"{place}{text}" for text in _value_problems(name, matcher)] + _nested_problems(name, matcher, where)
-    )
-
-
-def _value_problems(name: str, matcher: Mapping[str, Any]) -> list[str]:
-    value = matcher[name]
-    match name:
-        case "$any":
-            return [] if value is True else [f"$any takes true, found {value!r}"]
-        case "$approx":
-            wrong = [] if _is_number(value) else [f"$approx takes a number, found {value!r}"]
-            tolerance = matcher.get("tol", 0)
-            if not _is_number(tolerance) or tolerance < 0:
-                wrong.append(f"tol takes a number that is not negative, found {tolerance!r}")
-            return wrong
-        case "$regex":
-            return _regex_problems(value)
-        case "$subset":
-            fits = isinstance(value, Mapping | list | tuple) and not is_matcher(value)
-            return [] if fits else [f"$subset takes a mapping or a list, found {value!r}"]
-        case _:
-            fits = isinstance(value, str) and re.fullmatch(r"[^\W\d]\w*(\.\w+)*:\w+(\.\w+)*", value) is not None
-            return [] if fits else [f"$call takes an import path 'package.module:name', found {value!r}"]
-
-
-def _nested_problems(name: str, matcher: Mapping[str, Any], where: str) -> list[str]:
-    if name != "$subset" or is_matcher(matcher[name]):
-        return []
-    return problems_in(matcher[name], f"{where}.$subset" if where else "$subset")
-
-
-def _regex_problems(value: object) -> list[str]:
-    if not isinstance(value, str):
-        return [f"$regex takes a text, found {value!r}"]
-    try:
-        re.compile(value)
-    except (re.error, OverflowError, RecursionError) as error:
-        return [f"$regex {value!r} is not a regular expression: {error}"]
-    return []
-
-
-def _is_number(value: object) -> bool:
-    """Whether `value` is a number that a float can hold, infinities and NaN apart."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False

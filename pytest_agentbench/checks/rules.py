@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pytest_agentbench.checks.matchers import problems_in
+from pytest_agentbench.core.matchers import matcher_misfits
 from pytest_agentbench.core.tool import Toolset
 
 Calls = tuple[str, ...] | Literal["writes"]
@@ -121,7 +121,7 @@ def _value_problems(operator: str, body: Mapping[str, Any], toolset: Toolset | N
         where = body["where"]
         if not isinstance(where, Mapping):
             return [f"where: takes a mapping from argument to value, found {where!r}"]
-        wrong = [f"where.{text}" for text in problems_in(where)]
+        wrong = [str(one) for one in matcher_misfits(where, ("where",))]
         return wrong + _argument_problems(where, body.get("calls"), toolset)
     return []
 

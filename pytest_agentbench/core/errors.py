@@ -18,6 +18,11 @@ class AgentBenchError(Exception):
     """Base of every exception that pytest-agentbench raises on purpose."""
 
 
+def with_hint(message: str, hint: str) -> str:
+    """Put a hint, if there is one, behind a message."""
+    return f"{message} ({hint})" if hint else message
+
+
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """One thing that is wrong in a file: where, what was found, what is allowed, what to do.
@@ -35,8 +40,7 @@ class Problem:
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}" if self.line else str(self.file)
         key = f"{self.key}: " if self.key else ""
-        hint = f" ({self.hint})" if self.hint else ""
-        return f"{place}: {key}{self.message}{hint}"
+        return with_hint(f"{place}: {key}{self.message}", self.hint)
 
 
 class SuiteError(AgentBenchError):
@@ -68,4 +72,12 @@ class ResultsError(AgentBenchError):
 
 
 class GateError(AgentBenchError):
-    """A gate cannot be parsed."""
+    """A gate cannot be parsed: `message` says what is wrong, `hint` what to write instead, where that is known."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return with_hint(self.message, self.hint)

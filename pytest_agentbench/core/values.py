@@ -2,12 +2,13 @@
 
 import dataclasses
 import math
+import sys
 from collections.abc import Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -65,6 +66,13 @@ def _number_or_text(value: object) -> JsonValue:
         if type(inner) in (bool, int, float, str):
             return inner
     return str(value)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether `value` is a number that a float can hold; True and False, infinities and NaN are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max
 
 
 def same(left: JsonValue, right: JsonValue) -> bool:

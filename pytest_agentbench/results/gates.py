@@ -1,72 +1,14 @@
-"""Gates: thresholds such as `success >= 0.80` that decide the exit status."""
+"""What becomes of gates, thresholds such as `success >= 0.80` that decide the exit status."""
 
-import difflib
-import math
-import re
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Sequence
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.errors import GateError
+from pytest_agentbench.core.gates import Gate, parse_gates
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.results.aggregate import SCALES, Row, exercised_rows, listed_rows, make_row, mean_of
 from pytest_agentbench.results.intervals import binomial_mass
-
-Operator = Literal[">=", ">", "<=", "<"]
-
-Kind = Literal["rate", "share", "count", "mean"]
-"""rate: passed / scored. share: unscored / all. count: runs that ended so. mean: of a metric between 0 and 1."""
-
-DEFAULT_GATE = "errors <= 0.05"
-"""Stands beside the gates of a suite that says nothing about errors."""
-
-KINDS: dict[str, Kind] = {
-    "success": "rate",
-    "errors": "share",
-    "crashed": "count",
-    "stalled": "count",
-    "complete": "rate",
-    "name_recall": "mean",
-    "strict_recall": "mean",
-    "policy": "rate",
-    "complexity": "rate",
-    "tag": "rate",
-}
-"""What a gate can be about; the last three take a name after a dot."""
-
-_NAMED = frozenset({"policy", "complexity", "tag"})
-_FORM = re.compile(r"\s*(?P<name>[^\s<>=!]+)\s*(?P<operator>[<>=!]+)\s*(?P<number>\S+)\s*(?P<rest>.*)")
-_EXAMPLE = "a gate reads like `success >= 0.80`"
-_ROUNDING = 1e-9
-
-
-class Gate(Model):
-    """A parsed gate; `argument` is the policy, complexity or tag after the dot."""
-
-    text: str
-    metric: str
-    argument: str = ""
-    operator: Operator
-    threshold: float
-
-    @property
-    def kind(self) -> Kind:
-        """What the gate measures."""
-        return KINDS[self.metric]
-
-    def holds(self, value: float) -> bool:
-        """Whether `value` is on the right side of the threshold; rounding errors do not decide."""
-        match self.operator:
-            case ">=":
-                return value >= self.threshold - _ROUNDING
-            case ">":
-                return value > self.threshold + _ROUNDING
-            case "<=":
-                return value <= self.threshold + _ROUNDING
-            case "<":
-                return value < self.threshold - _ROUNDING
 
 
 class GateVerdict(Model):
@@ -85,38 +27,6 @@ class GateVerdict(Model):
     passed: bool
     reason: str
     near_miss: float | None = None
-
-
-def parse_gate(text: str, *, policies: Collection[str] | None = None, tags: Collection[str] | None = None) -> Gate:
-    """Read a gate; raise `GateError` saying what is wrong and what to write instead.
-
-    With `policies` and `tags`, names after the dot must be among them.
-    """
-    found = _FORM.fullmatch(text)
-    if found is None:
-        raise GateError(f"gate {text!r}: {_EXAMPLE}{_did_you_mean(text.strip(), KINDS)}")
-    metric, _, argument = found["name"].partition(".")
-    _check_name(text, metric, argument)
-    known = {"policy": policies, "tag": tags}.get(metric)
-    if known is not None and argument not in known:
-        raise GateError(f"gate {text!r}: no {metric} is named {argument!r}{_did_you_mean(argument, known)}")
-    if metric == "complexity" and not re.fullmatch(r"\d+", argument):
-        raise GateError(
-            f"gate {text!r}: a complexity is a whole number, found {argument!r}; write `complexity.5 >= 0.8`"
-        )
-    operator = _operator(text, metric, found["name"], found["operator"], found["number"])
-    threshold = _threshold(text, metric, found["number"] + found["rest"])
-    return Gate(text=text.strip(), metric=metric, argument=argument, operator=operator, threshold=threshold)
-
-
-def parse_gates(
-    texts: Iterable[str], *, policies: Collection[str] | None = None, tags: Collection[str] | None = None
-) -> tuple[Gate, ...]:
-    """Read the gates of a suite and add `errors <= 0.05` unless errors are gated; no gates stay no gates."""
-    gates = [parse_gate(text, policies=policies, tags=tags) for text in texts]
-    if gates and all(gate.metric != "errors" for gate in gates):
-        gates.append(parse_gate(DEFAULT_GATE))
-    return tuple(gates)
 
 
 def evaluate_gates(suite: str, texts: Iterable[str], results: Iterable[Result]) -> tuple[GateVerdict, ...]:
@@ -222,51 +132,3 @@ def _near_miss(gate: Gate, n: int, hits: int) -> float:
         kept = set(failing)
         return max(0.0, 1 - binomial_mass(n, hits / n, [count for count in range(n + 1) if count not in kept]))
     return binomial_mass(n, hits / n, failing)
-
-
-def _check_name(text: str, metric: str, argument: str) -> None:
-    if metric not in KINDS:
-        raise GateError(f"gate {text!r}: unknown name {metric!r}; allowed: {_allowed()}{_did_you_mean(metric, KINDS)}")
-    if metric in _NAMED and not argument:
-        raise GateError(
-            f"gate {text!r}: {metric!r} needs a name, as in `{metric}.{'5' if metric == 'complexity' else 'x'} >= 0.8`"
-        )
-    if metric not in _NAMED and argument:
-        raise GateError(f"gate {text!r}: {metric!r} takes no name; write `{metric}`")
-
-
-def _operator(text: str, metric: str, name: str, operator: str, number: str) -> Operator:
-    lower = KINDS[metric] in ("share", "count")
-    if lower and operator in ("<=", "<"):
-        return "<=" if operator == "<=" else "<"
-    if not lower and operator in (">=", ">"):
-        return ">=" if operator == ">=" else ">"
-    best, why = ("<=", "fewer is better") if lower else (">=", "more is better")
-    raise GateError(f"gate {text!r}: {operator!r} does not fit {name!r}, where {why}; write `{name} {best} {number}`")
-
-
-def _threshold(text: str, metric: str, number: str) -> float:
-    try:
-        value = float(number)
-    except ValueError:
-        percent = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", number)
-        hint = f"; write {float(percent[1]) / 100:g}" if percent else f"; {_EXAMPLE}"
-        raise GateError(f"gate {text!r}: {number!r} is not a number{hint}") from None
-    if not math.isfinite(value) or value < 0:
-        raise GateError(f"gate {text!r}: the threshold must be 0 or more, found {number!r}")
-    if KINDS[metric] == "count":
-        if value != int(value):
-            raise GateError(f"gate {text!r}: {metric!r} counts runs, found {number!r}; write a whole number")
-    elif value > 1:
-        hint = f"; write {value / 100:g}" if value <= 100 else ""
-        raise GateError(f"gate {text!r}: {metric!r} lies between 0 and 1, found {number!r}{hint}")
-    return value
-
-
-def _allowed() -> str:
-    return ", ".join(f"{name}.<name>" if name in _NAMED else name for name in KINDS)
-
-
-def _did_you_mean(found: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(found, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""

@@ -5,27 +5,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Requestor, Toolset
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.calls import arguments_path
-from pytest_agentbench.suites.document import Document, Keys
+from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.files import read_document
-from pytest_agentbench.suites.names import listing, suggestion
 from pytest_agentbench.suites.rule_check import rule_faults
 from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
 
 
 def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
-    """Give every expected or forbidden call, and every rule, that names a tool or an argument that is not there.
+    """Give every expected or forbidden call, every rule, `reads` and `writes` that name what is not there.
 
     Files are read again, for the position alone, only when something is wrong. The agent's calls are not checked where
     no tool of an agent is known: it may bring its own.
     """
-    if not toolset:
-        return []
     finder = _Finder(suite.path)
+    if not toolset:
+        # tools that could not be loaded are told elsewhere, and say nothing about names
+        has_tools = suite.environment.tools or suite.environment.user_tools
+        return [] if has_tools else list(_name_problems(suite, toolset, finder))
     problems: list[Problem] = []
     for scenario in suite.scenarios:
         for kind, calls in (("expect", scenario.expected_calls), ("never", scenario.never)):
@@ -72,7 +75,7 @@ def _name_problems(suite: Suite, toolset: Toolset, finder: "_Finder") -> Iterato
     for key, listed in (("reads", suite.environment.reads), ("writes", suite.environment.writes)):
         for index, name in enumerate(listed):
             if name not in names:
-                message = f"there is no tool {name!r}; there are {listing(sorted(names))}"
+                message = f"there is no tool {name!r}; there are {listing(sorted(names)) or 'none'}"
                 yield finder.suite_problem(("environment", key, index), message, suggestion(name, names))
 
 

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_agentbench.core.errors import Problem
+from pytest_agentbench.core.misfit import Keys, dotted
 from pytest_agentbench.core.values import JsonValue
-
-Keys = tuple[str | int, ...]
-"""The way to a part of a document: keys and list indices from the top."""
 
 MAX_DEPTH = 100
 """How deep mappings and lists may nest; deeper files are refused before anything recurses over them."""
@@ -54,14 +52,6 @@ class Document:
         return place.line if place else 0
 
 
-def dotted(path: Keys) -> str:
-    """Write a path as people do: `scenarios[2].expect[0]`."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text
-
-
 def too_deep(value: JsonValue, limit: int = MAX_DEPTH) -> bool:
     """Whether mappings and lists nest deeper than `limit`."""
     level = _containers([value])
@@ -78,15 +68,3 @@ def too_deep(value: JsonValue, limit: int = MAX_DEPTH) -> bool:
 
 def _containers(values: list[JsonValue]) -> list[dict[str, JsonValue] | list[JsonValue]]:
     return [value for value in values if isinstance(value, dict | list)]
-
-
-def shown(value: object, width: int = 60) -> str:
-    """Write a found value for a message, cut to `width` characters."""
-    text = repr(value) if not isinstance(value, dict | list) else _outline(value)
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _outline(value: dict[str, JsonValue] | list[JsonValue]) -> str:
-    if isinstance(value, dict):
-        return f"a mapping with {', '.join(map(repr, list(value)[:3]))}" if value else "an empty mapping"
-    return f"a list of {len(value)}" if value else "an empty list"

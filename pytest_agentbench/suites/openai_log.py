@@ -4,12 +4,13 @@ import json
 from typing import Any
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.errors import with_hint
+from pytest_agentbench.core.misfit import shown
+from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Requestor, ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import shown
-from pytest_agentbench.suites.names import listing, suggestion
 from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_messages, text_of
 
 DEFAULT_STOP_CALLS = frozenset({"end_simulation", "end_conversation", "###STOP###"})
@@ -176,8 +177,7 @@ def _status(status: str) -> tuple[Termination | None, str]:
         return None, ""
     if name not in Termination.__members__:
         names = list(Termination.__members__)
-        hint = suggestion(name, names)
-        message = f"found {shown(status)}, allowed: {listing(names)}" + (f" ({hint})" if hint else "")
+        message = with_hint(f"found {shown(status)}, allowed: {listing(names)}", suggestion(name, names))
         raise MalformedError(message, "status")
     return Termination[name], reason.strip()
 

@@ -1,10 +1,10 @@
 """Our own transcripts: what a run of ours kept of its conversation."""
 
+from pytest_agentbench.core.misfit import shown
+from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import shown
-from pytest_agentbench.suites.names import listing
 from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_messages, text_of
 
 _USED = frozenset({"key", "messages", "termination", "stop_reason", "reward"})

@@ -6,10 +6,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.misfit import dotted, shown
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import dotted, shown
 
 
 class MalformedError(ValueError):

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.suites.document import Keys
-from pytest_agentbench.suites.names import listing, suggestion
 
 
 def rule_faults(policy: Policy, toolset: Toolset) -> Iterator[tuple[Keys, str, str]]:

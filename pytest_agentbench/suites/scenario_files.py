@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import Document, Keys, shown
+from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.files import YAML_SUFFIXES, read_document, read_lines
 from pytest_agentbench.suites.ids import is_reserved, scenario_slug
 from pytest_agentbench.suites.json_reader import read_json
 from pytest_agentbench.suites.scenario_form import form_to_scenario
 from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
-from pytest_agentbench.suites.shape import Misfit, misfits
+from pytest_agentbench.suites.shape import misfits
 from pytest_agentbench.suites.substitution import Substitution
 from pytest_agentbench.suites.tau2 import task_to_scenario
 

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.matchers import matcher_misfits
+from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.calls import arguments_path, call_form
-from pytest_agentbench.suites.document import Keys
 from pytest_agentbench.suites.ids import scenario_slug
-from pytest_agentbench.suites.matchers import matcher_misfits
-from pytest_agentbench.suites.shape import Misfit
 from pytest_agentbench.suites.tau2 import checked_task, scenario_fields
 
 _LONG_FORMS = ("description", "ticket", "user_scenario", "initial_state", "evaluation_criteria")

@@ -6,26 +6,14 @@ and editors get them as JSON. Only the keywords that those schemas use are known
 
 import math
 import re
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import Keys, shown
-from pytest_agentbench.suites.names import listing, suggestion
+from pytest_agentbench.core.misfit import Keys, Misfit, shown
+from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.values import JsonValue, is_number
 
 Schema = dict[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Misfit:
-    """A part of a document that does not fit the schema; `at_key` means that the key is wrong, not its value."""
-
-    path: Keys
-    message: str
-    hint: str = ""
-    at_key: bool = False
 
 
 def misfits(value: JsonValue, schema: Schema, *, root: Schema | None = None, path: Keys = ()) -> Iterator[Misfit]:
@@ -123,7 +111,7 @@ def fits_type(value: JsonValue, kinds: str | list[str]) -> bool:
 
 def _is_kind(value: JsonValue, kind: str) -> bool:
     if kind == "number":
-        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+        return is_number(value)
     if kind == "integer":
         return _is_kind(value, "number") and (isinstance(value, int) or (value.is_integer() and abs(value) < 2**53))
     types = {"string": str, "boolean": bool, "null": type(None), "array": list, "object": dict}

@@ -4,18 +4,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.errors import GateError, Problem, SuiteError
+from pytest_agentbench.core.gates import parse_gate
+from pytest_agentbench.core.matchers import matcher_misfits
+from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, Suite
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import Document, Keys
+from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.files import read_document
-from pytest_agentbench.suites.gates import gate_fault
 from pytest_agentbench.suites.hashes import suite_hash
-from pytest_agentbench.suites.matchers import matcher_misfits
-from pytest_agentbench.suites.names import listing, suggestion
 from pytest_agentbench.suites.scenario_files import (
     Entry,
     find_scenario_files,
@@ -198,11 +199,12 @@ class _SuiteReader:
 
     def _gates(self, policies: tuple[Policy, ...]) -> tuple[str, ...]:
         gates: list[str] = self._given("gates") or []
-        known = [policy.id for policy in policies]
+        known = None if ("policies",) in self._broken else [policy.id for policy in policies]
         for index, gate in enumerate(gates):
-            fault = gate_fault(gate, known)
-            if fault and not (("policies",) in self._broken and "policy." in gate):
-                self._problems.append(self._document.problem(("gates", index), *fault))
+            try:
+                parse_gate(gate, policies=known)
+            except GateError as error:
+                self._problems.append(self._document.problem(("gates", index), error.message, error.hint))
         return tuple(gates)
 
     def _check_variants(self, suite: Suite) -> None:

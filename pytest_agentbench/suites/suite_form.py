@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.errors import Problem
+from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, StateSpec, ToolsSpec
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import Document, Keys
+from pytest_agentbench.suites.document import Document
 
 
 class PartReader:

@@ -8,13 +8,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.scenario import ExpectedCall, Match, Scenario, ScenarioLimits, Task
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.suites.calls import call_form
-from pytest_agentbench.suites.document import Keys, shown
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
-from pytest_agentbench.suites.shape import Misfit, misfits
+from pytest_agentbench.suites.shape import misfits
 
 EXTRAS_KEY = "agentbench"
 """The key of a τ² task under which our own fields stand."""

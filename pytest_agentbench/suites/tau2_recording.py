@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from pytest_agentbench.core.misfit import shown
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Requestor, ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import shown
 from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_messages, text_of
 
 _USED = frozenset({"task_id", "task_key", "trial", "messages", "termination_reason", "reward", "agent_llm"})

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.misfit import shown
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import Document, Place, shown
+from pytest_agentbench.suites.document import Document, Place
 from pytest_agentbench.suites.files import read_text
 from pytest_agentbench.suites.json_reader import read_json
 from pytest_agentbench.suites.shape import Schema, misfits

@@ -9,8 +9,9 @@ from typing import Any
 
 from pytest_agentbench.core.codec import loads
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.misfit import shown
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import MAX_DEPTH, shown, too_deep
+from pytest_agentbench.suites.document import MAX_DEPTH, too_deep
 from pytest_agentbench.suites.files import read_lines, read_text
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.openai_log import DEFAULT_STOP_CALLS, StopCalls, read_openai_log

@@ -13,8 +13,9 @@ from typing import Protocol
 import yaml
 
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.misfit import Keys, dotted
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.document import MAX_DEPTH, Document, Keys, Place, dotted
+from pytest_agentbench.suites.document import MAX_DEPTH, Document, Place
 
 MAX_ALIASED = 100_000
 """How many values aliases may repeat in one file: a billion laughs ends here."""

@@ -111,7 +111,11 @@ async def test_tools_given_to_the_factory_make_calls_visible(build: Build) -> No
 @pytest.mark.parametrize(
     ("name", "keywords", "says"),
     [
-        ("build", {"greting": "Hi"}, r"no parameter 'greting'.* are greeting, session_id; did you mean 'greeting'\?"),
+        (
+            "build",
+            {"greting": "Hi"},
+            r"no parameter 'greting'.* are greeting, session_id \(did you mean 'greeting'\?\)",
+        ),
         ("needs", {}, r"requires model, which is neither .* \(none\) nor offered here \(tools, state"),
         ("echo", {}, r"requires message.*write `agent: \{callable: agents_of_.*:echo\}`"),
         ("raises", {}, r"SystemExit: no licence \(agents_of_.*\.py:\d+ in raises\)"),

@@ -105,7 +105,10 @@ def test_what_the_user_newly_asks_for_was_not_proposed() -> None:
         ({"before": {"calls": ["refund"], "first": "writes"}}, "before.first: takes a list of tool names"),
         ({"never": {"calls": []}}, "or 'writes', found []"),
         ({"never": {"calls": ["refund"], "when": 1}}, "unknown key 'when'"),
-        ({"never": {"calls": ["refund"], "where": {"method": {"$regx": ""}}}}, "never.where.method: unknown matcher"),
+        (
+            {"never": {"calls": ["refund"], "where": {"method": {"$regx": ""}}}},
+            "never.where.method.$regx: unknown matcher",
+        ),
         ({"at_most": {"calls": ["refund"], "times": True}}, "whole number from 0, found True"),
         ({"confirm_before": {"calls": ["refnd"]}}, "the agent has no tool 'refnd'; there are cancel_order"),
         ({"never": {"calls": ["pay"], "where": {"amout": 1}}}, "'pay' has no argument 'amout'; there are amount"),

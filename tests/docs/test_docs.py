@@ -26,7 +26,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pytest_agentbench.results.gates import KINDS
+from pytest_agentbench.core.gates import KINDS
 from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE, Schema
 from pytest_agentbench.suites.schema_suite import SUITE_FILE
 from pytest_agentbench.suites.shape import misfits

@@ -8,7 +8,7 @@ import pytest
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.environment.diff import diff
-from pytest_agentbench.environment.replay import expected_state, holds_matcher
+from pytest_agentbench.environment.replay import expected_state
 from tests.environment.support import environment, shop
 
 
@@ -69,9 +69,3 @@ async def test_without_state_there_is_nothing_to_expect(tmp_path: Path) -> None:
     suite = (EnvironmentSpec(), tmp_path)
 
     assert await expected_state(lambda: environment(suite), [expected("fly")]) == (None, [])
-
-
-def test_only_dollar_keys_are_matchers() -> None:
-    """Ordinary values, prices with a dollar included, are none."""
-    assert not holds_matcher({"a": [{"price": "$3"}], "b": "$any"})
-    assert holds_matcher({"a": [{"$subset": {}}]})

@@ -1,85 +1,45 @@
-"""Gates: syntax, what they measure, and near misses."""
+"""Gates: what they measure, and near misses."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.errors import GateError
+from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.results.gates import evaluate_gates, parse_gate, parse_gates
+from pytest_agentbench.results.gates import evaluate_gates
 from tests.results.make import SUITE, result, support_runs
+
+METRICS = [
+    *(
+        "success",
+        "complete",
+        "crashed",
+        "stalled",
+        "errors",
+        "name_recall",
+        "strict_recall",
+        "succes",
+        "success.x",
+        "a b",
+    ),
+    *("policy.late", "policy", "policy.none", "complexity.5", "complexity.x", "tag.smoke", "tag."),
+]
+GATES = st.builds(
+    "{}{}{}{}{}".format,
+    st.sampled_from(METRICS),
+    st.sampled_from(["", " "]),
+    st.sampled_from([">=", ">", "<=", "<", "==", "=", "!=", ""]),
+    st.sampled_from(["", " ", "  "]),
+    st.sampled_from(["0", "1", "0.80", ".5", "2", "1.5", "80%", "80 %", "-1", "x", "", "0.5 x"]),
+)
 
 
 def decide(gate, runs):
     """Evaluate one gate and give its only verdict."""
     (verdict,) = [verdict for verdict in evaluate_gates(SUITE, [gate], runs) if verdict.gate == gate]
     return verdict
-
-
-@pytest.mark.parametrize(
-    ("text", "metric", "argument", "operator", "threshold"),
-    [
-        ("success >= 0.80", "success", "", ">=", 0.8),
-        ("policy.refund-window>=0.9", "policy", "refund-window", ">=", 0.9),
-        ("policy.a.b > 0", "policy", "a.b", ">", 0.0),
-        ("  crashed <= 2 ", "crashed", "", "<=", 2.0),
-        ("errors < 0.05", "errors", "", "<", 0.05),
-        ("complexity.7 >= 1", "complexity", "7", ">=", 1.0),
-        ("tag.x >= 0.5", "tag", "x", ">=", 0.5),
-        ("strict_recall >= 0.5", "strict_recall", "", ">=", 0.5),
-    ],
-)
-def test_gates_are_read(text, metric, argument, operator, threshold):
-    """Name, optional argument after the first dot, comparison and number."""
-    gate = parse_gate(text)
-    assert (gate.metric, gate.argument, gate.operator, gate.threshold) == (metric, argument, operator, threshold)
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("", "success >= 0.80"),
-        ("success", "success >= 0.80"),
-        ("sucess >= 0.8", "did you mean 'success'"),
-        ("success >= 80", "write 0.8"),
-        ("success >= 80%", "write 0.8"),
-        ("success >= 80 %", "write 0.8"),
-        ("success >= high", "not a number"),
-        ("success >= nan", "0 or more"),
-        ("success <= 0.8", "write `success >= 0.8`"),
-        ("success == 0.8", "write `success >= 0.8`"),
-        ("crashed >= 1", "write `crashed <= 1`"),
-        ("crashed <= 0.5", "whole number"),
-        ("policy >= 0.5", "needs a name"),
-        ("success.x >= 0.5", "takes no name"),
-        ("complexity.high >= 0.5", "whole number"),
-        ("policy.refund-windw >= 0.9", "did you mean 'refund-window'"),
-    ],
-)
-def test_a_wrong_gate_says_what_to_write(text, says):
-    """Each mistake is named with what was found and what to do."""
-    with pytest.raises(GateError) as error:
-        parse_gate(text, policies=["refund-window"])
-    assert says in str(error.value)
-    assert repr(text) in str(error.value)
-
-
-@given(st.text())
-def test_any_text_is_a_gate_or_a_gate_error(text):
-    """No text makes the parser raise anything else."""
-    try:
-        gate = parse_gate(text)
-    except GateError:
-        return
-    assert gate.holds(gate.threshold) == (gate.operator in (">=", "<="))
-
-
-def test_errors_are_gated_unless_set():
-    """The default stands beside other gates, gives way to an explicit one, and never stands alone."""
-    assert [gate.text for gate in parse_gates(["success >= 0.8"])] == ["success >= 0.8", "errors <= 0.05"]
-    assert [gate.text for gate in parse_gates(["errors <= 0.5"])] == ["errors <= 0.5"]
-    assert parse_gates([]) == ()
 
 
 def test_a_rate_counts_scored_runs_only():
@@ -175,3 +135,16 @@ def test_order_does_not_matter(runs):
     """Gates over a permutation of the results give the same verdicts."""
     gates = ["success >= 0.9", "policy.confirm-writes >= 0.9", "strict_recall >= 0.95", "complexity.5 >= 1"]
     assert evaluate_gates(SUITE, gates, runs) == evaluate_gates(SUITE, gates, support_runs())
+
+
+@settings(max_examples=500)
+@given(gate=GATES)
+def test_gates_that_load_can_be_evaluated(gate):
+    """Every gate that the grammar admits can be decided, and no other."""
+    try:
+        parse_gate(gate)
+    except GateError:
+        with pytest.raises(GateError):
+            evaluate_gates(SUITE, [gate], support_runs())
+    else:
+        assert gate.strip() in {verdict.gate for verdict in evaluate_gates(SUITE, [gate], support_runs())}

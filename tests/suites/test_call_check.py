@@ -82,6 +82,17 @@ def test_reads_and_writes_name_tools(tmp_path: Path) -> None:
     """A name in `reads` or `writes` that is no tool is an error."""
     (found,) = check(tmp_path, "agent: a:b\nenvironment: {writes: [refnd]}\nscenarios: [{id: a}]\n")
     assert found.startswith("agentbench.yaml:2:24: environment.writes[0]: there is no tool 'refnd'")
+    assert found.endswith("(did you mean 'refund'?)")
+
+
+def test_reads_and_writes_need_tools(tmp_path: Path) -> None:
+    """Where the suite has no tools any name is an error; where its tools did not load, nothing is said of names."""
+    text = "agent: a:b\nenvironment: {reads: [look]TOOLS}\nscenarios: [{id: a}]\n"
+
+    (found,) = check(tmp_path, text.replace("TOOLS", ""), Toolset())
+
+    assert "there is no tool 'look'; there are none" in found
+    assert check(tmp_path, text.replace("TOOLS", ", tools: shop"), Toolset()) == []
 
 
 def test_rules_of_policies_name_tools_and_arguments(tmp_path: Path) -> None:

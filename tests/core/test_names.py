@@ -1,0 +1,24 @@
+"""What a mistyped name probably meant."""
+
+import pytest
+
+from pytest_agentbench.core.names import suggestion
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed", "meant"),
+    [
+        ("polcies", ["policies", "policy"], "did you mean 'policies'?"),
+        ("polices", ["policies"], "did you mean 'policies'?"),
+        ("expcet", ["expect"], "did you mean 'expect'?"),
+        ("Expect", ["expect"], "did you mean 'expect'?"),
+        ("xyz", ["id", "says"], ""),
+        ("ab", ["id"], ""),
+        ("x", ["y"], ""),
+        ("scenario", ["scenarios", "state"], "did you mean 'scenarios'?"),
+        ("anything", [], ""),
+    ],
+)
+def test_names_within_two_edits_are_suggested(name: str, allowed: list[str], meant: str) -> None:
+    """A close name is suggested, a far or very short one is not."""
+    assert suggestion(name, allowed) == meant
