@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from pytest_agentbench.core.errors import EnvironmentFaultError, with_hint
-from pytest_agentbench.core.names import suggestion
+from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.suite import EnvironmentSpec, ToolsSpec
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import forget_module, load_fresh_module
@@ -59,7 +58,7 @@ def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | 
                 specs.append(described or tool.spec)
                 functions[requestor, tool.name] = tool
         toolset = Toolset(specs=tuple(specs))
-        _check_names(spec, toolset)
+        _refuse_namesakes(toolset)
     except BaseException:
         for module in modules:
             forget_module(module)
@@ -74,18 +73,9 @@ def _refuse_missing_state(tool: PythonTool, spec: EnvironmentSpec, module: Modul
         )
 
 
-def _check_names(spec: EnvironmentSpec, toolset: Toolset) -> None:
-    """Raise where a tool is described twice, or `reads` and `writes` name what is no tool or the same one."""
+def _refuse_namesakes(toolset: Toolset) -> None:
     seen: set[tuple[str, str]] = set()
     for tool in toolset:
         if (tool.requestor, tool.name) in seen:
             raise EnvironmentFaultError(f"two tools of the {tool.requestor} are named {tool.name!r}")
         seen.add((tool.requestor, tool.name))
-    for key, names in (("reads", spec.reads), ("writes", spec.writes)):
-        for name in names:
-            if name not in toolset.names():
-                message = f"environment.{key}: there is no tool {name!r}"
-                raise EnvironmentFaultError(with_hint(message, suggestion(name, toolset.names())))
-    both = sorted(set(spec.reads) & set(spec.writes))
-    if both:
-        raise EnvironmentFaultError(f"environment: {both[0]!r} is listed in reads and in writes; keep one")

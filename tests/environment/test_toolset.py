@@ -25,18 +25,14 @@ def test_collection_reads_tools_without_calling_any(tmp_path: Path) -> None:
     assert [(spec.name, spec.kind) for spec in toolset] == [("remove_it", "write")]
 
 
-def test_reads_and_writes_of_the_suite_settle_and_are_checked(tmp_path: Path) -> None:
-    """Listed names decide; a name that is no tool is an error with a suggestion."""
+def test_reads_and_writes_of_the_suite_settle(tmp_path: Path) -> None:
+    """Listed names decide."""
     spec, root = shop(tmp_path)
 
     listed = load_toolset(spec.model_copy(update={"reads": ("cancel_order",), "writes": ("count_calls",)}), root)
 
     assert {tool.name: tool.kind for tool in listed}["cancel_order"] == "read"
     assert {tool.name: tool.kind for tool in listed}["count_calls"] == "write"
-    with pytest.raises(EnvironmentFaultError, match=r"environment.reads: there is no tool 'get_ordr'; .*'get_order'"):
-        load_toolset(spec.model_copy(update={"reads": ("get_ordr",)}), root)
-    with pytest.raises(EnvironmentFaultError, match="listed in reads and in writes"):
-        load_toolset(spec.model_copy(update={"reads": ("get_order",), "writes": ("get_order",)}), root)
 
 
 def test_a_missing_module_is_an_import_path_error(tmp_path: Path) -> None:
