@@ -17,6 +17,7 @@ from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.store import RunDirectory, RunWriter, new_run_id, without_attempt
 from pytest_agentbench.runs.conduct import AgentBuilder, Conductor, Judged
 from pytest_agentbench.runs.loop_thread import LoopThread
+from pytest_agentbench.runs.output import OutputRouter, kept_apart
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.pool import Pool, Slots, Work
 from pytest_agentbench.runs.recorded import judge_recording
@@ -36,6 +37,7 @@ class Finished:
     transcript: Transcript | None = None
     run: Run | None = None
     judgement: Judgement | None = None
+    output: str = ""
 
 
 @dataclass(kw_only=True)
@@ -47,6 +49,7 @@ class Bench:
     process: str = "main"
     run_path: Path | None = None
     secrets: set[str] = field(default_factory=set)
+    router: OutputRouter = field(default_factory=OutputRouter)
     _directory: RunDirectory | None = None
     _writer: RunWriter | None = None
     _loop: LoopThread | None = None
@@ -121,22 +124,28 @@ class Bench:
         writer = self.writer
         writer.started(plan.key)
         try:
-            if plan.suite.agent.serial:
-                async with self._serial.setdefault(plan.suite_key, asyncio.Lock()):
-                    judged = await self._judged(plan, agent)
-            else:
+            with kept_apart() as output:
                 judged = await self._judged(plan, agent)
         except BaseException:
             writer.ended(plan.key)
             raise
         result = writer.append(result_of(plan, judged, nodeid=nodeid), judged.run.transcript)
         transcript = self.redactor.transcript(judged.run.transcript)
-        return Finished(result=result, transcript=transcript, run=judged.run, judgement=judged.judgement)
+        return Finished(
+            result=result,
+            transcript=transcript,
+            run=judged.run,
+            judgement=judged.judgement,
+            output=self.redactor.text(output.text),
+        )
 
     async def _judged(self, plan: RunPlan, agent: AgentBuilder | None) -> Judged:
         if plan.recording is not None:
             return await asyncio.to_thread(judge_recording, plan, plan.recording)
-        return await self.conductor.conduct(plan, agent=agent)
+        if not plan.suite.agent.serial:
+            return await self.conductor.conduct(plan, agent=agent)
+        async with self._serial.setdefault(plan.suite_key, asyncio.Lock()):
+            return await self.conductor.conduct(plan, agent=agent)
 
     @property
     def writer(self) -> RunWriter:
@@ -161,6 +170,7 @@ class Bench:
     def close(self) -> int:
         """Cancel what is in flight and end the loop; give the number of cancelled runs."""
         cancelled = self._pool.cancel_all() if self._pool else 0
+        self.router.stop()
         if self._loop:
             self._loop.stop()
             self._loop = self._pool = self._conductor = None

@@ -15,6 +15,7 @@ from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Scenario, Task
 from pytest_agentbench.core.suite import AgentSpec, Suite
 from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.plugin.awaiting import show_output
 from pytest_agentbench.plugin.bench import Bench, Finished
 from pytest_agentbench.plugin.keys import BENCH, SIMULATED
 from pytest_agentbench.plugin.reading import planned, read_suite
@@ -136,6 +137,7 @@ class AgentBench:
         if run is None or judgement is None:
             raise ValueError("a simulation of a test is never taken from an earlier session")
         self.item.stash[SIMULATED].append(finished.result)
+        show_output(self.item, finished)
         return Simulation(run=run, judgement=judgement, result=finished.result)
 
 

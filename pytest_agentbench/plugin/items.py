@@ -14,9 +14,9 @@ from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.plugin.awaiting import play
 from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.keys import BENCH
-from pytest_agentbench.plugin.playing import play
 from pytest_agentbench.plugin.reading import planned, read_suite
 from pytest_agentbench.plugin.wire import SuiteInfo
 from pytest_agentbench.runs.plan import RunPlan

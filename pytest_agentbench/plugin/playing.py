@@ -10,13 +10,10 @@ import pytest
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.plugin.ahead import Ahead, is_scenario
-from pytest_agentbench.plugin.bench import Bench, Finished
-from pytest_agentbench.plugin.failing import ScenarioFailed, default_variant, failure_of
-from pytest_agentbench.plugin.keys import BENCH, RESULT, SIMULATED
+from pytest_agentbench.plugin.bench import Bench
+from pytest_agentbench.plugin.failing import ScenarioFailed
+from pytest_agentbench.plugin.keys import RESULT, SIMULATED
 from pytest_agentbench.plugin.wire import Meta, attach_meta, attach_results, make_sendable
-from pytest_agentbench.runs.conduct import limits_of
-from pytest_agentbench.runs.pool import LoopBlockedError
-from pytest_agentbench.runs.result import crash_result
 
 if TYPE_CHECKING:
     from pytest_agentbench.plugin.items import ScenarioItem
@@ -25,41 +22,13 @@ MISSED = "missed"
 """The status of a failed run whose suite's gates decide."""
 
 
-def play(request: pytest.FixtureRequest) -> None:
-    """Await the run of an item; raise `ScenarioFailed` unless it passed."""
-    item: ScenarioItem = request.node
-    bench = request.config.stash[BENCH]
-    finished = await_run(bench, item)
-    item.stash[RESULT] = finished.result
-    if finished.result.verdict is not Verdict.PASSED:
-        raise ScenarioFailed(failure_of(item.config, bench, finished, default_variant=default_variant(item.plan)))
-
-
-def await_run(bench: Bench, item: ScenarioItem) -> Finished:
-    """Give the stored result of a run, or wait for it to end, starting it unless it has been."""
-    before = item.blank
-    if stored := bench.stored(item.plan, item.nodeid, before.scenario_hash):
-        return Finished(result=stored)
-    key, limit = item.plan.key, limits_of(item.plan).seconds
-    if bench.is_suspect(key):
-        bench.pool.drain(limit=limit)
-    bench.pool.start(key, bench.work(item.plan, item.nodeid))
-    try:
-        return bench.pool.take(key, limit=limit)
-    except LoopBlockedError as error:
-        result = bench.writer.append(crash_result(before, str(error)))
-        bench.close()
-        return Finished(result=result)
-    finally:
-        item.plan = item.plan.again()
-
-
 class Playing:
     """Hooks around each item: start runs ahead, attach what crosses to the controller, mark missed runs."""
 
     def __init__(self, bench: Bench, config: pytest.Config) -> None:
         self._bench = bench
         self._config = config
+        self._routes_output = config.getoption("capture", "fd") != "no" and not bench.options.collect_only
         self.ahead = Ahead(bench)
 
     @pytest.hookimpl(wrapper=True)
@@ -74,6 +43,8 @@ class Playing:
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
         """Once an item's own fixtures are set up, start its run and those that may start ahead."""
         yield
+        if self._routes_output:
+            self._bench.router.watch()
         self.ahead.after_setup(item)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -92,6 +63,8 @@ class Playing:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Whatever ends the loop, nothing is left running."""
+        if self._routes_output:
+            self._bench.router.watch()
         try:
             return (yield)
         finally:

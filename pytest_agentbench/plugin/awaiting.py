@@ -1,0 +1,55 @@
+"""What an item does when it is called: await its run, and fail as a good assertion does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_agentbench.core.text import printable
+from pytest_agentbench.core.verdict import Verdict
+from pytest_agentbench.plugin.bench import Bench, Finished
+from pytest_agentbench.plugin.failing import ScenarioFailed, default_variant, failure_of
+from pytest_agentbench.plugin.keys import BENCH, RESULT
+from pytest_agentbench.runs.conduct import limits_of
+from pytest_agentbench.runs.pool import LoopBlockedError
+from pytest_agentbench.runs.result import crash_result
+
+if TYPE_CHECKING:
+    from pytest_agentbench.plugin.items import ScenarioItem
+
+
+def play(request: pytest.FixtureRequest) -> None:
+    """Await the run of an item; raise `ScenarioFailed` unless it passed."""
+    item: ScenarioItem = request.node
+    bench = request.config.stash[BENCH]
+    finished = await_run(bench, item)
+    item.stash[RESULT] = finished.result
+    show_output(item, finished)
+    if finished.result.verdict is not Verdict.PASSED:
+        raise ScenarioFailed(failure_of(item.config, bench, finished, default_variant=default_variant(item.plan)))
+
+
+def show_output(item: pytest.Item, finished: Finished) -> None:
+    """Give the item what the agent and its tools printed and logged; pytest shows it where the item fails."""
+    if finished.output:
+        item.add_report_section("call", "agentbench output", printable(finished.output, newlines=True))
+
+
+def await_run(bench: Bench, item: ScenarioItem) -> Finished:
+    """Give the stored result of a run, or wait for it to end, starting it unless it has been."""
+    before = item.blank
+    if stored := bench.stored(item.plan, item.nodeid, before.scenario_hash):
+        return Finished(result=stored)
+    key, limit = item.plan.key, limits_of(item.plan).seconds
+    if bench.is_suspect(key):
+        bench.pool.drain(limit=limit)
+    bench.pool.start(key, bench.work(item.plan, item.nodeid))
+    try:
+        return bench.pool.take(key, limit=limit)
+    except LoopBlockedError as error:
+        result = bench.writer.append(crash_result(before, str(error)))
+        bench.close()
+        return Finished(result=result)
+    finally:
+        item.plan = item.plan.again()
