@@ -1,11 +1,27 @@
-"""Rules of policies against the tools there are: a rule about a tool that nobody has would never be exercised."""
+"""What is wrong with the rule of a policy: its form, and the tools it names.
+
+A rule about a tool that nobody has would never be exercised.
+"""
 
 from collections.abc import Iterator
 
-from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.matchers import matcher_misfits
+from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.values import to_json
+from pytest_agentbench.suites.schema_suite import RULE
+from pytest_agentbench.suites.shape import misfits
+
+
+def rule_misfits(rule: object, path: Keys = ()) -> Iterator[Misfit]:
+    """Yield what keeps a rule from being well-formed, matchers included; `path` leads to the rule."""
+    form = to_json(rule)
+    wrong = list(misfits(form, RULE, path=path))
+    yield from wrong
+    if not wrong:
+        yield from matcher_misfits(form.get("never", {}).get("where", {}), (*path, "never", "where"))
 
 
 def rule_faults(policy: Policy, toolset: Toolset) -> Iterator[tuple[Keys, str, str]]:

@@ -73,45 +73,39 @@ _STATE: Schema = {
     "description": "{sqlite: {schema: …, rows: …}}, {json: file} or {own: package.module:Provider}",
 }  # fmt: skip
 
+_FIRST: Schema = {**_NAMES, "minItems": 1, "description": "a list of names of tools, at least one"}
+
 _TARGETS: Schema = {
-    "anyOf": [{"enum": ["writes"]}, {**_NAMES, "minItems": 1}],
-    "description": "a list of names of tools, or writes",
+    "anyOf": [{"enum": ["writes"]}, {**_FIRST, "description": "a list of names of tools, at least one, or writes"}],
+    "description": "a list of names of tools, at least one, or writes",
 }
 
-_RULE: Schema = {
-    "anyOf": [
-        mapping(
-            {
-                "before": mapping(
-                    {"calls": _TARGETS, "first": {**_NAMES, "minItems": 1}},
-                    "{calls: …, first: […]}: such a call needs an earlier successful call of one of `first`",
-                    ("calls", "first"),
-                )
-            },
-            "{before: {calls: …, first: […]}}",
-            ("before",),
-        ),
-        mapping(
-            {"never": mapping({"calls": _TARGETS, "where": {**FREE, "description": "a mapping of arguments to values"}},
-                              "{calls: …, where: {…}}: such a call is forbidden", ("calls",))},
-            "{never: {calls: …}}",
-            ("never",),
-        ),
-        mapping(
-            {"confirm_before": mapping({"calls": _TARGETS}, "{calls: …}: such a call needs a yes", ("calls",))},
-            "{confirm_before: {calls: …}}",
-            ("confirm_before",),
-        ),
-        mapping(
-            {"at_most": mapping(
-                {"calls": _TARGETS, "times": {"type": "integer", "minimum": 0, "description": "a whole number"}},
-                "{calls: …, times: n}", ("calls", "times"))},
-            "{at_most: {calls: …, times: n}}",
-            ("at_most",),
-        ),
-    ],
-    "description": "exactly one of before, never, confirm_before, at_most",
-}  # fmt: skip
+RULE: Schema = {
+    **mapping(
+        {
+            "before": mapping(
+                {"calls": _TARGETS, "first": _FIRST},
+                "{calls: …, first: […]}: such a call needs an earlier successful call of one of `first`",
+                ("calls", "first"),
+            ),
+            "never": mapping(
+                {"calls": _TARGETS, "where": {**FREE, "description": "a mapping of arguments to values"}},
+                "{calls: …, where: {…}}: such a call is forbidden",
+                ("calls",),
+            ),
+            "confirm_before": mapping({"calls": _TARGETS}, "{calls: …}: such a call needs a yes", ("calls",)),
+            "at_most": mapping(
+                {"calls": _TARGETS, "times": {"type": "integer", "minimum": 0, "description": "a whole number from 0"}},
+                "{calls: …, times: n}: such calls are made n times in all",
+                ("calls", "times"),
+            ),
+        },
+        "exactly one of before, never, confirm_before, at_most",
+    ),
+    "minProperties": 1,
+    "maxProperties": 1,
+}
+"""The form of a policy's rule."""
 
 _POLICY = mapping(
     {
@@ -127,7 +121,7 @@ _POLICY = mapping(
 
 _DEFINITIONS: Schema = {
     **DEFINITIONS,
-    "rule": _RULE,
+    "rule": RULE,
     "policy": _POLICY,
     "policies": {"type": "array", "items": {"$ref": "#/$defs/policy"}, "description": "a list of policies"},
 }

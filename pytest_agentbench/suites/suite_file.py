@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 
 from pytest_agentbench.core.errors import GateError, Problem, SuiteError
 from pytest_agentbench.core.gates import parse_gate
-from pytest_agentbench.core.matchers import matcher_misfits
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
@@ -17,6 +16,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.hashes import suite_hash
+from pytest_agentbench.suites.rule_check import rule_misfits
 from pytest_agentbench.suites.scenario_files import (
     Entry,
     find_scenario_files,
@@ -137,8 +137,7 @@ class _SuiteReader:
                 message = f"the policy {policy.id!r} stands twice"
                 self._problems.append(document.problem((*path, index, "id"), message, "ids of policies are unique"))
             policies.setdefault(policy.id, policy)
-            where = (*path, index, "rule", "never", "where")
-            found = matcher_misfits(form.get("rule", {}).get("never", {}).get("where", {}), where)
+            found = rule_misfits(policy.rule, (*path, index, "rule")) if policy.rule is not None else ()
             self._problems += [document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in found]
         return tuple(policies.values())
 

@@ -1,16 +1,16 @@
 """Policy rules: when they are exercised, when broken, and what is wrong with a bad one."""
 
+import re
 from typing import Any
 
 import pytest
 
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
-from pytest_agentbench.checks.rules import rule_problems
+from pytest_agentbench.checks.rules import AtMost, Before, ConfirmBefore, Never, Rule, read_rule
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PolicyOutcome
-from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
-from tests.checks.builders import TOOLS, agent, call, run_of, user
+from tests.checks.builders import agent, call, run_of, user
 
 CONFIRM = {"confirm_before": {"calls": "writes"}}
 FIRST = {"before": {"calls": ["refund"], "first": ["get_user"]}}
@@ -96,35 +96,39 @@ def test_what_the_user_newly_asks_for_was_not_proposed() -> None:
 @pytest.mark.parametrize(
     ("rule", "problem"),
     [
-        ({}, "exactly one of before"),
-        ({**ONCE, **FIRST}, "exactly one of before"),
-        ("never", "exactly one of before"),
-        ({"only": {}}, "unknown operator 'only'"),
-        ({"never": ["refund"]}, "never: takes a mapping"),
+        ({}, "expected exactly one of before"),
+        ({**ONCE, **FIRST}, "expected exactly one of before"),
+        ("never", "expected exactly one of before"),
+        ({"only": {}}, "unknown key 'only', allowed: before, never, confirm_before, at_most"),
+        ({"never": ["refund"]}, "never: found a list of 1, expected"),
         ({"before": {"calls": ["refund"]}}, "'first' is missing"),
-        ({"before": {"calls": ["refund"], "first": "writes"}}, "before.first: takes a list of tool names"),
-        ({"never": {"calls": []}}, "or 'writes', found []"),
-        ({"never": {"calls": ["refund"], "when": 1}}, "unknown key 'when'"),
         (
-            {"never": {"calls": ["refund"], "where": {"method": {"$regx": ""}}}},
-            "never.where.method.$regx: unknown matcher",
+            {"before": {"calls": ["refund"], "first": "writes"}},
+            "before.first: found 'writes', expected a list of names",
         ),
-        ({"at_most": {"calls": ["refund"], "times": True}}, "whole number from 0, found True"),
-        ({"confirm_before": {"calls": ["refnd"]}}, "the agent has no tool 'refnd'; there are cancel_order"),
-        ({"never": {"calls": ["pay"], "where": {"amout": 1}}}, "'pay' has no argument 'amout'; there are amount"),
+        ({"never": {"calls": []}}, "never.calls: found an empty list, expected a list of names of tools, at least one"),
+        ({"never": {"calls": ["refund"], "when": 1}}, "unknown key 'when'"),
+        ({"never": {"calls": ["refund"], "where": {"method": {"$regx": ""}}}}, "where.method.$regx: unknown matcher"),
+        ({"at_most": {"calls": ["refund"], "times": True}}, "found True, expected a whole number from 0"),
+        ({"at_most": {"calls": ["refund"], "times": -1}}, "found -1, expected a whole number from 0"),
     ],
 )
 def test_a_bad_rule_is_reported(rule: Any, problem: str) -> None:
-    """Each problem says what was found and what there is."""
-    pay = ToolSpec(name="pay", parameters={"type": "object", "properties": {"amount": {}}})
-    assert any(problem in found for found in rule_problems(rule, Toolset(specs=(*TOOLS.specs, pay))))
+    """Each problem says where it is, what was found and what is allowed."""
+    with pytest.raises(ValueError, match=re.escape(problem)):
+        read_rule(rule)
 
 
-@pytest.mark.parametrize("rule", [CONFIRM, FIRST, ONCE, NO_CASH])
-def test_a_good_rule_has_no_problems(rule: dict[str, Any]) -> None:
-    """With a toolset or without."""
-    assert rule_problems(rule) == []
-    loose = Toolset(
-        specs=tuple(spec.model_copy(update={"parameters": {"additionalProperties": True}}) for spec in TOOLS)
-    )
-    assert rule_problems(rule, loose) == []
+@pytest.mark.parametrize(
+    ("rule", "read"),
+    [
+        (CONFIRM, ConfirmBefore("writes")),
+        (FIRST, Before(("refund",), ("get_user",))),
+        (ONCE, AtMost(("refund",), 1)),
+        ({"never": {"calls": ("refund",), "where": {"order_id": str.isdigit}}},
+         Never(("refund",), {"order_id": str.isdigit})),
+    ],
+)  # fmt: skip
+def test_a_good_rule_is_read(rule: dict[str, Any], read: Rule) -> None:
+    """Each operator has its type; in code, sequences may be tuples and callables stand for values."""
+    assert read_rule(rule) == read

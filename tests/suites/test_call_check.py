@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.shared_data import SHARED, needs_shared
@@ -108,6 +108,17 @@ def test_rules_of_policies_name_tools_and_arguments(tmp_path: Path) -> None:
     ]
     inline = "agent: a:b\npolicies: [{id: a, text: x, rule: {confirm_before: {calls: [x]}}}]\nscenarios: [{id: a}]\n"
     assert check(tmp_path, inline)[0].startswith("agentbench.yaml:2:61: policies[0].rule.confirm_before.calls[0]")
+
+
+def test_rules_may_name_any_argument_of_a_tool_that_takes_any(tmp_path: Path) -> None:
+    """Where the arguments of a tool are not known, none is wrong."""
+    loose = Toolset(specs=(ToolSpec(name="refund", parameters={"additionalProperties": True}),))
+    rule = "{never: {calls: [refund], where: {anything: 1}}}"
+
+    assert (
+        check(tmp_path, f"agent: a:b\npolicies: [{{id: a, text: x, rule: {rule}}}]\nscenarios: [{{id: a}}]\n", loose)
+        == []
+    )
 
 
 def test_an_agent_that_brings_its_own_tools_is_not_checked(tmp_path: Path) -> None:
