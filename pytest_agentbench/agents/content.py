@@ -1,15 +1,12 @@
 """The smallest parts of foreign messages: a field, a text, the arguments of a call, and how to show what is wrong."""
 
-import json
-import re
 import reprlib
 from collections.abc import Mapping
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentError
-from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import to_json
+from pytest_agentbench.core.text import printable, shorten, stable
 
 ALLOWED = (
     "a reply is text; a message of OpenAI, LangChain or pydantic-ai; a list of such messages (calls the agent ran "
@@ -20,7 +17,6 @@ SHOWN_WIDTH = 120
 """Characters of a repr in an error."""
 
 _TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def unusable(found: object, why: str = "") -> AgentError:
@@ -37,11 +33,6 @@ def shown(value: object) -> str:
         return printable(shorten(stable(short.repr(value)), SHOWN_WIDTH))
     except Exception:  # noqa: BLE001 - the object is the user's, and so is its __repr__
         return "<its repr cannot be shown>"
-
-
-def stable(text: str) -> str:
-    """Drop memory addresses, so that two runs that go alike say the same."""
-    return _ADDRESS.sub("", text)
 
 
 def field(message: object, name: str) -> Any:
@@ -87,24 +78,6 @@ def result_text(content: object) -> str:
     if isinstance(content, list | tuple) and any(text_field(part, "type") in _TEXT_PARTS for part in content):
         return text_of(content) or ""
     return dumps(content)
-
-
-def parse_arguments(given: object) -> tuple[dict[str, Any], str | None]:
-    """Give the arguments of a call, and the raw text where it is not a JSON object; no text is no arguments."""
-    if given is None:
-        return {}, None
-    if isinstance(given, Mapping):
-        return to_json(given), None
-    if not isinstance(given, str):
-        return {}, dumps(given)
-    text = str.__str__(given)
-    if not text.strip():
-        return {}, None
-    try:
-        arguments = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}, text
-    return (arguments, None) if isinstance(arguments, dict) else ({}, text)
 
 
 def _text_of_part(part: object) -> str:

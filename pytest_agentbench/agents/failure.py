@@ -7,15 +7,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_agentbench.agents.content import stable
 from pytest_agentbench.core.errors import AgentBenchError, AgentError
-from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.text import printable, raised_text
 from pytest_agentbench.environment.runner import Runner
 
 T = TypeVar("T")
-
-MESSAGE_WIDTH = 500
-"""Characters of an exception's own text that are kept in the error."""
 
 _OURS = Path(__file__).resolve().parents[1]
 _STDLIB = Path(sysconfig.get_path("stdlib")).resolve()
@@ -69,9 +65,7 @@ def failure(error: BaseException, *, who: str = "the agent", root: Path | None =
     """Describe `error` as an `AgentError`: its type, its text and the innermost line of the user's own code."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
-    text = shorten(printable(stable(_text(error)[: 4 * MESSAGE_WIDTH])), MESSAGE_WIDTH)
-    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return AgentError(f"{who} raised {what}{_place(error, root)}")
+    return AgentError(f"{who} raised {raised_text(error)}{_place(error, root)}")
 
 
 class _Raised:
@@ -90,13 +84,6 @@ def _is_running(task: asyncio.Task[Any] | None) -> bool:
         return task is not None and asyncio.current_task() is task
     except RuntimeError:  # no loop is running
         return False
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - the exception is the user's, and so is its __str__
-        return "<its text cannot be shown>"
 
 
 def _place(error: BaseException, root: Path | None) -> str:

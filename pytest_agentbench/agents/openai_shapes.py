@@ -2,7 +2,6 @@
 
 from pytest_agentbench.agents.content import (
     field,
-    parse_arguments,
     result_text,
     shown,
     text_field,
@@ -10,7 +9,7 @@ from pytest_agentbench.agents.content import (
     unusable,
     user_text,
 )
-from pytest_agentbench.core.tool import Requestor, ToolCall
+from pytest_agentbench.core.tool import Requestor, ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Role
 
 _ROLES: dict[str, Role] = {
@@ -84,5 +83,5 @@ def _call(call: object) -> ToolCall:
         raise unusable(call, "as a tool call; it names no tool")
     keys = ("arguments", "args", "input")
     given = next((value for key in keys if (value := field(inner, key)) is not None), None)
-    arguments, raw = parse_arguments(given)
+    arguments, raw = read_arguments(given)
     return ToolCall(name=name, arguments=arguments, id=text_field(call, "id"), raw=raw)

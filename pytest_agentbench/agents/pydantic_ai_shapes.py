@@ -2,13 +2,12 @@
 
 from pytest_agentbench.agents.content import (
     field,
-    parse_arguments,
     result_text,
     text_field,
     unusable,
     user_text,
 )
-from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message
 
 
@@ -68,5 +67,5 @@ def _call(part: object) -> ToolCall:
     name = text_field(part, "tool_name")
     if not name:
         raise unusable(part, "as a tool call; it names no tool")
-    arguments, raw = parse_arguments(field(part, "args"))
+    arguments, raw = read_arguments(field(part, "args"))
     return ToolCall(name=name, arguments=arguments, id=text_field(part, "tool_call_id"), raw=raw)

@@ -5,7 +5,6 @@ communicated was said; no forbidden call was made and no policy broken. What cou
 nor fails: a run that relies on it is not scored.
 """
 
-import traceback
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TypeVar, get_args
@@ -22,7 +21,7 @@ from pytest_agentbench.checks.state import check_state
 from pytest_agentbench.checks.termination import check_termination
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Check
-from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.text import printable, raised_text
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, Verdict
 
 T = TypeVar("T")
@@ -137,13 +136,12 @@ class _Guard:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - pytest.skip() or sys.exit() in a check is an error, not a skip
-            told = "".join(traceback.format_exception_only(error)).strip()
             self.findings.append(
                 Finding(
                     check=name,
                     kind="check",
                     passed=False,
-                    message=f"check {printable(name)} raised {printable(shorten(told, 500))}",
+                    message=f"check {printable(name)} raised {raised_text(error)}",
                 )
             )
             return otherwise

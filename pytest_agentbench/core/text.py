@@ -5,6 +5,7 @@ import unicodedata
 
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _SLUG = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -17,6 +18,22 @@ def printable(text: str, *, newlines: bool = False) -> str:
 def shorten(text: str, width: int) -> str:
     """Cut `text` to `width` characters, the last being `…` when something was cut."""
     return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def stable(text: str) -> str:
+    """Drop memory addresses, so that two runs that go alike say the same."""
+    return _ADDRESS.sub("", text)
+
+
+def raised_text(error: BaseException, width: int = 500) -> str:
+    """Give the type of an exception and what it says, safe to print; of the latter `width` characters at most."""
+    try:
+        said = str(error)[: 4 * width]
+    except Exception:  # noqa: BLE001 - the exception is the user's, and so is its __str__
+        said = "<its text cannot be shown>"
+    text = shorten(printable(stable(said)), width)
+    name = printable(type(error).__name__)
+    return f"{name}: {text}" if text else name
 
 
 def ascii_slug(text: str) -> str:

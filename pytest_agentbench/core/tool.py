@@ -1,9 +1,12 @@
 """Tools: what one is, a call of it, and what the call gave."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.values import to_json
 
 Requestor = Literal["assistant", "user"]
 """Who makes a call: the agent, or (dual control) the simulated user."""
@@ -77,3 +80,21 @@ class ToolResult(Model):
     content: str
     error: bool = False
     wrote: bool | None = None
+
+
+def read_arguments(given: object) -> tuple[dict[str, Any], str | None]:
+    """Give the arguments of a call, and the raw text where it is not a JSON object; no text is no arguments."""
+    if given is None:
+        return {}, None
+    if isinstance(given, Mapping):
+        return to_json(given), None
+    if not isinstance(given, str):
+        return {}, dumps(given)
+    text = str.__str__(given)
+    if not text.strip():
+        return {}, None
+    try:
+        arguments = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}, text
+    return (arguments, None) if isinstance(arguments, dict) else ({}, text)

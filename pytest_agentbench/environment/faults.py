@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError
-from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.environment.runner import Runner
 
 T = TypeVar("T")
@@ -74,8 +74,4 @@ def fault(error: BaseException, who: str) -> EnvironmentFaultError:
     """Describe what user code raised; our own errors keep their text."""
     if isinstance(error, AgentBenchError):
         return EnvironmentFaultError(str(error))
-    try:
-        text = shorten(printable(str(error)), 500)
-    except Exception:  # noqa: BLE001 - the exception is the user's, and so is its __str__
-        text = ""
-    return EnvironmentFaultError(f"{who} raised {type(error).__name__}{': ' if text else ''}{text}")
+    return EnvironmentFaultError(f"{who} raised {raised_text(error)}")

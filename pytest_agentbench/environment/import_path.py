@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from pytest_agentbench.core.errors import ImportPathError, with_hint
 from pytest_agentbench.core.names import listing, suggestion
-from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.environment.module_search import (
     LOCK,
     file_of,
@@ -156,9 +156,7 @@ def _guarded(work: Callable[[], T], name: str, root: Path) -> T:
         interrupted = isinstance(error, KeyboardInterrupt)
         if interrupted and threading.current_thread() is threading.main_thread():
             raise  # the user's own Ctrl-C
-        text = shorten(printable(str(error)), 500)
-        what = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        raise ImportPathError(f"importing {name!r} raised {what}{_place(error, root)}") from error
+        raise ImportPathError(f"importing {name!r} raised {raised_text(error)}{_place(error, root)}") from error
 
 
 def _place(error: BaseException, root: Path) -> str:

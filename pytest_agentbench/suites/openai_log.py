@@ -1,14 +1,13 @@
 """Message logs in the OpenAI chat-completions format, with or without a status."""
 
 import json
-from typing import Any
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import with_hint
 from pytest_agentbench.core.misfit import shown
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.tool import Requestor, ToolCall
+from pytest_agentbench.core.tool import Requestor, ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_messages, text_of
@@ -133,24 +132,9 @@ def _call(item: JsonValue, party: Requestor) -> ToolCall:
     if not isinstance(item, dict) or not isinstance(function, dict) or not isinstance(function.get("name"), str):
         message = f"found {shown(item)}, expected a tool call: {{id, function: {{name, arguments}}}}"
         raise MalformedError(message, "tool_calls")
-    arguments, raw = _arguments(function.get("arguments"))
+    arguments, raw = read_arguments(function.get("arguments"))
     requestor: Requestor = "user" if item.get("requestor") == "user" else party
     return ToolCall(name=function["name"], arguments=arguments, raw=raw, id=text_of(item, "id"), requestor=requestor)
-
-
-def _arguments(found: JsonValue) -> tuple[dict[str, Any], str | None]:
-    """Give (arguments, None), or ({}, the text) where a model wrote something that is not a JSON object."""
-    if found is None or found == "":
-        return {}, None
-    if isinstance(found, dict):
-        return found, None
-    if not isinstance(found, str):
-        return {}, json.dumps(found)
-    try:
-        value = json.loads(found)
-    except (ValueError, RecursionError):
-        return {}, found
-    return (value, None) if isinstance(value, dict) else ({}, found)
 
 
 def _without_stop(messages: list[Message], stops: StopCalls) -> tuple[list[Message], str]:

@@ -26,10 +26,7 @@ _AGENT: Schema = {
         mapping(
             {
                 "transcripts": {
-                    "anyOf": [
-                        _FILE,
-                        {"type": "array", "items": _FILE, "minItems": 1, "description": "a list of files"},
-                    ],
+                    "anyOf": [_FILE, _FILES],
                     "description": "a file of recorded conversations, or a list of files",
                 }
             },
