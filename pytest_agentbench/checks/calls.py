@@ -5,14 +5,16 @@ Expected reads fail a run only under `match: {expected_calls: all}`; expected wr
 included, and about calls that did not fail (`exact`: about every call, since a retry is something besides).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
+from pytest_agentbench.checks.findings import about, not_made
 from pytest_agentbench.checks.matching import Matching, in_order, is_exact
-from pytest_agentbench.checks.state import wrong_arguments
 from pytest_agentbench.checks.wording import NOT_SEEN, call_text
 from pytest_agentbench.core.run import Run
-from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import CallExplanation, Finding
+
+_finding = partial(about, "calls", "calls")
 
 
 def check_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanation]) -> Iterable[Finding]:
@@ -22,26 +24,13 @@ def check_calls(run: Run, matching: Matching, explanations: Sequence[CallExplana
         return []
     if not run.calls_visible:
         return [_finding(None, NOT_SEEN)]
-    found = list(_missing(explanations)) if match.expected_calls == "all" else []
+    missing = [call for call in explanations if call.expected is not None and call.status != "matched"]
+    found = [one for call in missing for one in not_made(call, "calls")] if match.expected_calls == "all" else []
     if match.order == "in_order" and not in_order(matching):
         found.append(_out_of_order(run, matching, "the expected calls were not all made in the order stated"))
     if match.order == "exact" and not is_exact(matching):
         found.append(_out_of_order(run, matching, "the calls made are not exactly the expected ones"))
     return found or [_finding(True, "the expected calls were made")]
-
-
-def _missing(explanations: Sequence[CallExplanation]) -> Iterator[Finding]:
-    for call in explanations:
-        if call.expected is None or call.status == "matched":
-            continue
-        wanted = call_text(call.tool, call.expected)
-        note = f" ({printable(shorten(call.note, 200))})" if call.note else ""
-        if call.status == "wrong_arguments":
-            yield from wrong_arguments(call, "calls", check="calls")
-        elif call.status == "tool_failed":
-            yield _finding(False, f"{wanted} failed{note}", call)
-        else:
-            yield _finding(False, f"{wanted} was never called{note}", call)
 
 
 def _out_of_order(run: Run, matching: Matching, message: str) -> Finding:
@@ -54,15 +43,4 @@ def _out_of_order(run: Run, matching: Matching, message: str) -> Finding:
         message=f"{message} ({run.scenario.match.order})",
         expected=", ".join(expected) or "no call",
         actual=", ".join(actual) or "no call",
-    )
-
-
-def _finding(passed: bool | None, message: str, call: CallExplanation | None = None) -> Finding:
-    return Finding(
-        check="calls",
-        kind="calls",
-        passed=passed,
-        message=message,
-        turn=call.turn if call else None,
-        tool=call.tool if call else None,
     )

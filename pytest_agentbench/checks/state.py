@@ -8,14 +8,18 @@ author asked for it. Where there are neither states nor stated calls, nothing is
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from pytest_agentbench.checks.effects import expects_write, wrote
+from pytest_agentbench.checks.findings import about, not_made
 from pytest_agentbench.checks.matching import Matching
 from pytest_agentbench.checks.wording import NOT_SEEN, call_text, value_text
 from pytest_agentbench.core.run import Run
-from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.verdict import CallExplanation, Finding, FindingKind
+from pytest_agentbench.core.text import printable
+from pytest_agentbench.core.verdict import CallExplanation, Finding
 from pytest_agentbench.environment.diff import describe, diff
+
+_finding = partial(about, "state", "state")
 
 MOST_ROWS = 20
 """Differing rows that are listed one by one."""
@@ -68,7 +72,8 @@ def _by_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanati
     others = [record for place, record in enumerate(matching.records) if place not in paired]
     extra = any(wrote(record, run.toolset) for record in others)
     if not missing and not extra:
-        return [_finding(True, _right_calls(any(wrote(record, run.toolset) is None for record in others)))]
+        unsure = any(wrote(record, run.toolset) is None for record in others)
+        return [_finding(True, _right_calls(unsure))]
     found = list(_wrong_writes(explanations))
     return found or [_finding(False, "the calls that write are not the expected ones")]
 
@@ -83,59 +88,13 @@ def _wrong_writes(explanations: Sequence[CallExplanation]) -> Iterator[Finding]:
     """Word each expected write that was not made rightly and each write outside the goal."""
     for call in explanations:
         if call.status == "extra_write":
-            yield _write_outside(call, call.tool)
+            yield _write_outside(call)
         elif call.expected is not None and call.status != "matched" and call.write is not False:
-            yield from _wrong_expected(call)
+            # the note says that the tool failed: nothing was written wrongly then
+            yield from not_made(call, "state", arguments="state" if call.note else "write")
 
 
-def _wrong_expected(call: CallExplanation) -> Iterator[Finding]:
-    wanted = call_text(call.tool, call.expected or {})
-    if call.status == "wrong_arguments":
-        # the note says that the tool failed: nothing was written wrongly then
-        yield from wrong_arguments(call, "state" if call.note else "write", check="state")
-    elif call.status == "tool_failed":
-        yield _finding(False, f"{wanted} failed: {shorten(printable(call.note), 200)}", call)
-    else:
-        note = f" ({printable(call.note)})" if call.note else ""
-        yield _finding(False, f"{wanted} was never called{note}", call)
-
-
-def wrong_arguments(call: CallExplanation, kind: FindingKind, *, check: str) -> Iterator[Finding]:
-    """Word each differing argument of a call as an assertion does, expected beside actual."""
-    for name, (expected, actual) in call.differing.items():
-        given = call.actual is not None and name in call.actual
-        was = f"was {value_text(actual)}" if given else "was left out"
-        failed = f"; {printable(shorten(call.note, 200))}" if call.note else ""
-        yield Finding(
-            check=check,
-            kind=kind,
-            passed=False,
-            message=f"{printable(call.tool)}: argument {name!r} {was}, expected {value_text(expected)}{failed}",
-            turn=call.turn,
-            tool=call.tool,
-            expected=value_text(expected),
-            actual=value_text(actual) if given else None,
-        )
-
-
-def _write_outside(call: CallExplanation, tool: str) -> Finding:
+def _write_outside(call: CallExplanation) -> Finding:
     note = f" ({printable(call.note)})" if call.note else ""
-    return Finding(
-        check="state",
-        kind="write",
-        passed=False,
-        message=f"{call_text(tool, call.actual or {})} changed state and is not part of the goal{note}",
-        turn=call.turn,
-        tool=tool,
-    )
-
-
-def _finding(passed: bool | None, message: str, call: CallExplanation | None = None) -> Finding:
-    return Finding(
-        check="state",
-        kind="state",
-        passed=passed,
-        message=message,
-        turn=call.turn if call else None,
-        tool=call.tool if call else None,
-    )
+    made = call_text(call.tool, call.actual or {})
+    return about("state", "write", False, f"{made} changed state and is not part of the goal{note}", call)

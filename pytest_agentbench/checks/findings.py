@@ -1,0 +1,48 @@
+"""Findings about single calls, worded alike by all checks."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pytest_agentbench.checks.wording import call_text, value_text
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.verdict import CallExplanation, Finding, FindingKind
+
+
+def about(
+    check: str, kind: FindingKind, passed: bool | None, message: str, call: CallExplanation | None = None
+) -> Finding:
+    """Give a finding of a check, with the turn and the tool of the call that it is about."""
+    turn, tool = (call.turn, call.tool) if call else (None, None)
+    return Finding(check=check, kind=kind, passed=passed, message=message, turn=turn, tool=tool)
+
+
+def not_made(
+    call: CallExplanation, check: Literal["calls", "state"], *, arguments: FindingKind = "calls"
+) -> Iterator[Finding]:
+    """Word an expected call that was not made rightly; findings about its arguments are of the kind `arguments`."""
+    wanted = call_text(call.tool, call.expected or {})
+    note = shorten(printable(call.note), 200)
+    if call.status == "wrong_arguments":
+        yield from _wrong_arguments(call, check, arguments)
+    elif call.status == "tool_failed":
+        yield about(check, check, False, f"{wanted} failed" + (f": {note}" if note else ""), call)
+    else:
+        yield about(check, check, False, f"{wanted} was never called" + (f" ({note})" if note else ""), call)
+
+
+def _wrong_arguments(call: CallExplanation, check: str, kind: FindingKind) -> Iterator[Finding]:
+    """Word each differing argument of a call as an assertion does, expected beside actual."""
+    for name, (expected, actual) in call.differing.items():
+        given = call.actual is not None and name in call.actual
+        was = f"was {value_text(actual)}" if given else "was left out"
+        failed = f"; {printable(shorten(call.note, 200))}" if call.note else ""
+        yield Finding(
+            check=check,
+            kind=kind,
+            passed=False,
+            message=f"{printable(call.tool)}: argument {name!r} {was}, expected {value_text(expected)}{failed}",
+            turn=call.turn,
+            tool=call.tool,
+            expected=value_text(expected),
+            actual=value_text(actual) if given else None,
+        )
