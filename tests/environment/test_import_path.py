@@ -77,6 +77,10 @@ def test_what_is_missing_is_named_with_a_suggestion(tmp_path: Path) -> None:
         ("def f(:\n", r"raised SyntaxError: .* \(.*ip_bad\.py:1\)"),
         ("import json\njson.loads('{')\n", r"raised JSONDecodeError: .* \(.*ip_bad\.py:2\)"),
         ("import sys\nsys.exit(4)\n", r"raised SystemExit: 4 \(.*ip_bad\.py:2\)"),
+        (
+            "class MuteError(Exception):\n    def __str__(self):\n        return 1 / 0\nraise MuteError\n",
+            r"raised MuteError: <its text cannot be shown> \(.*ip_bad\.py:4\)",
+        ),
     ],
 )
 def test_what_a_module_raises_is_told_with_the_users_own_line(tmp_path: Path, source: str, message: str) -> None:
