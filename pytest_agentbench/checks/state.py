@@ -33,7 +33,7 @@ def check_state(
     `ignore` are path patterns left out of the comparison of states (`orders.*.updated_at`).
     """
     if run.final_state is not None and run.expected_state is not None:
-        return list(_by_state(run, explanations, ignore))
+        return [*_by_state(run, explanations, ignore), *_never_tried(run, matching)]
     if not run.scenario.states_calls:
         nothing = _finding(None, "not measured: the scenario states neither a final state nor calls")
         return [nothing.model_copy(update={"required": False})]
@@ -59,6 +59,19 @@ def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequenc
         )
     if len(differences) > MOST_ROWS:
         yield _finding(False, f"{len(differences) - MOST_ROWS} more differences of the final state")
+
+
+def _never_tried(run: Run, matching: Matching) -> Iterator[Finding]:
+    """Ask for the attempt at each expected write that fails in this world: no state can show that it was made."""
+    for position in run.unreplayed:
+        want = matching.expected[position] if position < len(matching.expected) else None
+        if want is None or position in matching.strict:
+            continue
+        if not run.calls_visible:
+            yield _finding(None, NOT_SEEN)
+        elif expects_write(want, matching.records, run.toolset) is not False:
+            wanted = call_text(want.name, want.arguments)
+            yield _finding(False, f"{wanted} was never called (it fails here, so the state cannot show it)")
 
 
 def _by_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanation]) -> list[Finding]:

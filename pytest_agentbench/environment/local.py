@@ -128,6 +128,10 @@ class LocalEnvironment:
         finished = await guarded(lambda: self._invoker.finish(tool, given, watch), self._runner, f"tool {tool.name!r}")
         return finished.result
 
+    def can_call(self, name: str, requestor: Requestor) -> bool:
+        """Whether there is a function behind a tool; some are only described, some are the agent's own."""
+        return (requestor, name) in self._functions
+
     async def snapshot(self) -> State | None:
         """Read the whole state, or None where the suite has none; raise `EnvironmentFaultError` where it breaks."""
         return await self._state.snapshot() if self._state else None

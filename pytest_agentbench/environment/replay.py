@@ -2,28 +2,50 @@
 
 from collections.abc import Callable, Sequence
 
+from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.matchers import holds_matcher
-from pytest_agentbench.core.scenario import ExpectedCall
-from pytest_agentbench.core.seams import Environment
+from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.core.tool import Requestor, ToolCall
+from pytest_agentbench.environment.local import LocalEnvironment
+
+
+async def prepare(environment: LocalEnvironment, scenario: Scenario) -> None:
+    """Make a scenario's `initialization_actions` (τ²); raise `EnvironmentFaultError` where one fails or is no tool."""
+    initial = scenario.task.initial_state
+    for action in (initial.initialization_actions or ()) if initial else ():
+        name = str(action.get("func_name"))
+        requestor: Requestor = "user" if action.get("env_type") == "user" else "assistant"
+        if not environment.can_call(name, requestor):
+            raise EnvironmentFaultError(f"initialization action {name!r}: the environment has no such tool")
+        result = await environment.call(
+            ToolCall(name=name, arguments=action.get("arguments") or {}, requestor=requestor)
+        )
+        if result.error:
+            raise EnvironmentFaultError(f"initialization action {name!r} failed: {result.content}")
 
 
 async def expected_state(
-    env_factory: Callable[[], Environment], calls: Sequence[ExpectedCall]
-) -> tuple[State | None, list[str]]:
-    """Make the calls of both parties in order; give the state they lead to, and what went wrong in the scenario.
+    env_factory: Callable[[], LocalEnvironment], calls: Sequence[ExpectedCall], scenario: Scenario | None = None
+) -> tuple[State | None, dict[int, str]]:
+    """Make the calls of both parties in order; give the state they lead to, and which of them (by position) fail.
 
-    The state is None where it cannot be read, or where a call that may write holds matchers (`{$regex: …}`); reads
-    with matchers are left out. A call that fails is a problem of the scenario, and the others are made all the same.
-    Raise `EnvironmentFaultError` where the environment breaks.
+    The state is None where it cannot be read, where a call is of a tool that cannot be called here (the agent brings
+    its own), or where a call that may write holds matchers (`{$regex: …}`); reads with matchers are left out. What
+    fails is told in the tool's words, and the others are made all the same. The environment is prepared as `scenario`
+    asks. Raise `EnvironmentFaultError` where the
+    environment breaks.
     """
-    problems: list[str] = []
+    problems: dict[int, str] = {}
     async with env_factory() as environment:
         if await environment.snapshot() is None:
-            return None, []
-        for call in calls:
+            return None, problems
+        if scenario is not None:
+            await prepare(environment, scenario)
+        for position, call in enumerate(calls):
+            if not environment.can_call(call.name, call.requestor):
+                return None, problems
             if holds_matcher(call.arguments):
                 spec = environment.tools.get(call.name, call.requestor)
                 if spec is not None and spec.kind == "read":
@@ -32,6 +54,5 @@ async def expected_state(
             made = ToolCall(name=call.name, arguments=call.arguments, requestor=call.requestor)
             result = await environment.call(made)
             if result.error:
-                text = printable(shorten(result.content, 300))
-                problems.append(f"expected call {call.name} fails in the scenario's own state: {text}")
+                problems[position] = printable(shorten(result.content, 300))
         return await environment.snapshot(), problems

@@ -11,9 +11,12 @@ from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.plugin.bench import Bench, Finished
 from pytest_agentbench.plugin.failing import ScenarioFailed, default_variant, failure_of
 from pytest_agentbench.plugin.keys import BENCH, RESULT
-from pytest_agentbench.runs.conduct import limits_of
+from pytest_agentbench.runs.conduct import limits_of, task_name
 from pytest_agentbench.runs.pool import LoopBlockedError
 from pytest_agentbench.runs.result import crash_result
+
+_LOOPS = 3
+"""Event loops that a run may see lost to others before it is given up."""
 
 if TYPE_CHECKING:
     from pytest_agentbench.plugin.items import ScenarioItem
@@ -44,12 +47,16 @@ def await_run(bench: Bench, item: ScenarioItem) -> Finished:
     key, limit = item.plan.key, limits_of(item.plan).seconds
     if bench.is_suspect(key):
         bench.pool.drain(limit=limit)
-    bench.pool.start(key, bench.work(item.plan, item.nodeid))
     try:
-        return bench.pool.take(key, limit=limit)
-    except LoopBlockedError as error:
-        result = bench.writer.append(crash_result(before, str(error)))
-        bench.close()
-        return Finished(result=result)
+        for loops_left in reversed(range(_LOOPS)):
+            bench.pool.start(key, bench.work(item.plan, item.nodeid))
+            try:
+                return bench.pool.take(key, limit=limit)
+            except LoopBlockedError as error:
+                blocked = error
+                bench.close()  # the loop is lost to whatever blocks it; the next start makes a new one
+            if blocked.task == task_name(key) or not loops_left:
+                break
+        return Finished(result=bench.writer.append(crash_result(before, str(blocked))))
     finally:
         item.plan = item.plan.again()

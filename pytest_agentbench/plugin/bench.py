@@ -40,7 +40,7 @@ class Finished:
     output: str = ""
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class Bench:
     """The shared services of one process. Nothing is created on disk, and no thread started, before the first run."""
 
@@ -48,7 +48,7 @@ class Bench:
     role: Role
     process: str = "main"
     run_path: Path | None = None
-    secrets: set[str] = field(default_factory=set)
+    secrets: set[str] = field(default_factory=set, repr=False)
     router: OutputRouter = field(default_factory=OutputRouter)
     _directory: RunDirectory | None = None
     _writer: RunWriter | None = None
@@ -90,7 +90,9 @@ class Bench:
         """Conducts runs with the session's slots and isolation."""
         if self._conductor is None:
             gate = IsolationGate(self.options.directory / "locks")
-            self._conductor = Conductor(isolation=gate, slot=Slots(self.options.concurrency))
+            self._conductor = Conductor(
+                isolation=gate, slot=Slots(self.options.concurrency), blocked=lambda: self.loop.blocked
+            )
         return self._conductor
 
     @property

@@ -81,13 +81,16 @@ def agentbench_for(request: pytest.FixtureRequest) -> AgentBench:
     return AgentBench(item=request.node, bench=request.config.stash[BENCH], plan=plan)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class AgentBench:
     """Simulates conversations; each call is a fresh one."""
 
     item: pytest.Item
     bench: Bench
     plan: RunPlan | None
+
+    def __repr__(self) -> str:
+        return f"<agentbench for {self.plan.key if self.plan else self.item.name}>"
 
     def simulate(
         self,

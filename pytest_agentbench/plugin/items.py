@@ -14,6 +14,7 @@ from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.awaiting import play
 from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.keys import BENCH
@@ -75,6 +76,7 @@ class ScenarioItem(pytest.Function):
 
     def __init__(self, *, plan: RunPlan, position: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        compat.read_id_as_pytest_does(self)
         self.plan = plan
         self.position = position
         complexity = plan.scenario.rated_complexity({policy.id: policy for policy in plan.suite.policies})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -81,6 +83,9 @@ class Playing:
         attach_results(report, [result])
         report.duration = max(report.duration, result.seconds)
         item.user_properties.extend(junit_properties(result))
+        if result.transcript and self._bench.run_path:
+            file = os.path.relpath(self._bench.run_path / result.transcript, self._config.rootpath)
+            item.user_properties.append(("agentbench.transcript", Path(file).as_posix()))
         if call.excinfo is None or not isinstance(call.excinfo.value, ScenarioFailed):
             return
         if report.outcome == "failed" and item_is_gated(item):
@@ -122,5 +127,3 @@ def junit_properties(result: Result) -> Iterable[tuple[str, str]]:
     for name in ("name_recall", "strict_recall"):
         if (value := result.metrics.get(name)) is not None:
             yield f"agentbench.{name}", f"{value:.3f}"
-    if result.transcript:
-        yield "agentbench.transcript", result.transcript

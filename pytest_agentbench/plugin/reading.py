@@ -7,6 +7,7 @@ from pathlib import Path
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.module_search import locate
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.runs.plan import RunPlan, plans
@@ -30,9 +31,32 @@ def read_suite(path: Path) -> tuple[Suite, Toolset]:
             locate(suite.agent.target.partition(":")[0], suite.root)
     except AgentBenchError as error:
         problems.append(Problem(file=path, key="agent", message=str(error)))
+    if suite.agent.kind == "callable" and any(suite.variants.values()):
+        message = "a plain reply function takes no variant keywords"
+        hint = "make it a factory: `agent: module:build`, where build(**keywords) returns the reply function"
+        problems.append(Problem(file=path, key="variants", message=message, hint=hint))
+    problems += _unloadable(suite)
     if problems := [*problems, *check_calls(suite, toolset)]:
         raise SuiteError(problems)
     return suite, toolset
+
+
+def _unloadable(suite: Suite) -> Iterator[Problem]:
+    """Give every check and state provider whose import path leads to nothing that can be called."""
+    paths = {path: scenario for scenario in reversed(suite.scenarios) for path in scenario.checks}
+    places = [(path, Path(one.file or suite.path), one.line, "checks") for path, one in reversed(paths.items())]
+    state = suite.environment.state
+    if state is not None and state.kind == "own":
+        places.append((str(state.options.get("own")), suite.path, 0, "environment.state.own"))
+    for path, file, line, key in places:
+        try:
+            found = load_object(path, suite.root)
+        except AgentBenchError as error:
+            yield Problem(file=file, line=line, column=1, key=key, message=str(error))
+            continue
+        if not callable(found):
+            message = f"{path!r} is {type(found).__name__}, which cannot be called"
+            yield Problem(file=file, line=line, column=1, key=key, message=message)
 
 
 def planned(suite: Suite, key: str, variants: tuple[str, ...], toolset: Toolset) -> Iterator[RunPlan]:

@@ -21,7 +21,8 @@ _WIDTH = 160
 class CallFound:
     """Whether a call was made; what pytest shows of it names the calls that were."""
 
-    def __init__(self, *, found: bool, wanted: str, made: list[str]) -> None:
+    def __init__(self, *, found: bool, wanted: str, made: list[str] | None) -> None:
+        """Remember the answer; `made` is None where calls cannot be seen."""
         self._found = found
         self._wanted = wanted
         self._made = made
@@ -30,9 +31,13 @@ class CallFound:
         return self._found
 
     def __repr__(self) -> str:
+        return f"<{'called' if self._found else 'not called'}: {self._wanted}; calls made: {self._listed()}>"
+
+    def _listed(self) -> str:
+        if self._made is None:
+            return "they cannot be seen"
         rest = len(self._made) - _MOST
-        listed = ", ".join(self._made[:_MOST]) + (f" and {rest} more" if rest > 0 else "")
-        return f"<{'called' if self._found else 'not called'}: {self._wanted}; calls made: {listed or 'none'}>"
+        return (", ".join(self._made[:_MOST]) or "none") + (f" and {rest} more" if rest > 0 else "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +117,8 @@ class Simulation:
     def called(self, name: str, **arguments: Any) -> CallFound:
         """Whether the agent called `name` with at least these arguments."""
         marks = glyphs(unicode=True)
-        made = [call_text(record.call.name, record.call.arguments, marks) for record in self.calls]
+        calls = [call_text(record.call.name, record.call.arguments, marks) for record in self.calls]
+        made = calls if self.run.calls_visible else None
         wanted = call_text(name, arguments, marks)
         return CallFound(found=self.run.called(name, **arguments), wanted=wanted, made=made)
 

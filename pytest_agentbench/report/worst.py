@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import CallExplanation, Finding, FindingKind, Verdict
 from pytest_agentbench.report.calls import explained
 from pytest_agentbench.report.glyphs import Glyphs
@@ -24,9 +25,10 @@ def worst_first(results: Iterable[Result]) -> list[Result]:
 
 
 def failed_findings(result: Result) -> list[Finding]:
-    """Give the findings that failed the run, worst first."""
+    """Give the findings that failed the run, worst first; in a crashed run the crash explains the others."""
     failed = [finding for finding in result.findings if finding.required and finding.passed is False]
-    return sorted(failed, key=lambda finding: _RANK[finding.kind])
+    crashed = result.termination is Termination.CRASHED
+    return sorted(failed, key=lambda finding: -1 if crashed and finding.kind == "termination" else _RANK[finding.kind])
 
 
 def check_name(finding: Finding) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -10,21 +11,21 @@ from pathlib import Path
 from typing import TypeVar
 
 from pytest_agentbench.agents.factory import build_agent
-from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.errors import AgentBenchError, AgentError, EnvironmentFaultError, ImportPathError
-from pytest_agentbench.core.run import Judgement, Run
-from pytest_agentbench.core.seams import Agent, Check
+from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError, ImportPathError
+from pytest_agentbench.core.run import Judgement, Run, RunKey
+from pytest_agentbench.core.seams import Agent
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Limits, Termination
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
+from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.runs.expected import ExpectedStates
+from pytest_agentbench.runs.judging import judge_run, undecided
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.simulation.clock import Slot, Stopwatch
-from pytest_agentbench.simulation.conversation import Closed, Conversation, crashed
+from pytest_agentbench.simulation.conversation import Closed, Conversation, crashed, out_of_time
 from pytest_agentbench.simulation.history import history_of
 from pytest_agentbench.simulation.recording import Recording
 from pytest_agentbench.simulation.thread import RunThread
@@ -76,11 +77,19 @@ class Conductor:
     isolation: IsolationGate
     slot: Slot | None = None
     now: Callable[[], float] = time.monotonic
+    blocked: Callable[[], Counter[str]] = Counter
     _expected: ExpectedStates = field(default_factory=ExpectedStates)
 
     async def conduct(self, plan: RunPlan, *, agent: AgentBuilder | None = None) -> Judged:
         """Play and judge one run; whatever breaks in it becomes its verdict, never an exception."""
-        stage = Stage(plan=plan, isolation=self.isolation, now=self.now, slot=self.slot, expected=self._expected)
+        stage = Stage(
+            plan=plan,
+            isolation=self.isolation,
+            now=self.now,
+            slot=self.slot,
+            expected=self._expected,
+            all_blocked=self.blocked,
+        )
         try:
             run = await stage.play(agent or Stage.build_agent)
             judgement = await stage.judge(run)
@@ -98,21 +107,30 @@ class Stage:
     now: Callable[[], float]
     slot: Slot | None
     expected: ExpectedStates
+    all_blocked: Callable[[], Counter[str]]
 
     def __post_init__(self) -> None:
-        key = self.plan.key
-        self.name = digest(str(key))
+        self.name = task_name(self.plan.key)
         self.runner = RunnerInThread(f"agentbench-{self.name}")
         self.recording = Recording(history_of(self.plan.scenario))
         self.limits = limits_of(self.plan)
         self.context = {**self.plan.suite.context, **self.plan.scenario.context}
         self.environment = self.new_environment(self.name)
         self.player = self.plan.suite.agent.target
+        self._blocked_before = self.all_blocked()
+        if task := asyncio.current_task():
+            task.set_name(self.name)
 
     @property
     def root(self) -> Path:
         """The folder that import paths resolve from."""
         return self.plan.suite.root
+
+    def blocked(self) -> tuple[float, float]:
+        """Give the seconds for which this run, and for which all others, blocked the event loop since it began."""
+        since = self.all_blocked()
+        since.subtract(self._blocked_before)
+        return since[self.name], sum(since.values()) - since[self.name]
 
     def new_environment(self, name: str) -> LocalEnvironment:
         """Give a fresh environment in the scenario's initial state."""
@@ -154,6 +172,7 @@ class Stage:
         async with AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(self.environment)
+                await prepare(self.environment, self.plan.scenario)
                 initial = await self.environment.snapshot()
                 agent = await build(self)
                 closed = await self._converse(agent, stopwatch)
@@ -175,15 +194,17 @@ class Stage:
 
     async def judge(self, run: Run) -> Judgement:
         """Compute the expected state, then run all checks in the run's thread."""
-        states = self.expected
-        expected = None if run.final_state is None else await states.of(self.plan, self.new_environment)
-        run = run.model_copy(update={"expected_state": expected})
-        return await self.runner(partial(self._judge, run))
-
-    def _judge(self, run: Run) -> Judgement:
-        checks: list[Check] = [load_object(path, self.root) for path in run.scenario.checks]  # type: ignore[misc]
-        state = self.plan.suite.environment.state
-        return judge(run, checks, state.ignore if state else ())
+        try:
+            if run.final_state is not None:
+                expected = await self.expected.of(self.plan, self.new_environment)
+                run = run.model_copy(update={"expected_state": expected.state, "unreplayed": expected.failed})
+            async with asyncio.timeout(_GRACE):
+                return await self.runner(partial(judge_run, run, self.plan))
+        except TimeoutError:
+            self.runner.abandon()
+            return undecided(f"the checks did not decide within {_GRACE:g} s")
+        except AgentBenchError as error:
+            return undecided(f"the state that the expected calls lead to cannot be told: {error}")
 
     async def _converse(self, agent: Agent, stopwatch: Stopwatch) -> Closed:
         conversation = Conversation(
@@ -196,6 +217,7 @@ class Stage:
             limits=self.limits,
             session_id=self.name,
             context=self.context,
+            blocked=self.blocked,
         )
         return await conversation.run()
 
@@ -211,7 +233,7 @@ class Stage:
         """Close a run that never began: an import path that leads nowhere is the suite's fault."""
         if isinstance(error, TimeoutError):
             self.runner.abandon()
-            error = AgentError(f"the agent was not built within limits.seconds = {self.limits.seconds:g}")
+            return out_of_time(self.limits.seconds, Blame.AGENT, self.blocked())
         if isinstance(error, ImportPathError):
             return crashed(error, Blame.SCENARIO)
         return crashed(error, Blame.ENVIRONMENT if isinstance(error, EnvironmentFaultError) else Blame.AGENT)
@@ -232,6 +254,11 @@ class Stage:
             seconds=seconds,
             log="\n".join(self.environment.log),
         )
+
+
+def task_name(key: RunKey) -> str:
+    """Give the opaque name of a run: of its task, its session and its environment."""
+    return digest(str(key))
 
 
 def limits_of(plan: RunPlan) -> Limits:

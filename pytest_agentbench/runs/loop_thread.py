@@ -8,24 +8,32 @@ import concurrent.futures
 import contextlib
 import threading
 import time
+from collections import Counter
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 _BEAT = 0.25
+_LATE = 0.5
 _GOODBYE = 2.0
 
 
 class LoopThread:
-    """An event loop in a daemon thread that survives exits raised inside its tasks."""
+    """An event loop in a daemon thread that survives exits raised inside its tasks.
+
+    A second thread watches it: where code that should await blocks the loop instead, the task is remembered by name.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._stopping = False
+        self._stopped = threading.Event()
         self._beat = time.monotonic()
+        self._blocked: Counter[str] = Counter()
         self._thread = threading.Thread(target=self._work, name="agentbench-loop", daemon=True)
         self._thread.start()
+        threading.Thread(target=self._watch, name="agentbench-loop-watch", daemon=True).start()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         """Run a coroutine on the loop; the future may be waited for from any other thread."""
@@ -36,11 +44,17 @@ class LoopThread:
         """How long the loop has not come round: more than a second means that some async code blocks it."""
         return max(0.0, time.monotonic() - self._beat - _BEAT)
 
+    @property
+    def blocked(self) -> Counter[str]:
+        """Seconds for which tasks blocked the loop, by the name of the task."""
+        return Counter(self._blocked)
+
     def stop(self) -> None:
         """Cancel what is still running, give it two seconds to end, and leave whatever hangs behind."""
         if self._stopping:
             return
         self._stopping = True
+        self._stopped.set()
         with contextlib.suppress(concurrent.futures.TimeoutError, concurrent.futures.CancelledError, RuntimeError):
             asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop).result(_GOODBYE)
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -61,6 +75,12 @@ class LoopThread:
         while not self._stopping:
             with contextlib.suppress(BaseException):  # a task raised SystemExit: it has its own future, others go on
                 self._loop.run_forever()
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(_BEAT):
+            if self.blocked_seconds > _LATE:
+                task = asyncio.current_task(self._loop)
+                self._blocked[task.get_name() if task else ""] += _BEAT  # type: ignore[assignment]  # seconds, not counts
 
     def _tick(self) -> None:
         self._beat = time.monotonic()

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.runs.loop_thread import LoopThread
+from pytest_agentbench.simulation.conversation import UNBLOCK
 
 T = TypeVar("T")
 
@@ -19,12 +20,16 @@ Work = Callable[[], Awaitable[T]]
 _POLL = 0.5
 """Seconds between two looks while the main thread waits; a signal is handled at each."""
 
-BLOCKED = 30.0
+BLOCKED = 5.0
 """Seconds beyond a run's own limit after which a loop that does not come round counts as blocked."""
 
 
 class LoopBlockedError(Exception):
-    """Asynchronous code of an agent blocks the event loop, so that no run can go on."""
+    """Asynchronous code of an agent blocks the event loop, so that no run can go on; `task` names the run's task."""
+
+    def __init__(self, seconds: float, task: str) -> None:
+        super().__init__(f"asynchronous code has blocked the event loop for {seconds:.0f} s; {UNBLOCK}")
+        self.task = task
 
 
 class Slots:
@@ -91,7 +96,7 @@ class Pool(Generic[T]):
     def take(self, key: RunKey, *, limit: float) -> T:
         """Wait for a started run and hand its outcome over; a later `start` begins anew.
 
-        Raises `LoopBlockedError` when the loop has not come round for `limit` + 30 seconds.
+        Raises `LoopBlockedError` when the loop has not come round for `limit` + 5 seconds.
         """
         future = self._running[key]
         while True:
@@ -102,8 +107,10 @@ class Pool(Generic[T]):
                     del self._running[key]
                     raise
                 if self._loop.blocked_seconds > limit + BLOCKED:
-                    message = f"asynchronous code has blocked the event loop for {self._loop.blocked_seconds:.0f} s"
-                    raise LoopBlockedError(message) from None
+                    blocked = self._loop.blocked
+                    raise LoopBlockedError(
+                        self._loop.blocked_seconds, max(blocked, key=lambda name: blocked[name], default="")
+                    ) from None
             except BaseException:
                 if future.done():
                     del self._running[key]

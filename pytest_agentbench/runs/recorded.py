@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator
 
-from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.run import Run
-from pytest_agentbench.core.seams import Check
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.runs.conduct import Judged
+from pytest_agentbench.runs.judging import judge_run
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.recording import Recording, ScenarioIndex
 from pytest_agentbench.suites.transcripts import read_recordings
@@ -72,5 +70,5 @@ def judge_recording(plan: RunPlan, recording: Recording) -> Judged:
         blame=blame,
         toolset=plan.toolset,
     )
-    checks: list[Check] = [load_object(path, plan.suite.root) for path in plan.scenario.checks]  # type: ignore[misc]
-    return Judged(run=run, judgement=judge(run, checks), players={"agent": "recorded", "user": "recorded"})
+    judgement = judge_run(run, plan)
+    return Judged(run=run, judgement=judgement, players={"agent": "recorded", "user": "recorded"})

@@ -19,6 +19,15 @@ from pytest_agentbench.simulation.progress import Progress
 from pytest_agentbench.simulation.recording import Recording, result_message
 from pytest_agentbench.simulation.views import agent_turn, user_view
 
+Blocked = Callable[[], tuple[float, float]]
+"""Seconds for which this run, and for which all others, blocked the event loop since this one began."""
+
+UNBLOCK = "make it a plain function, which gets a thread of its own, or await what takes long"
+"""What to do about asynchronous code that blocks."""
+
+_NOTICEABLE = 0.5
+"""Seconds of blocking, and the share of a limit lost to others, from which they are held responsible."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Closed:
@@ -44,6 +53,7 @@ class Conversation:
     session_id: str
     context: dict[str, Any] = field(default_factory=dict)
     progress: Progress = field(default_factory=Progress)
+    blocked: Blocked = lambda: (0.0, 0.0)
     _acting: Blame = Blame.AGENT
     _agent_turns: int = 0
     _seen: int = 0
@@ -57,8 +67,7 @@ class Conversation:
         except TimeoutError:
             if not deadline.expired():
                 raise
-            reason = f"limits.seconds = {self.limits.seconds:g} spent while the {self._acting} was acting"
-            return Closed(termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=self._acting)
+            return out_of_time(self.limits.seconds, self._acting, self.blocked())
         finally:
             self.stopwatch.deadline = None
 
@@ -117,6 +126,8 @@ class Conversation:
         results: tuple[Message, ...] = ()
         while True:
             reply = await self._agent_replies(results)
+            if self.stopwatch.seconds > self.limits.seconds:  # what blocks the loop is not interrupted by a deadline
+                return out_of_time(self.limits.seconds, self._acting, self.blocked())
             fresh = self.recording.unobserved(reply.messages)
             for message in fresh:
                 self.recording.add(message)
@@ -171,6 +182,18 @@ class Conversation:
             return None
         reason = f"limits.tool_calls = {self.limits.tool_calls} spent ({self.recording.calls} calls)"
         return Closed(termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=self._acting)
+
+
+def out_of_time(limit: float, acting: Blame, blocked: tuple[float, float]) -> Closed:
+    """Close a run whose seconds are spent, naming whoever blocked the event loop meanwhile."""
+    own, others = blocked
+    reason, blame = f"limits.seconds = {limit:g} spent while the {acting} was acting", acting
+    if own >= _NOTICEABLE:
+        reason += f"; its asynchronous code blocked the event loop for {own:.1f} s: {UNBLOCK}"
+    elif others >= _NOTICEABLE * limit:
+        reason = f"another run's asynchronous code blocked the event loop for {others:.1f} s: {UNBLOCK}"
+        blame = Blame.ENVIRONMENT
+    return Closed(termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=blame)
 
 
 def unanswered(messages: Sequence[Message]) -> list[ToolCall]:

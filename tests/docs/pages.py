@@ -47,8 +47,8 @@ class Command:
 
 
 def pages() -> list[Path]:
-    """Every page that this folder checks: what stands directly in `docs`."""
-    return sorted(DOCS.glob("*.md"))
+    """Every page that this folder checks: the README, and what stands directly in `docs`."""
+    return [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 
 
 def blocks(page: Path) -> list[Block]:

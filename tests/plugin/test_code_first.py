@@ -166,3 +166,25 @@ def test_simulate_without_an_agent_says_what_it_needs(project: Project) -> None:
     result = project.run("test_shop.py")
 
     result.stdout.fnmatch_lines(["*simulate() without a suite needs `agent=` and `says=`*"])
+
+
+def test_a_failing_test_shows_no_secret(project: Project) -> None:
+    """Values of `${VAR}` are not in what pytest shows of the fixture."""
+    project.suite("late", context={"key": "${SHOP_KEY}"})
+    project.write(
+        "bench/test_shop.py",
+        """
+        import pytest
+
+        @pytest.mark.agentbench("agentbench.yaml")
+        def test_refunds(agentbench):
+            run = agentbench.simulate()
+            assert run.finished and not agentbench
+        """,
+    )
+    project.pytester._monkeypatch.setenv("SHOP_KEY", "planted-secret-42")
+
+    result = project.run("-vv", "-l", "--showlocals")
+
+    result.assert_outcomes(passed=1, failed=1)
+    assert "planted-secret" not in result.stdout.str()

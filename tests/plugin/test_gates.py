@@ -142,3 +142,13 @@ def test_a_skip_at_run_time_leaves_gates_undecided_and_missed_runs_fail_the_sess
 
     result.stdout.fnmatch_lines(["*gates of *: not evaluated*"])
     assert result.ret == 1
+
+
+def test_last_failed_finds_runs_whose_ids_hold_brackets(anywhere: Project) -> None:
+    """Variants and trials stand in brackets, which pytest takes for parameters."""
+    anywhere.suite("a", "b", agent=ONE_WRONG, variants={"careful": {}}, trials=2)
+    anywhere.run()
+
+    result = anywhere.run("--lf")
+
+    result.assert_outcomes(failed=2)

@@ -237,6 +237,43 @@ def test_a_conversation_may_begin_in_the_middle(project: Project) -> None:
     result.assert_outcomes(passed=1)
 
 
+def test_initialization_actions_prepare_the_world(project: Project) -> None:
+    """τ²'s initialization actions are calls of tools, made before the run and in what is expected of it alike."""
+    agent = "def build(tools):\n    return lambda message: f'It is {tools[1]()}.'\n"
+    tools = """
+    def switch(state: dict, to: str) -> None:
+        state["lamp"] = to
+
+    def status(state: dict) -> str:
+        return state["lamp"]
+    """
+    actions = [{"env_type": "assistant", "func_name": "switch", "arguments": {"to": "on"}}]
+    scenarios = [
+        {"id": "on", "says": ["Now?"], "initial_state": {"initialization_actions": actions}, "communicate": ["is on"]},
+        {
+            "id": "gone",
+            "says": ["Now?"],
+            "initial_state": {"initialization_actions": [{**actions[0], "func_name": "dim"}]},
+        },
+    ]
+    for scenario in scenarios:
+        scenario["expect"] = [{"status": {}}]
+    suite = {
+        "agent": "lamp:build",
+        "environment": {"tools": "lamp_tools", "state": {"json": "lamp.json"}},
+        "scenarios": scenarios,
+    }
+    project.write("bench/lamp.json", '{"lamp": "off"}')
+    write(project, suite, lamp=agent, lamp_tools=tools)
+
+    project.run()
+
+    runs = {run.key.scenario: run for run in project.document.results}
+    assert runs["on"].passed
+    assert (runs["gone"].blame, runs["gone"].scored) == ("environment", False)
+    assert "no such tool" in (runs["gone"].error or "")
+
+
 def test_limits_end_a_run_that_goes_on_and_on(project: Project) -> None:
     """Agent turns and tool calls are bounded: SAFETY_TIMEOUT, with the limit that was spent."""
     agent = """

@@ -1,0 +1,33 @@
+"""A closed run and its plan: the built-in checks, the scenario's own, and what import paths lead to."""
+
+from collections.abc import Callable
+from typing import cast
+
+from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.run import Judgement, Run
+from pytest_agentbench.core.seams import Check
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.verdict import Blame, Finding, Verdict
+from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.runs.plan import RunPlan
+
+
+def judge_run(run: Run, plan: RunPlan) -> Judgement:
+    """Judge a run by all that its suite and scenario ask for; a check that cannot be loaded is the scenario's fault."""
+    root, state = plan.suite.root, plan.suite.environment.state
+
+    def resolve(path: str) -> Callable[[JsonValue], object]:
+        return cast("Callable[[JsonValue], object]", load_object(path, root))
+
+    try:
+        checks = [cast("Check", load_object(path, root)) for path in run.scenario.checks]
+    except AgentBenchError as error:
+        return undecided(str(error))
+    return judge(run, checks, state.ignore if state else (), resolve=resolve)
+
+
+def undecided(why: str) -> Judgement:
+    """Give the judgement on a run that could not be judged."""
+    finding = Finding(check="checks", kind="check", passed=False, message=why)
+    return Judgement(verdict=Verdict.ERROR, blame=Blame.SCENARIO, findings=(finding,))

@@ -1,0 +1,31 @@
+"""Asynchronous agents that block the event loop: whoever blocks is named, and whoever waits is not blamed."""
+
+from tests.plugin.project import Project
+from tests.plugin.test_crashes import bad_at
+
+
+def test_an_agent_that_blocks_for_a_while_is_over_its_limit_and_told_what_to_do(project: Project) -> None:
+    """No deadline interrupts a blocked loop, so the limit is looked at when it comes round; others go on."""
+    agent = bad_at("time.sleep(2.5)", 2, kind="async ")
+    project.suite("a", "b", "c", agent=agent, limits={"seconds": 1})
+
+    project.run(subprocess=True, timeout=60)
+
+    runs = {run.key.scenario: run for run in project.document.results}
+    assert (runs["b"].termination, runs["b"].blame) == ("SAFETY_TIMEOUT", "agent")
+    assert "blocked the event loop" in runs["b"].stop_reason
+    assert "make it a plain function" in runs["b"].stop_reason
+    assert all(runs[name].blame != "agent" for name in "ac")
+
+
+def test_an_agent_that_blocks_for_good_costs_its_own_run(project: Project) -> None:
+    """The loop is given up, and the other runs go on in a new one."""
+    agent = bad_at("time.sleep(600)", 2, kind="async ")
+    project.suite("a", "b", "c", agent=agent, limits={"seconds": 1})
+
+    result = project.run(subprocess=True, timeout=100)
+
+    verdicts = project.verdicts()
+    assert verdicts["b"] == "failed"
+    assert (verdicts["a"], verdicts["c"]) == ("passed", "passed")
+    assert result.duration < 60
