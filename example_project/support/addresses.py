@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 
-from support.entities import POSTCODE
+from support.entities import EMAIL, POSTCODE
 from support.lexicon import COUNTRIES, words
 from support.text import fold
 
@@ -12,10 +12,11 @@ _STREET_TYPES = r"(?:rue|avenue|boulevard|place|chemin|allee|impasse|quai|route|
 _NUMBER_FIRST = re.compile(
     rf"\b\d{{1,4}} ?[a-z]?(?: (?:bis|ter))?(?: +|, +(?={_STREET_TYPES}\b))[^\W\d][^,;\d()\n]*", re.IGNORECASE
 )
-_NUMBER_LAST = re.compile(r"[^\W\d][^,;:\d()\n]*\s\d{1,4}\s?[a-z]?(?=\s*(?:,|;|\.|\)|\(|$|\n|\bin\b|\bà\b|-))", re.I)
+_NUMBER_LAST = re.compile(r"[^\W\d][^,;:!?\d()\n]*\s\d{1,4}\s?[a-z]?(?=\s*(?:,|;|\.|\)|\(|$|\n|\bin\b|\bà\b|-))", re.I)
 _LEAD_IN = re.compile(
     r"^.*\b(?:to|at|is|address|into|be|a|au|aux|est|chez|sera|adresse|vers|now|instead|it|street|rue is)\b[\s:]+(?=\S)"
 )
+_SENTENCE_END = re.compile(r"(?:\s|\w{4,})\.\s+")
 _STREET_END = re.compile(r"\s+(?:in|a|at|near)\s+|\.\s")
 _ORDER_MENTION = re.compile(r"\bw[\s#-]*\d{4}\b|(?:#|n°|\border|\bcommande|\bnumber|\bnumero)\s*#?\s*\d{4}\b")
 _LABEL = re.compile(
@@ -49,7 +50,7 @@ class Address:
 
 def parse_address(text: str) -> Address:
     """Read the last address in `text`; every part may be missing."""
-    text = _blank(_LABEL, _blank(_ORDER_MENTION, text), filler=",")
+    text = EMAIL.sub(",", _blank(_LABEL, _blank(_ORDER_MENTION, text), filler=","))
     country, text = _take_country(text)
     postcode, text = _take_postcode(text)
     street, text = _take_street(text)
@@ -96,8 +97,8 @@ def _number_first(folded: str) -> Iterator[tuple[int, int]]:
 def _number_last(folded: str) -> Iterator[tuple[int, int]]:
     """Find “Gartenweg 3”, the last one first, without the words that lead to it."""
     for match in reversed(list(_NUMBER_LAST.finditer(folded))):
-        lead = _LEAD_IN.match(match.group())
-        yield match.start() + (lead.end() if lead else 0), match.end()
+        leads = [*_SENTENCE_END.finditer(match.group()), _LEAD_IN.match(match.group())]
+        yield match.start() + max((lead.end() for lead in leads if lead), default=0), match.end()
 
 
 def _city(text: str) -> str:
@@ -113,7 +114,8 @@ def _city(text: str) -> str:
 
 
 def _first_chunk(text: str) -> str:
-    for chunk in re.split(r"[,;()\n\r.!?]|\s-\s", text)[:3]:
+    sentence = re.split(r"[.!?](?:\s|$)", text, maxsplit=1)[0]
+    for chunk in re.split(r"[,;()\n\r.!?]|\s-\s", sentence)[:3]:
         words = _city_words(chunk)
         if words:
             return " ".join(words)

@@ -10,9 +10,12 @@ from support.dialogue import ACCOUNT_FREE, Ask, Memory, Propose, Request, Say, S
 from support.entities import order_ids
 from support.identity import Identity
 from support.intents import Intent
+from support.items import things
+from support.segments import Segment
 from support.settings import Settings
+from support.settling import settle
 from support.text import corrects, fold
-from support.understanding import Heard, Segment, understand
+from support.understanding import Heard, understand
 from support.voice import Voice
 
 _REFINABLE = {
@@ -72,7 +75,19 @@ class SupportAgent:
         if not parts and (self._identity.missed or self._identity.hopeless):
             memory.awaiting, question = self._identity.question(voice)
             parts = [question]
-        return " ".join(parts) or self._small_talk(heard, voice)
+        return self._without_loop(" ".join(parts), voice) or self._small_talk(heard, voice)
+
+    def _without_loop(self, reply: str, voice: Voice) -> str:
+        """Ask what is wanted instead of asking the same question again of a customer who said nothing new to it."""
+        memory = self._memory
+        details = memory.active.details if memory.active else ()
+        stuck = reply == memory.last_reply and details == memory.last_details
+        memory.last_reply, memory.last_details = reply, details
+        if not (stuck and memory.active and self._identity.known):
+            return reply
+        memory.active.become(Intent.UNCLEAR)
+        memory.pending = None
+        return " ".join(self._work(voice))
 
     def _hear(self, message: str) -> Heard:
         memory = self._memory
@@ -112,8 +127,8 @@ class SupportAgent:
         elif memory.parked and not new and (heard.yes or memory.parked.learns_from(refined)):
             self._reopen()
             self._refine(refined, heard)
-        if not (refined or new) and order_ids(heard.text):
-            new = [Segment(Intent.ORDER_STATUS, heard.text)]
+        if not (refined or new) and (order_ids(heard.text) or things(heard.text)):
+            new = [Segment(Intent.UNCLEAR, heard.text)]
         memory.queue += [self._request(segment, heard) for segment in new]
         return said
 
@@ -124,12 +139,23 @@ class SupportAgent:
             return "", heard.requests
         refined = []
         new = []
+        self._clear_up(current, heard)
         for segment in heard.segments:
             if self._refines(segment, current, agreed=heard.yes and not heard.no):
                 refined.append(segment.text)
             else:
                 new.append(replace(segment, intent=segment.intent or current.intent))
         return " ".join(refined), new
+
+    def _clear_up(self, current: Request, heard: Heard) -> None:
+        """Let what was only hinted at become what is now said to be wanted."""
+        unclear = current.intent is Intent.UNCLEAR
+        if current not in self._memory.queue or not (unclear or current.weak):
+            return
+        wish = next((segment for segment in heard.requests if unclear or not segment.weak), None)
+        same_order = wish and (current.order_id is None or wish.order_id in {None, current.order_id})
+        if wish and wish.intent and wish.intent not in ACCOUNT_FREE and same_order:
+            current.become(wish.intent, weak=wish.weak)
 
     def _refines(self, segment: Segment, current: Request, *, agreed: bool) -> bool:
         """Whether a segment is about the request at hand; another order makes it a request of its own."""
@@ -184,7 +210,7 @@ class SupportAgent:
     def _request(self, segment: Segment, heard: Heard) -> Request:
         if segment.intent is None:
             raise ValueError("a segment without an intent asks for nothing")
-        request = Request(segment.intent)
+        request = Request(segment.intent, weak=segment.weak)
         request.absorb(segment.text)
         request.email = heard.new_email if request.intent is Intent.CHANGE_EMAIL else None
         return request
@@ -215,6 +241,8 @@ class SupportAgent:
         return said
 
     def _step(self, request: Request, voice: Voice) -> Step:
+        if self._identity.known:
+            settle(request, self._desk)
         return ACTIONS[request.intent](Work(request, self._desk, voice, self._memory, self._settings))
 
     def _must_identify(self, request: Request) -> bool:

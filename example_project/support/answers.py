@@ -16,8 +16,11 @@ _NO = either(
 )
 _NO_PROBLEM = either(r"\b(?:no|not a) (?:problem|worries|objection)", r"\bpas de (?:probleme|souci)")
 _DROP = either(
-    r"\bkeep(?:ing)? (?:it|them|the|that|this|my)\b|\bforget (?:it|about it|that)\b|\bleave it\b|\bnever ?mind\b",
-    r"\bno thanks?(?: you)?\b|\btant pis\b|\b(?:le|la|les|l') ?gard\w+|\blaisse[rz]?(?: tomber)?\b",
+    r"(?<!not )(?<!n't )(?<!not be )(?<!n't be )(?<!than )\b(?:keep|keeping|(?:hang|hold)(?:ing)? on to)"
+    r" (?:it|them|the|that|this|my)\b",
+    r"\b(?:rather|better|prefer to|'ll|will) not (?:return|send|give|cancel|change)\b",
+    r"\bforget (?:it|about it|that)\b|\bleave it\b|\bnever ?mind\b",
+    r"\bno thanks?(?: you)?\b|\btant pis\b|(?<!ne )\b(?:le|la|les|l') ?gard\w+(?! pas)|\blaisse[rz]?(?: tomber)?\b",
 )
 _NOT_KNOWN = either(
     r"\b(?:don't|dont|do not|didn't|can't|cannot|couldn't) (?:really |actually |currently |quite )?(?:know|remember)",

@@ -19,6 +19,7 @@ class Request:
     """One thing that the customer wants, with everything said about it so far."""
 
     intent: Intent
+    weak: bool = False
     words: str = ""
     order_id: str | None = None
     method: str | None = None
@@ -40,6 +41,18 @@ class Request:
             self.address = parse_address(text).over(self.address)
         replaces = self.intent is not Intent.EXCHANGE and corrects(text) and things(text)
         self.words = text if replaces else f"{self.words} {text}".strip()
+
+    def become(self, intent: Intent, *, weak: bool = False) -> None:
+        """Turn out to be about something else, with all that was said so far."""
+        words, self.words = self.words, ""
+        self.intent, self.weak = intent, weak
+        self.absorb(words)
+
+    @property
+    def details(self) -> tuple[object, ...]:
+        """All that was learnt about it so far; the same again means that the customer was not understood."""
+        named = (*things(self.words), *colours(self.words), *sizes(self.words))
+        return self.intent, self.order_id, self.method, self.reason, self.address, self.email, named
 
     def insists(self, text: str) -> bool:
         """Whether a no comes with what is wanted instead: a method, an option, an address."""
@@ -97,6 +110,8 @@ class Memory:
     name: tuple[str, str] | None = None
     postcode: str | None = None
     email_unknown: bool = False
+    last_reply: str = ""
+    last_details: tuple[object, ...] = ()
     facts: set[str] = field(default_factory=set)
 
     @property

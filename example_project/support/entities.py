@@ -14,13 +14,16 @@ _ORDER_WORD = r"(?:\borders?|\bcommandes?|\bnumber|\bnumero|\bn[°o]\.?|#)"
 _ORDER = either(r"\bw[\s#°-]*(\d{4})\b", rf"{_ORDER_WORD}[\s:#°-]*(?:is |est (?:la )?)?[\s#:]*w?-?(\d{{4}})\b")
 _DIGITS = re.compile(r"\b\d{4}\b")
 _CARD_DIGITS = either(
-    r"\b(?:ending(?: in| with)?|finissant par|se terminant par|termine par|card|visa|mastercard|carte|\*+)\s*(\d{4})\b"
+    r"\b(?:end(?:s|ing)?(?: in| with| on)?|(?:last|final) (?:four )?digits(?: are)?|card|visa|mastercard)\s*(\d{4})\b",
+    r"\b(?:finit par|finissant par|se terminant par|termine par|carte)\s*(\d{4})\b|\*+\s*(\d{4})\b",
 )
 _GIFT_CARD = either(r"\bgift[ -]?(?:card|voucher|certificate)s?|\bcartes?[ -]cadeaux?|\bcheque cadeau|\bgiftcard")
 _METHODS = {
     "original": either(
         r"\boriginal\w*|\bsame (?:method|card|way|account)|\bd'origine|\bmeme (?:carte|moyen|compte)|\bd'achat",
-        r"\b(?:method|card|way|account|what|one) (?:that )?i (?:\w+ )?(?:paid|used)",
+        r"\b(?:method|card|way|account|one) (?:that )?i (?:\w+ )?(?:paid|used)",
+        r"\b(?:what|how) i (?:\w+ )?(?:paid with|paid$|used)",
+        r"\b(?:was|were) used (?:for|to|when)\b|\b(?:paid|payed) with\b|\b(?:utilisee?|servi) (?:pour|a)\b",
     ),
     "gift_card": _GIFT_CARD,
     "store_credit": either(
@@ -30,6 +33,7 @@ _METHODS = {
     "paypal": either(r"\bpay ?pal"),
     "card": either(r"\bvisa\b|\bmaster ?card|\bcard\b|\bcarte\b|\bcb\b"),
 }
+_WANTED = either(r"\b(?:ne|n') ?(?:la |le |les |l')?(?:veux|voudrais|voulais|souhaite|desire|garde|garderai|ai)\s+$")
 _FILLERS = r"(?:(?:to|on|with|the|my|a|in|en|de|du|la|le|les|sur|ma|mon|avec|par|from|order|commande)\s+)*"
 _EXCLUDED = re.compile(
     rf"\b(?:not|instead of|in place of|rather than|pas|au lieu d[eu]|plutot que)\s+{_FILLERS}"
@@ -65,11 +69,18 @@ def payment_hint(text: str) -> str | None:
     folded = _GIFT_CARD.sub("giftcard", without_negated(fold(text)))
     digits = _CARD_DIGITS.search(folded)
     if digits:
-        return digits.group(1)
-    places = [(match.end(), kind) for kind, pattern in _METHODS.items() for match in pattern.finditer(folded)]
-    if any(kind == "original" for _, kind in places):
+        return next(group for group in digits.groups() if group)
+    kinds = payment_hints(text)
+    if "original" in kinds and "store_credit" not in kinds[kinds.index("original") :]:
         return "original"
-    return max(places)[1] if places else None
+    return kinds[-1] if kinds else None
+
+
+def payment_hints(text: str) -> list[str]:
+    """Find every kind of payment method that is named, in order."""
+    folded = _GIFT_CARD.sub("giftcard", without_negated(fold(text)))
+    places = [(match.end(), kind) for kind, pattern in _METHODS.items() for match in pattern.finditer(folded)]
+    return [kind for _, kind in sorted(places)]
 
 
 def reason(text: str) -> str | None:
@@ -79,8 +90,10 @@ def reason(text: str) -> str | None:
 
 
 def without_negated(folded: str) -> str:
-    """Blank what is excluded: “not the mat”, “instead of the black one”."""
-    return _EXCLUDED.sub(lambda match: " " * len(match.group()), folded)
+    """Blank what is excluded: “not the mat”; but “je ne veux pas de la lampe” is about the lamp."""
+    return _EXCLUDED.sub(
+        lambda match: match.group() if _WANTED.search(folded[: match.start()]) else " " * len(match.group()), folded
+    )
 
 
 def is_french(text: str, *, before: bool) -> bool:

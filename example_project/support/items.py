@@ -15,6 +15,7 @@ _ALL = re.compile(
     r"tout(?:e|es)?|tous|les deux|l'ensemble|l'integralite)\b"
 )
 _ALSO = re.compile(r"\b(?:also|too|as well|plus|aussi|egalement|in addition|and)\b")
+_JOINT = re.compile(r"[.;!?,]\s|\b(?:and|et|plus|while|then)\b")
 _COMPLAINT = re.compile(
     r"\b(?:too|trop|bit|peu) (?:small|large|petite?|grande?)s?\b|\b(?:plus|assez) (?:petite?|grande?)\b|\bmoyens? de\b"
 )
@@ -63,15 +64,20 @@ def pick_items(text: str, items: Sequence[Item]) -> list[Item]:
 
 
 def words_about(text: str, item: Item, items: Sequence[Item]) -> str:
-    """Cut the part of `text` that is about one of several items: from its name to the next item's."""
+    """Cut the parts of `text` that are about one of several items, each up to what leads on to the next item."""
     if len(items) == 1:
         return text
-    places = [(place, thing) for place, thing in _things(mend(fold(text)))]
-    own = [index for index, (_, thing) in enumerate(places) if thing == thing_in(item["name"])]
+    folded = fold(text)
+    places = _things(folded)
     parts = []
-    for index in own:
-        end = next((place for place, thing in places[index + 1 :] if thing != places[index][1]), len(text))
-        parts.append(text[places[index][0] : end])
+    start = 0
+    for index, (place, thing) in enumerate(places):
+        following = places[index + 1][0] if index + 1 < len(places) else len(text)
+        joints = [place + match.start() for match in _JOINT.finditer(folded[place:following])]
+        end = joints[-1] if joints and following < len(text) else following
+        if thing == thing_in(item["name"]):
+            parts.append(text[start:end])
+        start = end
     return " ".join(parts)
 
 
@@ -90,6 +96,16 @@ def new_variant(text: str, item: Item, variants: Sequence[Item]) -> tuple[Item |
         return None, True
     wanted = (colour or item["colour"], size or item["size"])
     return next((variant for variant in variants if (variant["colour"], variant["size"]) == wanted), None), True
+
+
+def new_options(text: str, item: Item, items: Sequence[Item]) -> bool:
+    """Whether `text` names the item, or no other, together with a colour or a size that it does not have."""
+    named = things(text)
+    if thing_in(item["name"]) not in named and (named or len(items) > 1):
+        return False
+    words = words_about(text, item, items)
+    other_size = item["size"] and any(size != item["size"] for size in sizes(words))
+    return bool(other_size or any(colour != item["colour"] for colour in colours(words)))
 
 
 def matching(text: str, variants: Sequence[Item]) -> list[Item]:

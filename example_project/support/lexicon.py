@@ -1,9 +1,16 @@
 """The words the agent knows, in English and French, without accents: reasons, things, colours, sizes, countries."""
 
+import re
+from collections.abc import Mapping
+
 
 def words(text: str) -> frozenset[str]:
     """Give the words of a list written as text."""
     return frozenset(text.split())
+
+
+def _alternatives(names: Mapping[str, tuple[str, ...]]) -> str:
+    return "|".join(re.escape(word) for name, others in names.items() for word in (name, *others))
 
 
 METHOD_WORDS = (
@@ -13,19 +20,24 @@ METHOD_WORDS = (
 
 REASONS: dict[str, tuple[str, ...]] = {
     "ordered_by_mistake": (
-        r"\bmistak\w+|\baccident\w*|\berror\b|\bwrong (?:one|item|product|thing|order|colou?r|size)",
-        r"\bunintention\w+|\bmeant to order|\bdidn't mean|\btwice\b",
-        r"\berreur\b|\bmegarde\b|\binadvertance\b|\btrompe\w*|\bdeux fois|\bmauvais\w*",
+        r"\bmistak\w+|\baccident\w*|\berror\b|\bwrong (?:one|item|product|thing|order|colou?r|size|click|button)",
+        r"\bunintention\w+|\bmeant to order|\bdidn't mean|\btwice\b|\bclick\w*|\bcliqu\w*|\binadvertent\w*|\bslip\b",
+        r"\bnever (?:meant|wanted|intended)|\b(?:didn't|did not) (?:want|intend) to (?:order|buy|place)|\bby accident",
+        r"\bshould(?:n't| not|n't) have (?:ordered|bought)|\bdouble order|\bordered (?:it )?double",
+        r"\berreur\b|\bmegarde\b|\binadvertance\b|\btrompe\w*|\bdeux fois|\bmauvais\w*|\bfausse manip\w*",
+        r"\bjamais voulu|\bsans (?:le |l'|faire )?(?:vouloir|expres|avoir voulu)|\bpas (?:fait )?expres|\bpas voulu",
     ),
     "arrives_too_late": (
-        r"\blate\b|\btoo slow|\btak\w+ (?:too|so) long|\bin time|\bon time|\bnot arrive|\bwon't arrive",
+        r"\blate\b|\btoo slow|\btak\w+ (?:too|so) long|\bin time|\bon time|\bnot arrive|\bwon't (?:arrive|be here)",
+        r"\bafter i(?:'ve| have)? (?:already )?(?:leave|left|go|gone)|\btoo far (?:off|away)",
         r"\btrop tard|\btrop long\w*|\ba temps\b|\bretard",
     ),
     "no_longer_needed": (
-        r"\b(?:don't|dont|do not|no longer|not)\b.*\b(?:want|need|require|using|use)|\bno need|\bunnecessary",
-        r"\bneeded any|\bchanged my mind|\bchange of mind|\balready have|\belsewhere",
-        r"\bplus besoin|\bne (?:le |la |les |l')?(?:veux|souhaite|voudrais) plus|\bn'en (?:ai|veux) plus",
-        r"\bchange d'avis|\binutile|\bailleurs|\bdeja une?\b",
+        r"\b(?:don't|dont|do not|no longer|not|isn't|aren't|never)\b.*\b(?:need\w*|require\w*|necessary|using|use)\b",
+        r"\bno (?:longer (?:a |any )?)?(?:need|use)\b|\bunnecessary|\bneeded any|\bchanged my mind|\bchange of mind",
+        r"\b(?:already|now) (?:have|got)\b|\belsewhere|\b(?:found|got|bought) (?:another|other|a better|one|it)\b",
+        r"\b(?:plus|pas) (?:vraiment )?besoin|\bn'en ai plus|\bchange d'avis|\binutile|\bailleurs|\bdeja une?\b",
+        r"\bplus (?:utile|necessaire)|\bne (?:me |m')?ser(?:t|vira)",
     ),
 }
 """What a customer says for each reason that the shop accepts."""
@@ -76,6 +88,10 @@ SIZES: dict[str, tuple[str, ...]] = {
         "1000 ml",
     ),
 }
+
+THING_WORDS = _alternatives(THINGS)
+OPTION_WORDS = rf"{_alternatives(COLOURS)}|{_alternatives(SIZES)}|size|taille|pointure|colou?r|couleur"
+"""Alternatives of a pattern: whatever names a product, and whatever names a colour or a size."""
 
 COUNTRIES: dict[str, tuple[str, ...]] = {
     "Austria": ("autriche", "osterreich"),

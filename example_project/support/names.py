@@ -13,10 +13,10 @@ _CAPITAL = r"[A-ZÀ-Ý][^\W\d_]*(?:[-'’][^\W\d_]+)*"
 _TWO_WORDS = re.compile(rf"({_WORD})\s+({_WORD})")
 _TWO_CAPITALS = re.compile(rf"(?=\b({_CAPITAL})\s+({_CAPITAL}))")
 _NAME = rf"(?P<name>{_CAPITAL}\s+{_CAPITAL})"
-_POSTCODE_WORDS = r"(?i:and|et|my|mon|post ?code|zip(?: code)?|code postal|is|est)"
+_POSTCODE_WORDS = r"(?i:and|et|my|mon|from|at|in|i|live|de|du|à|au|habite|post ?code|zip(?: code)?|code postal|is|est)"
 _PLACES = (
     re.compile(rf"\b{_NAME}(?=,?\s+(?:here|speaking|calling|writing|à l['’]appareil|ici)\b)"),
-    re.compile(rf"\b{_NAME}(?=[\s,;(]*(?:{_POSTCODE_WORDS}[\s,;:(]*)*§)"),
+    re.compile(rf"(?<!\d\s)\b{_NAME}(?=[\s,;(]*(?:{_POSTCODE_WORDS}[\s,;:(]*)*§)"),
     re.compile(rf"(?:^|[.!?;,–—-]\s+){_NAME}(?=\s*(?:[.,;–—]|$))"),
 )
 """Where a name stands without introduction; `§` stands for a postcode."""

@@ -10,10 +10,11 @@ from support.lexicon import SPELLINGS
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _CLAUSE_END = re.compile(
-    r"[.!?;\n]+(?=\s|$)|[,–—:](?=\s)|\s(?=(?:and|also|then|plus|but|et|puis|ensuite|mais|ainsi)\b)|\s-\s"
+    r"[.!?;\n]+(?=\s|$)|[,–—:](?=\s)|\s(?=(?:and|also|then|plus|but|et|puis|ensuite|mais|ainsi)\b)|\s[-+&]\s"
 )
 CORRECTION = re.compile(
-    r"\b(?:wait|hold on|actually|sorry|i mean|i meant|rather|make (?:that|it)|scratch that|correction|instead|only|"
+    r"\b(?:wait|hold on|hang on|oops|typo|meant|mix\w* (?:\w+ )?up|confus\w+|wrong number|should have been|"
+    r"actually|sorry|i mean|i meant|rather|make (?:that|it)|scratch that|correction|instead|only|"
     r"just|no|not|en fait|pardon|plutot|attend\w*|je voulais dire|je veux dire|finalement|desole\w*|non|seulement)\b"
 )
 

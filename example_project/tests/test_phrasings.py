@@ -28,7 +28,7 @@ GIFT_1009 = ("change_payment_method", {"order_id": "W1009", "payment_method_id":
 SHIPPING_1006 = ("refund_shipping", {"order_id": "W1006", "payment_method_id": "paypal_103"})
 
 CASES: list[tuple[list[str], tuple[str, dict[str, Any]]]] = [
-    ([f"Please call off order W1001, I don't want it anymore. {LIAM}"], CANCEL_1001),
+    ([f"Please call off order W1001, I don't want it anymore. {LIAM}", "I've no need for it"], CANCEL_1001),
     ([f"hi there, {LIAM}. order #1001 - scrap it, i no longer need the lamp"], CANCEL_1001),
     ([f"I've changed my mind about W-1001. Could you cancel that for me? My email's {LIAM}"], CANCEL_1001),
     (["I need to cancle my order w1001", LIAM, "changed my mind"], CANCEL_1001),

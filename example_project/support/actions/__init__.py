@@ -25,4 +25,5 @@ ACTIONS: dict[Intent, Callable[[Work], Step]] = {
     Intent.LIST_ORDERS: orders.list_orders,
     Intent.ORDER_STATUS: orders.status,
     Intent.PRODUCT: products.product,
+    Intent.UNCLEAR: orders.clarify,
 }

@@ -2,6 +2,7 @@
 
 from support.actions.work import Record, Work, find_order, items_text, wrong_status
 from support.dialogue import Ask, Propose, Say, Step
+from support.entities import payment_hints
 
 
 def cancel(work: Work) -> Step:
@@ -72,7 +73,7 @@ def change_payment(work: Work) -> Step:
     )
 
 
-def status(work: Work) -> Step:
+def status(work: Work) -> Ask | Say:
     """Tell where an order stands; nothing is promised that the order does not say."""
     order = find_order(work, "shipped" if not work.memory.last_order else None)
     if not isinstance(order, dict):
@@ -94,6 +95,20 @@ def status(work: Work) -> Step:
     return Say(work.say("status", **said))
 
 
+def clarify(work: Work) -> Step:
+    """Tell what there is to know, and ask what is wanted; give up when that has been asked."""
+    if "wish" in work.request.asked:
+        return Say(work.say("lost"))
+    work.request.asked.add("wish")
+    order = find_order(work) if work.request.order_id else None
+    if order is None:
+        return Ask("wish", work.say("ask_wish"))
+    if not isinstance(order, dict):
+        return order
+    question = f"ask_wish_{order['status']}" if order["status"] in {"pending", "delivered"} else "ask_wish_order"
+    return Ask("wish", f"{status(work).text} {work.say(question, order=order['order_id'])}")
+
+
 def list_orders(work: Work) -> Step:
     """List the customer's orders."""
     return Say(work.say("orders", orders="; ".join(work.voice.order(order) for order in work.desk.orders)))
@@ -111,6 +126,8 @@ def _new_method(work: Work, order: Record) -> Record | Step:
     if hint is None:
         return Ask("method", work.say("ask_method", methods=listed))
     wanted = [method for method in work.desk.methods_like(hint) if method["payment_method_id"] != current]
+    for other in [] if wanted else payment_hints(work.request.words)[::-1]:
+        wanted = wanted or [method for method in work.desk.methods_like(other) if method in others]
     if len(wanted) == 1:
         return wanted[0]
     work.request.method = None
