@@ -26,7 +26,7 @@ _NOT_CITY = words(
     """
     in at the a is please thanks thank you now merci s'il vous plait svp and et from for my new to le la yes oui
     it order address instead of postcode post code postal zip city town country ville pays that's voila hi hello
-    bonjour zipcode
+    bonjour zipcode which who that email e-mail mail
     """
 )
 
@@ -107,9 +107,9 @@ def _city(text: str) -> str:
         if marker not in text:
             continue
         before, _, after = text.partition(marker)
-        for side in (_first_chunk(after), _last_chunk(before)):
-            if side:
-                return side
+        sides = [side for side in (_first_chunk(after), _last_chunk(before)) if side]
+        if sides:
+            return next((side for side in sides if side[0].isupper()), sides[0])
     return ""
 
 

@@ -14,7 +14,7 @@ _ACCOUNT = (
     r"dossier)"
 )
 _END = (
-    r"(?:stop|drop|kill|abort|undo|forget|get rid of|remove|delete|ditch|axe|bin|halt|terminate|discard|reverse|erase|"
+    r"(?:stop|drop|kill|abort|undo|forget|remove|delete|ditch|axe|bin|halt|terminate|discard|reverse|erase|"
     r"pull out of)"
 )
 _ENDED = (
@@ -62,6 +62,7 @@ CUES: tuple[Cue, ...] = (
             rf"\b{_END}\b.*\b(?:orders?|purchase|w\d{{4}}|everything|delivery of)",
             rf"\b{_END} (?:it|this|that|them|those|these)\b",
             rf"\b(?:orders?|purchase|w\d{{4}}|it|that|this|one) (?:\w+ )?(?:\w+ )?(?:be )?{_ENDED}\b",
+            r"\brid of (?:my |the |this |that )?(?:orders?|purchase|w\d{4})",
             r"\btake (?:w\d{4}|it|that|my order) off\b",
             r"\b(?:supprim|stopp|arret|interromp|retir|bloqu|renonc|abandonn)\w*\b.*\b(?:commande|w\d{4}|tout|achat)",
             r"\b(?:la|le|l'|les) ?(?:supprim|stopp|arret|interromp|retir|bloqu|abandonn)\w*",
@@ -75,7 +76,7 @@ CUES: tuple[Cue, ...] = (
             rf"\b{_CHANGE}\b.*\b{_MAIL}\b",
             rf"\b(?:new|nouvel(?:le)?|another|different|other|autre)\b[^.]*\b{_MAIL}\b",
             rf"\b{_MAIL}\b.*\b{_CHANGE}\b",
-            rf"\b(?:{_CHANGE}|use|using|utiliser)\b[^@]*\S+@\S+",
+            rf"\b(?:{_CHANGE}\b[^@]*\b(?:to|with|by|into|par|en|vers|pour)|use|using|utiliser)\b:? \S+@\S+",
             rf"\b{_MAIL}\b(?: address)? (?:should|must|needs? to|has to|is to|to|devrait|doit)\b.*@",
         ),
     ),
@@ -89,7 +90,7 @@ CUES: tuple[Cue, ...] = (
             rf"\b{_FREIGHT}\b(?! (?:address|date)).*\b(?:refund\w*|reimburs\w*|returned|back|free)\b",
             r"\b(?:rembours|rend|recuper|restitu|rest?itu)\w*\b.*\b(?:livraison|port|envoi|expedition)\b",
             rf"\b(?:paid|pay|charged|spent|costs?|fees?|money) (?:me )?(?:for|on|of) (?:the |its |my )?{_FREIGHT}",
-            r"\b(?:paid|charged|fees?|costs?) (?:\w+ )?(?:for|to) (?:[hg][ae][vt]e? it |the |its )?(?:ship|deliver|send)\w*",
+            r"\b(?:paid|charged|fees?|costs?) (?:\w+ )?(?:for|to) (?:[hg][ae][vt]e? it )?(?:ship|deliver|send)\w*",
             r"\bpaye\w*\b.*\b(?:livraison|port|envoi|expedition)\b",
         ),
         unless=r"\b(?:address|adresse)\b",
@@ -126,7 +127,7 @@ CUES: tuple[Cue, ...] = (
             r"\b(?:where|isn't where|not where) i (?:now )?live\b|\b(?:go|come|end up) (?:somewhere|elsewhere)",
             rf"\b{_SHIP}\b.*\b(?:at|in)\b.*\b\d{{1,3}}\b",
             rf"\b{_SHIP}\b.*\b(?:another|different|other|autre) (?:place|location|endroit|lieu)",
-            rf"\b{_SHIP}\b.*\ba (?:l'|cette|la|une|mon|ma|\d)|\bwhere\b.*\bshipped\b",
+            rf"\b{_SHIP}\b.*\ba (?:l'|cette|la(?! place)|une|mon|ma|\d)|\bwhere\b.*\bshipped\b",
             r"\b(?:change|modify|update|edit|wrong)\b.*\b(?:where|destination|(?:delivery|shipping) details)",
         ),
         unless=rf"\bback\b|\brefund|\brembours|\bmoney\b|\b{METHOD_WORDS}|\bon time\b|\bsupposed to\b",
@@ -147,8 +148,9 @@ CUES: tuple[Cue, ...] = (
             r"\brecommend\w*|\bsuggest\w*|\bdo you think|\byour (?:opinion|advice|favou?rite)",
             r"\bwould you (?:choose|pick|buy|say|go for)",
             r"\b(?:which|what|one|colou?r|model)\b.*\b(?:better|best|nicer|nicest|prettier|prefer)\b",
+            r"\b(?:help me|can't|cannot|hard to) (?:to )?(?:decide|choose|pick)|\baidez-moi a choisir",
             r"\bis better\b|\bbetter choice|\byour (?:pick|choice|taste)\b",
-            r"\b(?:which|what)\b.*\b(?:you|people|customers|others) (?:\w+ )?(?:like|love|choose|pick|buy|prefer|go for)",
+            r"\b(?:which|what)\b.*\b(?:you|people|others) (?:\w+ )?(?:like|love|choose|pick|prefer|go for)",
             r"\bif you (?:had|were|could) .*\b(?:choose|pick|me|buy)",
             r"\bworth (?:it|buying)|\bshould i (?:buy|get|choose|take|pick|go)|\bpensez-vous|\bchoisiriez",
             r"\bvotre (?:avis|preference)",
@@ -174,7 +176,7 @@ CUES: tuple[Cue, ...] = (
             r"\bchange\b.*\b(?:size|colou?r)\b|\bchang\w+ (?:de |la )?(?:taille|couleur|pointure)",
             rf"\bchang\w+\b.*\b(?:{THING_WORDS})s?\b.*\b(?:for|to|into|contre|pour|par|en)\b",
         ),
-        unless=r"\bin exchange\b|\ben echange\b|\b(?:retract|change of|changed my) mind",
+        unless=r"\bfor (?:\w+ )?(?:(?:store|shop) credit|money|a refund)|\b(?:in|en) e(?:x)?change\b|\bchanged my mind",
     ),
     Cue(
         Intent.RETURN,

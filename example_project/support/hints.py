@@ -46,7 +46,7 @@ HINTS: tuple[Cue, ...] = (
             r"\b(?:ne|n')(?: en)? ?(?:veux|ai|souhaite|voudrais) (?:plus|pas|jamais)",
             r"\bn'(?:envoyez|expediez|livrez) pas",
             r"\b(?:ordered|bought|placed|commande\w*|passee?)\b.*\b(?:by (?:mistake|accident)|par (?:erreur|megarde))",
-            r"\brid of\b|\bdebarrass\w+|\bne (?:pas|plus) (?:l'|la )?(?:expedier|envoyer|livrer)\b",
+            r"\brid of\b|\bdebarrass\w+|\bne (?:pas|plus) (?:l'|la )?(?:expedier|envoyer|livrer|donner suite)\b",
             r"\b(?:want|get|pull) out of\b",
         ),
     ),
@@ -54,7 +54,8 @@ HINTS: tuple[Cue, ...] = (
         Intent.RETURN,
         (
             r"\brefund\w*|\bmoney\b.*\bback\b|\breimburs\w*|\brembours\w*|\btrop (?:petite?|grande?)s?\b",
-            r"\bback\b|\breturn\w*|\b(?:collect|pick) (?:it|them|that) up",
+            r"\bfor (?:a |my |some )?(?:store|shop) credit|\bback\b|\breturn\w*",
+            r"\b(?:collect|pick) (?:it|them|that) up",
             r"\bbroken\b|\bdefective|\bdamaged|\bfaulty|\bcassee?\b|\bdefectueu\w+|\babimee?",
             r"\btoo (?:small|big|large|tight|loose|heavy|loud)",
             r"\b(?:not|n't|won't be|ne|pas) (?:\w+ )?(?:keep|gard)\w*",
@@ -69,7 +70,7 @@ HINTS: tuple[Cue, ...] = (
             r"\b(?:different|another|replacement|autre|in exchange)\b",
             r"\b(?:change|modifier|changer) (?:it|them|this|that|ca|cela)\b",
         ),
-        unless=r"\bin exchange for\b.*\b(?:credit|money|refund)|\banother (?:way|day|time)",
+        unless=r"\bfor\b.*\b(?:credit|money|refund)|\banother (?:way|day|time)",
     ),
     Cue(
         Intent.EXCHANGE,
@@ -90,7 +91,14 @@ HINTS: tuple[Cue, ...] = (
             r"\b(?:any|des) (?:news|nouvelles)\b|\bhappen\w*\b",
         ),
     ),
-    Cue(Intent.ADVICE, (r"\b(?:which|what|quel\w*|lequel|laquelle)\b.*\b(?:you|vous)\b", r"\bif you (?:had|were)\b")),
+    Cue(
+        Intent.ADVICE,
+        (
+            r"\b(?:which|what|quel\w*|lequel|laquelle)\b.*\b(?:you|vous)\b",
+            r"\bif you (?:had|were)\b",
+            rf"\b(?:{OPTION_WORDS}) (?:or|ou) (?:the |le |la |un |une )?(?:{OPTION_WORDS})\b.*\?",
+        ),
+    ),
     Cue(
         Intent.PRODUCT,
         (r"\?\W*$",),

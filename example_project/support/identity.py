@@ -62,7 +62,9 @@ class Identity:
             memory.name = memory.postcode = None
             return "email", voice.say("not_found_name", name=name, postcode=postcode)
         if memory.name and not memory.postcode:
-            return "postcode", voice.say("ask_postcode" if memory.email_unknown or self._tried else "ask_email")
+            if memory.email_unknown or self._tried:
+                return "postcode", voice.say("ask_postcode")
+            return "email", voice.say("ask_email")
         if memory.postcode and not memory.name:
             return "name_only", voice.say("ask_name_only")
         if memory.email_unknown:

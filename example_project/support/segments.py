@@ -20,8 +20,20 @@ _ABOUT_MYSELF = re.compile(
 _LABELLED = re.compile(r"\b(?:name|nom|prenom|e-?mail|mail|post ?code|zip|code postal)\b")
 _SAME_MATTER = frozenset({Intent.RETURN, Intent.CANCEL, Intent.COMPENSATE, Intent.EXCHANGE})
 _MOVES_MONEY = frozenset({Intent.RETURN, Intent.EXCHANGE, Intent.COMPENSATE})
+_ONE_WISH = frozenset(
+    {
+        (Intent.RETURN, Intent.EXCHANGE),
+        (Intent.PRODUCT, Intent.EXCHANGE),
+        (Intent.COMPENSATE, Intent.RETURN),
+    }
+)
+"""What follows on what without being another request: “take it back and give me a red one”."""
+
 _PLACES = frozenset({Intent.CHANGE_ADDRESS, Intent.CHANGE_DEFAULT_ADDRESS})
+_OF_AN_ORDER = re.compile(r"\b(?:orders?|parcels?|packages?|deliver\w*|ship\w*|colis|commandes?|livr\w+|envoy\w+)\b")
+_EMAIL_IS = re.compile(r"\b(?:my|the|mon|l'|une?|new)\b ?(?:\w+ )?(?:e-?mail|mail|courriel|adresse e-?mail)\b[^@]*@")
 _NEARLY_SAME = 0.93
+_TAKEN_FOR_EMAIL = _PLACES | {Intent.CHANGE_EMAIL, Intent.EXCHANGE}
 _OF_THE_ACCOUNT = re.compile(r"\b(?:account|profile|records?|details|on file|compte|profil|coordonnees|dossier)\b")
 
 
@@ -50,10 +62,11 @@ def intent_of(clause: str) -> tuple[Intent | None, bool]:
     return None, False
 
 
-def segments_of(message: str, *, introducing: bool) -> tuple[list[Segment], str]:
+def segments_of(message: str, *, introducing: bool, identified: bool = False) -> tuple[list[Segment], str]:
     """Group the clauses by what they are about, and give apart those by which customers introduce themselves.
 
-    `introducing` tells that the message answers who the customer is, so that an address in it asks for nothing.
+    `introducing` tells that the message answers who the customer is, so that an address in it asks for nothing;
+    `identified` that this is known, so that an email address in it is a new one.
     """
     found: list[Segment] = []
     about_self = ""
@@ -69,7 +82,7 @@ def segments_of(message: str, *, introducing: bool) -> tuple[list[Segment], str]
             found[-1] = _joined(found[-1], segment)
         else:
             found.append(segment)
-    found = _with_unsaid(message, _without_hints(found), introducing=introducing)
+    found = _with_unsaid(message, _without_hints(found), introducing=introducing, identified=identified)
     return found, about_self
 
 
@@ -93,8 +106,8 @@ def _continues(before: Segment, after: Segment) -> bool:
     """Whether `after` belongs to the same request: nothing new is asked, and no second order is named."""
     if after.intent is Intent.CHANGE_PAYMENT and before.intent in _MOVES_MONEY:
         return after.order_id in {None, before.order_id}
-    if before.intent is Intent.RETURN and after.intent is Intent.EXCHANGE and not things(after.text):
-        return after.order_id in {None, before.order_id}
+    if (before.intent, after.intent) in _ONE_WISH and not things(after.text):
+        return after.order_id in {None, before.order_id} or before.order_id is None
     if before.intent and after.intent and before.intent is not after.intent:
         same_order = after.order_id in {None, before.order_id} or before.order_id is None
         return same_order and (before.weak or after.weak) and _same_matter(before, after)
@@ -107,7 +120,7 @@ def _same_matter(before: Segment, after: Segment) -> bool:
 
 
 def _joined(before: Segment, after: Segment) -> Segment:
-    hints_at_more = after.intent is Intent.EXCHANGE and (before.weak or before.intent is Intent.RETURN)
+    hints_at_more = after.intent is Intent.EXCHANGE and (before.weak or (before.intent, after.intent) in _ONE_WISH)
     clearer = (
         after if before.intent is None or hints_at_more or (before.weak and after.intent and not after.weak) else before
     )
@@ -143,21 +156,26 @@ def _alone_is_clear(segment: Segment, segments: list[Segment]) -> bool:
     return any(other.intent and not other.weak and other.order_id == segment.order_id for other in segments)
 
 
-def _with_unsaid(message: str, segments: list[Segment], *, introducing: bool) -> list[Segment]:
+def _with_unsaid(message: str, segments: list[Segment], *, introducing: bool, identified: bool) -> list[Segment]:
     """Add what a message asks for without saying so: an address, a second email, a payment method are there for use."""
     clear = {segment.intent for segment in segments if segment.intent and not segment.weak}
     if not clear and not any(segment.intent for segment in segments):
         intent, weak = intent_of(message)
         segments = [Segment(intent, message, weak)] if intent else segments
-    two_emails = _two_different_emails(message)
+    if _is_of_account(message):
+        for segment in segments:
+            if segment.intent is Intent.CHANGE_ADDRESS:
+                segment.intent = Intent.CHANGE_DEFAULT_ADDRESS
+    clear = {segment.intent for segment in segments if segment.intent and not segment.weak}
+    two_emails = _two_different_emails(message) or (identified and bool(_EMAIL_IS.search(fold(message))))
     place = parse_address(message)
     full_address = bool(place.street and place.postcode and place.city) and not introducing
-    if two_emails and clear <= _PLACES | {Intent.CHANGE_EMAIL} and not place.street:
+    if two_emails and clear <= _TAKEN_FOR_EMAIL and not place.street and not things(message):
         return [Segment(Intent.CHANGE_EMAIL, message)]
     if full_address and not clear:
-        return [Segment(_place_meant(message), message)]
+        return [Segment(_place_meant(message, with_email=False), message)]
     if full_address and (clear == {Intent.CHANGE_EMAIL} or (two_emails and clear <= _PLACES)):
-        return [Segment(_place_meant(message), message), Segment(Intent.CHANGE_EMAIL, message)]
+        return [Segment(_place_meant(message, with_email=True), message), Segment(Intent.CHANGE_EMAIL, message)]
     if not clear and entities.payment_hint(message):
         hinted = next((segment.intent for segment in segments if segment.intent in _MOVES_MONEY), Intent.CHANGE_PAYMENT)
         return [Segment(hinted, message, weak=True)]
@@ -170,8 +188,13 @@ def _two_different_emails(message: str) -> bool:
     return len(found) > 1 and SequenceMatcher(None, found[0], found[-1]).ratio() < _NEARLY_SAME
 
 
-def _place_meant(message: str) -> Intent:
+def _place_meant(message: str, *, with_email: bool) -> Intent:
     """Tell a parcel's address from the account's, which is the one that changes together with the email."""
-    of_account = _OF_THE_ACCOUNT.search(fold(message)) or len(entities.emails(message)) > 1
-    of_order = entities.order_ids(message)
-    return Intent.CHANGE_DEFAULT_ADDRESS if of_account and not of_order else Intent.CHANGE_ADDRESS
+    of_account = _is_of_account(message) or (with_email and not entities.order_ids(message))
+    return Intent.CHANGE_DEFAULT_ADDRESS if of_account else Intent.CHANGE_ADDRESS
+
+
+def _is_of_account(message: str) -> bool:
+    folded = fold(message)
+    of_order = entities.order_ids(message) or _OF_AN_ORDER.search(folded)
+    return bool(_OF_THE_ACCOUNT.search(folded)) and not of_order

@@ -3,7 +3,7 @@
 from support.addresses import parse_address
 from support.desk import Desk
 from support.dialogue import Request
-from support.entities import payment_hint
+from support.entities import payment_hint, reason
 from support.intents import Intent
 from support.items import colours, new_options, sizes, thing_in, things
 from support.text import either, fold
@@ -15,13 +15,14 @@ _OPEN = frozenset({"pending", "shipped"})
 
 def settle(request: Request, desk: Desk) -> None:
     """Make of a hint what its order allows: what is not wanted is cancelled before delivery, and returned after it."""
-    hint = request.weak or request.intent is Intent.UNCLEAR or _sends_money_back(request)
-    if request.intent not in _SETTLED or not hint:
+    if request.intent not in _SETTLED:
         return
     order_id = request.order_id or _only_order(request, desk)
     if order_id is None or not desk.owns(order_id):
         return
     order = desk.order(order_id)
+    if not (request.weak or request.intent is Intent.UNCLEAR or _means_another(request, order["items"])):
+        return
     intent = _before_delivery(request) if order["status"] in _OPEN else _after_delivery(request, order["items"])
     if order["status"] != "cancelled" and intent is not request.intent:
         request.become(intent, weak=intent is Intent.UNCLEAR)
@@ -34,7 +35,7 @@ def _before_delivery(request: Request) -> Intent:
         return Intent.CHANGE_ADDRESS
     if request.method or payment_hint(request.words):
         return Intent.CHANGE_PAYMENT
-    if request.intent is Intent.RETURN:
+    if request.intent is Intent.RETURN or (request.intent is Intent.UNCLEAR and reason(request.words)):
         return Intent.CANCEL
     named = things(request.words) or colours(request.words) or sizes(request.words)
     return Intent.UNCLEAR if request.intent is Intent.EXCHANGE and not named else request.intent
@@ -46,8 +47,11 @@ def _after_delivery(request: Request, items: list[dict[str, object]]) -> Intent:
     return Intent.RETURN if request.intent in {Intent.CANCEL, Intent.CHANGE_PAYMENT} else request.intent
 
 
-def _sends_money_back(request: Request) -> bool:
-    """Whether “put the money on my card” is said, which may speak of a refund."""
+def _means_another(request: Request, items: list[dict[str, object]]) -> bool:
+    """Whether it is “put the money on my card”, which may be a refund, or “take it all back”, which may cancel."""
+    if request.intent is Intent.RETURN and request.order_id:
+        named = set(things(request.words))
+        return not named or named >= {thing_in(str(item["name"])) for item in items}
     return request.intent is Intent.CHANGE_PAYMENT and bool(_MONEY.search(fold(request.words)))
 
 

@@ -7,6 +7,9 @@ from support.intents import Intent
 from support.own_email import own_and_new
 from support.segments import Segment, segments_of
 
+_BESIDE = 30
+"""Characters after a name within which a postcode is the customer's, whatever other address there is."""
+
 _WITH_ADDRESS = frozenset({Intent.CHANGE_ADDRESS, Intent.CHANGE_DEFAULT_ADDRESS})
 
 
@@ -40,7 +43,7 @@ class Heard:
 def understand(message: str, *, french: bool, identified: bool, awaiting: str) -> Heard:
     """Read a message, given the language so far, whether the customer is known, and which value was asked for."""
     identifying = not identified and awaiting in {"email", "name", "name_only", "postcode"}
-    segments, about_self = segments_of(message, introducing=identifying)
+    segments, about_self = segments_of(message, introducing=identifying, identified=identified)
     changes_email = any(segment.intent is Intent.CHANGE_EMAIL for segment in segments)
     email, new_email = own_and_new(
         message, changes=changes_email, identified=identified, asked_new=awaiting == "new_email"
@@ -50,6 +53,8 @@ def understand(message: str, *, french: bool, identified: bool, awaiting: str) -
     name = names.full_name(message, asked=identifying)
     if not postcodes and (identifying or (name and not other_address)):
         postcodes = entities.postcodes(message)
+    if not postcodes and name:
+        postcodes = entities.postcodes(message.partition(name[1])[2][:_BESIDE])
     return Heard(
         text=message,
         french=entities.is_french(message, before=french),

@@ -53,6 +53,31 @@ def test_asks_again_when_a_detail_changes(shop):
     assert [arguments["item_ids"] for _, arguments in shop.changes] == [["bottle-steel-500ml"]]
 
 
+def test_asks_what_is_wanted_and_keeps_what_was_said(shop):
+    """A message that names an order and no wish is asked about; the order need not be named again."""
+    asked, *_ = shop.talk(f"Hello, it's about W1001. {LIAM}", "please cancel, I have no need for it")
+
+    assert asked.endswith(
+        "What shall I do with it: cancel it, have it shipped to another address, or let you pay another way?"
+    )
+    assert [arguments["order_id"] for _, arguments in shop.changes] == ["W1001"]
+
+
+def test_does_not_ask_the_same_question_of_somebody_who_says_nothing_new(shop):
+    """A question that is not answered is followed by another one, then by what the desk can do."""
+    replies = shop.talk(f"I want to return something of W1002. {LIAM}", "hm", "hm", "hm")
+
+    assert len(set(replies)) == len(replies)
+
+
+def test_what_is_not_wanted_is_cancelled_before_delivery_and_returned_after_it(shop):
+    """The same words mean what the order allows."""
+    shop.talk("liam.novak@example.com", "Please get rid of W1001, no need for it", "yes")
+    shop.talk("liam.novak@example.com", "Please get rid of the bottle from W1002")
+
+    assert [name for name, _ in shop.changes] == ["cancel_order", "return_items"]
+
+
 def test_works_through_several_requests_in_order(shop):
     """Each request gets its own proposal and its own yes."""
     shop.talk(

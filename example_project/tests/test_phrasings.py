@@ -11,6 +11,8 @@ MATEO, JULIE, PRIYA, NOAH = (
 
 CANCEL_1001 = ("cancel_order", {"order_id": "W1001", "reason": "no_longer_needed"})
 CANCEL_1007 = ("cancel_order", {"order_id": "W1007", "reason": "ordered_by_mistake"})
+CANCEL_1011 = ("cancel_order", {"order_id": "W1011", "reason": "ordered_by_mistake"})
+CANCEL_1017 = ("cancel_order", {"order_id": "W1017", "reason": "ordered_by_mistake"})
 RETURN_LAMP = ("return_items", {"order_id": "W1004", "item_ids": ["lamp-black"], "payment_method_id": "card_102"})
 RETURN_BOTTLE = (
     "return_items",
@@ -176,6 +178,34 @@ CASES: list[tuple[list[str], tuple[str, dict[str, Any]]]] = [
         ("change_shipping_address", COLOGNE),
     ),
     ([f"Put my gift card towards order W1009. {MATEO}"], GIFT_1009),
+    ([f"Somebody gave me a gift card and W1009 can come off that. {MATEO}"], GIFT_1009),
+    ([f"W1007 should not have been ordered, get rid of it. {AMARA}", "by mistake"], CANCEL_1007),
+    (["Please revoke W1016", NOAH, "sorry, W1017, which I bought by accident"], CANCEL_1017),
+    ([f"Drop W1016 {NOAH}", "wrong number! W1017 is the one, placed by mistake, so drop that instead"], CANCEL_1017),
+    (["About order 1007.", AMARA, "cancel it", "it was an accident"], CANCEL_1007),
+    ([f"{CHLOE}. I'm not keeping the lamp out of W1004."], RETURN_LAMP),
+    (["The lamp of 1004 is going back to you", CHLOE], RETURN_LAMP),
+    (["I'd like rid of the water bottle from 1002, for store credit", LIAM], RETURN_BOTTLE),
+    (
+        [f"The blue sweater I got in W1002 is too small. Can I have it in L, and in red at that? {LIAM}"],
+        ("exchange_items", SWEATER),
+    ),
+    ([f"Take the blue sweater back and give me a red one in L. W1002. {LIAM}"], ("exchange_items", SWEATER)),
+    (["W1017 is headed for my old flat", NOAH, "Lindenallee 4, 50667 Cologne"], ("change_shipping_address", COLOGNE)),
+    ([f"Destination of W1017: Lindenallee 4, 50667 Cologne. {NOAH}"], ("change_shipping_address", COLOGNE)),
+    ([f"You were supposed to get W1006 here days before. {AMARA}", "I want what I paid for delivery"], SHIPPING_1006),
+    ([f"W1006 took too long; the delivery fee, I expect that money returned. {AMARA}"], SHIPPING_1006),
+    (
+        [f"The address I log in with is {NOAH}, I'd like to use noah@new.example from now on"],
+        ("change_email", {"customer_id": "C107", "email": "noah@new.example"}),
+    ),
+    ([f"La W1011, je n'ai jamais voulu la commander, merci de la supprimer. {JULIE}"], CANCEL_1011),
+    (["je ne veux pas de la commande W1011, pouvez vous tout arreter ?", JULIE, "une fausse manip"], CANCEL_1011),
+    ([f"J'aimerais que vous repreniez la lampe, commande W1004. {CHLOE}"], RETURN_LAMP),
+    (
+        [f"Je viens de changer de logement, le colis W1005 doit aller au 27 rue Victor Hugo, 69002 Lyon. {CHLOE}"],
+        ("change_shipping_address", LYON),
+    ),
 ]
 
 

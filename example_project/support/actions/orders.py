@@ -3,6 +3,7 @@
 from support.actions.work import Record, Work, find_order, items_text, wrong_status
 from support.dialogue import Ask, Propose, Say, Step
 from support.entities import payment_hints
+from support.items import things
 
 
 def cancel(work: Work) -> Step:
@@ -100,7 +101,7 @@ def clarify(work: Work) -> Step:
     if "wish" in work.request.asked:
         return Say(work.say("lost"))
     work.request.asked.add("wish")
-    order = find_order(work) if work.request.order_id else None
+    order = find_order(work) if work.request.order_id or things(work.request.words) else None
     if order is None:
         return Ask("wish", work.say("ask_wish"))
     if not isinstance(order, dict):

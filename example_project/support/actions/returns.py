@@ -39,7 +39,7 @@ def exchange_items(work: Work) -> Step:
     if not isinstance(order, dict):
         return order
     if any(item["sent_back"] and _was_exchanged(work, order, item) for item in order["items"]):
-        return Say(work.say("one_exchange", order=order["order_id"]))
+        return Say(work.say("one_exchange", order=order["order_id"]), reopen=True)
     pairs = _pairs(work, order)
     if not isinstance(pairs, list):
         return pairs
@@ -91,7 +91,7 @@ def _takeable(work: Work, deed: str) -> Record | Step:
     if order["status"] != "delivered":
         return _not_delivered(work, order, deed)
     if order["days_since_delivery"] > RETURN_WINDOW_DAYS:
-        return Say(work.say("window", order=order["order_id"], days=order["days_since_delivery"]))
+        return Say(work.say("window", order=order["order_id"], days=order["days_since_delivery"]), reopen=True)
     return order
 
 

@@ -38,8 +38,7 @@ def find_order(work: Work, status: str | None = None) -> Record | Ask | Say:
     if request.order_id is None:
         return _ask_order(work)
     if not work.desk.owns(request.order_id):
-        refused, request.order_id = request.order_id, None
-        return Say(work.say("not_yours", order=refused), reopen=True)
+        return Say(work.say("not_yours", order=request.order_id), reopen=True)
     work.memory.last_order = request.order_id
     return work.desk.order(request.order_id)
 
