@@ -31,6 +31,11 @@ def asks_to_confirm(text: str) -> bool:
     return bool(_confirming(text))
 
 
+def confirming_question(text: str) -> str:
+    """Give the sentences of `text` that ask for a yes or a no, as one text."""
+    return " ".join(_confirming(text))
+
+
 def _confirming(text: str) -> list[str]:
     return [
         segment.text
@@ -77,7 +82,7 @@ def _is_past(sentence: str) -> bool:
 
 def unwanted_extra(text: str, view: View) -> bool:
     """Tell whether the question offers something on top that neither the goal nor the lines mention."""
-    question = " ".join(_confirming(text))
+    question = confirming_question(text)
     if not pattern("extras").search(question):
         return False
     offered = content_words(pattern("extras").sub(" ", pattern("confirmations").sub(" ", question)))

@@ -1,6 +1,7 @@
 """The user's lines: which one comes next, which were said, and lines that are calls of the user's own tools."""
 
 import ast
+from dataclasses import dataclass
 
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.tool import ToolCall
@@ -40,6 +41,15 @@ def call_of(line: str, view: View) -> ToolCall | None:
     return ToolCall(name=name, arguments=arguments, requestor="user")
 
 
+@dataclass(frozen=True)
+class Exchange:
+    """What the agent said (`heard`), what the user said to it, and whether that was a line of the script."""
+
+    heard: str
+    said: str
+    is_line: bool
+
+
 class Script:
     """Remembers which of its own messages were lines; a history it did not make itself is matched by text."""
 
@@ -51,6 +61,20 @@ class Script:
         if tuple(text for text, _ in self._said) != said:
             self._said = _matched(lines, said)
         return sum(is_line for _, is_line in self._said)
+
+    def exchanges(self, messages: tuple[Message, ...]) -> tuple[Exchange, ...]:
+        """Pair what the user said in `messages`, the ones that `position` was told of, with what it answered."""
+        kinds = iter(self._said)
+        heard: list[str] = []
+        found: list[Exchange] = []
+        for message in messages:
+            if message.role == "user":
+                said, is_line = next(kinds, (_trace(message), False))
+                found.append(Exchange("\n".join(heard), said, is_line))
+                heard = []
+            elif message.role == "assistant" and message.text.strip():
+                heard.append(message.text)
+        return tuple(found)
 
     def remember(self, message: Message, *, is_line: bool) -> None:
         """Note that `message` is said now."""

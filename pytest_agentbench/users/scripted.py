@@ -6,7 +6,7 @@ an agent's message is, first that applies:
 1. hand-over to a person: close; an empty or deaf message: repeat the last words once, then go on
 2. a confirmation that differs from goal, lines or known values: *no* and what it wants, even where the script says yes
 3. values asked for: the next line if it holds one of them, else all that it knows, "I do not know" for unknown info
-4. a yes-or-no question: the next line if it is an answer, else *no* to unwanted extras and *yes* to the rest
+4. a yes-or-no question: asked again, the same answer; the next line if it is an answer; *no* to unwanted extras, or *yes*
 5. a choice: the option that its own words name; unknown info that the question is about: "I do not know"
 6. anything else: the next line. Without lines: close when answered, and with blame *user* when a question is open
 """
@@ -23,8 +23,9 @@ from pytest_agentbench.users.asked import Asked, asked
 from pytest_agentbench.users.choice import choose
 from pytest_agentbench.users.confirmation import asks_to_confirm, describe, difference, unwanted_extra
 from pytest_agentbench.users.known_info import Knowledge, knowledge_of
-from pytest_agentbench.users.phrases import Language, language_of, pattern
-from pytest_agentbench.users.script import Script, call_of, lines_of, spoken
+from pytest_agentbench.users.phrases import Language, is_answer, language_of
+from pytest_agentbench.users.repeated import answered_before
+from pytest_agentbench.users.script import Exchange, Script, call_of, lines_of, spoken
 
 REPEATS = 2
 """How often the user says the same thing in a row before it goes on."""
@@ -64,7 +65,7 @@ class ScriptedUser:
         if not said:
             decided: _Said | Stop = _NEXT_LINE if left else Stop(reason="nothing to say", blame=Blame.SCENARIO)
         else:
-            decided = _Answer(view, left, said).decide()
+            decided = _Answer(view, left, self._script.exchanges(view.messages)).decide()
         if isinstance(decided, Stop):
             return decided
         return self._say(left[0] if decided.line else decided.text, view, is_line=decided.line)
@@ -79,10 +80,11 @@ class ScriptedUser:
 class _Answer:
     """The decision about one message of the agent."""
 
-    def __init__(self, view: View, left: tuple[str, ...], said: tuple[str, ...]) -> None:
+    def __init__(self, view: View, left: tuple[str, ...], exchanges: tuple[Exchange, ...]) -> None:
         self._view = view
         self._left = left
-        self._said = said
+        self._exchanges = exchanges
+        self._said = tuple(exchange.said for exchange in exchanges)
         self._text = last_words(view.messages)
         self._known: Knowledge = knowledge_of(view)
         self._language: Language = language_of(" ".join([*view.says, view.goal]), self._text)
@@ -136,6 +138,9 @@ class _Answer:
         return _Said(text)
 
     def _confirm(self) -> _Said | None:
+        before = answered_before(self._text, self._exchanges, self._left[0] if self._left else None)
+        if before is not None:
+            return _Said(before)
         if self._left and is_answer(self._left[0]):
             return _NEXT_LINE
         chosen = self._choose()
@@ -189,11 +194,6 @@ def last_words(messages: tuple[Message, ...]) -> str:
         if message.role == "assistant" and message.text.strip():
             words.append(message.text)
     return "\n".join(reversed(words))
-
-
-def is_answer(line: str) -> bool:
-    """Tell whether a line answers a yes-or-no question ("yes", "go ahead", "non, …")."""
-    return bool(pattern("answers").match(line.strip()))
 
 
 def is_bare_answer(line: str) -> bool:

@@ -212,6 +212,66 @@ def test_a_fitting_confirmation_is_answered_yes_and_a_scripted_no_is_said() -> N
     assert opened(says=["Remboursez W1"]).hear("Souhaitez-vous que je le fasse ?") == "Oui, s'il vous plaît."
 
 
+BOOKING = ["Book a slot Monday, I am P100", "No thanks", "Forget it"]
+
+
+@pytest.mark.parametrize(
+    "again", ["Shall I book slot S1?", "Sorry, should I book slot S1 now?", "I did not get that. Shall I book slot S1?"]
+)
+def test_a_question_asked_again_gets_the_same_answer(again: str) -> None:
+    """No stays no, and uses up no line; asked once more, the user goes on, and its no still holds after that."""
+    talk = opened(says=BOOKING)
+
+    said = [talk.hear(text) for text in ("Shall I book slot S1?", again, again, again)]
+
+    assert said == ["No thanks", "No thanks", "Forget it", "No thanks"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Shall I book slot S1?", "Shall I book slot S2?"),
+        ("Shall I book a window seat?", "Shall I book an aisle seat?"),
+        ("A window seat is free. Shall I book it?", "An aisle seat is free. Shall I book it?"),
+        ("Shall I book the slot and order a meal?", "Shall I book the slot?"),
+        ("Slot S1 is free at 9. Shall I book slot S1?", "Slot S1 is free at 11. Shall I book slot S1?"),
+    ],
+)
+def test_a_question_about_something_else_is_a_new_one(first: str, second: str) -> None:
+    """Another object, time or extent is not what was answered before."""
+    talk = opened(says=["Book something", "No thanks", "Yes, that one"])
+
+    assert [talk.hear(first), talk.hear(second)] == ["No thanks", "Yes, that one"]
+
+
+def test_a_line_in_between_takes_the_answer_back() -> None:
+    """Who comes back to what was refused has changed its mind."""
+    talk = opened(says=["Book a slot", "No thanks", "Well, do book S1"])
+
+    said = [
+        talk.hear(text) for text in ("Shall I book slot S1?", "All right, nothing is booked.", "Shall I book slot S1?")
+    ]
+
+    assert said == ["No thanks", "Well, do book S1", "Yes, please."]
+
+
+def test_a_bare_question_is_left_to_the_script() -> None:
+    """ "Do you confirm?" names nothing, so that two of them are two questions where the script answers twice."""
+    talk = opened(says=["Cancel both", "yes", "no"])
+
+    assert [talk.hear("Do you confirm?"), talk.hear("Do you confirm?")] == ["yes", "no"]
+    assert talk.hear("Do you confirm?") == "no"
+
+
+def test_a_french_no_stays_one() -> None:
+    """*Encore* makes no new question."""
+    talk = opened(says=["Je voudrais un rendez-vous", "Non merci", "Laissez tomber"])
+
+    said = [talk.hear(text) for text in ("Dois-je réserver le créneau S1 ?", "Dois-je encore réserver le créneau S1 ?")]
+
+    assert said == ["Non merci", "Non merci"]
+
+
 def test_an_extra_that_nobody_wanted_is_declined() -> None:
     """Offers on top, of something that the goal does not mention, are refused."""
     assert (

@@ -32,9 +32,14 @@ def language_of(*texts: str) -> Language:
     return ENGLISH
 
 
+def is_answer(line: str) -> bool:
+    """Tell whether a line answers a yes-or-no question ("yes", "go ahead", "non, …")."""
+    return bool(pattern("answers").match(line.strip()))
+
+
 def is_stopword(word: str) -> bool:
     """Tell whether `word` carries no content in some language."""
     return any(word.lower() in language.stopwords for language in LANGUAGES)
 
 
-__all__ = ["LANGUAGES", "Language", "either", "is_stopword", "language_of", "pattern"]
+__all__ = ["LANGUAGES", "Language", "either", "is_answer", "is_stopword", "language_of", "pattern"]

@@ -139,6 +139,7 @@ ENGLISH = Language(
     agreements=r"(?:yes|yeah|yep|yup|sure|ok|okay|of course|certainly|absolutely|definitely|correct|exactly|right|go ahead"
     r"|please do|please go|please proceed|proceed|i confirm|confirmed|i agree|agreed|that['’]s (?:right|correct|fine)"
     r"|that is (?:right|correct|fine)|sounds good|perfect|do it)",
+    fillers=r"again|still|once more|sorry|apolog(?:y|ies|i[sz]e)|really|just|simply|now|then|okay|repeat(?:ing)?|understand",
     negation=r"not|\w*n['’]t|no|never|without|instead of|rather than|except|other than|avoid",
     unknown=r"not|\w*n['’]t|cannot|never|unknown|unsure|forgot(?:ten)?|lost|no (?:idea|longer)",
     bounds=r"less than|under|below|more than|over|above|up to|at most|at least|maximum|minimum|max|min|no more than|budget|cheaper than|within",

@@ -105,6 +105,7 @@ FRENCH = Language(
     r"|tout à fait|je confirme|confirmé|allez-y|vas-y|parfait|volontiers|pas vraiment|ça me va|s['’]il vous plaît oui)",
     agreements=r"(?:oui|si|ouais|d['’]accord|bien sûr|ok|okay|certainement|absolument|exact|exactement|c['’]est (?:ça|bon|exact|correct)"
     r"|tout à fait|je confirme|confirmé|allez-y|vas-y|parfait|volontiers|ça me va)",
+    fillers=r"encore|(?:à|de) nouveau|désolée?|pardon|vraiment|simplement|maintenant|donc|alors|répète|compris",
     negation=r"ne|pas|sans|jamais|non|plutôt que|au lieu d['’e]|sauf",
     unknown=r"ne|n['’]\w*|pas|jamais|oubli[ée]e?|perdue?|ignore[sz]?|aucune? id[ée]e",
     bounds=r"moins de|plus de|jusqu['’]à|au plus|au moins|maximum|minimum|budget|sous|dans la limite",

@@ -43,6 +43,7 @@ class Language:
     instructions: tuple[str, ...]
     answers: str
     agreements: str
+    fillers: str
     negation: str
     unknown: str
     bounds: str
