@@ -45,7 +45,8 @@ def tables(connection: sqlite3.Connection) -> dict[str, Table]:
 def write_rows(connection: sqlite3.Connection, data: object, source: str) -> None:
     """Write `{table: [rows]}` (inserted, or replacing the row with that key) or `{table: {key: {column: value}}}`.
 
-    The second form changes the named columns of the row with that key and inserts it where there is none.
+    The second form changes the named columns of the row with that key and inserts it where there is none. A key that
+    stands twice in one list is an error: one of the two rows would be lost.
     Lists and mappings as values are stored as JSON text. Raise `EnvironmentFaultError` naming `source`, table and row.
     """
     if not isinstance(data, Mapping):
@@ -58,8 +59,9 @@ def write_rows(connection: sqlite3.Connection, data: object, source: str) -> Non
                 f"{source}: there is no table {name!r}; tables are {', '.join(known) or 'none'}"
             )
         if isinstance(rows, list):
+            written: set[tuple[Any, ...]] = set()
             for number, row in enumerate(rows, start=1):
-                _insert(connection, table, _checked(table, row, f"{source}: {name} row {number}"))
+                _insert_once(connection, table, _checked(table, row, f"{source}: {name} row {number}"), written)
         elif isinstance(rows, Mapping):
             for key, row in rows.items():
                 _patch(connection, table, str(key), _checked(table, row, f"{source}: {name}.{key}"))
@@ -152,6 +154,34 @@ def _checked(table: Table, row: object, place: str) -> tuple[dict[str, Any], str
         columns = ", ".join(table.columns)
         raise EnvironmentFaultError(f"{place}: there is no column {unknown[0]!r}; {table.name} has {columns}")
     return {str(name): _stored(value) for name, value in row.items()}, place
+
+
+def _insert_once(
+    connection: sqlite3.Connection,
+    table: Table,
+    checked: tuple[dict[str, Any], str],
+    written: set[tuple[Any, ...]],
+) -> None:
+    """Insert a row unless one with its key, as the database compares keys, is among those `written`; add it there."""
+    row, place = checked
+    has_key = bool(table.key) and all(name in row for name in table.key)
+    if has_key and written.intersection(_with_key(connection, table, row)):
+        key = ", ".join(f"{name} {_shown(row[name])}" for name in table.key)
+        raise EnvironmentFaultError(f"{place}: {key} stands twice")
+    _insert(connection, table, checked)
+    if has_key:
+        written.update(_with_key(connection, table, row))
+
+
+def _with_key(connection: sqlite3.Connection, table: Table, row: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Give the keys, as stored, of the rows that have the key of `row`."""
+    columns = ", ".join(quote(name) for name in table.key)
+    where = " AND ".join(f"{quote(name)} = ?" for name in table.key)
+    sql = f"SELECT {columns} FROM main.{table.quoted} WHERE {where}"  # noqa: S608 - names are quoted
+    try:
+        return _cursor(connection).execute(sql, tuple(row[name] for name in table.key)).fetchall()
+    except (sqlite3.Error, OverflowError, UnicodeEncodeError):
+        return []  # a value that SQLite cannot hold: inserting it says so
 
 
 def _insert(connection: sqlite3.Connection, table: Table, checked: tuple[dict[str, Any], str]) -> None:

@@ -218,3 +218,29 @@ def test_merging_a_state_with_itself_changes_nothing(state: dict[str, Any]) -> N
     """Deep merge is idempotent, and everything that was merged in is there."""
     assert merged({**state}, state) == state
     assert merged({}, state) == state
+
+
+@pytest.mark.parametrize(
+    ("schema", "rows", "says"),
+    [
+        (
+            "CREATE TABLE slots (id TEXT PRIMARY KEY, day TEXT)",
+            "slots: [{id: S1, day: a}, {id: S1, day: b}]",
+            r"rows.yaml: slots row 2: id 'S1' stands twice",
+        ),
+        (
+            "CREATE TABLE slots (id TEXT PRIMARY KEY COLLATE NOCASE)",
+            "slots: [{id: s1}, {id: S1}]",
+            r"slots row 2: id 'S1' stands twice",
+        ),
+        (
+            "CREATE TABLE pair (a TEXT, b INTEGER, PRIMARY KEY (a, b)) WITHOUT ROWID",
+            "pair: [{a: x, b: 1}, {a: x, b: 2}, {a: x, b: '1'}]",
+            r"pair row 3: a 'x', b '1' stands twice",
+        ),
+    ],
+)
+def test_a_key_that_stands_twice_is_an_error(tmp_path: Path, schema: str, rows: str, says: str) -> None:
+    """The last of two rows with one key would win silently; keys are compared as the database compares them."""
+    with pytest.raises(EnvironmentFaultError, match=says):
+        snapshot(provider(tmp_path, schema, rows))
