@@ -1,10 +1,12 @@
 """Keeps runs from overlapping further than their state allows."""
 
 import asyncio
+import contextlib
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_agentbench.core.codec import digest
@@ -28,6 +30,7 @@ class IsolationGate:
         self._pause = pause
         self._guard = threading.Lock()
         self._turns: dict[str, _Turn] = {}
+        self._locks: dict[FileLock, asyncio.AbstractEventLoop] = {}
 
     @asynccontextmanager
     async def hold(self, isolation: Isolation, key: str = "") -> AsyncIterator[None]:
@@ -37,19 +40,39 @@ class IsolationGate:
             return
         with self._guard:
             turn = self._turns.setdefault(key, _Turn())
-        await turn.acquire()
+        ticket = await turn.acquire()
         try:
             if isolation == "per_worker":
                 yield
                 return
             lock = FileLock(self._directory / f"exclusive-{digest(key)}.lock")
             await self._acquire(lock)
+            with self._guard:
+                self._locks[lock] = asyncio.get_running_loop()
             try:
                 yield
             finally:
-                lock.release()
+                self._release(lock)
         finally:
-            turn.release()
+            turn.release(ticket)
+
+    def release_all(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        """Free what tasks of `loop` hold and wait for, or all tasks where it is None: for a loop that is given up.
+
+        A task that comes back to life later takes nothing from those who came after it. Callable from any thread.
+        """
+        with self._guard:
+            turns = list(self._turns.values())
+            locks = [lock for lock, owner in self._locks.items() if loop in (None, owner)]
+        for lock in locks:
+            self._release(lock)
+        for turn in turns:
+            turn.give_up(loop)
+
+    def _release(self, lock: FileLock) -> None:
+        with self._guard:
+            self._locks.pop(lock, None)
+            lock.release()
 
     async def _acquire(self, lock: FileLock) -> None:
         tries = 0
@@ -58,51 +81,61 @@ class IsolationGate:
             tries += 1
 
 
+@dataclass(eq=False)
+class _Ticket:
+    """A task's claim to a turn: its loop, and the future that wakes it."""
+
+    loop: asyncio.AbstractEventLoop
+    future: "asyncio.Future[None]"
+
+
 class _Turn:
     """A first-come lock whose waiters may live on different event loops."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._held = False
-        self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
-        self._given: set[asyncio.Future[None]] = set()
+        self._holder: _Ticket | None = None
+        self._waiting: deque[_Ticket] = deque()
 
-    async def acquire(self) -> None:
-        """Wait for the turn."""
+    async def acquire(self) -> _Ticket:
+        """Wait for the turn; give what `release` asks for."""
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[None] = loop.create_future()
+        ticket = _Ticket(loop, loop.create_future())
         with self._guard:
-            if not self._held:
-                self._held = True
-                return
-            self._waiting.append((loop, future))
+            if self._holder is None:
+                self._holder = ticket
+                return ticket
+            self._waiting.append(ticket)
         try:
-            await future
+            await ticket.future
         except BaseException:
             with self._guard:
-                given = future in self._given
-                self._given.discard(future)
-                if not given:
-                    self._waiting.remove((loop, future))
-            if given:  # the turn arrived together with the cancellation
-                self.release()
+                if ticket in self._waiting:
+                    self._waiting.remove(ticket)
+            self.release(ticket)  # the turn may have arrived together with the cancellation
             raise
-        with self._guard:
-            self._given.discard(future)
+        return ticket
 
-    def release(self) -> None:
-        """Give the turn to whoever has waited longest."""
+    def release(self, ticket: _Ticket) -> None:
+        """Give the turn to whoever has waited longest; nothing happens where `ticket` does not hold it any more."""
         with self._guard:
-            while self._waiting:
-                loop, future = self._waiting.popleft()
-                self._given.add(future)
-                try:
-                    loop.call_soon_threadsafe(_wake, future)
-                except RuntimeError:  # its loop is closed
-                    self._given.discard(future)
-                    continue
-                return
-            self._held = False
+            if self._holder is ticket:
+                self._pass_on()
+
+    def give_up(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        """Take the turn, and the place in the queue, from tasks of `loop` (of all loops where it is None)."""
+        with self._guard:
+            self._waiting = deque(ticket for ticket in self._waiting if loop not in (None, ticket.loop))
+            if self._holder is not None and loop in (None, self._holder.loop):
+                self._pass_on()
+
+    def _pass_on(self) -> None:
+        self._holder = None
+        while self._waiting and self._holder is None:
+            ticket = self._waiting.popleft()
+            with contextlib.suppress(RuntimeError):  # its loop is closed
+                ticket.loop.call_soon_threadsafe(_wake, ticket.future)
+                self._holder = ticket
 
 
 def _wake(future: "asyncio.Future[None]") -> None:

@@ -145,3 +145,61 @@ async def test_exclusive_waits_without_blocking_and_goes_on_when_free(tmp_path: 
 
     assert len(pauses) == 7
     assert max(pauses) <= 0.25
+
+
+@pytest.mark.parametrize("isolation", ["per_worker", "exclusive"])
+def test_what_a_loop_that_is_given_up_holds_is_freed(tmp_path: Path, isolation: Isolation) -> None:
+    """Holder and waiters of the loop lose their claim; a holder that comes back disturbs nobody."""
+    gate = IsolationGate(tmp_path)
+    dead, alive = asyncio.new_event_loop(), asyncio.new_event_loop()
+    old = [gate.hold(isolation, "db"), gate.hold(isolation, "db")]
+    dead.run_until_complete(old[0].__aenter__())
+    waiting = dead.create_task(old[1].__aenter__())
+    dead.run_until_complete(asyncio.sleep(0))
+
+    gate.release_all(dead)
+
+    async def live() -> int:
+        async with gate.hold(isolation, "db"):
+            dead.call_soon(lambda: None)
+            await asyncio.to_thread(dead.run_until_complete, old[0].__aexit__(None, None, None))
+            entering = asyncio.ensure_future(most_at_once(gate, isolation, 2))
+            for _ in range(5):
+                await asyncio.sleep(0)
+            assert not entering.done()
+        return await entering
+
+    assert alive.run_until_complete(live()) == 1
+    waiting.cancel()
+    dead.run_until_complete(asyncio.gather(waiting, return_exceptions=True))
+    dead.close()
+    alive.close()
+
+
+def test_only_the_given_up_loop_loses_its_turn(tmp_path: Path) -> None:
+    """A run on another loop keeps the state, unless everything is given up."""
+    gate = IsolationGate(tmp_path)
+    other = asyncio.new_event_loop()
+
+    async def enters() -> bool:
+        async def enter() -> None:
+            async with gate.hold("exclusive", "db"):
+                pass
+
+        try:
+            await asyncio.wait_for(enter(), 0.05)
+        except TimeoutError:
+            return False
+        return True
+
+    async def run() -> list[bool]:
+        found = []
+        async with gate.hold("exclusive", "db"):
+            gate.release_all(other)
+            found.append(await enters())
+            gate.release_all()
+            found.append(await enters())
+        return found
+
+    assert asyncio.run(run()) == [False, True]
+    other.close()
