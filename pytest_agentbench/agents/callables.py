@@ -11,7 +11,7 @@ from pytest_agentbench.agents.replies import read, settle
 from pytest_agentbench.agents.signature import UserFunction, fill, is_required, is_single, parameters
 from pytest_agentbench.agents.visibility import calls_visible
 from pytest_agentbench.core.conversation import Reply, Turn
-from pytest_agentbench.core.errors import AgentError
+from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.environment.runner import Runner
 
@@ -49,7 +49,7 @@ class AdaptedAgent:
         shows_calls: bool | None = None,
         root: Path | None = None,
     ) -> None:
-        """Plan how `function` is called; raise `AgentError` where its parameters cannot be filled.
+        """Plan how `function` is called; raise `SuiteFaultError` where its parameters cannot be filled.
 
         `shows_calls` is what the agent itself declares about its calls; None leaves it to what is seen.
         """
@@ -94,14 +94,14 @@ class AdaptedAgent:
 
 
 def adapt(made: object, *, run_sync: Runner, takes_tools: bool = False, root: Path | None = None) -> AdaptedAgent:
-    """Make an `Agent` of an object with `reply`, or of a callable; raise `AgentError` for anything else.
+    """Make an `Agent` of an object with `reply`, or of a callable; raise `SuiteFaultError` for anything else.
 
     A bool attribute `calls_visible` of the object or function declares whether its replies show every tool call.
     """
     reply = _attribute(made, "reply", root)
     function = reply if callable(reply) else made
     if isinstance(made, type) or not callable(function):
-        raise AgentError(
+        raise SuiteFaultError(
             f"{type(made).__name__} {shown(made)} is no agent; "
             "an agent is an object with a method `reply`, or a callable"
         )
@@ -118,17 +118,19 @@ def _attribute(made: object, name: str, root: Path | None) -> object:
 
 
 def _sources(given: list[inspect.Parameter]) -> dict[str, str]:
-    """Map each parameter to what fills it; raise `AgentError` where one must be filled and has no known name."""
+    """Map each parameter to what fills it; raise `SuiteFaultError` where one must be filled and has no known name."""
     sources = {p.name: p.name for p in given if is_single(p) and p.name in GIVEN}
     sources |= {p.name: "turn" for p in given if is_single(p) and p.name not in GIVEN and _is_turn(p)}
     if _SPEECH.isdisjoint(sources.values()):
         other = next((p for p in given if _takes_text(p, sources)), None)
         if other is None:
-            raise AgentError(f"the reply function {_shown(given)} takes no message; declare one of {', '.join(GIVEN)}")
+            raise SuiteFaultError(
+                f"the reply function {_shown(given)} takes no message; declare one of {', '.join(GIVEN)}"
+            )
         sources[other.name] = "message"
     unknown = [p.name for p in given if is_required(p) and p.name not in sources]
     if unknown:
-        raise AgentError(
+        raise SuiteFaultError(
             f"the reply function {_shown(given)} requires {', '.join(unknown)}, which nothing fills; "
             f"its parameters may be {', '.join(GIVEN)}"
         )

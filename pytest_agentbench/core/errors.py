@@ -3,7 +3,8 @@
 AgentBenchError
 ├── SuiteError             a suite, scenario or policy file is wrong; carries every problem with its position
 ├── ImportPathError        `package.module:name` does not lead to an object
-├── AgentError             the agent under test could not be built, raised, or answered with something unusable
+├── SuiteFaultError        what a suite or a scenario states does not fit the code that it names
+├── AgentError             the agent under test raised, also while being built, or answered with something unusable
 ├── EnvironmentFaultError  state or tools could not be set up, read or torn down
 ├── CheckError             a check raised instead of deciding
 ├── ResultsError           a results file cannot be read, or does not fit what it is compared with
@@ -55,8 +56,12 @@ class ImportPathError(AgentBenchError):
     """An import path such as `package.module:name` does not lead to an object."""
 
 
+class SuiteFaultError(AgentBenchError):
+    """What a suite or a scenario states does not fit the code that it names, as only running it shows."""
+
+
 class AgentError(AgentBenchError):
-    """The agent under test could not be built, raised, or answered with something unusable."""
+    """The agent under test raised, also while being built, or answered with something unusable."""
 
 
 class EnvironmentFaultError(AgentBenchError):

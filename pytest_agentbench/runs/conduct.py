@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pytest_agentbench.agents.factory import build_agent
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError, ImportPathError
+from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError, ImportPathError, SuiteFaultError
 from pytest_agentbench.core.run import Judgement, Run, RunKey
 from pytest_agentbench.core.seams import Agent
 from pytest_agentbench.core.state import State
@@ -230,11 +230,11 @@ class Stage:
             self.runner.abandon()
 
     def _broken(self, error: Exception) -> Closed:
-        """Close a run that never began: an import path that leads nowhere is the suite's fault."""
+        """Close a run that never began: what the suite names and does not fit is its own fault."""
         if isinstance(error, TimeoutError):
             self.runner.abandon()
             return out_of_time(self.limits.seconds, Blame.AGENT, self.blocked())
-        if isinstance(error, ImportPathError):
+        if isinstance(error, ImportPathError | SuiteFaultError):
             return crashed(error, Blame.SCENARIO)
         return crashed(error, Blame.ENVIRONMENT if isinstance(error, EnvironmentFaultError) else Blame.AGENT)
 

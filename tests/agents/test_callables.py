@@ -9,7 +9,7 @@ import pytest
 
 from pytest_agentbench.agents.callables import adapt
 from pytest_agentbench.core.conversation import Reply, Turn
-from pytest_agentbench.core.errors import AgentError
+from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.environment.runner import Runner
@@ -152,7 +152,7 @@ def requires_more(message: str, history: list[str]) -> str:
 )
 def test_what_cannot_be_called_is_refused_before_the_first_turn(made: object, says: str, run_sync: Runner) -> None:
     """The error says what is wrong with the function, and what it may declare."""
-    with pytest.raises(AgentError, match=says):
+    with pytest.raises(SuiteFaultError, match=says):
         adapt(made, run_sync=run_sync)
 
 

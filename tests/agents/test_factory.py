@@ -10,7 +10,7 @@ from pytest_agentbench.agents.callables import AdaptedAgent
 from pytest_agentbench.agents.factory import build_agent, factory_arguments
 from pytest_agentbench.agents.visibility import declares_tools
 from pytest_agentbench.core.conversation import Turn
-from pytest_agentbench.core.errors import AgentError, ImportPathError
+from pytest_agentbench.core.errors import AgentBenchError, AgentError, ImportPathError, SuiteFaultError
 from pytest_agentbench.core.suite import AgentSpec
 from pytest_agentbench.environment.runner import Runner
 
@@ -98,7 +98,7 @@ async def test_a_class_is_a_factory_built_in_the_runs_thread(build: Build) -> No
 async def test_a_callable_is_the_reply_function_itself(build: Build) -> None:
     """Nothing is built for a plain reply function, and it takes no variant keywords."""
     assert await said(await build("echo", "callable")) == "you"
-    with pytest.raises(AgentError, match="takes no variant keywords, got depth"):
+    with pytest.raises(SuiteFaultError, match="takes no variant keywords, got depth"):
         await build("echo", "callable", depth=2)
 
 
@@ -124,9 +124,10 @@ async def test_tools_given_to_the_factory_make_calls_visible(build: Build) -> No
     ],
 )
 async def test_what_cannot_be_built_says_why(name: str, keywords: dict[str, str], says: str, build: Build) -> None:
-    """The error names the factory, what was found and what is allowed."""
-    with pytest.raises(AgentError, match=says):
+    """The error names the factory, what was found and what is allowed; only what it raises is the agent's own."""
+    with pytest.raises(AgentBenchError, match=says) as caught:
         await build(name, **keywords)
+    assert type(caught.value) is (AgentError if name == "raises" else SuiteFaultError)
 
 
 async def test_a_path_that_leads_nowhere_is_an_import_path_error(build: Build) -> None:
