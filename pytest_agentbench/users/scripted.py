@@ -6,7 +6,7 @@ an agent's message is, first that applies:
 1. hand-over to a person: close; an empty or deaf message: repeat the last words once, then go on
 2. a confirmation that differs from goal, lines or known values: *no* and what it wants, even where the script says yes
 3. values asked for: the next line if it holds one of them, else all that it knows, "I do not know" for unknown info
-4. a yes-or-no question: asked again, the same answer; the next line if it is an answer; *no* to unwanted extras, or *yes*
+4. a yes-or-no question: asked again, the same answer; else a next line that is one, *no* to unwanted extras, or *yes*
 5. a choice: the option that its own words name; unknown info that the question is about: "I do not know"
 6. anything else: the next line. Without lines: close when answered, and with blame *user* when a question is open
 """
