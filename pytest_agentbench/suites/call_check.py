@@ -1,16 +1,17 @@
 """Expected calls against the tools there are: a call that no agent can make is an error of the suite."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_agentbench.core.errors import Problem, SuiteError
-from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.core.tool import Requestor, Toolset
+from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.suites.argument_types import argument_misfits
 from pytest_agentbench.suites.calls import arguments_path
 from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.files import read_document
@@ -19,7 +20,8 @@ from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
 
 
 def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
-    """Give every expected or forbidden call, every rule, `reads` and `writes` that name what is not there.
+    """Give every expected or forbidden call, every rule, `reads` and `writes` that name what is not there, or give
+    a value that the tool refuses.
 
     Files are read again, for the position alone, only when something is wrong. The agent's calls are not checked where
     no tool of an agent is known: it may bring its own.
@@ -33,18 +35,18 @@ def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
     for scenario in suite.scenarios:
         for kind, calls in (("expect", scenario.expected_calls), ("never", scenario.never)):
             for index, call in enumerate(calls):
-                for argument, message, hint in _faults(call, toolset):
+                for fault in _faults(call, toolset):
                     found = finder.call(scenario, kind, index)
                     if found is None:
-                        file, line = Path(scenario.file), scenario.line
-                        problems.append(Problem(file=file, line=line, key=kind, message=message, hint=hint))
+                        file, line, message = Path(scenario.file), scenario.line, fault.message
+                        problems.append(Problem(file=file, line=line, key=kind, message=message, hint=fault.hint))
                     else:
-                        problems.append(found.problem(argument, message, hint))
+                        problems.append(found.problem(fault))
     return [*problems, *_name_problems(suite, toolset, finder), *_rule_problems(suite, toolset, finder)]
 
 
-def _faults(call: ExpectedCall, toolset: Toolset) -> Iterator[tuple[str | None, str, str]]:
-    """Yield (argument or None, message, hint) for what is wrong with one call."""
+def _faults(call: ExpectedCall, toolset: Toolset) -> Iterator[Misfit]:
+    """Yield what is wrong with one call, its tool (no path) or one of its arguments (a path from their mapping)."""
     requestor: Requestor = call.requestor
     tools = toolset.of(requestor)
     if not tools and requestor == "assistant":
@@ -57,8 +59,10 @@ def _faults(call: ExpectedCall, toolset: Toolset) -> Iterator[tuple[str | None, 
         hint = suggestion(call.name, names)
         if toolset.get(call.name, other):
             hint = f"it is a tool of the other party: write requestor: {other}"
-        yield None, f"the {whose} has no tool {call.name!r}; it has {listing(sorted(names)) or 'none'}", hint
+        message = f"the {whose} has no tool {call.name!r}; it has {listing(sorted(names)) or 'none'}"
+        yield Misfit(path=(), message=message, hint=hint)
         return
+    yield from _mistyped(call, tool)
     allowed = tool.arguments
     if allowed is None:
         return
@@ -66,7 +70,16 @@ def _faults(call: ExpectedCall, toolset: Toolset) -> Iterator[tuple[str | None, 
         if argument not in allowed:
             known = listing(sorted(allowed)) or "none"
             message = f"the tool {call.name!r} has no argument {argument!r}; it has {known}"
-            yield argument, message, suggestion(argument, allowed)
+            yield Misfit(path=(argument,), message=message, hint=suggestion(argument, allowed), at_key=True)
+
+
+def _mistyped(call: ExpectedCall, tool: ToolSpec) -> Iterator[Misfit]:
+    """Yield the arguments that the tool's schema refuses; a call with them is made by nobody."""
+    properties = tool.parameters.get("properties", {})
+    for argument, value in call.arguments.items():
+        for misfit in argument_misfits(value, properties.get(argument, {}), tool.parameters):
+            message = f"argument {argument!r} of {call.name!r}: {misfit.message}"
+            yield replace(misfit, path=(argument, *misfit.path), message=message)
 
 
 def _name_problems(suite: Suite, toolset: Toolset, finder: "_Finder") -> Iterator[Problem]:
@@ -94,11 +107,11 @@ class _Found:
     path: Keys
     form: JsonValue
 
-    def problem(self, argument: str | None, message: str, hint: str) -> Problem:
+    def problem(self, fault: Misfit) -> Problem:
         """Describe what is wrong with the call's tool, or with one of its arguments."""
-        inside = arguments_path(self.form)
-        if argument is not None:
-            return self.document.problem((*self.path, *inside, argument), message, hint, at_key=True)
+        inside, message, hint = arguments_path(self.form), fault.message, fault.hint
+        if fault.path:
+            return self.document.problem((*self.path, *inside, *fault.path), message, hint, at_key=fault.at_key)
         if inside == ("arguments",):
             return self.document.problem((*self.path, "name"), message, hint)
         return self.document.problem((*self.path, *inside), message, hint, at_key=True)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,70 @@ scenarios:
         ),
         "agentbench.yaml:6:13: scenarios[0].never[0]: the agent has no tool 'delete'; it has refund",
     ]
+
+
+def typed(**types: Any) -> Toolset:
+    """Give one tool `book` whose arguments have these JSON Schemas."""
+    schema = {"type": "object", "properties": types, "$defs": {"Size": {"enum": ["s", "m"], "type": "string"}}}
+    return Toolset(specs=(ToolSpec(name="book", parameters=schema),))
+
+
+STRING, NUMBER = {"type": "string"}, {"type": "number"}
+
+
+def test_a_value_that_the_tool_refuses_is_found_at_its_place(tmp_path: Path) -> None:
+    """Expected and forbidden calls; the place is that of the value."""
+    text = (
+        "agent: a:b\nscenarios:\n- id: a\n  expect: [{book: {slot_id: 1}}]\n  never: [{book: {guests: [{}, x, 2]}}]\n"
+    )
+    found = check(tmp_path, text, typed(slot_id=STRING, guests={"type": "array", "items": STRING}))
+    assert [text.partition(": argument ")[::2] for text in found] == [
+        (
+            "agentbench.yaml:4:29: scenarios[0].expect[0].book.slot_id",
+            "'slot_id' of 'book': found 1, expected a string (put it in quotes: '1')",
+        ),
+        (
+            "agentbench.yaml:5:28: scenarios[0].never[0].book.guests[0]",
+            "'guests' of 'book': found an empty mapping, expected a string",
+        ),
+        (
+            "agentbench.yaml:5:35: scenarios[0].never[0].book.guests[2]",
+            "'guests' of 'book': found 2, expected a string (put it in quotes: '2')",
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schema", "fitting", "refused"),
+    [
+        (STRING, ["''", "x", "{$any: true}"], ["1", "true", "null", "[x]", "{a: 1}"]),
+        ({"type": "integer"}, ["1", "1.0", "-3"], ["'1'", "1.5", "true"]),
+        (NUMBER, ["1", "1.5", "{$approx: 1}"], ["'1'", "false"]),
+        ({"type": "boolean"}, ["true"], ["1", "'true'"]),
+        ({"type": "array"}, ["[]", "[1, a]"], ["a", "{}"]),
+        ({"type": "object"}, ["{}", "{a: {$any: true}}"], ["a", "[]"]),
+        ({"anyOf": [STRING, {"type": "null"}], "default": None}, ["x", "null"], ["1"]),
+        ({"type": ["string", "null"]}, ["x", "null"], ["1"]),
+        ({**STRING, "nullable": True}, ["x", "null"], ["1"]),
+        ({"$ref": "#/$defs/Size"}, ["s", "m"], ["l", "1"]),
+        ({"const": "x"}, ["x"], ["y"]),
+        ({"type": "array", "items": {"$ref": "#/$defs/Size"}}, ["[s, m]", "[{$any: true}]"], ["[s, l]"]),
+        ({"anyOf": [{"type": "array", "items": NUMBER}, STRING]}, ["[1]", "x"], ["[x]", "1"]),
+        ({"anyOf": [{"$ref": "#/properties/it"}]}, ["x", "1"], []),
+        ({"$ref": "#/$defs/Nothing"}, ["x"], []),
+        ({"type": "odd"}, ["x"], []),
+        ({}, ["x", "null"], []),
+    ],
+)
+def test_values_fit_the_types_of_their_parameters(
+    tmp_path: Path, schema: dict[str, Any], fitting: list[str], refused: list[str]
+) -> None:
+    """Simple types, unions, `null`, references and `enum`; what the schema does not say is never wrong."""
+    text = "agent: a:b\nscenarios: [{id: a, expect: [{book: {it: VALUE}}]}]\n"
+
+    wrong = [value for value in [*fitting, *refused] if check(tmp_path, text.replace("VALUE", value), typed(it=schema))]
+
+    assert wrong == refused
 
 
 def test_calls_in_files_are_found_there(tmp_path: Path) -> None:
