@@ -5,6 +5,7 @@ import importlib
 import os
 import sys
 import threading
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from pathlib import Path
@@ -14,6 +15,8 @@ from pytest_agentbench.core.names import suggestion
 
 LOCK = threading.RLock()
 """Guards `sys.path` and the choice of module names, which the whole process shares."""
+
+_REMEDY = "rename one of the two, or run the suites apart"
 
 
 class SuiteFolder(str):
@@ -86,6 +89,46 @@ def refuse_shadowed_imports(file: Path, root: Path) -> None:
 
     Python would hand it the other file's module without a word. Neighbours are followed.
     """
+    for name, neighbour in _neighbours(file, root):
+        other = loaded_file(name)
+        if other is not None and not is_same_file(other, neighbour):
+            raise ImportPathError(_conflict(name, neighbour, other))
+
+
+def shared_modules(name: str, root: Path, *, fresh: bool = False) -> dict[str, Path]:
+    """Give the modules, with their files, that using module `name` takes from `root`; nothing is executed.
+
+    They are `name` itself with its parents, and the neighbours that it imports. A module that is executed `fresh` for
+    each run (tools, by name or as a `.py` file) takes no name itself. Raise `ImportPathError` as `locate` does.
+    """
+    root = root.resolve()
+    if name.endswith(".py"):
+        found, file = {}, root / name
+    else:
+        specs = locate(name, root)
+        named = {spec.name: path for spec in specs if (path := file_of(spec)) is not None}
+        file = named.get(name, root)
+        found = {other: path for other, path in named.items() if path.is_relative_to(root)}
+        if fresh:
+            found.pop(name, None)
+    if file.suffix == ".py" and file.is_file():
+        found.update(_neighbours(file, root))
+    return found
+
+
+def same_name_conflict(name: str, file: Path, earlier: Mapping[str, Path]) -> str:
+    """Say why module `name` cannot come from `file` in a process whose suites take the modules `earlier`, else `""`.
+
+    Python keeps one module per name, so the second suite would be handed the file of the first.
+    """
+    other = earlier.get(name)
+    if other is None or is_same_file(file, other):
+        return ""
+    return f"module {name!r} is {file} here, but {other} in another suite; {_REMEDY}"
+
+
+def _neighbours(file: Path, root: Path) -> Iterator[tuple[str, Path]]:
+    """Give each module in `root`, by name and file, that `file` imports, itself or through another one of them."""
     waiting, seen = [file], set[Path]()
     while waiting:
         current = waiting.pop()
@@ -93,15 +136,11 @@ def refuse_shadowed_imports(file: Path, root: Path) -> None:
             continue
         seen.add(current)
         for name in sorted(_imports(current, current.stat().st_mtime_ns)):
-            neighbour = next(
-                (path for path in (root / f"{name}.py", root / name / "__init__.py") if path.is_file()), None
-            )
-            if neighbour is None:
-                continue
-            other = loaded_file(name)
-            if other is not None and not is_same_file(other, neighbour):
-                raise ImportPathError(_conflict(name, neighbour, other))
-            waiting.append(neighbour)
+            places = (root / f"{name}.py", root / name / "__init__.py")
+            neighbour = next((path for path in places if path.is_file()), None)
+            if neighbour is not None:
+                yield name, neighbour
+                waiting.append(neighbour)
 
 
 def _find(name: str, path: list[str]) -> ModuleSpec | None:
@@ -127,10 +166,7 @@ def _refuse_other_file(name: str, spec: ModuleSpec) -> None:
 
 
 def _conflict(name: str, wanted: Path, loaded: Path) -> str:
-    return (
-        f"module {name!r} should come from {wanted}, but {loaded} is already loaded under that name; "
-        "rename one of the two, or run the suites apart"
-    )
+    return f"module {name!r} should come from {wanted}, but {loaded} is already loaded under that name; {_REMEDY}"
 
 
 def _missing(name: str, prefix: str, root: Path) -> str:
