@@ -39,4 +39,8 @@ def _decide(document: Document) -> tuple[tuple[GateVerdict, ...], list[str]]:
             verdicts += evaluate_gates(suite.path, suite.gates, results)
         elif failed := sum(not result.passed for result in results):
             problems.append(f"{suite.name} has no gates, and {failed} of {len(results)} runs did not pass")
+    known = {suite.path for suite in document.suites}
+    own = [result for result in document.results if result.key.suite not in known]
+    if failed := sum(not result.passed for result in own):
+        problems.append(f"{failed} of {len(own)} simulations in tests did not pass")
     return verdicts, problems

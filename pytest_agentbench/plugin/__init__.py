@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pytest_agentbench.plugin.code_first import AgentBench
 
 MARKER = (
-    "agentbench(suite, *, policy, complexity, tag, scenario, variant, prefetch): run this test with the scenarios of a "
+    "agentbench(suite, *, policy, complexity, tag, scenario, variant): run this test with the scenarios of a "
     "suite that fit; scenarios from suite files carry it too, so that -m \"agentbench(policy='…')\" selects them"
 )
 

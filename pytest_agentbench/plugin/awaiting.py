@@ -43,6 +43,7 @@ def await_run(bench: Bench, item: ScenarioItem) -> Finished:
     """Give the stored result of a run, or wait for it to end, starting it unless it has been."""
     before = item.blank
     if stored := bench.stored(item.plan, item.nodeid, before.scenario_hash):
+        item.plan = item.plan.again()
         return Finished(result=stored)
     key, limit = item.plan.key, limits_of(item.plan).seconds
     if bench.is_suspect(key):

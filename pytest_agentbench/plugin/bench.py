@@ -3,16 +3,20 @@
 import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
+import pytest
+
+from pytest_agentbench.core.codec import dumps, loads
+from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.run import Judgement, Result, Run, RunKey
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.plugin.options import Options
-from pytest_agentbench.results.files import LineLog, read_lines
+from pytest_agentbench.plugin.wire import Meta
+from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.store import RunDirectory, RunWriter, new_run_id, without_attempt
 from pytest_agentbench.runs.conduct import AgentBuilder, Conductor, Judged
@@ -24,6 +28,9 @@ from pytest_agentbench.runs.recorded import judge_recording
 from pytest_agentbench.runs.result import result_of
 
 Role = Literal["single", "controller", "worker"]
+
+PLAN = "plan.json"
+"""Where the first worker notes, in the run directory, which runs there are."""
 
 CRASHES = "crashes.jsonl"
 """Where the controller notes, in the run directory, which runs were in flight when a worker died."""
@@ -50,6 +57,9 @@ class Bench:
     run_path: Path | None = None
     secrets: set[str] = field(default_factory=set, repr=False)
     router: OutputRouter = field(default_factory=OutputRouter)
+    metas: dict[str, Meta] = field(default_factory=dict)
+    variants: set[str] = field(default_factory=set)
+    _redactor: tuple[int, Redactor] | None = None
     _directory: RunDirectory | None = None
     _writer: RunWriter | None = None
     _loop: LoopThread | None = None
@@ -58,7 +68,8 @@ class Bench:
     _stored: dict[RunKey, Result] = field(default_factory=dict)
     _suspects: frozenset[RunKey] = frozenset()
     _crashes_seen: int = -1
-    _serial: dict[str, asyncio.Lock] = field(default_factory=dict)
+    _serial: dict[tuple[str, int], asyncio.Lock] = field(default_factory=dict)
+    _gate: IsolationGate | None = None
 
     @property
     def directory(self) -> RunDirectory:
@@ -89,16 +100,22 @@ class Bench:
     def conductor(self) -> Conductor:
         """Conducts runs with the session's slots and isolation."""
         if self._conductor is None:
-            gate = IsolationGate(self.options.directory / "locks")
-            self._conductor = Conductor(
-                isolation=gate, slot=Slots(self.options.concurrency), blocked=lambda: self.loop.blocked
-            )
+            loop, slots = self.loop, Slots(self.options.concurrency)
+            self._conductor = Conductor(isolation=self._isolation, slot=slots, blocked=lambda: loop.blocked)
         return self._conductor
+
+    @property
+    def _isolation(self) -> IsolationGate:
+        if self._gate is None:
+            self._gate = IsolationGate(self.options.directory / "locks")
+        return self._gate
 
     @property
     def redactor(self) -> Redactor:
         """Takes the secrets of all suites read so far out of whatever is written or shown."""
-        return Redactor(self.secrets)
+        if self._redactor is None or self._redactor[0] != len(self.secrets):
+            self._redactor = (len(self.secrets), Redactor(self.secrets))
+        return self._redactor[1]
 
     def stored(self, plan: RunPlan, nodeid: str, scenario_hash: str) -> Result | None:
         """Give the result of a run that this session, or the one it continues, has finished already.
@@ -120,14 +137,18 @@ class Bench:
 
     def work(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None = None) -> Work[Finished]:
         """Give what the pool starts for a plan."""
-        return partial(self._conduct, plan, nodeid, agent)
+        return lambda: self._conduct(plan, nodeid, agent, self.conductor)
 
-    async def _conduct(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None) -> Finished:
+    async def conduct_here(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None) -> Finished:
+        """Play a plan on the running loop, which is not the session's: slots and locks belong to loops."""
+        return await self._conduct(plan, nodeid, agent, Conductor(isolation=self._isolation))
+
+    async def _conduct(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None, conductor: Conductor) -> Finished:
         writer = self.writer
         writer.started(plan.key)
         try:
             with kept_apart() as output:
-                judged = await self._judged(plan, agent)
+                judged = await self._judged(plan, agent, conductor)
         except BaseException:
             writer.ended(plan.key)
             raise
@@ -141,13 +162,14 @@ class Bench:
             output=self.redactor.text(output.text),
         )
 
-    async def _judged(self, plan: RunPlan, agent: AgentBuilder | None) -> Judged:
+    async def _judged(self, plan: RunPlan, agent: AgentBuilder | None, conductor: Conductor) -> Judged:
         if plan.recording is not None:
             return await asyncio.to_thread(judge_recording, plan, plan.recording)
         if not plan.suite.agent.serial:
-            return await self.conductor.conduct(plan, agent=agent)
-        async with self._serial.setdefault(plan.suite_key, asyncio.Lock()):
-            return await self.conductor.conduct(plan, agent=agent)
+            return await conductor.conduct(plan, agent=agent)
+        key = (plan.suite_key, id(asyncio.get_running_loop()))
+        async with self._serial.setdefault(key, asyncio.Lock()):
+            return await conductor.conduct(plan, agent=agent)
 
     @property
     def writer(self) -> RunWriter:
@@ -176,10 +198,37 @@ class Bench:
         if self._loop:
             self._loop.stop()
             self._loop = self._pool = self._conductor = None
+            self._serial.clear()
         if self._writer:
             self._writer.close()
             self._writer = None
         return cancelled
+
+    def release(self) -> None:
+        """Give the run directory back at the end of the session."""
+        if self._directory is not None and self.role != "worker":
+            self._directory.close()
+
+    def open_directory(self) -> None:
+        """Make the run directory now; raise `pytest.UsageError` where nothing can be written."""
+        try:
+            _ = self.directory
+        except (ResultsError, OSError) as error:
+            raise pytest.UsageError(
+                f"results cannot be written to {self.options.directory}: {error}; "
+                "choose another folder with `-o agentbench_dir=FOLDER`"
+            ) from None
+
+    def write_plan(self) -> None:
+        """Tell the controller which runs there are, before any of them starts."""
+        write_atomic(self.directory.path / PLAN, dumps(list(self.metas.values())))
+
+    def read_plan(self) -> None:
+        """Learn from the workers which runs there are."""
+        file = self.run_path / PLAN if self.run_path else None
+        if not self.metas and file is not None and file.exists():
+            metas = (Meta.model_validate(meta) for meta in loads(file.read_text(encoding="ascii")))
+            self.metas = {meta.name: meta for meta in metas}
 
     def _look_for_crashes(self) -> None:
         """Read the run directory again when a crash was noted since."""

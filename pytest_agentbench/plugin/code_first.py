@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_agentbench.agents.callables import adapt
+from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Scenario, Task
 from pytest_agentbench.core.suite import AgentSpec, Suite
 from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.plugin.awaiting import show_output
 from pytest_agentbench.plugin.bench import Bench, Finished
-from pytest_agentbench.plugin.keys import BENCH, SIMULATED
-from pytest_agentbench.plugin.reading import planned, read_suite
+from pytest_agentbench.plugin.keys import BEGUN, BENCH, SIMULATED
+from pytest_agentbench.plugin.reading import key_of, planned, read_suite
 from pytest_agentbench.plugin.simulation import Simulation
 from pytest_agentbench.runs.conduct import Stage, limits_of
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.calls import call_form
 
 _FILTERS = frozenset({"policy", "complexity", "tag", "scenario", "variant"})
-_FLAGS = frozenset({"prefetch"})
 
 
 def parametrize(metafunc: pytest.Metafunc, bench: Bench) -> None:
@@ -38,8 +38,8 @@ def parametrize(metafunc: pytest.Metafunc, bench: Bench) -> None:
         raise pytest.Collector.CollectError(
             f"{where}: a test marked agentbench({mark.args[0]!r}) must take `agentbench`"
         )
-    if unknown := sorted(mark.kwargs.keys() - _FILTERS - _FLAGS):
-        allowed = ", ".join(sorted(_FILTERS | _FLAGS))
+    if unknown := sorted(mark.kwargs.keys() - _FILTERS):
+        allowed = ", ".join(sorted(_FILTERS))
         raise pytest.Collector.CollectError(f"{where}: agentbench(…) has no keyword {unknown[0]!r}; allowed: {allowed}")
     path = metafunc.definition.path.parent / str(mark.args[0])
     if not path.is_file():
@@ -49,8 +49,9 @@ def parametrize(metafunc: pytest.Metafunc, bench: Bench) -> None:
     except AgentBenchError as error:
         raise pytest.Collector.CollectError(f"{where}: {error}") from None
     bench.secrets |= set(suite.secrets)
+    bench.variants |= set(suite.variants)
     asked = (mark.kwargs["variant"],) if "variant" in mark.kwargs else bench.options.variants
-    every = planned(suite, _suite_key(path, metafunc), asked, toolset)
+    every = planned(suite, key_of(path, metafunc.config.rootpath), asked, toolset)
     fitting = [plan for plan in every if fits(plan, mark.kwargs)]
     if not fitting:
         wanted = ", ".join(f"{name}={value!r}" for name, value in mark.kwargs.items())
@@ -123,25 +124,34 @@ class AgentBench:
     ) -> Simulation:
         """Play one conversation on the loop of the test itself; see `simulate`."""
         plan = self._plan(agent, says=says, knows=knows, expect=expect, communicate=communicate)
-        finished = await asyncio.ensure_future(self.bench.work(plan, self.item.nodeid, _builder(agent))())
-        return self._simulation(finished)
+        return self._simulation(await self.bench.conduct_here(plan, self.item.nodeid, _builder(agent)))
 
     def _plan(self, agent: Any, **given: Any) -> RunPlan:
-        done = self.item.stash.setdefault(SIMULATED, [])
+        if isinstance(given["says"], str):
+            raise ValueError(f"says must be a list of lines, got the text {given['says']!r}")
         plan = self.plan or _bare_plan(self.item, agent, given["says"])
-        scenario = _changed(plan.scenario, given)
-        key = f"{_file_key(self.item)}"
-        name = ascii_slug(self.item.nodeid.rpartition("::")[2])
-        scenario = scenario.model_copy(update={"id": name if not done else f"{name}-{len(done) + 1}"})
-        return replace(plan, suite_key=key, scenario=scenario)
+        begun = self.item.stash[BEGUN] = self.item.stash.get(BEGUN, 0) + 1
+        blank = blank_of(self.item)
+        name = blank.key.scenario if begun == 1 else f"{blank.key.scenario}-{begun}"
+        scenario = _changed(plan.scenario, given).model_copy(update={"id": name})
+        return replace(plan, suite_key=blank.key.suite, scenario=scenario)
 
     def _simulation(self, finished: Finished) -> Simulation:
         run, judgement = finished.run, finished.judgement
         if run is None or judgement is None:
             raise ValueError("a simulation of a test is never taken from an earlier session")
-        self.item.stash[SIMULATED].append(finished.result)
+        self.item.stash.setdefault(SIMULATED, []).append(finished.result)
         show_output(self.item, finished)
         return Simulation(run=run, judgement=judgement, result=finished.result)
+
+
+def blank_of(item: pytest.Item) -> Result:
+    """Give what is known of a test that simulates before it does; its node id names it."""
+    suite, _, rest = item.nodeid.partition("::")
+    slug = ascii_slug(rest)
+    name = slug if slug == rest.replace("[", "-").rstrip("]") else f"{slug[:80]}-{digest(rest)[:6]}"
+    key = RunKey(suite=suite, scenario=name)
+    return Result(key=key, nodeid=item.nodeid, title=item.nodeid, file=suite, verdict=Verdict.ERROR, not_run="not run")
 
 
 def _bare_plan(item: pytest.Item, agent: Any, says: Sequence[str] | None) -> RunPlan:
@@ -154,7 +164,7 @@ def _bare_plan(item: pytest.Item, agent: Any, says: Sequence[str] | None) -> Run
         name=item.nodeid, path=item.path, root=item.path.parent, agent=AgentSpec(kind="callable", target=_name(agent))
     )
     scenario = Scenario(id=item.name, title=item.nodeid, task=Task(id=item.nodeid), file=str(item.path))
-    return RunPlan(suite=suite, suite_key=_file_key(item), scenario=scenario)
+    return RunPlan(suite=suite, suite_key=item.nodeid.partition("::")[0], scenario=scenario)
 
 
 def _changed(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
@@ -187,12 +197,3 @@ def _builder(agent: Any) -> Any:
 
 def _name(agent: Any) -> str:
     return str(getattr(agent, "__qualname__", type(agent).__qualname__))
-
-
-def _file_key(item: pytest.Item) -> str:
-    return item.nodeid.partition("::")[0]
-
-
-def _suite_key(path: Path, metafunc: pytest.Metafunc) -> str:
-    root = metafunc.config.rootpath
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()

@@ -8,11 +8,9 @@ import pytest
 from pytest_agentbench.plugin.ahead import is_scenario
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.code_first import parametrize
-from pytest_agentbench.plugin.items import ScenarioItem, SuiteModule
+from pytest_agentbench.plugin.items import SuiteModule, meta_of
 from pytest_agentbench.plugin.keys import POSITION
 from pytest_agentbench.runs.conduct import limits_of
-
-_OWN_MARKS = frozenset({"skip", "xfail"})
 
 
 class Collecting:
@@ -37,16 +35,23 @@ class Collecting:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Count what was selected of each suite, and decide which suites' gates will be evaluated."""
-        kept: Counter[object] = Counter()
+        """Count what was selected of each suite, decide which suites' gates will be evaluated, and tell the runs."""
+        runs = [item for item in session.items if is_scenario(item)]
         for position, item in enumerate(session.items):
             item.stash[POSITION] = position
-            if is_scenario(item) and item.parent and not _left_out(item):
-                kept[item.parent] += 1
+        kept = Counter(item.suite for item in runs if not item.is_left_out)
         for suite in self.suites:
             if hasattr(suite, "info"):
-                self._count(suite, session, kept[suite])
-        self._check_variants()
+                self._count(suite, kept[suite])
+        if not session.testsfailed:
+            self._check_variants()
+        if self._bench.options.collect_only or not runs:
+            return
+        self._bench.metas = {meta.name: meta for meta in (meta_of(item) for item in runs if not item.is_left_out)}
+        if self._bench.role == "single":
+            self._bench.open_directory()
+        elif self._bench.process == "gw0":
+            self._bench.write_plan()
 
     @pytest.hookimpl(trylast=True)
     def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
@@ -60,22 +65,16 @@ class Collecting:
         judged = f"{recorded} recorded, nothing is played" if recorded else ""
         return [f"agentbench: {len(runs)} runs; {'; '.join(filter(None, (played, judged)))}"]
 
-    def _count(self, suite: SuiteModule, session: pytest.Session, selected: int) -> None:
-        left_out = sum(1 for item in session.items if item.parent is suite and _left_out(item))
-        total = suite.info.total - left_out
+    def _count(self, suite: SuiteModule, selected: int) -> None:
         mode = self._bench.options.gates
-        gated = bool(suite.info.gates) and (mode == "always" or (mode == "auto" and selected == total))
-        suite.info = suite.info.model_copy(update={"selected": selected, "total": total, "gated": gated})
+        complete = mode == "auto" and selected == suite.info.total
+        gated = bool(suite.info.gates) and (mode == "always" or complete)
+        suite.info = suite.info.model_copy(update={"selected": selected, "gated": gated})
 
     def _check_variants(self) -> None:
         """Refuse a variant that no suite declares."""
         asked = self._bench.options.variants
-        declared = {name for suite in self.suites for name in suite.declared}
+        declared = {name for suite in self.suites for name in suite.declared} | self._bench.variants
         if missing := [name for name in asked if name not in declared and name != "all"]:
             known = ", ".join(sorted(declared)) or "none"
             raise pytest.UsageError(f"--agentbench-variant: no suite declares {missing[0]!r}; declared: {known}")
-
-
-def _left_out(item: pytest.Item) -> bool:
-    """Whether the user's own skip or xfail keeps the run out of every rate."""
-    return isinstance(item, ScenarioItem) and any(mark.name in _OWN_MARKS for mark in item.iter_markers())

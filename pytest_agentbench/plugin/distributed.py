@@ -56,19 +56,20 @@ class ControllerSide:
         """Find the run that killed a worker: several in flight are suspects and run again, each alone."""
         meta = self._tally.meta(crashitem)
         worker = getattr(getattr(report, "node", None), "gateway", None)
-        if meta is None or worker is None:
+        if worker is None or self._tally.simulates(crashitem):  # nothing runs beside a test that simulates
             return
         suspects = [without_attempt(key) for key in self._bench.directory.in_flight(worker.id)]
-        own = without_attempt(meta.blank.key)
-        alone = suspects in ([], [own])
-        if not alone and own not in self._rerun:
-            self._rerun |= set(suspects)
+        own = without_attempt(meta.blank.key) if meta else None
+        if suspects and suspects != [own] and (own is None or own not in self._rerun):
+            self._rerun |= {*suspects, *([own] if own else [])}
             self._bench.note_crash(suspects)
             with contextlib.suppress(NotImplementedError):  # a scheduler that cannot hand an item out again
                 sched.mark_test_pending(crashitem)
                 report.outcome = "rerun"  # type: ignore[assignment]  # the status that pytest-rerunfailures made known
                 report.__dict__["agentbench_rerun"] = True
                 return
+        if meta is None or meta.suite is None:
+            return
         report.longrepr = f"worker {worker.id!r} died while running {crashitem!r}: the agent ended its process"
         if meta.suite.gated:
             report.outcome = "skipped"

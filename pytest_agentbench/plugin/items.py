@@ -18,8 +18,8 @@ from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.awaiting import play
 from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.keys import BENCH
-from pytest_agentbench.plugin.reading import planned, read_suite
-from pytest_agentbench.plugin.wire import SuiteInfo
+from pytest_agentbench.plugin.reading import key_of, planned, read_suite
+from pytest_agentbench.plugin.wire import Meta, SuiteInfo
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.result import blank
 
@@ -43,7 +43,7 @@ class SuiteModule(pytest.Module):
         bench = self.config.stash[BENCH]
         suite, toolset = read_suite(self.path)
         bench.secrets |= set(suite.secrets)
-        key = _key(self.path, self.config.rootpath)
+        key = key_of(self.path, self.config.rootpath)
         plans = list(planned(suite, key, bench.options.variants, toolset))
         recorded = suite.agent.kind == "transcripts"
         self.declared = tuple(dict.fromkeys(plan.variant for plan in plans)) if recorded else tuple(suite.variants)
@@ -55,7 +55,7 @@ class SuiteModule(pytest.Module):
             variants=self.declared,
             trials=max((plan.trial for plan in plans), default=1),
             scenarios=len(suite.scenarios),
-            total=len(plans),
+            total=sum(not is_left_out(plan) for plan in plans),
         )
         policies = {policy.id: policy for policy in suite.policies}
         for position, plan in enumerate(plans):
@@ -88,6 +88,11 @@ class ScenarioItem(pytest.Function):
         """The suite that the run belongs to."""
         return cast("SuiteModule", self.parent)
 
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the scenario file itself keeps the run out of every rate."""
+        return is_left_out(self.plan)
+
     @cached_property
     def blank(self) -> Result:
         """What is known of the run before it starts."""
@@ -102,6 +107,16 @@ class ScenarioItem(pytest.Function):
         if isinstance(excinfo.value, ScenarioFailed):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
+
+
+def is_left_out(plan: RunPlan) -> bool:
+    """Whether a scenario says `skip` or `xfail`, and so is in no rate."""
+    return bool(plan.scenario.skip or plan.scenario.xfail)
+
+
+def meta_of(item: ScenarioItem) -> Meta:
+    """Give what the controller must know of a run before it starts."""
+    return Meta(blank=item.blank, suite=item.suite.info, position=item.position)
 
 
 def marks(plan: RunPlan, policies: dict[str, Policy]) -> Iterator[pytest.MarkDecorator]:
@@ -120,7 +135,3 @@ def marks(plan: RunPlan, policies: dict[str, Policy]) -> Iterator[pytest.MarkDec
         yield pytest.mark.skip(reason=scenario.skip)
     if scenario.xfail:
         yield pytest.mark.xfail(reason=scenario.xfail, strict=False)
-
-
-def _key(path: Path, root: Path) -> str:
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()

@@ -19,3 +19,6 @@ BLOCKED_BY = pytest.StashKey[str | None]()
 
 SIMULATED = pytest.StashKey[list[Result]]()
 """The results of the conversations that a test of the user's simulated."""
+
+BEGUN = pytest.StashKey[int]()
+"""How many conversations a test of the user's has begun."""

@@ -32,6 +32,8 @@ class Options:
         note = _one_at_a_time(config)
         names = (config.getoption("agentbench_variant") or "").split(",")
         json = config.getoption("agentbench_json")
+        if json and Path(config.invocation_params.dir, json).is_dir():
+            raise pytest.UsageError(f"--agentbench-json: {json} is a folder; give the name of a file")
         return cls(
             variants=tuple(name.strip() for name in names if name.strip()),
             concurrency=1 if note else asked or DEFAULT_CONCURRENCY,

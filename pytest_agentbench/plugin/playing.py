@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,12 +12,11 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.plugin.ahead import Ahead, is_scenario
 from pytest_agentbench.plugin.bench import Bench
+from pytest_agentbench.plugin.code_first import blank_of
 from pytest_agentbench.plugin.failing import ScenarioFailed
+from pytest_agentbench.plugin.items import meta_of
 from pytest_agentbench.plugin.keys import RESULT, SIMULATED
 from pytest_agentbench.plugin.wire import Meta, attach_meta, attach_results, make_sendable
-
-if TYPE_CHECKING:
-    from pytest_agentbench.plugin.items import ScenarioItem
 
 MISSED = "missed"
 """The status of a failed run whose suite's gates decide."""
@@ -55,11 +53,15 @@ class Playing:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Attach metadata and results; turn a failed run into a missed one where gates decide."""
         report = yield
-        make_sendable(report)
+        make_sendable(report, self._bench.redactor.text if self._bench.secrets else str)
         if call.when == "setup" and is_scenario(item):
             attach_meta(report, meta_of(item))
+        elif call.when == "setup" and "agentbench" in getattr(item, "fixturenames", ()):
+            attach_meta(report, Meta(blank=blank_of(item)))
         if call.when == "call":
             self._after_call(item, call, report)
+        if call.when == "teardown":  # reports of subtests come before the test's own, and must not take these away
+            item.stash[SIMULATED] = []
         return report
 
     @pytest.hookimpl(wrapper=True)
@@ -75,13 +77,13 @@ class Playing:
     def _after_call(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
         if simulated := item.stash.get(SIMULATED, None):
             attach_results(report, [by_outcome(result, report) for result in simulated])
-            item.stash[SIMULATED] = []
         result = item.stash.get(RESULT, None)
         if result is None:
             return
         del item.stash[RESULT]
         attach_results(report, [result])
         report.duration = max(report.duration, result.seconds)
+        item.user_properties[:] = [pair for pair in item.user_properties if not pair[0].startswith("agentbench.")]
         item.user_properties.extend(junit_properties(result))
         if result.transcript and self._bench.run_path:
             file = os.path.relpath(self._bench.run_path / result.transcript, self._config.rootpath)
@@ -106,11 +108,6 @@ def by_outcome(result: Result, report: pytest.TestReport) -> Result:
 def item_is_gated(item: pytest.Item) -> bool:
     """Whether the gates of the item's suite, and not the item itself, decide."""
     return is_scenario(item) and item.suite.info.gated
-
-
-def meta_of(item: ScenarioItem) -> Meta:
-    """Give what the controller must know of a run before it starts."""
-    return Meta(blank=item.blank, suite=item.suite.info, position=item.position)
 
 
 def junit_properties(result: Result) -> Iterable[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
@@ -10,6 +11,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.module_search import locate
 from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.recorded import recorded_plans
 from pytest_agentbench.suites.call_check import check_calls
@@ -37,8 +39,14 @@ def read_suite(path: Path) -> tuple[Suite, Toolset]:
         problems.append(Problem(file=path, key="variants", message=message, hint=hint))
     problems += _unloadable(suite)
     if problems := [*problems, *check_calls(suite, toolset)]:
-        raise SuiteError(problems)
+        redact = Redactor(suite.secrets).text
+        raise SuiteError([replace(problem, message=redact(problem.message)) for problem in problems])
     return suite, toolset
+
+
+def key_of(path: Path, root: Path) -> str:
+    """Name a suite by its path: relative to the root where it lies below it."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
 def _unloadable(suite: Suite) -> Iterator[Problem]:

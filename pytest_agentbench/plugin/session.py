@@ -13,6 +13,7 @@ from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.plugin.playing import Playing
 from pytest_agentbench.plugin.summary import Summary
 from pytest_agentbench.plugin.tally import Tally
+from pytest_agentbench.plugin.writing import Writing
 
 
 def register(config: pytest.Config) -> None:
@@ -26,8 +27,12 @@ def register(config: pytest.Config) -> None:
         run_path=Path(run) if run else None,
     )
     config.stash[BENCH] = bench
+    if role == "controller" and config.getoption("dist", "no") == "each":
+        raise pytest.UsageError("--dist each runs every scenario several times over; use --dist load, or `trials`")
     if role != "worker" and bench.options.resume and not bench.options.collect_only:
         _take_up(bench)
+    if role == "controller":
+        bench.open_directory()
     plugins: dict[str, object] = {}
     if role != "controller":
         plugins["playing"] = playing = Playing(bench, config)
@@ -36,7 +41,8 @@ def register(config: pytest.Config) -> None:
         plugins["worker"] = WorkerSide(bench)
     else:
         plugins["tally"] = tally = Tally(bench, config)
-        plugins["summary"] = Summary(bench, tally, playing.ahead if role == "single" else None)
+        plugins["writing"] = writing = Writing(bench, tally, config)
+        plugins["summary"] = Summary(bench, tally, writing, playing.ahead if role == "single" else None)
         plugins["controller"] = ControllerSide(bench, tally)
     for name, plugin in plugins.items():
         config.pluginmanager.register(plugin, f"agentbench-{name}")

@@ -12,6 +12,7 @@ from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.collecting import Collecting
 from pytest_agentbench.plugin.failing import from_here
 from pytest_agentbench.plugin.tally import Tally
+from pytest_agentbench.plugin.writing import Writing
 from pytest_agentbench.report.terminal import terminal_report
 
 _MARKUP: dict[str, dict[str, bool]] = {
@@ -25,9 +26,10 @@ _MARKUP: dict[str, dict[str, bool]] = {
 class Summary:
     """Hooks that print: one header line, and the report at the end."""
 
-    def __init__(self, bench: Bench, tally: Tally, ahead: Ahead | None) -> None:
+    def __init__(self, bench: Bench, tally: Tally, writing: Writing, ahead: Ahead | None) -> None:
         self._bench = bench
         self._tally = tally
+        self._writing = writing
         self._ahead = ahead
 
     def pytest_report_header(self) -> str:
@@ -55,6 +57,13 @@ class Summary:
         )
         for line in lines:
             terminalreporter.write_line(line.text, **_MARKUP.get(line.style, {}))
+        for problem in self._writing.problems:
+            terminalreporter.write_line(problem, red=True)
+        if self._bench.options.resume:
+            terminalreporter.write_line(
+                "resumed: runs that had finished were taken over (the agent's code is not compared), "
+                "those in flight were run alone"
+            )
         for reason, count in (self._ahead.sequential if self._ahead else {}).items():
             terminalreporter.write_line(f"{count} runs one at a time: {reason}")
 

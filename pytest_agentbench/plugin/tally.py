@@ -1,12 +1,9 @@
-"""The session's results, in one process or on the xdist controller: collected, gated, written and reported."""
+"""The session's results, in one process or on the xdist controller: collected, gated once, remembered for `--lf`."""
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Generator, Iterable
 from datetime import UTC, datetime
-from importlib.metadata import version
-from pathlib import Path
 from time import monotonic
 from typing import Literal
 
@@ -18,56 +15,66 @@ from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.playing import MISSED
 from pytest_agentbench.plugin.wire import Meta, SuiteInfo, take_meta, take_results
-from pytest_agentbench.results.document import Document, SuiteRecord, players_of, write
+from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
 from pytest_agentbench.runs.result import crash_result
 
 Status = tuple[str, str, tuple[str, dict[str, bool]]]
 
-_NOT_RUN = "stopped before it ended"
+NOT_BEGUN = "the session was stopped before it ended"
+NOT_RERUN = "its process died, and no other was left to run it again"
 
 
 class Tally:
-    """Collects results from reports, evaluates gates once, and writes what there is to write."""
+    """Collects results from reports and evaluates gates once everything has reported.
+
+    Runs are told apart by name, since node ids of suites outside the root are not unique. Tests of the user's that
+    simulate have no suite of theirs and are told apart by node id.
+    """
 
     def __init__(self, bench: Bench, config: pytest.Config) -> None:
         self._bench = bench
         self._config = config
-        self._began = monotonic()
-        self._created = datetime.now(UTC)
-        self._metas: dict[str, Meta] = {}
-        self._suites: dict[str, SuiteInfo] = {}
-        self._results: dict[str, Result] = {}
-        self._retried: list[Result] = []
-        self._simulated: dict[str, tuple[Result, ...]] = {}
-        self._missed: dict[str, str] = {}
-        self._left_out: set[str] = set()
-        self._broken: dict[str, str] = {}
-        self._loop_ended = False
+        self.began = monotonic()
+        self.created = datetime.now(UTC)
+        self.loop_ended = False
+        self.results: dict[str, Result] = {}
+        self.retried: list[Result] = []
+        self.simulated: dict[str, tuple[Result, ...]] = {}
+        self.broken: dict[str, str] = {}
+        self.left_out: set[str] = set()
         self.verdicts: tuple[GateVerdict, ...] = ()
-        self.ungated: list[str] = []
         self.document: Document | None = None
+        self._metas: dict[str, Meta] = {}
+        self._names: dict[str, str] = {}
+        self._simulating: dict[str, Result] = {}
+        self._missed: dict[str, str] = {}
+        self._rerun: set[str] = set()
+        self._ungated: list[str] = []
+
+    @property
+    def metas(self) -> dict[str, Meta]:
+        """What is known of every run that there is, whether it began or not, by name."""
+        self._bench.read_plan()
+        return {**self._bench.metas, **self._metas}
+
+    @property
+    def suites(self) -> dict[str, SuiteInfo]:
+        """The suites that there are runs of, by key."""
+        return {meta.suite.key: meta.suite for meta in self.metas.values() if meta.suite is not None}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take metadata and results off the reports as they come."""
-        if meta := take_meta(report):
-            self._metas[report.nodeid] = meta
-            self._suites.setdefault(meta.suite.key, meta.suite)
+        self._take_meta(report)
         results = take_results(report)
-        if report.nodeid in self._metas:
+        name = self._names.get(report.nodeid)
+        if name is not None:
             for result in results:
-                self._keep(report.nodeid, result)
+                self._keep(name, result)
         elif results:
-            self._simulated[report.nodeid] = results
-        if report.__dict__.get("agentbench_missed"):
-            self._missed[report.nodeid] = self._metas[report.nodeid].suite.key
-        elif report.failed and not results:
-            self._broken[report.nodeid] = f"{report.when}: {_last_line(report)}"
-        elif report.skipped or hasattr(report, "wasxfail"):
-            self._leave_out(report.nodeid)
-        if report.when not in ("setup", "call", "teardown") and not report.__dict__.get("agentbench_rerun"):
-            self._crashed(report)
+            self.simulated[report.nodeid] = results
+        self._take_outcome(report, name, results)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -75,21 +82,25 @@ class Tally:
         result = yield
         if self._bench.options.collect_only:
             return result
-        self._loop_ended = True
+        self.loop_ended = True
+        lost = self._rerun - self.results.keys()
+        self.broken |= dict.fromkeys(lost, NOT_RERUN)
         self._evaluate_gates()
         failed = [verdict for verdict in self.verdicts if not verdict.passed]
-        undecided = [nodeid for nodeid, suite in self._missed.items() if suite in self.ungated]
-        session.testsfailed += len(failed) + len(undecided)
+        undecided = [nodeid for nodeid, suite in self._missed.items() if suite in self._ungated]
+        session.testsfailed += len(failed) + len(undecided) + len(lost)
         self._tell_junit(failed)
         return result
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Write the results before anybody reports them; then have `--lf` rerun what was missed."""
-        if self._metas or self._simulated:
-            self._write()
+        """Once pytest's own cache is written, have `--lf` rerun what was missed."""
         result = yield
-        self._remember_missed()
+        cache = getattr(self._config, "cache", None)
+        if self._missed and cache is not None:
+            failed = cache.get("cache/lastfailed", {})
+            cache.set("cache/lastfailed", {**failed, **dict.fromkeys(self._missed, True)})
+        self._bench.release()
         return result
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
@@ -101,37 +112,73 @@ class Tally:
         return None
 
     def meta(self, nodeid: str) -> Meta | None:
-        """Give what is known of the run behind an item."""
-        return self._metas.get(nodeid)
+        """Give what is known of the run behind an item, also of one that never got so far as to report."""
+        metas = self.metas
+        if nodeid in self._names:
+            return metas[self._names[nodeid]]
+        return next((meta for meta in metas.values() if meta.blank.nodeid == nodeid), None)
 
-    def _keep(self, nodeid: str, result: Result) -> None:
-        before = self._results.get(nodeid)
+    def simulates(self, nodeid: str) -> bool:
+        """Whether an item is a test of the user's that simulates."""
+        return nodeid in self._simulating
+
+    def _take_meta(self, report: pytest.TestReport) -> None:
+        meta = take_meta(report)
+        if meta is None:
+            return
+        if meta.suite is None:
+            self._simulating[report.nodeid] = meta.blank
+            return
+        self._metas[meta.name] = meta
+        self._names[report.nodeid] = meta.name
+
+    def _take_outcome(self, report: pytest.TestReport, name: str | None, results: tuple[Result, ...]) -> None:
+        """Note what a report says of a run beside its result."""
+        meta = self.meta(report.nodeid) if report.when not in ("setup", "call", "teardown") or name else None
+        if report.__dict__.get("agentbench_missed") and meta and meta.suite:
+            self._missed[report.nodeid] = meta.suite.key
+        elif report.__dict__.get("agentbench_rerun") and meta:
+            self._rerun.add(meta.name)
+        elif report.failed and name and not results:
+            self.broken[name] = f"{report.when}: {_reason(report)}"
+        elif report.skipped or hasattr(report, "wasxfail"):
+            self._leave_out(report.nodeid, name)
+        if report.when not in ("setup", "call", "teardown") and not report.__dict__.get("agentbench_rerun"):
+            self._crashed(report, meta)
+
+    def _keep(self, name: str, result: Result) -> None:
+        before = self.results.get(name)
         if before is not None and before.key != result.key:
-            self._retried.append(before)
-        self._results[nodeid] = result
+            self.retried.append(before)
+        self.results[name] = result
 
-    def _leave_out(self, nodeid: str) -> None:
+    def _leave_out(self, nodeid: str, name: str | None) -> None:
         """Respect the user's own skip or xfail: the run is in no rate."""
-        if nodeid in self._metas:
-            self._left_out.add(nodeid)
-            self._results.pop(nodeid, None)
+        if name is not None:
+            self.left_out.add(name)
+            self.results.pop(name, None)
+        self.simulated.pop(nodeid, None)
 
-    def _crashed(self, report: pytest.TestReport) -> None:
+    def _crashed(self, report: pytest.TestReport, meta: Meta | None) -> None:
         """Count a run whose process died; the report that xdist makes up holds nothing of ours."""
-        if meta := self._metas.get(report.nodeid):
-            reason = str(report.longrepr).strip().splitlines()[0] if report.longrepr else "the process died"
-            self._keep(report.nodeid, crash_result(meta.blank, reason))
+        reason = str(report.longrepr).strip().splitlines()[0] if report.longrepr else "the process died"
+        if meta is not None:
+            self._keep(meta.name, crash_result(meta.blank, reason))
+        elif report.nodeid in self._simulating:
+            self.simulated[report.nodeid] = (crash_result(self._simulating[report.nodeid], reason),)
 
     def _evaluate_gates(self) -> None:
         mode = self._bench.options.gates
-        for key, suite in self._suites.items():
-            results = [result for result in self._results.values() if result.key.suite == key]
+        metas = self.metas
+        for key, suite in self.suites.items():
             if not suite.gates or mode == "never":
                 continue
-            if mode == "always" or (suite.gated and len(results) == suite.selected):
+            results = [result for result in self.results.values() if result.key.suite == key]
+            excused = sum(1 for name in self.left_out if (own := metas[name].suite) is not None and own.key == key)
+            if mode == "always" or (suite.gated and len(results) + excused == suite.selected):
                 self.verdicts += evaluate_gates(key, suite.gates, results)
             else:
-                self.ungated.append(key)
+                self._ungated.append(key)
 
     def _tell_junit(self, failed: Iterable[GateVerdict]) -> None:
         """Give each failed gate a test case of its own; the XML writer alone hears of it."""
@@ -152,68 +199,9 @@ class Tally:
                 )
                 writer.pytest_runtest_logreport(report)
 
-    def _remember_missed(self) -> None:
-        cache = getattr(self._config, "cache", None)
-        if not self._missed or cache is None or hasattr(self._config, "workerinput"):
-            return
-        failed = cache.get("cache/lastfailed", {})
-        cache.set("cache/lastfailed", {**failed, **dict.fromkeys(self._missed, True)})
 
-    def _write(self) -> None:
-        counted = self._metas.keys() - self._left_out
-        order = sorted(counted, key=self._order)
-        results = tuple(self._results.get(nodeid) or self._unrun(nodeid) for nodeid in order)
-        results += tuple(result for nodeid in sorted(self._simulated) for result in self._simulated[nodeid])
-        self.document = Document(
-            created=self._created.isoformat(),
-            run=self._bench.run_path.name if self._bench.run_path else "",
-            root=str(self._config.rootpath),
-            command=tuple(str(argument) for argument in self._config.invocation_params.args),
-            versions={
-                "pytest-agentbench": version("pytest-agentbench"),
-                "pytest": pytest.__version__,
-                "python": platform.python_version(),
-            },
-            seconds=monotonic() - self._began,
-            complete=self._loop_ended and all(result.not_run is None for result in results),
-            players=players_of(results),
-            suites=tuple(_record(self._suites[key]) for key in sorted(self._suites)),
-            gates=self.verdicts,
-            results=results,
-            retried=tuple(self._retried),
-        )
-        for path in self._targets():
-            write(self.document, path)
-
-    def _targets(self) -> Iterable[Path]:
-        if self._bench.run_path:
-            yield self._bench.run_path / "results.json"
-            yield self._bench.options.directory / "results.json"
-        if self._bench.options.json:
-            yield self._bench.options.json
-
-    def _unrun(self, nodeid: str) -> Result:
-        return self._metas[nodeid].blank.model_copy(update={"not_run": self._broken.get(nodeid, _NOT_RUN)})
-
-    def _order(self, nodeid: str) -> tuple[str, int]:
-        meta = self._metas[nodeid]
-        return meta.suite.key, meta.position
-
-
-def _last_line(report: pytest.TestReport) -> str:
-    lines = (report.longreprtext or str(report.when)).strip().splitlines()
-    return shorten(printable(lines[-1].removeprefix("E").strip()), 200) if lines else "failed"
-
-
-def _record(info: SuiteInfo) -> SuiteRecord:
-    return SuiteRecord(
-        path=info.key,
-        name=info.name,
-        content_hash=info.content_hash,
-        gates=info.gates,
-        trials=info.trials,
-        variants=info.variants,
-        scenarios=info.scenarios,
-        total=info.total,
-        selected=info.selected,
-    )
+def _reason(report: pytest.TestReport) -> str:
+    """Give the one line that says why a test broke."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = str(getattr(crash, "message", "") or report.longreprtext or report.when).strip()
+    return shorten(printable(text.splitlines()[0] if text else "failed"), 200)

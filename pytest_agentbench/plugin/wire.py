@@ -4,7 +4,7 @@ xdist serialises exact builtin types only, and a lone surrogate in any text ends
 hence `make_sendable` for everything else on a report that may hold text of an agent.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -33,11 +33,19 @@ class SuiteInfo(Model):
 
 
 class Meta(Model):
-    """What is known of a run before it starts; `position` orders results as the suite files do."""
+    """What is known of a run before it starts; `position` orders results as the suite files do.
+
+    `suite` is None for a test of the user's own that simulates.
+    """
 
     blank: Result
-    suite: SuiteInfo
-    position: int
+    suite: SuiteInfo | None = None
+    position: int = 0
+
+    @property
+    def name(self) -> str:
+        """What tells the run from all others, also where node ids do not."""
+        return str(self.blank.key.model_copy(update={"attempt": 1}))
 
 
 def attach_meta(report: pytest.TestReport, meta: Meta) -> None:
@@ -64,35 +72,35 @@ def take_results(report: pytest.TestReport) -> tuple[Result, ...]:
     return tuple(Result.model_validate(result) for result in loads(text))
 
 
-def make_sendable(report: pytest.TestReport) -> None:
-    """Replace lone surrogates in the texts of a report."""
-    report.sections = [(_clean(name), _clean(text)) for name, text in report.sections]
+def make_sendable(report: pytest.TestReport, redact: Callable[[str], str]) -> None:
+    """Replace lone surrogates in the texts of a report, and the secrets that `redact` knows."""
+
+    def clean(text: str) -> str:
+        return redact(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+
+    report.sections = [(clean(name), clean(text)) for name, text in report.sections]
     if isinstance(report.longrepr, str):
-        report.longrepr = _clean(report.longrepr)
+        report.longrepr = clean(report.longrepr)
     elif isinstance(report.longrepr, tuple):
         path, line, text = report.longrepr
-        report.longrepr = (_clean(path), line, _clean(text))
+        report.longrepr = (clean(path), line, clean(text))
     elif report.longrepr is not None:
-        _clean_object(report.longrepr, depth=0)
+        _clean_object(report.longrepr, clean, depth=0)
 
 
-def _clean_object(value: Any, *, depth: int) -> None:
+def _clean_object(value: Any, clean: Callable[[str], str], *, depth: int) -> None:
     """Clean the strings inside pytest's representation of a failure, in place."""
     if depth > 6 or not hasattr(value, "__dict__"):
         return
     for name, held in list(vars(value).items()):
         if isinstance(held, str):
-            object.__setattr__(value, name, _clean(held))
+            object.__setattr__(value, name, clean(held))
         elif isinstance(held, list | tuple):
-            cleaned = [_clean(entry) if isinstance(entry, str) else entry for entry in held]
+            cleaned = [clean(entry) if isinstance(entry, str) else entry for entry in held]
             for entry in cleaned:
                 for part in entry if isinstance(entry, tuple) else (entry,):
-                    _clean_object(part, depth=depth + 1)
+                    _clean_object(part, clean, depth=depth + 1)
             if any(isinstance(entry, str) for entry in held):
                 object.__setattr__(value, name, type(held)(cleaned))
         else:
-            _clean_object(held, depth=depth + 1)
-
-
-def _clean(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+            _clean_object(held, clean, depth=depth + 1)

@@ -4,9 +4,10 @@ import math
 from collections.abc import Iterable, Sequence
 
 from pytest_agentbench.core.gates import parse_gate
+from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style
 from pytest_agentbench.report.table import Align, natural_width, table
-from pytest_agentbench.results.aggregate import Aggregate, Row
+from pytest_agentbench.results.aggregate import Aggregate, Row, make_row
 from pytest_agentbench.results.gates import GateVerdict
 
 MOST_ROWS = 10
@@ -27,10 +28,20 @@ _Metrics = Sequence[tuple[str, str, int]]
 
 
 def breakdown(
-    sums: Aggregate, gates: Sequence[GateVerdict], glyphs: Glyphs, *, width: int, verbose: bool, brief: bool
+    sums: Aggregate,
+    gates: Sequence[GateVerdict],
+    glyphs: Glyphs,
+    *,
+    width: int,
+    verbose: bool,
+    brief: bool,
+    tests: Sequence[Row] = (),
 ) -> list[Line]:
-    """Lay out the aggregate; `brief` leaves out the groups that only say again that everything passed."""
-    groups = _groups(sums, brief=brief)
+    """Lay out the aggregate; `brief` leaves out the groups that only say again that everything passed.
+
+    `tests` are the rows of the user's own tests, which stand apart from the suites and their gates.
+    """
+    groups = [*_groups(sums, brief=brief), *([("tests of your own", tests)] if tests else [])]
     for metrics in _FEWER:
         texts, styles = _rows(groups, gates, glyphs, metrics, verbose=verbose)
         if natural_width(texts) <= width:
@@ -71,6 +82,12 @@ def _rows(
             texts.append([f"  {glyphs.ellipsis} and {hidden} more (-v)", *[""] * (len(header) - 1)])
             styles.append("")
     return texts, styles
+
+
+def own_rows(runs: Sequence[Result]) -> tuple[Row, ...]:
+    """Give a row per test file of the user's that simulates."""
+    files = dict.fromkeys(sorted(run.key.suite for run in runs))
+    return tuple(make_row("test", file, [run for run in runs if run.key.suite == file]) for file in files)
 
 
 def percent(rate: float | None, glyphs: Glyphs) -> str:

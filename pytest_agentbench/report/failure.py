@@ -46,7 +46,7 @@ def failure_text(
             lines += _section("", _calls(result, failed, marks, verbose=verbose))
             also = [finding for finding in failed[1:] if call_of(result, finding) is None]
             lines += _section("also", _also(result, also, marks, verbose=verbose))
-        lines += ["", _facts(result, marks)]
+        lines += ["", _facts(result, marks, told=not failed or failed[0].kind == "termination" or not result.scored)]
         if transcript is not None and transcript.messages:
             turn = next((finding.turn for finding in failed if finding.turn is not None), None)
             lines += _section("conversation", _excerpt(transcript, turn, marks, verbose=verbose))
@@ -64,7 +64,7 @@ def _headline(result: Result, failed: list[Finding], marks: Glyphs) -> str:
     if result.not_run is not None:
         return f"{name}: {no_finding_text(result, marks)}"
     what = no_finding_text(result, marks)
-    if failed:
+    if failed and failed[0].kind != "termination":
         what = f"{marks.plain(check_name(failed[0]))}, {finding_text(result, failed[0], marks)}"
     if result.scored:
         return f"{name} failed: {what}"
@@ -108,16 +108,16 @@ def _also(result: Result, findings: list[Finding], marks: Glyphs, *, verbose: bo
     return lines
 
 
-def _facts(result: Result, marks: Glyphs) -> str:
+def _facts(result: Result, marks: Glyphs, *, told: bool) -> str:
+    """Give blame, termination and complexity; `told` says that the headline gave the reason of a bad end already."""
     facts = [f"blame: {result.blame or 'nobody'}"]
     if result.termination is not None:
-        reason = f" ({marks.plain(result.stop_reason)})" if result.stop_reason else ""
+        told = told and result.termination is not Termination.FINISHED
+        reason = f" ({marks.plain(result.stop_reason)})" if result.stop_reason and not told else ""
         facts.append(f"termination: {result.termination}{reason}")
     if result.complexity is not None:
         scale = f" ({result.complexity_scale})" if result.complexity_scale else ""
         facts.append(f"complexity: {result.complexity}{scale}")
-    if result.error and result.error != result.stop_reason:
-        facts.append(f"error: {marks.plain(result.error)}")
     return f" {marks.dot} ".join(facts)
 
 

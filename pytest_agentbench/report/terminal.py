@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.report.breakdown import breakdown, percent
+from pytest_agentbench.report.breakdown import breakdown, own_rows, percent
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style, cells, glyphs
 from pytest_agentbench.report.table import table, wrap
 from pytest_agentbench.report.worst import (
@@ -37,11 +37,16 @@ def terminal_report(
     but those that a reader copies: the rerun command and the path.
     """
     marks = glyphs(unicode=unicode)
-    sums = aggregate(document.results, document.retried)
+    known = {suite.path for suite in document.suites}
+    runs = [run for run in document.results if run.key.suite in known]
+    own = [run for run in document.results if run.key.suite not in known]
+    sums = aggregate(runs or own, document.retried)
     lines = [_title(document, marks, width), *_header(document, sums, marks, width)]
     if document.results:
         brief = not verbose and sums.all.n > 0 and sums.all.passed == sums.all.n
-        lines += [Line(""), *breakdown(sums, document.gates, marks, width=width, verbose=verbose, brief=brief)]
+        tests = own_rows(own) if runs else ()
+        lines.append(Line(""))
+        lines += breakdown(sums, document.gates, marks, width=width, verbose=verbose, brief=brief, tests=tests)
         lines += _endings(sums, marks, width, brief=brief)
     lines += _failures(document, marks, width, verbose=verbose)
     lines += _unscored(document.results, marks, width, verbose=verbose)
@@ -61,12 +66,16 @@ def _title(document: Document, marks: Glyphs, width: int) -> Line:
 
 
 def _header(document: Document, sums: Aggregate, marks: Glyphs, width: int) -> list[Line]:
-    runs = document.results
+    known = {suite.path for suite in document.suites}
+    runs = [run for run in document.results if run.key.suite in known]
+    simulations = len(document.results) - len(runs)
     scenarios = len({(run.key.suite, run.key.scenario) for run in runs})
     variants = [row.label for row in sums.variants]
-    facts = [_count(scenarios, "scenario")]
+    facts = [_count(scenarios, "scenario")] if runs or not simulations else []
     if len(runs) != scenarios:
         facts.append(_count(len(runs), "run"))
+    if simulations:
+        facts.append(f"{_count(simulations, 'simulation')} in tests")
     if variants:
         facts.append(f"{'variant' if len(variants) == 1 else 'variants'} {', '.join(variants)}")
     if document.seed is not None:
@@ -75,8 +84,9 @@ def _header(document: Document, sums: Aggregate, marks: Glyphs, width: int) -> l
     lines = [Line(text) for text in wrap(marks.plain(f" {marks.dot} ".join(facts)), width, "  ")]
     selected = sum(suite.selected for suite in document.suites)
     if not document.complete:
-        lines.append(Line(f"cut short: {len(runs)} of {_count(max(selected, len(runs)), 'run')} finished", "warn"))
-    if runs and not sums.all.n:
+        finished = sum(run.not_run is None for run in runs)
+        lines.append(Line(f"cut short: {finished} of {_count(max(selected, len(runs)), 'run')} finished", "warn"))
+    if document.results and not sums.all.n:
         lines.append(Line("nothing was scored: no rate can be given", "warn"))
     return lines
 

@@ -25,10 +25,10 @@ def worst_first(results: Iterable[Result]) -> list[Result]:
 
 
 def failed_findings(result: Result) -> list[Finding]:
-    """Give the findings that failed the run, worst first; in a crashed run the crash explains the others."""
+    """Give the findings that failed the run, worst first; a crash or a spent limit explains the others."""
     failed = [finding for finding in result.findings if finding.required and finding.passed is False]
-    crashed = result.termination is Termination.CRASHED
-    return sorted(failed, key=lambda finding: -1 if crashed and finding.kind == "termination" else _RANK[finding.kind])
+    cut = result.termination in {Termination.CRASHED, Termination.SAFETY_TIMEOUT}
+    return sorted(failed, key=lambda finding: -1 if cut and finding.kind == "termination" else _RANK[finding.kind])
 
 
 def check_name(finding: Finding) -> str:

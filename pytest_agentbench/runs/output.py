@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, TextIO
+from weakref import WeakSet
 
 _MOST = 200_000
 """Characters kept per run; the rest is counted."""
@@ -59,7 +60,7 @@ class OutputRouter:
     """
 
     def __init__(self) -> None:
-        self._streams: dict[int, TextIO] = {}
+        self._streams: WeakSet[TextIO] = WeakSet()
         self._handlers: list[logging.Handler] = []
         self._handler = _BufferHandler()
         self._filter = _NotOfARun()
@@ -67,8 +68,8 @@ class OutputRouter:
     def watch(self) -> None:
         """Route what goes through the current streams and log handlers."""
         for stream in (sys.stdout, sys.stderr):
-            if id(stream) not in self._streams and hasattr(stream, "__dict__"):
-                self._streams[id(stream)] = stream
+            if stream not in self._streams and hasattr(stream, "__dict__"):
+                self._streams.add(stream)
                 stream.write = _routed(stream.write)  # type: ignore[method-assign]
         root = logging.getLogger()
         if self._handler not in root.handlers:
@@ -80,7 +81,7 @@ class OutputRouter:
 
     def stop(self) -> None:
         """Leave streams and handlers as they were."""
-        for stream in self._streams.values():
+        for stream in list(self._streams):
             with contextlib.suppress(AttributeError):
                 del stream.write
         self._streams.clear()

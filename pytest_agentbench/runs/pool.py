@@ -99,25 +99,14 @@ class Pool(Generic[T]):
         Raises `LoopBlockedError` when the loop has not come round for `limit` + 5 seconds.
         """
         future = self._running[key]
-        while True:
-            try:
-                outcome = future.result(_POLL)
-            except concurrent.futures.TimeoutError:
-                if future.done():
-                    del self._running[key]
-                    raise
-                if self._loop.blocked_seconds > limit + BLOCKED:
-                    blocked = self._loop.blocked
-                    raise LoopBlockedError(
-                        self._loop.blocked_seconds, max(blocked, key=lambda name: blocked[name], default="")
-                    ) from None
-            except BaseException:
-                if future.done():
-                    del self._running[key]
-                raise
-            else:
-                del self._running[key]
-                return outcome
+        while not future.done():
+            concurrent.futures.wait([future], timeout=_POLL)
+            if not future.done() and self._loop.blocked_seconds > limit + BLOCKED:
+                blocked = self._loop.blocked
+                culprit = max(blocked, key=lambda name: blocked[name], default="")
+                raise LoopBlockedError(self._loop.blocked_seconds, culprit)
+        self._running.pop(key, None)
+        return future.result()
 
     def drain(self, *, limit: float) -> None:
         """Wait until nothing is in flight, `limit` seconds at most; outcomes stay to be taken."""

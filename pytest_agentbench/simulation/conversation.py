@@ -1,7 +1,7 @@
 """The conversation loop: user and agent in turn, tool calls in between, until something closes it."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -154,7 +154,7 @@ class Conversation:
             tools=self.environment.tools,
         )
         async with self.stopwatch.working():
-            return await self.agent.reply(turn)
+            return await abandonable(self.agent.reply(turn))
 
     async def _execute(self, call: ToolCall) -> Message:
         self._acting = Blame.ENVIRONMENT
@@ -182,6 +182,20 @@ class Conversation:
             return None
         reason = f"limits.tool_calls = {self.limits.tool_calls} spent ({self.recording.calls} calls)"
         return Closed(termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=self._acting)
+
+
+async def abandonable(work: Coroutine[Any, Any, Reply]) -> Reply:
+    """Await an agent's reply in a task of its own, which is left behind where it swallows its cancellation."""
+    outer = asyncio.current_task()
+    task = asyncio.create_task(work, name=outer.get_name() if outer else None)
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if task.cancelled():
+        raise AgentError("CancelledError was raised: the agent cancelled its own task")
+    return task.result()
 
 
 def out_of_time(limit: float, acting: Blame, blocked: tuple[float, float]) -> Closed:

@@ -1,0 +1,92 @@
+"""The results document of a session: put together from the tally and written where it is wanted."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Generator, Iterable
+from importlib.metadata import version
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.plugin.bench import Bench
+from pytest_agentbench.plugin.tally import NOT_BEGUN, Tally
+from pytest_agentbench.plugin.wire import SuiteInfo
+from pytest_agentbench.results.document import Document, SuiteRecord, players_of, write
+
+
+class Writing:
+    """Writes the results at the end of the session, before anybody reports them."""
+
+    def __init__(self, bench: Bench, tally: Tally, config: pytest.Config) -> None:
+        self._bench = bench
+        self._tally = tally
+        self._config = config
+        self.problems: list[str] = []
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Write what there is; a place that cannot be written costs its file, not the report."""
+        if (self._tally.metas or self._tally.simulated) and not self._bench.options.collect_only:
+            self._tally.document = document = self._document()
+            for path in self._targets():
+                try:
+                    write(document, path)
+                except OSError as error:
+                    self.problems.append(f"results could not be written to {path}: {error.strerror or error}")
+        return (yield)
+
+    def _document(self) -> Document:
+        results = tuple(self._results())
+        redact = self._bench.redactor.text
+        return Document(
+            created=self._tally.created.isoformat(),
+            run=self._bench.run_path.name if self._bench.run_path else "",
+            root=str(self._config.rootpath),
+            command=tuple(redact(str(argument)) for argument in self._config.invocation_params.args),
+            versions={
+                "pytest-agentbench": version("pytest-agentbench"),
+                "pytest": pytest.__version__,
+                "python": platform.python_version(),
+            },
+            seconds=monotonic() - self._tally.began,
+            complete=self._tally.loop_ended and all(result.not_run is None for result in results),
+            players=players_of(results),
+            suites=tuple(_record(suite) for _, suite in sorted(self._tally.suites.items())),
+            gates=self._tally.verdicts,
+            results=results,
+            retried=tuple(self._tally.retried),
+        )
+
+    def _results(self) -> Iterable[Result]:
+        """Give every run that counts, in the order of the suite files, then the simulations of tests."""
+        tally = self._tally
+        counted = [meta for name, meta in tally.metas.items() if name not in tally.left_out]
+        for meta in sorted(counted, key=lambda meta: (meta.blank.key.suite, meta.position)):
+            found = tally.results.get(meta.name)
+            yield found or meta.blank.model_copy(update={"not_run": tally.broken.get(meta.name, NOT_BEGUN)})
+        for nodeid in sorted(tally.simulated):
+            yield from tally.simulated[nodeid]
+
+    def _targets(self) -> Iterable[Path]:
+        if self._bench.run_path:
+            yield self._bench.run_path / "results.json"
+            yield self._bench.options.directory / "results.json"
+        if self._bench.options.json:
+            yield self._bench.options.json
+
+
+def _record(info: SuiteInfo) -> SuiteRecord:
+    return SuiteRecord(
+        path=info.key,
+        name=info.name,
+        content_hash=info.content_hash,
+        gates=info.gates,
+        trials=info.trials,
+        variants=info.variants,
+        scenarios=info.scenarios,
+        total=info.total,
+        selected=info.selected,
+    )
