@@ -12,6 +12,10 @@ from pytest_agentbench.environment.runner import Runner
 T = TypeVar("T")
 
 
+class HungError(EnvironmentFaultError):
+    """Code of the user has not ended in its time and may hang in the run's thread."""
+
+
 @dataclass(frozen=True)
 class Raised:
     """What user code raised, carried as a value: futures refuse some exceptions and let others end their loop."""
@@ -51,14 +55,27 @@ def is_exit(error: BaseException) -> bool:
     return not isinstance(error, Exception) or (module == "_pytest.outcomes" and type(error).__name__ == "Exit")
 
 
-async def guarded(work: Callable[[], T], runner: Runner, who: str) -> T:
-    """Run sync user code in the run's thread; raise `EnvironmentFaultError` for whatever it raises."""
-    return unwrapped(await runner(lambda: caught(work)), who)
+async def guarded(work: Callable[[], T], runner: Runner, who: str, patience: float | None = None) -> T:
+    """Run sync user code in the run's thread; raise `EnvironmentFaultError` for whatever it raises.
+
+    Raise `HungError` where it takes more than `patience` seconds; it goes on in the thread then.
+    """
+    return unwrapped(await _within(patience, runner(lambda: caught(work)), who), who)
 
 
-async def guarded_async(work: Awaitable[T], who: str) -> T:
-    """Await user code; raise `EnvironmentFaultError` for whatever it raises."""
-    return unwrapped(await caught_async(work), who)
+async def guarded_async(work: Awaitable[T], who: str, patience: float | None = None) -> T:
+    """Await user code; raise `EnvironmentFaultError` for whatever it raises, `HungError` after `patience` seconds."""
+    return unwrapped(await _within(patience, caught_async(work), who), who)
+
+
+async def _within(seconds: float | None, work: Awaitable[T], who: str) -> T:
+    try:
+        async with asyncio.timeout(seconds) as deadline:
+            return await work
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        raise HungError(f"{who} has not ended within {seconds:g} s") from None
 
 
 def unwrapped(value: T | Raised, who: str) -> T:

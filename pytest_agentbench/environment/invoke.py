@@ -16,8 +16,9 @@ from pytest_agentbench.environment.state_access import OpenState
 
 @dataclass(eq=False)
 class Watch:
-    """A call under way: the state's mark before it, and whether another call ran at the same time."""
+    """A call of `tool` under way: the state's mark before it, and whether another call ran at the same time."""
 
+    tool: str
     before: object
     overlapped: bool = False
 
@@ -33,15 +34,26 @@ class Done:
 class Invoker:
     """Makes the calls of one run, from whatever thread; refuses all of them once sealed."""
 
-    def __init__(self, state: OpenState | None, context: dict[str, Any]) -> None:
+    def __init__(
+        self, state: OpenState | None, context: dict[str, Any], is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`is_over` tells whether the run's time is up: a call cancelled then counts as still running."""
         self._state = state
         self._injected: Mapping[str, Any] = {"context": context, **({"state": state.handle} if state else {})}
         self._lock = threading.Lock()
-        self._active: set[Watch] = set()
+        self._active: dict[Watch, None] = {}  # in the order begun
+        self._is_over = is_over
+        self._cut_off: str | None = None
         self.sealed = False
         self.late_calls = 0
         self.log: list[str] = []
         self.fault: EnvironmentFaultError | None = None
+
+    @property
+    def running(self) -> str | None:
+        """The tool whose call, of those under way or cut off by the end of the run's time, began first."""
+        with self._lock:
+            return next((watch.tool for watch in self._active), self._cut_off)
 
     def refuse_late(self, call: ToolCall) -> ToolResult | None:
         """Give the refusal of a call that comes after the end of the run, and note it; None while the run lasts."""
@@ -54,7 +66,7 @@ class Invoker:
 
     def perform(self, tool: PythonTool, arguments: Mapping[str, Any]) -> Done | tuple[Any, Watch]:
         """Call the function in this thread. What it gives to be awaited comes back with the watch, for `finish`."""
-        watch = self.begin()
+        watch = self.begin(tool.name)
         value = caught(self.bound(tool, arguments))
         if inspect.isawaitable(value):
             return value, watch
@@ -69,21 +81,23 @@ class Invoker:
 
         return call
 
-    def begin(self) -> Watch:
-        """Note that a call starts."""
-        watch = Watch(before=self._mark())
+    def begin(self, tool: str) -> Watch:
+        """Note that a call of `tool` starts."""
+        watch = Watch(tool=tool, before=self._mark())
         with self._lock:
             if self._active:
                 watch.overlapped = True
                 for other in self._active:
                     other.overlapped = True
-            self._active.add(watch)
+            self._active[watch] = None
         return watch
 
     def abandon(self, watch: Watch) -> None:
         """Forget a call that was cancelled."""
         with self._lock:
-            self._active.discard(watch)
+            if self._is_over():
+                self._cut_off = self._cut_off or watch.tool
+            self._active.pop(watch, None)
 
     def finish(self, tool: PythonTool, value: Any, watch: Watch) -> Done:
         """End the call; raise `EnvironmentFaultError` where the function tried to exit, or says that state broke."""
@@ -100,7 +114,7 @@ class Invoker:
 
     def _end(self, watch: Watch, *, failed: bool) -> bool | None:
         with self._lock:
-            self._active.discard(watch)
+            self._active.pop(watch, None)
             alone = not self._active
         taken_back = False
         state = self._state

@@ -30,7 +30,8 @@ class LocalEnvironment:
     `scenario_state` is the scenario's own part of the state, `context` what tools get as `context`, `run_name` a name
     unique to the run. Sync user code is executed by `runner`, in the run's own thread; async user code on the loop.
     `gate` makes runs wait that must not overlap; do not open a second environment on the same exclusive state inside.
-    `known` are the tools as collected, which saves describing them again.
+    `known` are the tools as collected, which saves describing them again. Loading the tools, and each method of the
+    state, may take `patience` seconds. `is_over` tells whether the run's time is up.
     """
 
     def __init__(
@@ -44,6 +45,8 @@ class LocalEnvironment:
         runner: Runner,
         gate: IsolationGate,
         known: Toolset | None = None,
+        patience: float | None = None,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         self._spec = spec
         self._root = root
@@ -53,10 +56,13 @@ class LocalEnvironment:
         self._runner = runner
         self._gate = gate
         self._known = known
+        self._patience = patience
+        self._is_over = is_over
+        self._called: str | None = None
         self._stack = AsyncExitStack()
         self._state: OpenState | None = None
         self._functions: dict[tuple[Requestor, str], PythonTool] = {}
-        self._invoker = Invoker(None, self._context)
+        self._invoker = Invoker(None, self._context, is_over)
         self.tools: Toolset = Toolset()
 
     @property
@@ -68,6 +74,16 @@ class LocalEnvironment:
     def fault(self) -> EnvironmentFaultError | None:
         """The fault of a tool that tried to exit, kept since an agent that called it may have swallowed it."""
         return self._invoker.fault
+
+    @property
+    def running(self) -> str | None:
+        """The tool that is running, or that the end of the run's time cut off; None where there is none."""
+        return self._called or self._invoker.running
+
+    @property
+    def busy(self) -> str:
+        """What is running, as the end of a sentence: ` while the tool 'x' was running`, or nothing."""
+        return f" while the tool {self.running!r} was running" if self.running else ""
 
     @property
     def late_calls(self) -> int:
@@ -112,6 +128,47 @@ class LocalEnvironment:
         refusal = self._invoker.refuse_late(call) or self._refused(call)
         if refusal is not None:
             return refusal
+        self._called = call.name
+        result = await self._performed(call)
+        self._called = None  # not where the call was cut off: it is what the run ended in
+        return result
+
+    def can_call(self, name: str, requestor: Requestor) -> bool:
+        """Whether there is a function behind a tool; some are only described, some are the agent's own."""
+        return (requestor, name) in self._functions
+
+    async def snapshot(self) -> State | None:
+        """Read the whole state, or None where the suite has none; raise `EnvironmentFaultError` where it breaks."""
+        return await self._state.snapshot() if self._state else None
+
+    def wrapped_tools(self, on_call: OnCall) -> list[Callable[..., Any]]:
+        """Give the agent's tools as plain functions without `state` and `context`; see `wrapped.Wrapper`."""
+        wrapper = Wrapper(self._invoker, on_call)
+        return [wrapper.wrap(tool) for tool in self._functions.values() if tool.requestor == "assistant"]
+
+    async def _enter(self) -> None:
+        loaded = await guarded(self._load, self._runner, "the tools' module", self._patience)
+        self._stack.callback(loaded.forget)
+        self.tools, self._functions = loaded.toolset, loaded.functions
+        spec = self._spec.state
+        if spec is None:
+            if self._scenario_state and self._functions:
+                raise EnvironmentFaultError("the scenario gives initial state, but the suite has no environment.state")
+            return
+        provider = await guarded(
+            lambda: build_provider(spec, self._root), self._runner, "the state provider", self._patience
+        )
+        await self._stack.enter_async_context(self._gate.hold(provider.isolation, state_key(spec)))
+        state = OpenState(provider, self._runner, self._patience)
+        await state.open(self._scenario_state, self._run_name)
+        self._stack.push_async_callback(state.close)
+        self._state = state
+        self._invoker = Invoker(state, self._context, self._is_over)
+
+    def _load(self) -> LoadedTools:
+        return load_tools(self._spec, self._root, self._run_name, self._known)
+
+    async def _performed(self, call: ToolCall) -> ToolResult:
         tool = self._functions[call.requestor, call.name]
         arguments = copy.deepcopy(call.arguments)  # the tool may keep and change them; the transcript must not
         if tool.is_async:
@@ -128,42 +185,9 @@ class LocalEnvironment:
         finished = await guarded(lambda: self._invoker.finish(tool, given, watch), self._runner, f"tool {tool.name!r}")
         return finished.result
 
-    def can_call(self, name: str, requestor: Requestor) -> bool:
-        """Whether there is a function behind a tool; some are only described, some are the agent's own."""
-        return (requestor, name) in self._functions
-
-    async def snapshot(self) -> State | None:
-        """Read the whole state, or None where the suite has none; raise `EnvironmentFaultError` where it breaks."""
-        return await self._state.snapshot() if self._state else None
-
-    def wrapped_tools(self, on_call: OnCall) -> list[Callable[..., Any]]:
-        """Give the agent's tools as plain functions without `state` and `context`; see `wrapped.Wrapper`."""
-        wrapper = Wrapper(self._invoker, on_call)
-        return [wrapper.wrap(tool) for tool in self._functions.values() if tool.requestor == "assistant"]
-
-    async def _enter(self) -> None:
-        loaded = await guarded(self._load, self._runner, "the tools' module")
-        self._stack.callback(loaded.forget)
-        self.tools, self._functions = loaded.toolset, loaded.functions
-        spec = self._spec.state
-        if spec is None:
-            if self._scenario_state and self._functions:
-                raise EnvironmentFaultError("the scenario gives initial state, but the suite has no environment.state")
-            return
-        provider = await guarded(lambda: build_provider(spec, self._root), self._runner, "the state provider")
-        await self._stack.enter_async_context(self._gate.hold(provider.isolation, state_key(spec)))
-        state = OpenState(provider, self._runner)
-        await state.open(self._scenario_state, self._run_name)
-        self._stack.push_async_callback(state.close)
-        self._state = state
-        self._invoker = Invoker(state, self._context)
-
-    def _load(self) -> LoadedTools:
-        return load_tools(self._spec, self._root, self._run_name, self._known)
-
     async def _call_async(self, tool: PythonTool, arguments: dict[str, Any]) -> ToolResult:
         who = f"tool {tool.name!r}"
-        watch = await guarded(self._invoker.begin, self._runner, who)
+        watch = await guarded(lambda: self._invoker.begin(tool.name), self._runner, who)
         try:
             given = await caught_async(_made(self._invoker.bound(tool, arguments)))
         except BaseException:

@@ -22,14 +22,16 @@ class OpenState:
     """A state opened for one run. Changes are told by `version` where the provider has it, else by snapshots of small
     states, else not at all."""
 
-    def __init__(self, provider: StateProvider, runner: Runner) -> None:
+    def __init__(self, provider: StateProvider, runner: Runner, patience: float | None = None) -> None:
+        """Each of the provider's methods may take `patience` seconds."""
         self.provider = provider
         self.handle: Any = None
         self._runner = runner
+        self._patience = patience
         self._is_small: bool | None = None
 
     async def open(self, initial: dict[str, Any], run: str) -> None:
-        """Open the state; when the wait is cancelled, what is or will be open is closed again."""
+        """Open the state; when the wait is cancelled or too long, what is or will be open is closed again."""
         abandoned = False
         opened: list[Any] = []
 
@@ -44,7 +46,7 @@ class OpenState:
 
         try:
             self.handle = await self._finish(work, "open")
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, EnvironmentFaultError):
             abandoned = True
             for handle in opened:  # the thread was done, only the answer was still on its way
                 caught(partial(self.provider.close, handle))
@@ -84,8 +86,8 @@ class OpenState:
     async def _finish(self, work: Callable[[], Any], method: str) -> Any:
         """Run a method in the run's thread, await what it gives if need be, and name the provider in its faults."""
         who = f"{self._name}.{method}()"
-        value = await guarded(work, self._runner, who)
-        return await guarded_async(value, who) if inspect.isawaitable(value) else value
+        value = await guarded(work, self._runner, who, self._patience)
+        return await guarded_async(value, who, self._patience) if inspect.isawaitable(value) else value
 
     def _plain(self, state: Any) -> Any:
         return state if inspect.isawaitable(state) else to_json(state)

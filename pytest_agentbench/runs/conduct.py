@@ -5,10 +5,8 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
 
 from pytest_agentbench.agents.factory import build_agent
 from pytest_agentbench.core.codec import digest
@@ -18,26 +16,25 @@ from pytest_agentbench.core.seams import Agent
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Limits, Termination
 from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.environment.faults import HungError
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.runs.expected import ExpectedStates
-from pytest_agentbench.runs.judging import judge_run, undecided
+from pytest_agentbench.runs.judging import judge_in_time, undecided
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 from pytest_agentbench.simulation.clock import Slot, Stopwatch
 from pytest_agentbench.simulation.conversation import Closed, Conversation, crashed, out_of_time
 from pytest_agentbench.simulation.history import history_of
 from pytest_agentbench.simulation.recording import Recording
-from pytest_agentbench.simulation.thread import RunThread
 from pytest_agentbench.users.scripted import ScriptedUser
 
-T = TypeVar("T")
+_NOTICEABLE = 0.5
+"""Seconds for which the event loop was blocked, from which that is the reason to give for lost time."""
 
 AgentBuilder = Callable[["Stage"], Awaitable[Agent]]
 """Builds the agent of a run on its stage."""
-
-_GRACE = 30.0
-"""Seconds that reading the state, checking and tearing down may take after a conversation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,27 +46,6 @@ class Judged:
     players: dict[str, str]
 
 
-class RunnerInThread:
-    """Executes a run's synchronous code in its own thread, and in a new one once the first hangs."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._thread = RunThread(name)
-
-    async def __call__(self, job: Callable[[], T]) -> T:
-        """Execute `job`."""
-        return await self._thread.run(job)
-
-    def abandon(self) -> None:
-        """Leave the thread to what hangs in it and go on in a new one."""
-        self.close()
-        self._thread = RunThread(self._name)
-
-    def close(self) -> None:
-        """Let the thread end."""
-        self._thread.close()
-
-
 @dataclass(kw_only=True)
 class Conductor:
     """Conducts runs: holds what they share, which is the slots, the isolation of states and the expected states."""
@@ -78,6 +54,7 @@ class Conductor:
     slot: Slot | None = None
     now: Callable[[], float] = time.monotonic
     blocked: Callable[[], Counter[str]] = Counter
+    grace: float = GRACE
     _expected: ExpectedStates = field(default_factory=ExpectedStates)
 
     async def conduct(self, plan: RunPlan, *, agent: AgentBuilder | None = None) -> Judged:
@@ -89,6 +66,7 @@ class Conductor:
             slot=self.slot,
             expected=self._expected,
             all_blocked=self.blocked,
+            grace=self.grace,
         )
         try:
             run = await stage.play(agent or Stage.build_agent)
@@ -108,6 +86,7 @@ class Stage:
     slot: Slot | None
     expected: ExpectedStates
     all_blocked: Callable[[], Counter[str]]
+    grace: float = GRACE
 
     def __post_init__(self) -> None:
         self.name = task_name(self.plan.key)
@@ -117,6 +96,7 @@ class Stage:
         self.context = {**self.plan.suite.context, **self.plan.scenario.context}
         self.environment = self.new_environment(self.name)
         self.player = self.plan.suite.agent.target
+        self._stopwatch = Stopwatch(self.now, self.slot)
         self._blocked_before = self.all_blocked()
         if task := asyncio.current_task():
             task.set_name(self.name)
@@ -145,6 +125,8 @@ class Stage:
             runner=self.runner,
             gate=self.isolation,
             known=self.plan.toolset or None,
+            patience=self.grace,
+            is_over=self._is_out_of_time,
         )
 
     async def build_agent(self) -> Agent:
@@ -165,17 +147,17 @@ class Stage:
 
     async def play(self, build: AgentBuilder) -> Run:
         """Play the conversation and read what is left of the world."""
-        stopwatch = Stopwatch(self.now, self.slot)
+        stopwatch = self._stopwatch
         agent: Agent | None = None
         initial: State | None = None
         final: State | None = None
         async with AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(self.environment)
-                await prepare(self.environment, self.plan.scenario)
+                await self._prepare()
                 initial = await self.environment.snapshot()
                 agent = await build(self)
-                closed = await self._converse(agent, stopwatch)
+                closed = self._named(await self._converse(agent, stopwatch))
                 if self.environment.fault is not None:
                     closed = crashed(self.environment.fault, Blame.ENVIRONMENT)
             except (AgentBenchError, TimeoutError) as error:
@@ -185,10 +167,9 @@ class Stage:
             if closed.termination is Termination.SAFETY_TIMEOUT:
                 self.runner.abandon()
             try:
-                async with asyncio.timeout(_GRACE):
-                    final = None if closed.blame is Blame.ENVIRONMENT else await self.environment.snapshot()
-            except (EnvironmentFaultError, TimeoutError) as error:
-                closed = crashed(error, Blame.ENVIRONMENT)
+                final = None if closed.blame is Blame.ENVIRONMENT else await self.environment.snapshot()
+            except EnvironmentFaultError as error:
+                closed = self._broken(error)
             stack.push_async_callback(self._bounded_close, stack.pop_all())
         return self._run(closed, agent, seconds).model_copy(update={"initial_state": initial, "final_state": final})
 
@@ -196,15 +177,35 @@ class Stage:
         """Compute the expected state, then run all checks in the run's thread."""
         try:
             if run.final_state is not None:
-                expected = await self.expected.of(self.plan, self.new_environment)
+                expected = await self.expected.of(
+                    self.plan, self.new_environment, seconds=self.limits.seconds, abandon=self.runner.abandon
+                )
                 run = run.model_copy(update={"expected_state": expected.state, "unreplayed": expected.failed})
-            async with asyncio.timeout(_GRACE):
-                return await self.runner(partial(judge_run, run, self.plan))
-        except TimeoutError:
-            self.runner.abandon()
-            return undecided(f"the checks did not decide within {_GRACE:g} s")
         except AgentBenchError as error:
             return undecided(f"the state that the expected calls lead to cannot be told: {error}")
+        return await judge_in_time(run, self.plan, self.runner, self.grace)
+
+    async def _prepare(self) -> None:
+        """Make the scenario's initial calls; raise `HungError` naming the one that does not end."""
+        try:
+            async with asyncio.timeout(self.grace):
+                await prepare(self.environment, self.plan.scenario)
+        except TimeoutError:
+            raise HungError(
+                f"the initialization actions have not ended within {self.grace:g} s{self.environment.busy}"
+            ) from None
+
+    def _is_out_of_time(self) -> bool:
+        deadline = self._stopwatch.deadline
+        return deadline is not None and deadline.expired()
+
+    def _named(self, closed: Closed) -> Closed:
+        """Name the tool in flight when time was up: whoever called it was waiting for the environment."""
+        is_late = closed.termination is Termination.SAFETY_TIMEOUT and self._stopwatch.seconds >= self.limits.seconds
+        if not is_late or self.environment.running is None or max(self.blocked()) >= _NOTICEABLE:
+            return closed
+        reason = f"limits.seconds = {self.limits.seconds:g} spent{self.environment.busy}"
+        return replace(closed, reason=reason, blame=Blame.ENVIRONMENT)
 
     async def _converse(self, agent: Agent, stopwatch: Stopwatch) -> Closed:
         conversation = Conversation(
@@ -224,15 +225,16 @@ class Stage:
     async def _bounded_close(self, stack: AsyncExitStack) -> None:
         """Tear down, giving up on what does not end."""
         try:
-            async with asyncio.timeout(_GRACE):
+            async with asyncio.timeout(self.grace):
                 await stack.aclose()
         except (EnvironmentFaultError, TimeoutError):
             self.runner.abandon()
 
     def _broken(self, error: Exception) -> Closed:
         """Close a run that never began: what the suite names and does not fit is its own fault."""
-        if isinstance(error, TimeoutError):
+        if isinstance(error, TimeoutError | HungError):
             self.runner.abandon()
+        if isinstance(error, TimeoutError):
             return out_of_time(self.limits.seconds, Blame.AGENT, self.blocked())
         if isinstance(error, ImportPathError | SuiteFaultError):
             return crashed(error, Blame.SCENARIO)

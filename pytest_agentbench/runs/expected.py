@@ -5,10 +5,12 @@ from collections.abc import Callable
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.state import State
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import expected_state
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.run_thread import GRACE
 
 
 class Expected(Model):
@@ -24,23 +26,50 @@ class ExpectedStates:
     def __init__(self) -> None:
         self._states: dict[str, asyncio.Future[Expected]] = {}
 
-    async def of(self, plan: RunPlan, environment: Callable[[str], LocalEnvironment]) -> Expected:
+    async def of(
+        self,
+        plan: RunPlan,
+        environment: Callable[[str], LocalEnvironment],
+        *,
+        seconds: float = GRACE,
+        abandon: Callable[[], None] = lambda: None,
+    ) -> Expected:
         """Give the state a right run ends in; None where calls are not stated or cannot be replayed.
 
-        Raise `EnvironmentFaultError` where the environment breaks.
+        The calls may take `seconds`; what hangs is left behind by `abandon`. Raise `EnvironmentFaultError` where the
+        environment breaks or hangs.
         """
         scenario = plan.scenario
         if not scenario.states_calls:
             return Expected()
         key = f"{plan.suite_key}::{scenario.id}"
-        if key not in self._states:
-            self._states[key] = asyncio.get_running_loop().create_future()
+        while (begun := self._states.get(key)) is not None:
             try:
-                name = digest(f"{key} expected")
-                calls = scenario.expected_calls
-                state, problems = await expected_state(lambda: environment(name), calls, scenario)
-            except BaseException:
-                self._states.pop(key).cancel()
-                raise
-            self._states[key].set_result(Expected(state=state, failed=tuple(sorted(problems))))
-        return await asyncio.shield(self._states[key])
+                return await asyncio.shield(begun)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if not begun.cancelled() or (task is not None and task.cancelling()):
+                    raise  # otherwise the run that replayed the calls was cancelled, and this one replays them
+        future = self._states[key] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(_seen)
+        try:
+            name = digest(f"{key} expected")
+            state, problems = await expected_state(
+                lambda: environment(name), scenario.expected_calls, scenario, seconds=seconds, abandon=abandon
+            )
+        except BaseException as error:
+            del self._states[key]
+            if isinstance(error, AgentBenchError):
+                future.set_exception(error)
+            else:
+                future.cancel()
+            raise
+        expected = Expected(state=state, failed=tuple(sorted(problems)))
+        future.set_result(expected)
+        return expected
+
+
+def _seen(future: "asyncio.Future[Expected]") -> None:
+    """Take note of an error that nobody else waited for."""
+    if not future.cancelled():
+        future.exception()

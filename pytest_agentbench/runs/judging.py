@@ -1,6 +1,8 @@
 """A closed run and its plan: the built-in checks, the scenario's own, and what import paths lead to."""
 
+import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 from pytest_agentbench.checks.decide import judge
@@ -11,6 +13,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 
 
 def judge_run(run: Run, plan: RunPlan) -> Judgement:
@@ -25,6 +28,18 @@ def judge_run(run: Run, plan: RunPlan) -> Judgement:
     except AgentBenchError as error:
         return undecided(str(error))
     return judge(run, checks, state.ignore if state else (), resolve=resolve)
+
+
+async def judge_in_time(run: Run, plan: RunPlan, runner: RunnerInThread, seconds: float = GRACE) -> Judgement:
+    """Judge a run in its own thread; checks that do not decide within `seconds` are left to themselves."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await runner(partial(judge_run, run, plan))
+    except TimeoutError:
+        runner.abandon()
+        return undecided(f"the checks did not decide within {seconds:g} s")
+    except AgentBenchError as error:
+        return undecided(str(error))
 
 
 def undecided(why: str) -> Judgement:

@@ -1,5 +1,6 @@
 """Recorded transcripts as runs: nothing is played, each recording is judged as it stands."""
 
+import asyncio
 from collections.abc import Iterator
 
 from pytest_agentbench.core.errors import Problem, SuiteError
@@ -8,9 +9,10 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.runs.conduct import Judged
-from pytest_agentbench.runs.judging import judge_run
+from pytest_agentbench.runs.conduct import Judged, task_name
+from pytest_agentbench.runs.judging import judge_in_time
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 from pytest_agentbench.suites.recording import Recording, ScenarioIndex
 from pytest_agentbench.suites.transcripts import read_recordings
 
@@ -57,7 +59,12 @@ def recorded_plans(suite: Suite, suite_key: str, asked: tuple[str, ...], toolset
 
 
 def judge_recording(plan: RunPlan, recording: Recording) -> Judged:
-    """Judge a recording as if it had just been played."""
+    """Judge a recording as `judge_recorded` does, where no event loop is running."""
+    return asyncio.run(judge_recorded(plan, recording))
+
+
+async def judge_recorded(plan: RunPlan, recording: Recording, grace: float = GRACE) -> Judged:
+    """Judge a recording as if it had just been played; checks get a thread of their own, and `grace` seconds."""
     termination = recording.termination or Termination.FINISHED
     blame = None if termination is Termination.FINISHED else _OTHERS.get(recording.stop_reason, Blame.AGENT)
     run = Run(
@@ -70,5 +77,9 @@ def judge_recording(plan: RunPlan, recording: Recording) -> Judged:
         blame=blame,
         toolset=plan.toolset,
     )
-    judgement = judge_run(run, plan)
+    runner = RunnerInThread(f"agentbench-{task_name(plan.key)}")
+    try:
+        judgement = await judge_in_time(run, plan, runner, grace)
+    finally:
+        runner.close()
     return Judged(run=run, judgement=judgement, players={"agent": "recorded", "user": "recorded"})
