@@ -18,6 +18,7 @@ from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import CallExplanation, Finding
 from pytest_agentbench.environment.diff import describe, diff
+from pytest_agentbench.environment.replay import failure_text
 
 _finding = partial(about, "state", "state")
 
@@ -62,14 +63,22 @@ def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequenc
 
 
 def _never_tried(run: Run, matching: Matching) -> Iterator[Finding]:
-    """Ask for the attempt at each expected write that fails in this world: no state can show that it was made."""
-    for position in run.unreplayed:
+    """Ask for the attempt at each expected write that fails in this world: no state can show that it was made.
+
+    That it fails is told in any case: it may be meant (a refusal), or the world may lack what the call needs.
+    """
+    for position, problem in run.unreplayed.items():
         want = matching.expected[position] if position < len(matching.expected) else None
-        if want is None or position in matching.strict:
+        if want is None:
+            continue
+        writes = expects_write(want, matching.records, run.toolset) is not False
+        if writes:
+            yield _finding(None, failure_text(want, problem)).model_copy(update={"required": False})
+        if position in matching.strict:
             continue
         if not run.calls_visible:
             yield _finding(None, NOT_SEEN)
-        elif expects_write(want, matching.records, run.toolset) is not False:
+        elif writes:
             wanted = call_text(want.name, want.arguments)
             yield _finding(False, f"{wanted} was never called (it fails here, so the state cannot show it)")
 

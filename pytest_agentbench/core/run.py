@@ -31,8 +31,8 @@ class Run(Model):
     """A closed conversation as checks see it.
 
     `calls_visible` False means that the agent's own tool calls could not be seen. `initial_state`, `final_state`
-    and `expected_state` are None where state cannot be read or the expected calls cannot be replayed; `unreplayed` are
-    the positions of expected calls that fail when replayed, so that the expected state does not show them.
+    and `expected_state` are None where state cannot be read or the expected calls cannot be replayed; `unreplayed` says
+    which expected calls (by position) fail when replayed, and how, so that the expected state does not show them.
     `blame` and `error` are set when the conversation itself failed.
     """
 
@@ -49,7 +49,7 @@ class Run(Model):
     initial_state: State | None = None
     final_state: State | None = None
     expected_state: State | None = None
-    unreplayed: tuple[int, ...] = ()
+    unreplayed: dict[int, str] = {}
     seconds: float = 0.0
     log: str = ""
 

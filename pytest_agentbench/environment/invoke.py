@@ -48,6 +48,7 @@ class Invoker:
         self.late_calls = 0
         self.log: list[str] = []
         self.fault: EnvironmentFaultError | None = None
+        self.raised: BaseException | None = None
 
     @property
     def running(self) -> str | None:
@@ -106,6 +107,7 @@ class Invoker:
         if isinstance(content, Raised):  # endless or too deep to write down
             raised = content.error
             content, value = render_error(raised), content
+        self.raised = raised
         wrote = self._end(watch, failed=raised is not None)
         if raised is not None and (is_exit(raised) or isinstance(raised, EnvironmentFaultError)):
             self.fault = fault(raised, f"tool {tool.name!r}")

@@ -81,6 +81,11 @@ class LocalEnvironment:
         return self._called or self._invoker.running
 
     @property
+    def raised(self) -> BaseException | None:
+        """What the tool that ended last raised, if it did."""
+        return self._invoker.raised
+
+    @property
     def busy(self) -> str:
         """What is running, as the end of a sentence: ` while the tool 'x' was running`, or nothing."""
         return f" while the tool {self.running!r} was running" if self.running else ""

@@ -14,10 +14,10 @@ from pytest_agentbench.runs.run_thread import GRACE
 
 
 class Expected(Model):
-    """Where a right run ends, and which expected calls (by position) fail on the way: the state does not show them."""
+    """Where a right run ends; `failed` says which expected calls (by position) fail: the state does not show those."""
 
     state: State | None = None
-    failed: tuple[int, ...] = ()
+    failed: dict[int, str] = {}
 
 
 class ExpectedStates:
@@ -64,7 +64,7 @@ class ExpectedStates:
             else:
                 future.cancel()
             raise
-        expected = Expected(state=state, failed=tuple(sorted(problems)))
+        expected = Expected(state=state, failed=problems)
         future.set_result(expected)
         return expected
 

@@ -56,3 +56,45 @@ def test_what_a_factory_raises_is_the_agents(project: Project) -> None:
     result = judged(project, {}, "def build():\n    raise TypeError('no model')\n")
 
     assert (result.verdict, result.blame) == (Verdict.FAILED, Blame.AGENT)
+
+
+REFUNDING = """
+def build(tools):
+    def reply(message):
+        try:
+            tools[0](order_id="W1")
+        except Exception:
+            return "That does not work."
+    return reply
+"""
+
+
+def refunded(project: Project, raising: str) -> Result:
+    """Run an agent that makes the expected refund, with a tool that raises."""
+    suite = {
+        "environment": {"tools": "tools", "state": {"json": "state.json"}, "writes": ["refund"]},
+        "scenarios": [{"id": "a", "says": ["Go"], "expect": [{"refund": {"order_id": "W1"}}]}],
+    }
+    tools = f"class Refused(RuntimeError):\n    pass\n\ndef refund(state, order_id: str):\n    raise {raising}\n"
+    return judged(project, suite, REFUNDING, tools_py=tools, state_json="{}")
+
+
+@pytest.mark.parametrize("raising", ["RuntimeError('db down')", "OSError('db down')", "Exception('db down')"])
+def test_a_tool_that_never_works_is_not_the_agents_fault(project: Project, raising: str) -> None:
+    """What the expected call leads to is not known then, and the run is not scored."""
+    result = refunded(project, raising)
+
+    assert (result.verdict, result.blame, result.scored) == (Verdict.ERROR, Blame.SCENARIO, False)
+    assert "the expected call refund(order_id='W1') fails on a fresh environment too: " in result.findings[0].message
+    assert "db down" in result.findings[0].message
+
+
+@pytest.mark.parametrize("raising", ["ValueError('too late')", "PermissionError('too late')", "Refused('too late')"])
+def test_a_refusal_may_be_what_is_expected_and_is_told(project: Project, raising: str) -> None:
+    """The attempt counts, and the result says that the call fails."""
+    result = refunded(project, raising)
+
+    told = [finding for finding in result.findings if "fails on a fresh environment too" in finding.message]
+    assert result.verdict is Verdict.PASSED
+    assert [(finding.kind, finding.passed, finding.required) for finding in told] == [("state", None, False)]
+    assert told[0].message.endswith("too late")
