@@ -59,6 +59,7 @@ class Bench:
     router: OutputRouter = field(default_factory=OutputRouter)
     metas: dict[str, Meta] = field(default_factory=dict)
     variants: set[str] = field(default_factory=set)
+    modules: dict[str, Path] = field(default_factory=dict)
     _redactor: tuple[int, Redactor] | None = None
     _directory: RunDirectory | None = None
     _writer: RunWriter | None = None
@@ -199,6 +200,8 @@ class Bench:
             self._loop.stop()
             self._loop = self._pool = self._conductor = None
             self._serial.clear()
+        if self._gate:
+            self._gate.release_all()
         if self._writer:
             self._writer.close()
             self._writer = None

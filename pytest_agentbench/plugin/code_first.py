@@ -45,7 +45,7 @@ def parametrize(metafunc: pytest.Metafunc, bench: Bench) -> None:
     if not path.is_file():
         raise pytest.Collector.CollectError(f"{where}: agentbench({mark.args[0]!r}): there is no file {path}")
     try:
-        suite, toolset = read_suite(path)
+        suite, toolset = read_suite(path, bench.modules)
     except AgentBenchError as error:
         raise pytest.Collector.CollectError(f"{where}: {error}") from None
     bench.secrets |= set(suite.secrets)

@@ -41,7 +41,7 @@ class SuiteModule(pytest.Module):
     def collect(self) -> Iterator[pytest.Item]:
         """Give an item per run; a bad file raises `SuiteError` with every problem in it."""
         bench = self.config.stash[BENCH]
-        suite, toolset = read_suite(self.path)
+        suite, toolset = read_suite(self.path, bench.modules)
         bench.secrets |= set(suite.secrets)
         key = key_of(self.path, self.config.rootpath)
         plans = list(planned(suite, key, bench.options.variants, toolset))

@@ -9,7 +9,7 @@ from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.environment.module_search import locate
+from pytest_agentbench.environment.module_search import file_of, locate, same_name_conflict
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.runs.plan import RunPlan, plans
@@ -18,8 +18,11 @@ from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite
 
 
-def read_suite(path: Path) -> tuple[Suite, Toolset]:
-    """Read a suite and its tools; raise `SuiteError` with every problem found."""
+def read_suite(path: Path, taken: dict[str, Path]) -> tuple[Suite, Toolset]:
+    """Read a suite and its tools; raise `SuiteError` with every problem found.
+
+    `taken` maps the modules of agents read so far in this process to their files, and gets this one's.
+    """
     suite = load_suite(path, environ=os.environ)
     problems: list[Problem] = []
     toolset = Toolset()
@@ -27,12 +30,7 @@ def read_suite(path: Path) -> tuple[Suite, Toolset]:
         toolset = load_toolset(suite.environment, suite.root)
     except AgentBenchError as error:
         problems.append(Problem(file=path, key="environment", message=str(error)))
-    try:
-        # agents are heavy: whether the module is there is known without importing it
-        if suite.agent.target:
-            locate(suite.agent.target.partition(":")[0], suite.root)
-    except AgentBenchError as error:
-        problems.append(Problem(file=path, key="agent", message=str(error)))
+    problems += _missing_agent(suite, taken)
     if suite.agent.kind == "callable" and any(suite.variants.values()):
         message = "a plain reply function takes no variant keywords"
         hint = "make it a factory: `agent: module:build`, where build(**keywords) returns the reply function"
@@ -42,6 +40,22 @@ def read_suite(path: Path) -> tuple[Suite, Toolset]:
         redact = Redactor(suite.secrets).text
         raise SuiteError([replace(problem, message=redact(problem.message)) for problem in problems])
     return suite, toolset
+
+
+def _missing_agent(suite: Suite, taken: dict[str, Path]) -> Iterator[Problem]:
+    """Look for the agent's module without importing it, which may be heavy."""
+    module = suite.agent.target.partition(":")[0]
+    if not module:
+        return
+    try:
+        file = file_of(locate(module, suite.root)[-1])
+    except AgentBenchError as error:
+        yield Problem(file=suite.path, key="agent", message=str(error))
+        return
+    if file is not None:
+        if conflict := same_name_conflict(module, file, taken):
+            yield Problem(file=suite.path, key="agent", message=conflict)
+        taken.setdefault(module, file)
 
 
 def key_of(path: Path, root: Path) -> str:
