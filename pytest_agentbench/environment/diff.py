@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.errors import with_hint
+from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import same, to_json
@@ -40,6 +42,17 @@ def state_hash(state: State, ignore: Sequence[str] = ()) -> str:
     """Give 16 hex digits that are equal for equal states; 1 and 1.0 are equal, numbers within tolerance need not be."""
     patterns = [_pattern(text) for text in ignore]
     return digest(_canonical(_pruned(to_json(state), patterns)))
+
+
+def ignored_in_vain(ignore: Sequence[str], *states: State | None) -> str:
+    """Say which pattern begins with what none of the `states` has at its top, else `""`: it would ignore nothing."""
+    names = sorted({name for state in states for name in state or {}})
+    for text in ignore:
+        first = re.split(r"(?<!\\)\.", text)[0].replace("\\.", ".")
+        if not any(_pattern(text)[0].fullmatch(name) for name in names):
+            hint = suggestion(first, names) or f"it has {listing(names) or 'nothing'}"
+            return printable(with_hint(f"ignore {text!r}: the state has no {first!r}", hint))
+    return ""
 
 
 def _differences(expected: Any, actual: Any, path: tuple[str, ...]) -> Iterator[Difference]:

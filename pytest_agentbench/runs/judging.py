@@ -11,13 +11,14 @@ from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Check
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
+from pytest_agentbench.environment.diff import ignored_in_vain
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 
 
 def judge_run(run: Run, plan: RunPlan) -> Judgement:
-    """Judge a run by all that its suite and scenario ask for; a check that cannot be loaded is the scenario's fault."""
+    """Judge a run by all that its suite and scenario ask for; what they name in vain is the scenario's fault."""
     root, state = plan.suite.root, plan.suite.environment.state
 
     def resolve(path: str) -> Callable[[JsonValue], object]:
@@ -27,7 +28,12 @@ def judge_run(run: Run, plan: RunPlan) -> Judgement:
         checks = [cast("Check", load_object(path, root)) for path in run.scenario.checks]
     except AgentBenchError as error:
         return undecided(str(error))
-    return judge(run, checks, state.ignore if state else (), resolve=resolve)
+    ignore = state.ignore if state else ()
+    if run.final_state is not None:
+        in_vain = ignored_in_vain(ignore, run.initial_state, run.expected_state, run.final_state)
+        if in_vain:
+            return undecided(in_vain)
+    return judge(run, checks, ignore, resolve=resolve)
 
 
 async def judge_in_time(run: Run, plan: RunPlan, runner: RunnerInThread, seconds: float = GRACE) -> Judgement:

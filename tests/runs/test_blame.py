@@ -98,3 +98,24 @@ def test_a_refusal_may_be_what_is_expected_and_is_told(project: Project, raising
     assert result.verdict is Verdict.PASSED
     assert [(finding.kind, finding.passed, finding.required) for finding in told] == [("state", None, False)]
     assert told[0].message.endswith("too late")
+
+
+@pytest.mark.parametrize(
+    ("ignore", "says"),
+    [
+        ("order.*.seen", "ignore 'order.*.seen': the state has no 'order' (did you mean 'orders'?)"),
+        ("audit", "ignore 'audit': the state has no 'audit' (it has log.a, orders)"),
+        ("orders.*.seen", ""),
+        ("ord*", ""),
+        ("log\\.a", ""),
+    ],
+)
+def test_a_pattern_that_ignores_nothing_is_the_suites_fault(project: Project, ignore: str, says: str) -> None:
+    """A misspelt table would be compared without a word."""
+    environment = {"state": {"json": "state.json", "ignore": [ignore]}}
+    suite = {"environment": environment, "scenarios": [{"id": "a", "says": ["Go"], "communicate": ["done"]}]}
+
+    result = judged(project, suite, state_json='{"orders": {"W1": {"seen": 1}}, "log.a": 1}')
+
+    assert result.verdict is (Verdict.ERROR if says else Verdict.PASSED)
+    assert not says or (result.blame, result.findings[0].message) == (Blame.SCENARIO, says)
