@@ -24,7 +24,7 @@ from pytest_agentbench.runs.loop_thread import LoopThread
 from pytest_agentbench.runs.output import OutputRouter, kept_apart
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.pool import Pool, Slots, Work
-from pytest_agentbench.runs.recorded import judge_recording
+from pytest_agentbench.runs.recorded import judge_recorded
 from pytest_agentbench.runs.result import result_of
 
 Role = Literal["single", "controller", "worker"]
@@ -165,7 +165,7 @@ class Bench:
 
     async def _judged(self, plan: RunPlan, agent: AgentBuilder | None, conductor: Conductor) -> Judged:
         if plan.recording is not None:
-            return await asyncio.to_thread(judge_recording, plan, plan.recording)
+            return await judge_recorded(plan, plan.recording)
         if not plan.suite.agent.serial:
             return await conductor.conduct(plan, agent=agent)
         key = (plan.suite_key, id(asyncio.get_running_loop()))

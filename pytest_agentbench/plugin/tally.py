@@ -82,6 +82,9 @@ class Tally:
         result = yield
         if self._bench.options.collect_only:
             return result
+        asked = self._bench.options.variants
+        if self._bench.role == "controller" and asked and asked != ("all",) and not (self.metas or self._simulating):
+            raise pytest.UsageError(f"--agentbench-variant: no suite declares {', '.join(asked)}")
         self.loop_ended = True
         lost = self._rerun - self.results.keys()
         self.broken |= dict.fromkeys(lost, NOT_RERUN)

@@ -28,7 +28,7 @@ class Writing:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Write what there is; a place that cannot be written costs its file, not the report."""
+        """Write what there is; a place that cannot be written costs its file and exit status 0, not the report."""
         if (self._tally.metas or self._tally.simulated) and not self._bench.options.collect_only:
             self._tally.document = document = self._document()
             for path in self._targets():
@@ -36,6 +36,8 @@ class Writing:
                     write(document, path)
                 except OSError as error:
                     self.problems.append(f"results could not be written to {path}: {error.strerror or error}")
+        if self.problems and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)
 
     def _document(self) -> Document:

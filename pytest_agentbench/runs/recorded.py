@@ -1,6 +1,5 @@
 """Recorded transcripts as runs: nothing is played, each recording is judged as it stands."""
 
-import asyncio
 from collections.abc import Iterator
 
 from pytest_agentbench.core.errors import Problem, SuiteError
@@ -56,11 +55,6 @@ def recorded_plans(suite: Suite, suite_key: str, asked: tuple[str, ...], toolset
                 toolset=toolset,
                 recording=recording,
             )
-
-
-def judge_recording(plan: RunPlan, recording: Recording) -> Judged:
-    """Judge a recording as `judge_recorded` does, where no event loop is running."""
-    return asyncio.run(judge_recorded(plan, recording))
 
 
 async def judge_recorded(plan: RunPlan, recording: Recording, grace: float = GRACE) -> Judged:

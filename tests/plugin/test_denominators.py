@@ -227,6 +227,7 @@ def test_places_that_cannot_be_written_are_said_in_one_line(project: Project) ->
     assert folder.ret == 4
     folder.stderr.fnmatch_lines(["*results cannot be written to*choose another folder with*"])
     assert to_folder.ret == 4
+    assert lost.ret == 1
     lost.stdout.fnmatch_lines(["*results could not be written to /proc/nowhere/results.json*"])
     lost.stdout.no_fnmatch_line("*Traceback*")
 
