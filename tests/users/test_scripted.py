@@ -420,3 +420,11 @@ def test_what_was_said_before_the_run_is_no_line_of_the_script() -> None:
     talk.messages += history
 
     assert talk.open() == "Where is my parcel?"
+
+
+@pytest.mark.parametrize("question", ["Que souhaitez-vous que je fasse ?", "Qu'est-ce que je peux faire de W11 ?"])
+def test_an_open_question_in_french_is_not_answered_by_yes(question: str) -> None:
+    """*Que …* and *qu'est-ce que …* ask for more than a yes."""
+    talk = opened(says=["Bonjour, c'est au sujet de W11.", "Annulez-la."])
+
+    assert talk.hear(question) == "Annulez-la."

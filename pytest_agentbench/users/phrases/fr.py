@@ -40,7 +40,9 @@ FRENCH = Language(
         "ticket": "ticket", "ligne": "phone", "téléphone": "phone",
     },
     which=r"(?:quelle?s?|laquelle de vos|lequel de vos) (?P<noun>[a-zéèêç]+?)s?",
-    starts_open=r"(?:et |alors |mais )?(?:pourquoi|quel(?:le)?s?|lequel|laquelle|quand|où|qui|comment|combien)",
+    starts_open=(
+        r"(?:et |alors |mais )?(?:pourquoi|quel(?:le)?s?|lequel|laquelle|quand|où|qui|qu['’]est-ce qu|que |comment|combien)"
+    ),
     which_one=r"quel(?:le)?s?|lequel|laquelle|choisi\w*|pr[ée]f[ée]rez",
     own_name=r"votre|vos|ton|tes|le|un|et|ou|avec|au|son|quel|quels|est",
     requests=(
