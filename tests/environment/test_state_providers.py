@@ -154,6 +154,7 @@ def test_databases_of_many_threads_are_apart_and_roll_back(tmp_path: Path) -> No
         handle.rollback()
         read = state.snapshot(handle)
         names[number] = f"{read['users']['U1']['name']} {len(read['orders'])}"
+        state.close(handle)
 
     threads = [threading.Thread(target=work, args=(number, state.open({}, "run"))) for number in range(16)]
     for thread in threads:
