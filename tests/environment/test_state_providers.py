@@ -77,6 +77,7 @@ def test_keys_of_every_sort_are_read(tmp_path: Path) -> None:
     assert sorted(read["loose"]) == ["1", "1~2", "null", "null~2"]
     assert read["made"] == {"4": {"id": 4, "twice": 8}}
     assert handle.execute("SELECT line FROM log").fetchone()["line"] == "first"
+    state.close(handle)
 
 
 def test_scenarios_insert_replace_and_patch(tmp_path: Path) -> None:
