@@ -69,14 +69,15 @@ def test_wider_fixtures_are_set_up_around_the_runs(anywhere: Project, scope: str
 
 
 def test_session_fixtures_alone_leave_runs_free_to_start_ahead(project: Project) -> None:
-    """Eight conversations of 0.3 s take far less than 2.4 s when only session fixtures are in play."""
-    agent = TELLING.replace('        call["refund"]', '        __import__("time").sleep(0.3)\n        call["refund"]')
-    project.suite(*"abcdefgh", agent=agent)
+    """With session fixtures only, every conversation is under way before the first one goes on."""
+    meeting = '        __import__("meeting").POINT.wait(30)\n        call["refund"]'
+    project.write("bench/meeting.py", "import threading\n\nPOINT = threading.Barrier(8)\n")
+    project.suite(*"abcdefgh", agent=TELLING.replace('        call["refund"]', meeting))
     project.write("bench/conftest.py", CLEANING.split("@pytest.fixture({scope}", maxsplit=1)[0])
 
-    project.run(subprocess=True)
+    result = project.run("--agentbench-concurrency=8", subprocess=True)
 
-    assert project.document.seconds < 1.9
+    result.assert_outcomes(passed=8)
 
 
 def test_pytest_asyncio_in_auto_mode_leaves_runs_alone(anywhere: Project) -> None:
