@@ -13,7 +13,7 @@ PROJECT = PACKAGE.parent
 
 FLOORS = (
     {"core"},
-    {"suites", "environment"},
+    {"suites", "environment", "llm", "testing"},
     {"agents", "users"},
     {"simulation", "checks"},
     {"runs"},

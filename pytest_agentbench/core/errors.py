@@ -6,6 +6,13 @@ AgentBenchError
 ├── SuiteFaultError        what a suite or a scenario states does not fit the code that it names
 ├── AgentError             the agent under test raised, also while being built, or answered with something unusable
 ├── EnvironmentFaultError  state or tools could not be set up, read or torn down
+├── ProviderError          a model could not be reached, or what it answered is no chat completion
+│   ├── SendError          one request failed; says whether sending it again may help
+│   ├── UnusableAnswerError  a model did not give the structured answer that was asked of it
+│   └── CassetteMissError  nothing was recorded for a request, and nothing may be asked live
+├── NotRunError            a run could not take place for a reason outside of it
+│   ├── BudgetSpentError   a budget does not hold the next call
+│   └── KeyMissingError    no key for a model was given
 ├── CheckError             a check raised instead of deciding
 ├── ResultsError           a results file cannot be read, or does not fit what it is compared with
 └── GateError              a gate cannot be parsed
@@ -13,6 +20,7 @@ AgentBenchError
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 
 class AgentBenchError(Exception):
@@ -66,6 +74,47 @@ class AgentError(AgentBenchError):
 
 class EnvironmentFaultError(AgentBenchError):
     """State or tools could not be set up, read or torn down."""
+
+
+class ProviderError(AgentBenchError):
+    """A model could not be reached, or what it answered is no chat completion."""
+
+
+class SendError(ProviderError):
+    """One request failed. `status` is the HTTP status (0: no answer), `retry_after` seconds where the server said so.
+
+    `again` tells whether sending the same request again may help.
+    """
+
+    def __init__(self, message: str, *, status: int = 0, again: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.again = again
+        self.retry_after = retry_after
+
+
+class UnusableAnswerError(ProviderError):
+    """A model did not give the structured answer that was asked of it, also after it was told what is wrong."""
+
+
+class CassetteMissError(ProviderError):
+    """Nothing was recorded for a request, and nothing may be asked live; the message names the nearest recording."""
+
+
+class NotRunError(AgentBenchError):
+    """A run could not take place for a reason outside of it; it is skipped and in no rate."""
+
+
+class BudgetSpentError(NotRunError):
+    """A budget does not hold the next call; `scope` tells whose: the run's own limits, or the session's."""
+
+    def __init__(self, message: str, *, scope: Literal["run", "session"]) -> None:
+        super().__init__(message)
+        self.scope = scope
+
+
+class KeyMissingError(NotRunError):
+    """No key for a model was given; the message names the environment variable."""
 
 
 class CheckError(AgentBenchError):

@@ -3,6 +3,7 @@
 from typing import Any
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import ComplexityScale, Scenario
 from pytest_agentbench.core.state import State
@@ -106,7 +107,8 @@ class Result(Model):
     """What is kept of a run, with the transcript in a file of its own (`transcript`, relative to the run directory).
 
     `scored` results (passed, or failed by the agent) are the denominator of every rate; the others are unscored.
-    `not_run` says why a run never started. `players` names who played each role.
+    `not_run` says why a run never started. `players` names who played each role, `usage` what its model took:
+    `agent` is absent where the agent's model calls could not be observed.
     """
 
     key: RunKey
@@ -132,6 +134,7 @@ class Result(Model):
     tags: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     players: dict[str, str] = {}
+    usage: dict[str, Usage] = {}
     transcript: str = ""
     seconds: float = 0.0
 

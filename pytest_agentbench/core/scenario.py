@@ -88,13 +88,16 @@ class ScenarioLimits(Model):
     turns: Annotated[int, Field(gt=0)] | None = None
     tool_calls: Annotated[int, Field(ge=0)] | None = None
     seconds: Annotated[float, Field(gt=0)] | None = None
+    cost_usd: Annotated[float, Field(ge=0)] | None = None
+    model_calls: Annotated[int, Field(ge=0)] | None = None
 
 
 class Scenario(Model):
     """One test definition. `id` is the slug that pytest shows, `title` the id as the file spells it.
 
     `says` are the scripted user's lines. `knows` maps the name of a value to the value the user gives when asked;
-    `unknown` lists what it answers that it does not know. `never` lists forbidden calls (name, or name with
+    `unknown` lists what it answers that it does not know. `modifiers` name ways in which an LLM-backed user behaves;
+    None takes the suite's. `never` lists forbidden calls (name, or name with
     arguments). `checks` are import paths of further checks. `skip` and `xfail` are reasons.
     """
 
@@ -104,6 +107,7 @@ class Scenario(Model):
     says: tuple[str, ...] = ()
     knows: dict[str, Any] = {}
     unknown: tuple[str, ...] = ()
+    modifiers: tuple[str, ...] | None = None
     never: tuple[ExpectedCall, ...] = ()
     match: Match = Match()
     policies: tuple[str, ...] = ()

@@ -4,22 +4,77 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Limits
 
 
+class OpenAIAgentSpec(Model):
+    """A chat model as the agent: its system prompt, and the tools of the environment.
+
+    `rounds` bounds the model calls of one turn.
+    """
+
+    model: ModelSpec
+    system: str = ""
+    rounds: int = 20
+
+
+class HttpAgentSpec(Model):
+    """An agent behind an HTTP endpoint: what is posted each turn, and where its answer holds what.
+
+    `body` is a JSON template in which `$message`, `$messages`, `$session_id`, `$session`, `$context` and `$tools` stand
+    for values. `reply`, `calls`, `session` and `stop` are dotted paths into the answer; `call` maps name, arguments,
+    result, error and id to paths within each call. `session` is what the server called the session in its last answer.
+    """
+
+    url: str
+    headers: dict[str, str] = {}
+    body: dict[str, Any] = {"message": "$message", "session_id": "$session_id"}
+    reply: str = "reply"
+    calls: str = ""
+    call: dict[str, str] = {}
+    session: str = ""
+    stop: str = ""
+    seconds: float = 60.0
+
+
 class AgentSpec(Model):
     """Where the agent comes from.
 
-    `factory`: import path called once per run. `callable`: import path of a plain reply function.
-    `transcripts`: files of recorded conversations, scored without running anything. `serial` runs one at a time.
+    `factory`: import path called once per run. `callable`: import path of a plain reply function. `openai`: a chat model
+    that is given the environment's tools. `http`: an endpoint. `transcripts`: files of recorded conversations, scored
+    without running anything. `serial` runs one at a time. `upstream` is the model server that a factory's `base_url`
+    leads to, "" where the factory's own default says it.
     """
 
-    kind: Literal["factory", "callable", "transcripts"]
+    kind: Literal["factory", "callable", "openai", "http", "transcripts"]
     target: str = ""
     files: tuple[Path, ...] = ()
     serial: bool = False
+    upstream: str = ""
+    price: Price | None = None
+    openai: OpenAIAgentSpec | None = None
+    http: HttpAgentSpec | None = None
+
+
+class UserSpec(Model):
+    """Who plays the simulated user: the script, or a model; `modifiers` apply to every scenario they fit."""
+
+    kind: Literal["scripted", "llm"] = "scripted"
+    model: ModelSpec | None = None
+    modifiers: tuple[str, ...] = ()
+
+
+class CassetteSpec(Model):
+    """Where model calls are recorded (None: beside the suite file), and what requests are compared without.
+
+    `ignore` are regular expressions: what they match, times and ids say, makes no difference between two requests.
+    """
+
+    file: Path | None = None
+    ignore: tuple[str, ...] = ()
 
 
 class ToolsSpec(Model):
@@ -63,7 +118,8 @@ class Suite(Model):
     agent: AgentSpec
     variants: dict[str, dict[str, Any]] = {}
     environment: EnvironmentSpec = EnvironmentSpec()
-    user: Literal["scripted"] = "scripted"
+    user: UserSpec = UserSpec()
+    cassette: CassetteSpec = CassetteSpec()
     policies: tuple[Policy, ...] = ()
     scenarios: tuple[Scenario, ...] = ()
     limits: Limits = Limits()

@@ -15,8 +15,13 @@ class Termination(StrEnum):
 
 
 class Limits(Model):
-    """What a run may spend before SAFETY_TIMEOUT: agent turns, tool calls of both parties, wall seconds."""
+    """What a run may spend before SAFETY_TIMEOUT: agent turns, tool calls of both parties, wall seconds, model use.
+
+    `cost_usd` and `model_calls` count every model call that can be seen; None is no limit.
+    """
 
     turns: int = 40
     tool_calls: int = 60
     seconds: float = 120.0
+    cost_usd: float | None = None
+    model_calls: int | None = None

@@ -73,7 +73,7 @@ class Conductor:
             judgement = await stage.judge(run)
         finally:
             stage.runner.close()
-        return Judged(run=run, judgement=judgement, players={"agent": stage.player, "user": plan.suite.user})
+        return Judged(run=run, judgement=judgement, players={"agent": stage.player, "user": plan.suite.user.kind})
 
 
 @dataclass(kw_only=True)

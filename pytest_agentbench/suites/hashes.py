@@ -27,7 +27,7 @@ def suite_hash(suite: Suite, parts: dict[str, JsonValue], files: Mapping[str, Pa
     """
     content = {
         "parts": mask(parts),
-        "user": suite.user,
+        "user": mask(suite.user.model_dump()),
         "limits": suite.limits.model_dump(),
         "policies": mask([policy.model_dump() for policy in suite.policies]),
         "files": {name: _file_hash(file) for name, file in sorted(files.items())},

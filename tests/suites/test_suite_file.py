@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.errors import Problem, SuiteError
-from pytest_agentbench.core.suite import Suite, ToolsSpec
+from pytest_agentbench.core.suite import Suite, ToolsSpec, UserSpec
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.suites.forms import lay_out
 
@@ -47,7 +47,7 @@ def test_four_lines_are_a_suite(write: Write) -> None:
     suite = load(write(SHORTEST))
     assert (suite.agent.kind, suite.agent.target, suite.agent.serial) == ("factory", "my_agent:build", False)
     assert suite.scenarios[0].says == ("Refund W1, please", "yes")
-    assert (suite.trials, suite.variants, suite.limits.turns, suite.user) == (None, {}, 40, "scripted")
+    assert (suite.trials, suite.variants, suite.limits.turns, suite.user) == (None, {}, 40, UserSpec())
     assert suite.root == suite.path.parent
     assert suite.name == suite.root.name
     assert (suite.scenarios[0].file, suite.scenarios[0].line) == (str(suite.path), 3)

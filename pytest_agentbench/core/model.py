@@ -1,0 +1,63 @@
+"""How a role reaches its model, and what calling it took."""
+
+from typing import Any, Literal
+
+from pytest_agentbench.core.base import Model
+
+
+class Price(Model):
+    """US dollars per million tokens; `cached_input` None means that cached tokens cost what others do."""
+
+    input: float
+    output: float
+    cached_input: float | None = None
+
+
+class ModelSpec(Model):
+    """Which model plays a role, and how it is reached.
+
+    `base_url` "" means `OPENAI_BASE_URL`, else OpenAI's own. The key is `api_key`, else the environment variable
+    `api_key_env`. `seconds` bounds one request, `retries` counts what is sent again after the first.
+    `in_flight`, `requests_per_minute` and `tokens_per_minute` bound all who share `base_url`. `structured` says how the
+    server is asked for JSON of a given form; `transport` who posts: `direct` or the `openai` client.
+    """
+
+    model: str
+    base_url: str = ""
+    api_key: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
+    temperature: float | None = None
+    seed: int | None = None
+    max_tokens: int | None = None
+    seconds: float = 60.0
+    retries: int = 4
+    extra_body: dict[str, Any] = {}
+    headers: dict[str, str] = {}
+    price: Price | None = None
+    in_flight: int | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    structured: Literal["auto", "json_schema", "tool", "json"] = "auto"
+    transport: Literal["direct", "openai"] = "direct"
+
+
+class Usage(Model):
+    """What calls to models took, added up.
+
+    `calls` were answered live, `replayed` from a cassette; `retries` were sent again. `cost_usd` is the sum of what
+    could be priced, `unpriced` counts the live calls that could not. `seconds` is time spent waiting for answers.
+    """
+
+    calls: int = 0
+    replayed: int = 0
+    retries: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        sums = {name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields}
+        return Usage.model_validate(sums)

@@ -1,0 +1,1 @@
+"""Access to models: chat completions, structured output, retries, limits, usage and cost, cassettes, the proxy."""

@@ -1,0 +1,45 @@
+"""What a model answered, read from a `chat.completion` object."""
+
+from pytest_agentbench.core.base import Model
+
+
+class RequestedCall(Model):
+    """A tool call as the model wrote it: `arguments` is its text, which need not be JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class TokenCount(Model):
+    """Tokens of one call; `cached` of the `input` tokens came from the server's cache."""
+
+    input: int
+    output: int
+    cached: int = 0
+
+
+class ChatReply(Model):
+    """One answer: text, calls or a refusal. `truncated` says that it was cut off at the token limit.
+
+    `tokens` is None where the server did not say, `cost_usd` where the model has no known price; 0 when replayed.
+    """
+
+    content: str | None = None
+    calls: tuple[RequestedCall, ...] = ()
+    refusal: str | None = None
+    finish_reason: str = ""
+    model: str = ""
+    tokens: TokenCount | None = None
+    cost_usd: float | None = None
+    replayed: bool = False
+
+    @property
+    def text(self) -> str:
+        """The content, or the empty string."""
+        return self.content or ""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the answer was cut off at the token limit."""
+        return self.finish_reason == "length"

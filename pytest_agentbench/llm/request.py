@@ -1,0 +1,32 @@
+"""What is asked of a model: everything that decides its answer, and nothing else."""
+
+from typing import Any
+
+from pytest_agentbench.core.base import Model
+
+
+class ChatRequest(Model):
+    """A chat completion to ask for, in the OpenAI format; keys, headers and timeouts are the transport's affair.
+
+    `messages`, `tools`, `tool_choice` and `response_format` are what the OpenAI API takes under these names.
+    """
+
+    model: str
+    messages: tuple[dict[str, Any], ...]
+    tools: tuple[dict[str, Any], ...] = ()
+    tool_choice: str | dict[str, Any] | None = None
+    response_format: dict[str, Any] | None = None
+    temperature: float | None = None
+    seed: int | None = None
+    max_tokens: int | None = None
+    extra_body: dict[str, Any] = {}
+
+    def body(self) -> dict[str, Any]:
+        """Give the JSON body to post; what is not set is left out."""
+        body: dict[str, Any] = {"model": self.model, "messages": list(self.messages)}
+        if self.tools:
+            body["tools"] = list(self.tools)
+        for name in ("tool_choice", "response_format", "temperature", "seed", "max_tokens"):
+            if (value := getattr(self, name)) is not None:
+                body[name] = value
+        return {**body, **self.extra_body}
