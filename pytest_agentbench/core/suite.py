@@ -43,8 +43,8 @@ class HttpAgentSpec(Model):
 class AgentSpec(Model):
     """Where the agent comes from.
 
-    `factory`: import path called once per run. `callable`: import path of a plain reply function. `openai`: a chat model
-    that is given the environment's tools. `http`: an endpoint. `transcripts`: files of recorded conversations, scored
+    `factory`: import path called once per run. `callable`: import path of a plain reply function. `openai`: a chat
+    model with the environment's tools. `http`: an endpoint. `transcripts`: files of recorded conversations, scored
     without running anything. `serial` runs one at a time. `upstream` is the model server that a factory's `base_url`
     leads to, "" where the factory's own default says it.
     """
