@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from pytest_agentbench.core.base import Model, OpenModel
+from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import Requestor
 
@@ -96,9 +97,9 @@ class Scenario(Model):
     """One test definition. `id` is the slug that pytest shows, `title` the id as the file spells it.
 
     `says` are the scripted user's lines. `knows` maps the name of a value to the value the user gives when asked;
-    `unknown` lists what it answers that it does not know. `modifiers` name ways in which an LLM-backed user behaves;
-    None takes the suite's. `never` lists forbidden calls (name, or name with
-    arguments). `checks` are import paths of further checks. `skip` and `xfail` are reasons.
+    `unknown` lists what it answers that it does not know. `modifiers` are ways in which an LLM-backed user behaves;
+    None takes the suite's. `never` lists forbidden calls (name, or name with arguments). `checks` are import paths of
+    further checks. `skip` and `xfail` are reasons.
     """
 
     id: str
@@ -107,7 +108,7 @@ class Scenario(Model):
     says: tuple[str, ...] = ()
     knows: dict[str, Any] = {}
     unknown: tuple[str, ...] = ()
-    modifiers: tuple[str, ...] | None = None
+    modifiers: tuple[ModifierSpec, ...] | None = None
     never: tuple[ExpectedCall, ...] = ()
     match: Match = Match()
     policies: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.model import ModelSpec, Price
+from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Limits
@@ -64,7 +65,7 @@ class UserSpec(Model):
 
     kind: Literal["scripted", "llm"] = "scripted"
     model: ModelSpec | None = None
-    modifiers: tuple[str, ...] = ()
+    modifiers: tuple[ModifierSpec, ...] = ()
 
 
 class CassetteSpec(Model):

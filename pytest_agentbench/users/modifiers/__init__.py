@@ -1,0 +1,1 @@
+"""Modifiers of an LLM-backed simulated user: whether they fit a scenario, what they change, whether they showed."""
