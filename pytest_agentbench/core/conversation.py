@@ -60,3 +60,14 @@ class Stop(Model):
     message: str = ""
     blame: Blame | None = None
     termination: Termination = Termination.FINISHED
+
+
+class UserFault(Model):
+    """A fault of a simulated user that asking again did not mend; the conversation went on with what it said.
+
+    `rule` names the guard rail, `message` says what it found, `turn` counts as `Transcript.turns` does.
+    """
+
+    rule: str
+    message: str
+    turn: int
