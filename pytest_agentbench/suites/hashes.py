@@ -13,6 +13,10 @@ Mask = Callable[[JsonValue], JsonValue]
 """Takes secrets out, so that a rotated credential changes no hash and no hash tells a credential."""
 
 
+_HOW_REACHED = dict.fromkeys(("api_key", "api_key_env", "price", "seconds", "retries", "in_flight"), True)
+"""What changes how a model is asked, and never what it answers."""
+
+
 def scenario_hash(scenario: Scenario, secrets: tuple[str, ...] = ()) -> str:
     """Give 16 hex digits over all that a scenario says; where it stands, and `secrets` in its texts, do not count."""
     ours = scenario.model_dump(exclude={"file", "line", "task"}, exclude_defaults=True)
@@ -27,7 +31,8 @@ def suite_hash(suite: Suite, parts: dict[str, JsonValue], files: Mapping[str, Pa
     """
     content = {
         "parts": mask(parts),
-        "user": mask(suite.user.model_dump()),
+        "user": mask(suite.user.model_dump(exclude={"model": _HOW_REACHED})),
+        "chat": mask(suite.agent.openai.model_dump(exclude={"model": _HOW_REACHED}) if suite.agent.openai else None),
         "limits": suite.limits.model_dump(),
         "policies": mask([policy.model_dump() for policy in suite.policies]),
         "files": {name: _file_hash(file) for name, file in sorted(files.items())},

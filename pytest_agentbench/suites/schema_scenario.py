@@ -71,8 +71,10 @@ _LIMITS = mapping(
         "turns": {"type": "integer", "minimum": 1, "description": "a whole number, 1 or more: agent turns"},
         "tool_calls": {**COUNT, "description": "a whole number, 0 or more: tool calls of both parties"},
         "seconds": {"type": "number", "exclusiveMinimum": 0, "description": "seconds, more than 0"},
+        "cost_usd": {"type": "number", "minimum": 0, "description": "US dollars, 0 or more: what models cost"},
+        "model_calls": {**COUNT, "description": "a whole number, 0 or more: calls to models"},
     },
-    "limits of one run: turns, tool_calls, seconds",
+    "limits of one run: turns, tool_calls, seconds, cost_usd, model_calls",
 )
 
 _MATCH = mapping(

@@ -1,5 +1,6 @@
 """The form of suite files and policies, as JSON Schema."""
 
+from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, OPENAI_AGENT, PRICE, UPSTREAM, USER
 from pytest_agentbench.suites.schema_scenario import (
     DEFINITIONS,
     FREE,
@@ -21,8 +22,14 @@ _NAMES = texts("a list of names of tools")
 _AGENT: Schema = {
     "anyOf": [
         IMPORT_PATH,
-        mapping({"factory": IMPORT_PATH, "serial": _SERIAL}, "{factory: package.module:name}", ("factory",)),
+        mapping(
+            {"factory": IMPORT_PATH, "serial": _SERIAL, "upstream": UPSTREAM, "price": PRICE},
+            "{factory: package.module:name}",
+            ("factory",),
+        ),
         mapping({"callable": IMPORT_PATH, "serial": _SERIAL}, "{callable: package.module:name}", ("callable",)),
+        mapping({"openai": OPENAI_AGENT}, "{openai: {model: …, system: …}}", ("openai",)),
+        mapping({"http": HTTP_AGENT, "serial": _SERIAL}, "{http: {url: …}}", ("http",)),
         mapping(
             {
                 "transcripts": {
@@ -34,7 +41,8 @@ _AGENT: Schema = {
             ("transcripts",),
         ),
     ],
-    "description": "an import path such as package.module:name, {factory: …}, {callable: …} or {transcripts: …}",
+    "description": "an import path such as package.module:name, {factory: …}, {callable: …}, {openai: …}, {http: …} "
+    "or {transcripts: …}",
 }
 
 _TOOLS: Schema = {
@@ -147,7 +155,9 @@ SUITE_FILE: Schema = {
                 {"tools": _TOOLS, "user_tools": _TOOLS, "state": _STATE, "reads": _NAMES, "writes": _NAMES},
                 "a mapping with tools, user_tools, state, reads and writes",
             ),
-            "user": {"enum": ["scripted"], "description": "the simulated user"},
+            "user": USER,
+            "llm": {**MODEL, "description": "a mapping of what the models of all roles have in common"},
+            "cassette": CASSETTE,
             "policies": {"anyOf": [_FILE, {"$ref": "#/$defs/policies"}], "description": "a file or a list of policies"},
             "scenarios": {
                 "type": "array",

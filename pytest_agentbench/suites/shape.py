@@ -89,7 +89,8 @@ class _Check:
             found = list(self.walk(value, branch, path))
             if not found:
                 return
-            if "anyOf" in branch or fits_type(value, branch.get("type", [])):
+            meant = isinstance(value, str) and bool(suggestion(value, branch.get("enum", ())))
+            if meant or "anyOf" in branch or fits_type(value, branch.get("type", [])):
                 near.append((_likeness(value, branch), found))
         if near:
             yield from max(near, key=lambda pair: (pair[0], -len(pair[1])))[1]

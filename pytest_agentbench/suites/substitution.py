@@ -68,6 +68,8 @@ class Substitution:
             if not _NAME.match(name):
                 message = f"${{{name}}} does not name a variable"
                 self.problems.append(document.problem(path, message, "write $${ for a literal ${"))
+            elif name not in self._environ and path[-1:] == ("api_key",):
+                return match[0]  # whoever replays recorded answers needs no key
             elif name not in self._environ:
                 message = f"the environment variable {name!r} is not set"
                 hint = suggestion(name, self._environ) or "set it, or write $${ for a literal ${"

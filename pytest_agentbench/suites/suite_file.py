@@ -10,7 +10,7 @@ from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, Suite
+from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, Suite, UserSpec
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.document import Document
@@ -70,6 +70,8 @@ class _SuiteReader:
             agent=self._parts.agent(form["agent"]) if self._fits("agent") else AgentSpec(kind="factory"),
             variants={name: keywords or {} for name, keywords in (self._given("variants") or {}).items()},
             environment=self._environment(form),
+            user=self._parts.models.user(form.get("user")) if self._fits("user") and self._fits("llm") else UserSpec(),
+            cassette=self._parts.models.cassette(self._given("cassette") or {}),
             policies=policies,
             scenarios=self._scenarios(policies),
             limits=Limits.model_validate(form.get("limits", {})) if self._fits("limits") else Limits(),

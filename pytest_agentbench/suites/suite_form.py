@@ -5,9 +5,11 @@ from typing import Any
 
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.model import Price
 from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, StateSpec, ToolsSpec
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.document import Document
+from pytest_agentbench.suites.models_form import ModelReader
 
 
 class PartReader:
@@ -18,6 +20,9 @@ class PartReader:
         self._root = root
         self._problems = problems
         self.files: dict[str, Path] = {}
+        form = document.value if isinstance(document.value, dict) else {}
+        common = form.get("llm")
+        self.models = ModelReader(document, root, problems, common if isinstance(common, dict) else {}, self.file)
 
     def agent(self, form: JsonValue) -> AgentSpec:
         """Read `agent:`."""
@@ -25,9 +30,15 @@ class PartReader:
             return AgentSpec(kind="factory", target=form)
         if "transcripts" in form:
             return AgentSpec(kind="transcripts", files=self._transcripts(form["transcripts"]))
+        if "openai" in form:
+            return self.models.chat_agent(form["openai"])
         serial = form.get("serial", False)
+        if "http" in form:
+            return self.models.http_agent(form["http"], serial=serial)
         if "factory" in form:
-            return AgentSpec(kind="factory", target=form["factory"], serial=serial)
+            price = Price.model_validate(form["price"]) if "price" in form else None
+            target, upstream = form["factory"], form.get("upstream", "")
+            return AgentSpec(kind="factory", target=target, serial=serial, upstream=upstream, price=price)
         return AgentSpec(kind="callable", target=form["callable"], serial=serial)
 
     def environment(self, form: dict[str, JsonValue]) -> EnvironmentSpec:

@@ -1,0 +1,84 @@
+"""The parts of a suite file that say which models play which role, and how they are reached."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pytest_agentbench.core.errors import Problem
+from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.model import ModelSpec, Price
+from pytest_agentbench.core.suite import AgentSpec, CassetteSpec, HttpAgentSpec, OpenAIAgentSpec, UserSpec
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.suites.document import Document
+
+Form = dict[str, JsonValue]
+
+_AGENTS_OWN = ("system", "system_file", "rounds")
+"""What a chat agent has beside its model."""
+
+
+class ModelReader:
+    """Reads roles that fit the schema; each takes from the suite's `llm` what it does not say itself."""
+
+    def __init__(
+        self, document: Document, root: Path, problems: list[Problem], common: Form, file: Callable[[str, Keys], Path]
+    ) -> None:
+        """Read parts of `document`; `file` gives the path of a file that a key names and notes when there is none."""
+        self._document = document
+        self._root = root
+        self._problems = problems
+        self._common = common
+        self._file = file
+
+    def user(self, form: JsonValue) -> UserSpec:
+        """Read `user:`."""
+        if form is None or form == "scripted":
+            return UserSpec()
+        if form == "llm":
+            return UserSpec(kind="llm", model=self._model({}, ("user",)))
+        modifiers = tuple(form.get("modifiers", ()))
+        return UserSpec(kind="llm", model=self._model(form["llm"], ("user", "llm")), modifiers=modifiers)
+
+    def chat_agent(self, form: Form) -> AgentSpec:
+        """Read `agent: {openai: …}`."""
+        path = ("agent", "openai")
+        spec = self._model({key: value for key, value in form.items() if key not in _AGENTS_OWN}, path)
+        if "system" in form and "system_file" in form:
+            self._wrong((*path, "system_file"), "'system' and 'system_file' both stand here", "keep one of them")
+        system = form.get("system", "")
+        if "system_file" in form:
+            system = self._text(form["system_file"], (*path, "system_file"))
+        rounds = {"rounds": form["rounds"]} if "rounds" in form else {}
+        target = f"openai:{spec.model}"
+        return AgentSpec(kind="openai", target=target, openai=OpenAIAgentSpec(model=spec, system=system, **rounds))
+
+    def http_agent(self, form: Form, *, serial: bool) -> AgentSpec:
+        """Read `agent: {http: …}`."""
+        spec = HttpAgentSpec.model_validate(form)
+        return AgentSpec(kind="http", target=spec.url, serial=serial, http=spec)
+
+    def cassette(self, form: Form) -> CassetteSpec:
+        """Read `cassette:`."""
+        file = self._root / form["file"] if "file" in form else None
+        return CassetteSpec(file=file, ignore=tuple(form.get("ignore", ())))
+
+    def _model(self, form: Form, path: Keys) -> ModelSpec:
+        given = {**self._common, **form}
+        if "model" not in given:
+            self._wrong(path, "the key 'model' is missing", "name a model here or in the suite's `llm`")
+        if "price" in given:
+            given["price"] = Price.model_validate(given["price"])
+        key = given.get("api_key", "")
+        if key.startswith("${") and key.endswith("}"):  # not set: only a live call needs it
+            given |= {"api_key": "", "api_key_env": key[2:-1]}
+        return ModelSpec.model_validate({"model": "", **given})
+
+    def _text(self, name: str, path: Keys) -> str:
+        file = self._file(name, path)
+        try:
+            return file.read_text(encoding="utf-8") if file.is_file() else ""
+        except (OSError, ValueError) as error:
+            self._wrong(path, f"{name!r} cannot be read: {getattr(error, 'strerror', None) or error}")
+            return ""
+
+    def _wrong(self, path: Keys, message: str, hint: str = "") -> None:
+        self._problems.append(self._document.problem(path, message, hint))

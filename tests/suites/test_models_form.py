@@ -1,0 +1,81 @@
+"""Suites that name models: what each role gets, and what needs no key."""
+
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.suites.suite_file import load_suite
+
+SCENARIO = "scenarios: [{id: a, goal: x}]"
+
+
+def load(folder: Path, *lines: str, **environ: str) -> Suite:
+    """Read a suite made of these lines."""
+    file = folder / "agentbench.yaml"
+    file.write_text("\n".join((*lines, SCENARIO)), encoding="utf-8")
+    return load_suite(file, environ=environ)
+
+
+def test_roles_take_from_the_common_part_what_they_do_not_say(tmp_path: Path) -> None:
+    """`llm` holds what all roles share; what a role says itself wins."""
+    suite = load(
+        tmp_path,
+        "llm: {model: small, base_url: 'http://localhost:1/v1', price: {input: 1, output: 2}}",
+        "agent: {openai: {model: large, system: Be brief.}}",
+        "user: {llm: {temperature: 0.5}}",
+    )
+
+    assert suite.agent.openai is not None
+    assert (suite.agent.target, suite.agent.openai.model.model) == ("openai:large", "large")
+    assert suite.user.model is not None
+    assert (suite.user.model.model, suite.user.model.temperature) == ("small", 0.5)
+    assert suite.user.model.base_url == suite.agent.openai.model.base_url == "http://localhost:1/v1"
+    assert suite.user.model.price == suite.agent.openai.model.price
+
+
+def test_user_llm_in_one_word(tmp_path: Path) -> None:
+    """`user: llm` is the common model without further ado."""
+    suite = load(tmp_path, "agent: a:b", "llm: {model: small}", "user: llm")
+
+    assert suite.user.kind == "llm"
+    assert suite.user.model is not None
+    assert suite.user.model.model == "small"
+
+
+def test_a_key_that_is_not_set_is_asked_for_only_when_it_is_needed(tmp_path: Path) -> None:
+    """Whoever replays recorded answers needs no key, so an unset one is no error of the file, and changes no hash."""
+    lines = ("agent: a:b", "user: {llm: {model: m, api_key: '${THE_KEY}'}}")
+
+    without, given = load(tmp_path, *lines), load(tmp_path, *lines, THE_KEY="sk-12345")
+
+    assert without.user.model is not None
+    assert (without.user.model.api_key, without.user.model.api_key_env) == ("", "THE_KEY")
+    assert given.user.model is not None
+    assert given.user.model.api_key == "sk-12345"
+    assert given.secrets == ("sk-12345",)
+    assert without.content_hash == given.content_hash
+
+
+@pytest.mark.parametrize(("before", "after"), [("model: m", "model: n"), ("temperature: 0", "temperature: 1")])
+def test_another_model_is_another_suite(tmp_path: Path, before: str, after: str) -> None:
+    """Results of different models are not of the same suite."""
+    line = "user: {llm: {model: m, temperature: 0}}"
+
+    first, second = load(tmp_path, "agent: a:b", line), load(tmp_path, "agent: a:b", line.replace(before, after))
+
+    assert first.content_hash != second.content_hash
+
+
+def test_the_system_prompt_is_read_from_its_file(tmp_path: Path) -> None:
+    """`system_file` holds the prompt, and its bytes count for the hash."""
+    (tmp_path / "prompt.md").write_text("Be brief.", encoding="utf-8")
+    line = "agent: {openai: {model: m, system_file: prompt.md}}"
+    first = load(tmp_path, line)
+    (tmp_path / "prompt.md").write_text("Be long.", encoding="utf-8")
+
+    second = load(tmp_path, line)
+
+    assert first.agent.openai is not None
+    assert first.agent.openai.system == "Be brief."
+    assert first.content_hash != second.content_hash
