@@ -17,6 +17,7 @@ from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, match_calls, match_run
 from pytest_agentbench.checks.metrics import measure
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
+from pytest_agentbench.checks.simulated_user import check_simulated_user
 from pytest_agentbench.checks.state import check_state
 from pytest_agentbench.checks.termination import check_termination
 from pytest_agentbench.core.run import Judgement, Run
@@ -38,10 +39,11 @@ def judge(
     `extra` are further checks, run after the built-in ones. `ignore` are path patterns left out when states are
     compared. `resolve` gives the predicate behind an import path, for `$call` matchers.
 
-    Verdict and blame: a run whose conversation failed by somebody else's fault (`run.blame`) is an ERROR whatever
-    the agent did in it; so is one with a check that raised, blamed on the scenario. Everything else is judged on the
-    agent: FAILED, blame *agent*, when a required finding failed; ERROR, blame *scenario*, when a required one could not
-    be measured, since the scenario relies on it; and PASSED otherwise.
+    Verdict and blame: a run whose conversation failed by somebody else's fault (`run.blame`) is an ERROR whatever the
+    agent did in it. So is one in which the simulated user broke a rule of its own, passed or failed alike, and one with
+    a check that raised, blamed on the scenario. Everything else is judged on the agent: FAILED, blame *agent*, when a
+    required finding failed; ERROR, blame *scenario*, when a required one could not be measured, since the scenario
+    relies on it; and PASSED otherwise.
     """
     guard = _Guard()
     nothing = match_calls((), run.transcript.trajectory)
@@ -51,6 +53,7 @@ def judge(
     policies = guard.run("policies", lambda: check_policies(run, resolve), PolicyReport())
     findings = [
         *guard.ask("termination", lambda: check_termination(run)),
+        *guard.ask("user", lambda: check_simulated_user(run)),
         *_about_calls(run, matching, explanations, ignore, guard),
         *guard.ask("communicate", lambda: check_communicate(run)),
         *guard.ask("never", lambda: check_forbidden(run, resolve)),
@@ -86,6 +89,8 @@ def _about_calls(
 def _decide(run: Run, findings: Iterable[Finding], *, broken: bool) -> tuple[Verdict, Blame | None]:
     if run.blame is not None and run.blame is not Blame.AGENT:
         return Verdict.ERROR, run.blame
+    if run.user_faults:
+        return Verdict.ERROR, Blame.USER
     if broken:
         return Verdict.ERROR, Blame.SCENARIO
     if any(finding.required and finding.passed is False for finding in findings):

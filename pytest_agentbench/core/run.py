@@ -3,6 +3,7 @@
 from typing import Any
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import ComplexityScale, Scenario
@@ -34,7 +35,8 @@ class Run(Model):
     `calls_visible` False means that the agent's own tool calls could not be seen. `initial_state`, `final_state`
     and `expected_state` are None where state cannot be read or the expected calls cannot be replayed; `unreplayed` says
     which expected calls (by position) fail when replayed, and how, so that the expected state does not show them.
-    `blame` and `error` are set when the conversation itself failed.
+    `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
+    wrong; `behaviours` says of each modifier in force whether it showed, `unfit` why others were left out.
     """
 
     key: RunKey
@@ -45,6 +47,9 @@ class Run(Model):
     stop_reason: str = ""
     error: str | None = None
     blame: Blame | None = None
+    user_faults: tuple[UserFault, ...] = ()
+    behaviours: dict[str, bool] = {}
+    unfit: dict[str, str] = {}
     toolset: Toolset = Toolset()
     calls_visible: bool = True
     initial_state: State | None = None

@@ -2,11 +2,19 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_agentbench.core.conversation import Reply, Stop
-from pytest_agentbench.core.errors import AgentBenchError, AgentError, EnvironmentFaultError
+from pytest_agentbench.core.errors import (
+    AgentBenchError,
+    AgentError,
+    BudgetSpentError,
+    EnvironmentFaultError,
+    NotRunError,
+    ProviderError,
+)
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.seams import Agent, Environment, User
 from pytest_agentbench.core.termination import Limits, Termination
@@ -41,7 +49,10 @@ class Closed:
 
 @dataclass(kw_only=True)
 class Conversation:
-    """One conversation between a simulated user and the agent under test, in an environment of its own."""
+    """One conversation between a simulated user and the agent under test, in an environment of its own.
+
+    `user_works` says that a model plays the user, so that what it says needs a slot like the agent's turns.
+    """
 
     scenario: Scenario
     agent: Agent
@@ -54,12 +65,16 @@ class Conversation:
     context: dict[str, Any] = field(default_factory=dict)
     progress: Progress = field(default_factory=Progress)
     blocked: Blocked = lambda: (0.0, 0.0)
+    user_works: bool = False
     _acting: Blame = Blame.AGENT
     _agent_turns: int = 0
     _seen: int = 0
 
     async def run(self) -> Closed:
-        """Converse until a party closes, nothing moves any more, something breaks or a limit is hit."""
+        """Converse until a party closes, nothing moves any more, something breaks or a limit is hit.
+
+        Raise `NotRunError` where the run cannot go on for a reason outside of it.
+        """
         try:
             async with asyncio.timeout(self.limits.seconds) as deadline:
                 self.stopwatch.deadline = deadline
@@ -90,6 +105,12 @@ class Conversation:
             closed: Closed | None = await act()
         except EnvironmentFaultError as error:
             return crashed(error, Blame.ENVIRONMENT)
+        except ProviderError as error:
+            return crashed(error, Blame.PROVIDER)
+        except NotRunError as error:
+            if isinstance(error, BudgetSpentError) and error.scope == "run":
+                return Closed(termination=Termination.SAFETY_TIMEOUT, reason=str(error), blame=actor)
+            raise
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -107,7 +128,8 @@ class Conversation:
         while True:
             messages, begun = self.recording.messages, self.recording.begun
             view = user_view(self.scenario, messages, begun=begun, tools=self.environment.tools)
-            said = await self.user.reply(view)
+            async with self.stopwatch.working() if self.user_works else nullcontext():
+                said = await self.user.reply(view)
             if isinstance(said, Stop):
                 if said.message:
                     self.recording.add(Message(role="user", content=said.message))
