@@ -1,20 +1,37 @@
 """From a suite's `agent:` to the agent of one run: import it, call the factory with what it declares, adapt it."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_agentbench.agents.callables import AdaptedAgent, adapt
+from pytest_agentbench.agents.callables import adapt
 from pytest_agentbench.agents.calling import call_user
 from pytest_agentbench.agents.content import shown
 from pytest_agentbench.agents.failure import guard_sync
-from pytest_agentbench.agents.signature import UserFunction, fill, is_required, is_single, parameters
+from pytest_agentbench.agents.openai_chat import OpenAIChatAgent
+from pytest_agentbench.agents.signature import UserFunction, declares, fill, is_required, is_single, parameters
 from pytest_agentbench.agents.visibility import declares_tools
 from pytest_agentbench.core.errors import SuiteFaultError, with_hint
+from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.names import suggestion
+from pytest_agentbench.core.seams import Agent
 from pytest_agentbench.core.suite import AgentSpec
+from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.llm.seams import Chat
+
+if TYPE_CHECKING:  # aiohttp takes a fifth of a second to import, and few suites need it
+    from pytest_agentbench.agents.http.connections import HttpConnections
+
+T = TypeVar("T")
+
+OpenChat = Callable[[ModelSpec], Chat]
+"""Gives the agent of one run its model."""
+
+OfferBaseUrl = Callable[[str | None], Awaitable[str | None]]
+"""Gives the base URL that a factory is to use, from the one that it has as a default; None leaves it the default."""
 
 
 async def build_agent(
@@ -24,15 +41,44 @@ async def build_agent(
     keywords: Mapping[str, object],
     offered: Mapping[str, object],
     run_sync: Runner,
-) -> AdaptedAgent:
+    chat: OpenChat | None = None,
+    http: "HttpConnections | None" = None,
+) -> Agent:
     """Build the agent of one run.
 
-    A factory gets the variant's `keywords` and, of what is `offered` (tools, state, context, session_id), what it
-    declares by name. Sync code, the import included, goes through `run_sync`. Raise `ImportPathError` where the path
-    leads nowhere, `SuiteFaultError` where the factory cannot take the keywords or gives no agent, `AgentError` where it
-    raises.
+    A factory gets the variant's `keywords` and, of what is `offered` (tools, state, context, session_id, base_url),
+    what it declares by name; `base_url` may be an `OfferBaseUrl`, called only for a factory that takes it. A chat model
+    is reached through `chat`, an endpoint over the connections of `http`, else over its own. Sync code, the import
+    included, goes through `run_sync`. Raise `ImportPathError` where the path leads nowhere, `SuiteFaultError` where the
+    agent cannot take the keywords or is none, `AgentError` where the factory raises.
     """
-    target = spec.target
+    if spec.kind == "openai":
+        varied = vary_chat(_needed(spec.openai, spec), keywords)
+        return OpenAIChatAgent(_needed(chat, spec)(varied.model), varied)
+    if spec.kind == "http":
+        from pytest_agentbench.agents.http.agent import HttpAgent  # noqa: PLC0415 - imports aiohttp
+
+        context: Any = offered.get("context") or {}
+        return HttpAgent(vary_http(_needed(spec.http, spec), keywords), context=context, connections=http)
+    return await _build_own(spec.target, spec, root=root, keywords=keywords, offered=offered, run_sync=run_sync)
+
+
+def base_url_default(factory: UserFunction) -> str | None:
+    """Give the base URL that a factory uses where none is given: the text that its parameter `base_url` defaults to."""
+    given = next((parameter for parameter in parameters(factory) or () if parameter.name == "base_url"), None)
+    default = given.default if given is not None and is_single(given) else None
+    return default if isinstance(default, str) and default else None
+
+
+async def _build_own(
+    target: str,
+    spec: AgentSpec,
+    *,
+    root: Path,
+    keywords: Mapping[str, object],
+    offered: Mapping[str, object],
+    run_sync: Runner,
+) -> Agent:
     found = await guard_sync(lambda: load_object(target, root), run_sync, root=root)
     if not callable(found):
         raise SuiteFaultError(f"{target!r} is {type(found).__name__} {shown(found)}, which cannot be called")
@@ -41,6 +87,7 @@ async def build_agent(
             names = ", ".join(keywords)
             raise SuiteFaultError(f"{target!r} is a plain reply function and takes no variant keywords, got {names}")
         return adapt(found, run_sync=run_sync, root=root)
+    offered = await _with_base_url(found, keywords=keywords, offered=offered)
     arguments = factory_arguments(found, target, keywords=keywords, offered=offered)
     positional, named = fill(parameters(found) or [], arguments)
     made = await call_user(found, positional, named, run_sync=run_sync, root=root)
@@ -70,6 +117,24 @@ def factory_arguments(
             f"if it is the reply function itself, write `agent: {{callable: {target}}}`"
         )
     return arguments
+
+
+async def _with_base_url(
+    factory: UserFunction, *, keywords: Mapping[str, object], offered: Mapping[str, object]
+) -> dict[str, object]:
+    """Ask for the base URL if the factory takes it from here, and leave it out if there is none."""
+    given = dict(offered)
+    offer = given.pop("base_url", None)
+    if not declares(factory, "base_url") or "base_url" in keywords:
+        return given
+    url = await offer(base_url_default(factory)) if callable(offer) else offer
+    return given if url is None else {**given, "base_url": url}
+
+
+def _needed(part: T | None, spec: AgentSpec) -> T:
+    if part is None:
+        raise SuiteFaultError(f"the agent {spec.target!r} ({spec.kind}) cannot be reached from here")
+    return part
 
 
 def _refuse_unknown(target: str, names: list[str], keywords: Mapping[str, object]) -> None:

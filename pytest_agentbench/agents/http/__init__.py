@@ -1,0 +1,1 @@
+"""An agent behind an HTTP endpoint: what is posted each turn, and what its answer says."""

@@ -1,0 +1,73 @@
+"""The `Agent` of one run behind an HTTP endpoint."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from pytest_agentbench.agents.http.answer import read_answer
+from pytest_agentbench.agents.http.connections import HttpConnections, Poster
+from pytest_agentbench.agents.pairing import paired
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.conversation import Reply, Turn
+from pytest_agentbench.core.errors import AgentError, SuiteFaultError
+from pytest_agentbench.core.placeholders import fill, fill_text
+from pytest_agentbench.core.suite import HttpAgentSpec
+from pytest_agentbench.core.values import JsonValue, to_json
+
+
+class HttpAgent:
+    """Posts each turn once and reads the answer; the endpoint's session and cookies are this run's own.
+
+    `log` collects what the transcript does not show, such as paths that led nowhere in some answer.
+    """
+
+    def __init__(
+        self, spec: HttpAgentSpec, *, context: Mapping[str, Any], connections: HttpConnections | None = None
+    ) -> None:
+        """Raise `SuiteFaultError` where the address is none, or the context lacks what the request needs."""
+        self.calls_visible = bool(spec.calls)
+        self.log: list[str] = []
+        self._spec = spec
+        self._poster = Poster(connections, seconds=spec.seconds)
+        self._session: JsonValue = None
+        self._number = 0
+        self._check({"context": to_json(context)})
+
+    async def reply(self, turn: Turn) -> Reply:
+        """Post the turn; raise `AgentError` where no answer comes, or one that cannot be read."""
+        values = self._values(turn)
+        url = fill_text(self._spec.url, values, escape=lambda text: quote(text, safe="", errors="replace"))
+        headers = {name: fill_text(text, values) for name, text in self._spec.headers.items()}
+        answer = await self._poster.post(url, headers, dumps(fill(self._spec.body, values)))
+        heard = read_answer(answer.value(text_too=not self._spec.reply), self._spec)
+        self._session = self._session if heard.session is None else heard.session
+        self.log += [note for note in dict.fromkeys(heard.notes) if note not in self.log]
+        self._number += 1
+        messages = paired(heard.messages(), self._number)
+        if messages and messages[-1].role == "tool" and not heard.stop:
+            raise AgentError("unusable reply: it has calls with their results, and no text for the user")
+        return Reply(messages=tuple(messages), stop=heard.stop)
+
+    def _values(self, turn: Turn) -> dict[str, JsonValue]:
+        return {
+            "message": turn.message,
+            "messages": [message.openai() for message in turn.messages],
+            "session_id": turn.session_id,
+            "session": self._session,
+            "context": to_json(turn.context),
+            "tools": [tool.openai() for tool in turn.tools],
+            "results": [message.openai() for message in turn.results],
+        }
+
+    def _check(self, values: dict[str, JsonValue]) -> None:
+        if not self._spec.url.startswith(("http://", "https://")):
+            raise SuiteFaultError(f"the agent's url is {self._spec.url!r}; it must begin with http:// or https://")
+        fill_text(self._spec.url, values)
+        fill(self._spec.body, values)
+        for name, text in self._spec.headers.items():
+            if not _fits_header(fill_text(text, values)):
+                raise SuiteFaultError(f"the agent's header {name!r} holds a character that no header may hold")
+
+
+def _fits_header(text: str) -> bool:
+    return not any(char in "\r\n\0" or 0xD800 <= ord(char) <= 0xDFFF for char in text)

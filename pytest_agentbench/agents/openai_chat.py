@@ -1,0 +1,81 @@
+"""A chat model as the agent: its system prompt, the conversation so far, and the tools of the environment."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_agentbench.agents.openai_history import with_ids
+from pytest_agentbench.agents.pairing import paired
+from pytest_agentbench.core.conversation import Reply, Turn
+from pytest_agentbench.core.errors import AgentError
+from pytest_agentbench.core.suite import OpenAIAgentSpec
+from pytest_agentbench.core.tool import ToolCall, read_arguments
+from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.llm.reply import ChatReply, RequestedCall
+from pytest_agentbench.llm.seams import Chat
+
+
+class OpenAIChatAgent:
+    """Answers each turn with one model call; the calls it asks for are executed by the conversation.
+
+    It remembers nothing: what the turn tells is the whole conversation. `log` collects what the transcript does not
+    show, such as an answer that was cut off.
+    """
+
+    calls_visible = True
+
+    def __init__(self, chat: Chat, spec: OpenAIAgentSpec) -> None:
+        self.log: list[str] = []
+        self._chat = chat
+        self._spec = spec
+
+    async def reply(self, turn: Turn) -> Reply:
+        """Ask the model; raise `AgentError` where it answers nothing, or calls tools without an end.
+
+        `ProviderError` and `NotRunError` come from the model access and are not the agent's.
+        """
+        rounds = _rounds(turn.messages)
+        if rounds >= self._spec.rounds:
+            raise AgentError(
+                f"{self._named} asked for tools in all {rounds} model calls of one turn and never answered the user "
+                f"(`rounds: {self._spec.rounds}` of the agent bounds them)"
+            )
+        answer = await self._chat.complete(self._messages(turn), tools=[tool.openai() for tool in turn.tools])
+        message = self._read(answer)
+        number = 1 + sum(earlier.role == "assistant" for earlier in turn.messages)
+        return Reply(messages=tuple(paired([message], number)))
+
+    @property
+    def _named(self) -> str:
+        return f"the model {self._spec.model.model!r}"
+
+    def _messages(self, turn: Turn) -> list[dict[str, Any]]:
+        system = (Message(role="system", content=self._spec.system),) if self._spec.system else ()
+        return [message.openai() for message in (*system, *with_ids(turn.messages))]
+
+    def _read(self, answer: ChatReply) -> Message:
+        text = answer.text if answer.text.strip() else answer.refusal or ""
+        if not text.strip() and not answer.calls:
+            raise AgentError(f"unusable reply: {self._named} {self._silence(answer)}")
+        if answer.truncated:
+            self.log.append(f"an answer of {self._named} was cut off at its token limit; it is kept as far as it goes")
+        return Message(role="assistant", content=text or None, tool_calls=tuple(map(_call, answer.calls)))
+
+    def _silence(self, answer: ChatReply) -> str:
+        if answer.truncated:
+            return "reached its token limit before it said anything; raise `max_tokens`"
+        return f"answered with neither text nor a tool call (finish_reason {answer.finish_reason!r})"
+
+
+def _rounds(messages: Sequence[Message]) -> int:
+    """Count the agent's messages since the user last spoke."""
+    count = 0
+    for message in reversed(messages):
+        if message.role == "user":
+            break
+        count += message.role == "assistant"
+    return count
+
+
+def _call(asked: RequestedCall) -> ToolCall:
+    arguments, raw = read_arguments(asked.arguments)
+    return ToolCall(id=asked.id, name=asked.name, arguments=arguments, raw=raw)

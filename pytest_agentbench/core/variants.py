@@ -1,0 +1,56 @@
+"""Variants of agents that are no code: keywords that replace parts of what the suite says about them."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.errors import SuiteFaultError, with_hint
+from pytest_agentbench.core.misfit import dotted, shown
+from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.core.names import suggestion
+from pytest_agentbench.core.suite import HttpAgentSpec, OpenAIAgentSpec
+
+M = TypeVar("M", bound=Model)
+
+
+def vary_chat(spec: OpenAIAgentSpec, keywords: Mapping[str, object]) -> OpenAIAgentSpec:
+    """Give the chat agent of a variant; its keywords are those of the agent and of its model.
+
+    A price goes with its model: another model without a price of its own has none. Raise `SuiteFaultError` for a
+    keyword or a value that does not fit.
+    """
+    own = [name for name in OpenAIAgentSpec.model_fields if name != "model"]
+    _refuse_unknown("a chat model", keywords, [*ModelSpec.model_fields, *own])
+    about_model = {name: value for name, value in keywords.items() if name not in own}
+    if keywords.get("model", spec.model.model) != spec.model.model:
+        about_model = {"price": None, **about_model}
+    model = _replaced(spec.model, about_model)
+    return _replaced(spec.model_copy(update={"model": model}), {k: v for k, v in keywords.items() if k in own})
+
+
+def vary_http(spec: HttpAgentSpec, keywords: Mapping[str, object]) -> HttpAgentSpec:
+    """Give the HTTP agent of a variant; raise `SuiteFaultError` for a keyword or a value that does not fit."""
+    _refuse_unknown("an agent behind HTTP", keywords, list(HttpAgentSpec.model_fields))
+    return _replaced(spec, keywords)
+
+
+def _refuse_unknown(what: str, keywords: Mapping[str, object], allowed: list[str]) -> None:
+    unknown = [name for name in keywords if name not in allowed]
+    if unknown:
+        message = f"the variant sets {', '.join(map(repr, unknown))}, but {what} has only {', '.join(allowed)}"
+        raise SuiteFaultError(with_hint(message, suggestion(unknown[0], allowed)))
+
+
+def _replaced(spec: M, keywords: Mapping[str, object]) -> M:
+    """Replace fields; a mapping in place of a mapping is merged into it key by key."""
+    values: dict[str, Any] = {name: getattr(spec, name) for name in type(spec).model_fields}
+    for name, value in keywords.items():
+        is_merged = isinstance(value, Mapping) and isinstance(values[name], Mapping)
+        values[name] = {**values[name], **value} if is_merged else value  # type: ignore[dict-item]  # checked above
+    try:
+        return type(spec).model_validate(values)
+    except ValidationError as error:
+        wrong = "; ".join(f"{dotted(e['loc'])}: {e['msg']}, got {shown(e['input'])}" for e in error.errors())
+        raise SuiteFaultError(f"the variant does not fit its agent: {wrong}") from None
