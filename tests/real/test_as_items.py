@@ -38,7 +38,7 @@ def test_a_suite_of_interleaved_conversations(pytester: pytest.Pytester, framewo
     project.write("agentbench.yaml", json.dumps({"agent": f"{module}:{name}", "scenarios": scenarios}))
 
     with model_server() as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_BASE_URL", server.url)
+        patch.setenv("OPENAI_BASE_URL", server.base_url)
         patch.setenv("OPENAI_API_KEY", "none")
         patch.setenv("LANGSMITH_TRACING", "false")
         result = project.run("agentbench.yaml", subprocess=True)

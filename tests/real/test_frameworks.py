@@ -42,7 +42,7 @@ Build = Callable[[str], Awaitable[AdaptedAgent]]
 async def model() -> AsyncIterator[None]:
     """Serve the model, and point every client at it."""
     with model_server() as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_BASE_URL", server.url)
+        patch.setenv("OPENAI_BASE_URL", server.base_url)
         patch.setenv("OPENAI_API_KEY", "none")
         patch.setenv("LANGSMITH_TRACING", "false")
         patch.setattr(sys, "path", list(sys.path))
