@@ -18,17 +18,18 @@ class Swap(Model):
 class Behaviour(Model):
     """One modifier as it applies to one scenario.
 
-    `instruction` is English text for the prompt. `forgets` are the spellings of the value that the user does not have,
-    `unknown` the sentence that says so. `wrong` is what is said first and what it is corrected to. `intent` is what the
-    user wants on top, `ask` what it asks beside the matter. An instruction is in force from the agent's message number
-    `from_message` (0: from the start). `held_back` is the part of goal, lines or instructions that is the intent and
-    that the user does not see before. `language` is the code of the language that the user speaks.
+    `instruction` is English text for the prompt. `forgets` are the values that the user does not have, `kind` is what
+    they are, `unknown` the sentence that says so. `wrong` is what is said first and what it is corrected to. `intent`
+    is what the user wants on top, `ask` what it asks beside the matter. An instruction is in force from the agent's
+    message number `from_message` (0: from the start). `held_back` is the part of goal, lines or instructions that is
+    the intent and that the user does not see before. `language` is the code of the language that the user speaks.
     """
 
     name: ModifierName
     instruction: str
     language: str = "en"
     forgets: tuple[str, ...] = ()
+    kind: str = ""
     unknown: str = ""
     wrong: tuple[Swap, ...] = ()
     intent: str = ""
