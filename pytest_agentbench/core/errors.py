@@ -83,14 +83,23 @@ class ProviderError(AgentBenchError):
 class SendError(ProviderError):
     """One request failed. `status` is the HTTP status (0: no answer), `retry_after` seconds where the server said so.
 
-    `again` tells whether sending the same request again may help.
+    `again` tells whether sending the same request again may help, `billed` whether the server may have worked on it.
     """
 
-    def __init__(self, message: str, *, status: int = 0, again: bool = False, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 0,
+        again: bool = False,
+        retry_after: float | None = None,
+        billed: bool = False,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.again = again
         self.retry_after = retry_after
+        self.billed = billed
 
 
 class UnusableAnswerError(ProviderError):
@@ -106,11 +115,15 @@ class NotRunError(AgentBenchError):
 
 
 class BudgetSpentError(NotRunError):
-    """A budget does not hold the next call; `scope` tells whose: the run's own limits, or the session's."""
+    """A budget does not hold the next call; `scope` tells whose: the run's own limits, or the session's.
 
-    def __init__(self, message: str, *, scope: Literal["run", "session"]) -> None:
+    `later` tells that only calls in flight are in the way: it may hold the call once they are answered.
+    """
+
+    def __init__(self, message: str, *, scope: Literal["run", "session"], later: bool = False) -> None:
         super().__init__(message)
         self.scope = scope
+        self.later = later
 
 
 class KeyMissingError(NotRunError):

@@ -1,0 +1,219 @@
+"""The ledger: what all processes of a session spend on models, in one SQLite file, and the budgets that bound it.
+
+A call reserves the most it can cost before it is sent and settles what it did cost. The file lies in the run directory
+and goes on with it: what a session spent counts when the session is continued. What was in flight when a process died
+counts at its worst case, since nobody can tell whether the server billed it.
+"""
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_agentbench.core.errors import BudgetSpentError, ResultsError
+from pytest_agentbench.core.run import RunKey
+from pytest_agentbench.llm.accounts import NANO, Account, Spent, nano, refusal
+from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.seams import Reservation
+
+_SESSION = ""
+_PATIENCE = 60.0
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS total (
+    scope TEXT PRIMARY KEY, limit_cost INTEGER, limit_calls INTEGER, refused TEXT,
+    cost INTEGER NOT NULL DEFAULT 0, calls INTEGER NOT NULL DEFAULT 0, unpriced INTEGER NOT NULL DEFAULT 0,
+    held_cost INTEGER NOT NULL DEFAULT 0, held_calls INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS held (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, process TEXT NOT NULL, pid INTEGER NOT NULL, cost INTEGER
+);
+INSERT OR IGNORE INTO total (scope) VALUES ('');
+"""
+_READ = (
+    "SELECT limit_cost, limit_calls, refused, cost, calls, unpriced, held_cost, held_calls FROM total WHERE scope = ?"
+)
+
+
+class Ledger:
+    """The `Budget` that all processes of a session share; `path` None keeps it in memory, for this process alone.
+
+    Every process opens the file under its own name (`main`, `gw0`, …). Methods may be called from any thread; those
+    that write raise `ResultsError` where the file cannot be written.
+    """
+
+    def __init__(self, path: Path | None, *, process: str = "main") -> None:
+        self._place = str(path) if path else ":memory:"
+        self._owner = (process, os.getpid())
+        self._lock = threading.Lock()
+        with self._explained():
+            self._file = sqlite3.connect(self._place, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+            # the log is written without waiting for the disk: a killed process loses nothing, only a power cut may
+            self._file.execute("PRAGMA journal_mode = WAL")
+            self._file.execute("PRAGMA synchronous = OFF")
+            self._file.executescript(_SCHEMA)
+
+    def start(self, *, cost_usd: float | None = None, calls: int | None = None) -> None:
+        """Set the session's budgets, None for none, before any other process opens the file.
+
+        In a continued run directory what was spent before counts, and a budget that was spent may now hold more.
+        """
+        with self._writing():
+            self._charge("1")
+            self._file.execute(
+                "UPDATE total SET limit_cost = ?, limit_calls = ?, refused = NULL WHERE scope = ''",
+                (nano(cost_usd), calls),
+            )
+
+    def begin(self, run: RunKey, *, cost_usd: float | None = None, calls: int | None = None) -> None:
+        """Set the budgets of one run, None for none, as it starts; what an earlier run of that key took is its own."""
+        with self._writing():
+            self._file.execute(
+                "INSERT INTO total (scope, limit_cost, limit_calls) VALUES (?, ?, ?) ON CONFLICT (scope) DO UPDATE SET"
+                " limit_cost = excluded.limit_cost, limit_calls = excluded.limit_calls,"
+                " cost = 0, calls = 0, unpriced = 0",
+                (str(run), nano(cost_usd), calls),
+            )
+
+    def reserve(self, caller: Caller, cost_usd: float | None) -> Reservation:
+        """Set aside one call and the most it can cost, None where no price is known.
+
+        Raise `BudgetSpentError` where the session's budget (then nobody's call passes any more) or the run's does not
+        hold it, with `later` where only calls in flight are in the way; `NotRunError` where a budget of money alone
+        would have to bound a call without a price.
+        """
+        scope = str(caller.run) if caller.run else _SESSION
+        cost = nano(cost_usd)
+        with self._writing():
+            refused = refusal(self._account(_SESSION), self._account(scope) if scope else Account(), cost)
+            if refused is None:
+                return Reservation(id=self._hold(scope, cost), cost_usd=cost_usd)
+            if isinstance(refused, BudgetSpentError) and refused.later:
+                self._charge_the_dead()
+            elif isinstance(refused, BudgetSpentError) and refused.scope == "session":
+                self._file.execute("UPDATE total SET refused = ? WHERE scope = ''", (str(refused),))
+        raise refused
+
+    def settle(self, reservation: Reservation, cost_usd: float | None) -> None:
+        """Replace what was set aside by what it cost; None charges the worst case. Settling twice changes nothing."""
+        with self._writing():
+            if (held := self._let_go(reservation.id)) is not None:
+                scope, worst = held
+                unpriced = int(cost_usd is None)
+                self._add(scope, cost=(worst if cost_usd is None else nano(cost_usd)) or 0, calls=1, unpriced=unpriced)
+
+    def release(self, reservation: Reservation) -> None:
+        """Give back what was set aside for a call that was never answered."""
+        with self._writing():
+            self._let_go(reservation.id)
+
+    def forget(self, process: str) -> None:
+        """Charge what a process that is gone had in flight, at the worst case."""
+        with self._writing():
+            self._charge("process = ?", process)
+
+    def spent(self, run: RunKey | None = None) -> Spent:
+        """Give what the session, or one run, took so far in all processes."""
+        with self._lock, self._explained():
+            account = self._account(str(run) if run else _SESSION)
+        return Spent(
+            cost_usd=account.cost / NANO,
+            calls=account.calls,
+            unpriced=account.unpriced,
+            held_usd=account.held_cost / NANO,
+            in_flight=account.held_calls,
+            refused=account.refused,
+        )
+
+    def close(self) -> None:
+        """Close the file; what this process still holds stays held."""
+        with self._lock:
+            self._file.close()
+
+    def _account(self, scope: str) -> "Account":
+        row = self._file.execute(_READ, (scope,)).fetchone()
+        return Account(*row) if row else Account()
+
+    def _hold(self, scope: str, cost: int | None) -> int:
+        made = self._file.execute(
+            "INSERT INTO held (scope, process, pid, cost) VALUES (?, ?, ?, ?)", (scope, *self._owner, cost)
+        )
+        self._add(scope, held_cost=cost or 0, held_calls=1)
+        return int(made.lastrowid or 0)
+
+    def _let_go(self, reservation: int) -> tuple[str, int | None] | None:
+        row = self._file.execute("SELECT scope, cost FROM held WHERE id = ?", (reservation,)).fetchone()
+        if row is None:
+            return None
+        scope, cost = row
+        self._file.execute("DELETE FROM held WHERE id = ?", (reservation,))
+        self._add(scope, held_cost=-(cost or 0), held_calls=-1)
+        return scope, cost
+
+    def _add(self, scope: str, **amounts: int) -> None:
+        changes = ", ".join(f"{name} = {name} + {amount:d}" for name, amount in amounts.items())
+        where = {_SESSION, scope}
+        for each in where:
+            done = self._file.execute(f"UPDATE total SET {changes} WHERE scope = ?", (each,))  # noqa: S608 - own names
+            if not done.rowcount:
+                self._file.execute("INSERT INTO total (scope) VALUES (?)", (each,))
+                self._file.execute(f"UPDATE total SET {changes} WHERE scope = ?", (each,))  # noqa: S608 - same
+
+    def _charge(self, which: str, *values: object) -> None:
+        for reservation, *_ in self._file.execute(f"SELECT id FROM held WHERE {which}", values).fetchall():  # noqa: S608
+            if (held := self._let_go(reservation)) is not None:
+                scope, worst = held
+                self._add(scope, cost=worst or 0, calls=1, unpriced=1)
+
+    def _charge_the_dead(self) -> None:
+        """Charge what processes hold that ended without a word, else others would wait for them for ever."""
+        for (pid,) in self._file.execute("SELECT DISTINCT pid FROM held").fetchall():
+            if not _alive(pid):
+                self._charge("pid = ?", pid)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._lock, self._explained():
+            self._file.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._file.execute("ROLLBACK")
+                raise
+            self._file.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise ResultsError(f"the ledger of model calls, {self._place}, cannot be used: {error}") from error
+
+
+class StaticShare(Ledger):
+    """A fixed part of a session's budgets, for a worker on a host that cannot open the session's file.
+
+    `index` (from 0) says which of `parts` equal parts; calls that cannot be divided go to the first ones.
+    """
+
+    def __init__(self, index: int, parts: int, *, cost_usd: float | None = None, calls: int | None = None) -> None:
+        super().__init__(None)
+        more = calls is not None and index < calls % parts
+        self.start(
+            cost_usd=None if cost_usd is None else cost_usd / parts,
+            calls=None if calls is None else calls // parts + more,
+        )
+
+
+def _alive(pid: int) -> bool:
+    if os.name == "nt":  # there is no signal there that only asks
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,144 @@
+"""What a call cost, and the most that it can cost: by a given price, else by the table of genai-prices."""
+
+import functools
+import os
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from pytest_agentbench.core.model import ModelSpec, Price
+from pytest_agentbench.llm.reply import TokenCount
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+UNSET_OUTPUT = 4096
+"""Output tokens that a worst case allows for where neither the request nor the role bounds them."""
+
+FILE_TOKENS = 20_000
+"""The most that an image or another `data:` URL is taken to hold, since its length says nothing."""
+
+_PER_MILLION = 1_000_000
+_OUTPUT_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+
+
+def server_of(spec: ModelSpec, environ: Mapping[str, str] = os.environ) -> str:
+    """Give the base URL that a role's calls go to: its own, else `OPENAI_BASE_URL`, else OpenAI's."""
+    return spec.base_url or environ.get("OPENAI_BASE_URL") or OPENAI_URL
+
+
+def cost_of(spec: ModelSpec, model: str, tokens: TokenCount) -> float | None:
+    """Give US dollars for `tokens` of `model`, as the server called it; None where nobody knows the price.
+
+    The spec's own price decides; else the genai-prices table does, by server and by either name of the model. A server
+    that the table does not know has no known prices, whatever its models are called.
+    """
+    if spec.price is not None:
+        return _by_price(spec.price, tokens)
+    server = server_of(spec)
+    for name in dict.fromkeys((model, spec.model)):
+        if name and (cost := _by_table(server, name, tokens)) is not None:
+            return cost
+    return None
+
+
+def worst_case(spec: ModelSpec, body: Mapping[str, Any]) -> float | None:
+    """Give the most that posting `body` is taken to cost, in US dollars; None where nobody knows the price.
+
+    The input is estimated generously (one token for three ASCII characters, two for each other one); the output is the
+    limit that the body or the spec sets, else 4096 tokens, times the number of answers asked for.
+    """
+    bound = TokenCount(input=input_bound(body), output=_output(spec, body))
+    return cost_of(spec, str(body.get("model") or spec.model), bound)
+
+
+def input_bound(body: Mapping[str, Any]) -> int:
+    """Give more input tokens than any usual tokenizer makes of a request's messages, tools and schema."""
+    return _thirds(body) // 3 + 1
+
+
+def check_priced(specs: Iterable[ModelSpec], *, has_cost_budget: bool, has_call_budget: bool) -> list[str]:
+    """Name the models that a cost budget cannot bound, one line each; none where calls are bounded."""
+    if not has_cost_budget or has_call_budget:
+        return []
+    probe = TokenCount(input=1, output=1)
+    models = {(spec.model, server_of(spec)): None for spec in specs if cost_of(spec, spec.model, probe) is None}
+    advice = "give the model a `price`, or bound the number of calls too"
+    missing = "" if _table() else " (genai-prices, the extra `prices`, is not installed)"
+    return [f"a cost budget needs a price for model {name!r} at {url}: {advice}{missing}" for name, url in models]
+
+
+def _by_price(price: Price, tokens: TokenCount) -> float:
+    cached = min(tokens.cached, tokens.input)
+    rate = price.input if price.cached_input is None else price.cached_input
+    return ((tokens.input - cached) * price.input + cached * rate + tokens.output * price.output) / _PER_MILLION
+
+
+def _by_table(server: str, model: str, tokens: TokenCount) -> float | None:
+    price = _flat_price(server, model)
+    if price is not None:
+        return _by_price(price, tokens)
+    found = _looked_up(server, model, tokens)
+    return None if found is None else float(found.total_price)
+
+
+@functools.lru_cache(maxsize=256)
+def _flat_price(server: str, model: str) -> Price | None:
+    """Give the table's price where it is the same for every call: looking it up takes a hundred times as long."""
+    found = _looked_up(server, model, TokenCount(input=1, output=1))
+    if found is None or isinstance(found.model.prices, list):  # a list depends on the time
+        return None
+    price = found.model_price
+    rates = [getattr(price, name, None) for name in ("input_mtok", "output_mtok", "cache_read_mtok")]
+    if not all(rate is None or isinstance(rate, Decimal) for rate in rates):  # others depend on the length
+        return None
+    paid, written, cached = (None if rate is None else float(rate) for rate in rates)
+    return Price(input=paid or 0.0, output=written or 0.0, cached_input=cached)
+
+
+def _looked_up(server: str, model: str, tokens: TokenCount) -> Any:
+    """Give what genai-prices calculates, or None where it has no price."""
+    table = _table()
+    if table is None:
+        return None
+    usage = table.Usage(
+        input_tokens=tokens.input, output_tokens=tokens.output, cache_read_tokens=min(tokens.cached, tokens.input)
+    )
+    try:
+        found = table.calc_price(usage, model, provider_api_url=server)
+    except (LookupError, ValueError):
+        return None
+    # the table lists models without any price, which would come out as free
+    return found if getattr(found.model_price, "input_mtok", None) is not None else None
+
+
+@functools.cache
+def _table() -> Any:
+    """Give the module `genai_prices`, or None where it is not installed."""
+    try:
+        import genai_prices  # noqa: PLC0415 - an optional extra, and slow to import
+    except ImportError:
+        return None
+    return genai_prices
+
+
+def _output(spec: ModelSpec, body: Mapping[str, Any]) -> int:
+    given = (body.get(name) for name in _OUTPUT_LIMITS)
+    bounds = [value for value in given if isinstance(value, int) and value > 0]
+    answers = body.get("n")
+    return (bounds[0] if bounds else spec.max_tokens or UNSET_OUTPUT) * (answers if isinstance(answers, int) else 1)
+
+
+def _thirds(value: object) -> int:
+    """Give the estimate of a JSON value in thirds of a token, what its keys and signs take included."""
+    if isinstance(value, str):
+        if value.startswith("data:"):
+            return min(len(value), 3 * FILE_TOKENS)
+        if value.isascii():
+            return len(value) + 3
+        ascii_length = len(value.encode("ascii", "ignore"))
+        return ascii_length + 6 * (len(value) - ascii_length) + 3
+    if isinstance(value, Mapping):
+        return 6 + sum(len(str(key)) + 4 + _thirds(item) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return 3 + sum(map(_thirds, value))
+    return 8
