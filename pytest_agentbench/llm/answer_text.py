@@ -1,0 +1,80 @@
+"""Structured answers, found in what models write around them."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.values import JsonValue
+
+M = TypeVar("M", bound=BaseModel)
+
+_FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
+_STARTS = 50
+"""Braces at which an object is looked for: hostile text must not cost more than linear time."""
+
+_PROBLEMS = 20
+
+
+class UnreadableAnswerError(ValueError):
+    """A text holds no answer of the wanted type; the message lists what is wrong, for the model to correct."""
+
+
+def read_answer(answer: type[M], text: str) -> M:
+    """Read the JSON object in `text`, alone, fenced or within prose; raise `UnreadableAnswerError`.
+
+    Of several objects the first that is valid counts, else the first one's problems are reported.
+    """
+    problems = ""
+    for value in _values(text):
+        try:
+            return answer.model_validate(value)
+        except ValidationError as error:
+            problems = problems or _listed(error)
+    if problems:
+        raise UnreadableAnswerError(problems)
+    raise UnreadableAnswerError(_no_json(text))
+
+
+def _values(text: str) -> Iterator[JsonValue]:
+    for candidate in (text, *_FENCE.findall(text)):
+        try:
+            yield json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+    decoder = json.JSONDecoder()
+    start = -1
+    for _ in range(_STARTS):
+        start = text.find("{", start + 1)
+        if start < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        yield value
+        start = end - 1
+
+
+def _no_json(text: str) -> str:
+    if not text.strip():
+        return "- it is empty; a JSON object is wanted"
+    try:
+        json.loads(text[text.find("{") :] if "{" in text else text)
+    except (ValueError, RecursionError) as error:
+        return f"- it is no JSON object: {error}"
+    return "- it is no JSON object"
+
+
+def _listed(error: ValidationError) -> str:
+    lines = []
+    for item in error.errors(include_url=False, include_context=False)[:_PROBLEMS]:
+        place = ".".join(str(part) for part in item["loc"]) or "the object"
+        found = "" if item["type"] == "missing" else f" (found {shorten(repr(item['input']), 80)})"
+        lines.append(printable(f"- {place}: {item['msg']}{found}"))
+    if error.error_count() > _PROBLEMS:
+        lines.append(f"- and {error.error_count() - _PROBLEMS} more")
+    return "\n".join(lines)

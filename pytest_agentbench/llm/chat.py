@@ -1,0 +1,199 @@
+"""A model as one role of one run uses it: cassette, budget, limits, retries, usage."""
+
+import asyncio
+import random as randomness
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.core.model import ModelSpec, Usage
+from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.limiter import Limiter, Ticket
+from pytest_agentbench.llm.prices import cost_of, worst_case
+from pytest_agentbench.llm.reading import answering_model, read_reply, read_tokens
+from pytest_agentbench.llm.reply import ChatReply, TokenCount
+from pytest_agentbench.llm.request import ChatRequest
+from pytest_agentbench.llm.retrying import PATIENCE, Retries, slows_down
+from pytest_agentbench.llm.seams import Budget, Recorder, Transport
+from pytest_agentbench.llm.setting_aside import SetAside
+from pytest_agentbench.llm.structured_forms import Forms
+from pytest_agentbench.llm.wire import encode
+
+Paused = Callable[[], AbstractAsyncContextManager[None]]
+"""Gives a context manager within which the clock of a run stands still."""
+
+CostOf = Callable[[ModelSpec, str, TokenCount], float | None]
+"""Prices the tokens of a model, named as the server does; None where its price is unknown."""
+
+WorstCaseOf = Callable[[ModelSpec, dict[str, Any]], float | None]
+"""Prices a request body before it is sent; None where its price is unknown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ways:
+    """What all chats of a process share: time, chance, prices and the budget."""
+
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    random: Callable[[], float] = randomness.random
+    now: Callable[[], float] = time.monotonic
+    patience: float = PATIENCE
+    budget: Budget | None = None
+    cost_of: CostOf = cost_of
+    worst_case_of: WorstCaseOf = worst_case
+
+
+class ChatModel:
+    """The `Chat` of one role of one run.
+
+    `transport` opens the way to the server when a call has to be made live, and only then. `forms` is what was learnt
+    about how the provider is asked for structured answers.
+    """
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        caller: Caller,
+        *,
+        transport: Callable[[], Transport],
+        limiter: Limiter,
+        ways: Ways | None = None,
+        recorder: Recorder | None = None,
+        forms: Forms | None = None,
+        paused: Paused = nullcontext,
+    ) -> None:
+        self.spec = spec
+        self.caller = caller
+        self.forms = forms or Forms()
+        self._transport = transport
+        self._limiter = limiter
+        self._ways = ways or Ways()
+        self._recorder = recorder
+        self._paused = paused
+        self._usage = Usage()
+
+    @property
+    def usage(self) -> Usage:
+        """What the role's calls took so far; answers from a cassette took nothing and only count as `replayed`."""
+        return self._usage
+
+    async def complete(
+        self,
+        messages: Sequence[dict[str, Any]],
+        *,
+        tools: Sequence[dict[str, Any]] = (),
+        tool_choice: str | dict[str, Any] | None = None,
+        response_format: dict[str, Any] | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+    ) -> ChatReply:
+        """Ask once; what is None is as the spec says.
+
+        Raise `ProviderError` where no usable answer comes, `NotRunError` where the call may not be made.
+        """
+        spec = self.spec
+        request = ChatRequest(
+            model=spec.model,
+            messages=tuple(messages),
+            tools=tuple(tools),
+            tool_choice=tool_choice,
+            response_format=response_format,
+            temperature=spec.temperature if temperature is None else temperature,
+            seed=spec.seed,
+            max_tokens=spec.max_tokens if max_tokens is None else max_tokens,
+            extra_body=spec.extra_body,
+        )
+        body = request.body()
+        if self._recorder is not None:
+            recorded = self._recorder.find(self.caller, body)
+            if recorded is not None:
+                reply = read_reply(recorded.response, spec.model)
+                self._usage += Usage(replayed=1)
+                return reply.model_copy(update={"replayed": True, "cost_usd": 0.0})
+        return await self._live(request, body)
+
+    async def _live(self, request: ChatRequest, body: dict[str, Any]) -> ChatReply:
+        transport = self._transport()
+        ways = self._ways
+        with SetAside(ways.budget, self.caller, ways.worst_case_of(self.spec, body)) as money:
+            response = await self._send(transport, request, money)
+            tokens = read_tokens(response)
+            cost = None
+            if tokens is not None:
+                cost = ways.cost_of(self.spec, answering_model(response, self.spec.model), tokens)
+            money.spend(cost)
+        self._usage += _taken(tokens, cost)
+        reply = read_reply(response, self.spec.model)
+        if self._recorder is not None:
+            self._recorder.keep(self.caller, body, response)
+        return reply.model_copy(update={"cost_usd": cost})
+
+    async def _send(self, transport: Transport, request: ChatRequest, money: SetAside) -> dict[str, Any]:
+        """Send, and again where that may help, with the run's clock stopped in between."""
+        ways = self._ways
+        retries = Retries(self.spec.retries, random=ways.random, now=ways.now, patience=ways.patience)
+        while True:
+            try:
+                return await self._send_once(transport, request, money)
+            except SendError as error:
+                wait = retries.after(error)
+            if wait > 0:
+                async with self._paused():
+                    await ways.sleep(wait)
+            money.hold()
+            self._usage += Usage(retries=1)
+
+    async def _send_once(self, transport: Transport, request: ChatRequest, money: SetAside) -> dict[str, Any]:
+        limiter = self._limiter
+        ticket = await self._ticket(request)
+        began = self._ways.now()
+        try:
+            response = await transport.send(request)
+        except SendError as error:
+            if slows_down(error) or error.status == 503:
+                limiter.refused(ticket, error.retry_after, pause=slows_down(error))
+            else:
+                limiter.left(ticket)
+            if error.billed:
+                money.spend(None)
+            raise
+        except BaseException:  # cancelled while the server worked on it
+            limiter.left(ticket)
+            money.spend(None)
+            raise
+        finally:
+            self._usage += Usage(seconds=max(self._ways.now() - began, 0.0))
+        tokens = read_tokens(response)
+        limiter.answered(ticket, None if tokens is None else tokens.input + tokens.output)
+        return response
+
+    async def _ticket(self, request: ChatRequest) -> Ticket:
+        tokens = 0
+        if self._limiter.counts_tokens:
+            # four characters a token is what providers estimate by as well; the answer's own count corrects it
+            tokens = len(encode(request.body())) // 4 + (request.max_tokens or 0)
+        ticket = self._limiter.enter_now(tokens)
+        if ticket is not None:
+            return ticket
+        try:
+            async with self._paused():
+                ticket = await self._limiter.enter(tokens)
+        except BaseException:  # the clock may find that time is up just when the wait has ended
+            if ticket is not None:
+                self._limiter.left(ticket)
+            raise
+        return ticket
+
+
+def _taken(tokens: TokenCount | None, cost: float | None) -> Usage:
+    count = tokens or TokenCount(input=0, output=0)
+    return Usage(
+        calls=1,
+        input_tokens=count.input,
+        cached_tokens=count.cached,
+        output_tokens=count.output,
+        cost_usd=cost or 0.0,
+        unpriced=int(cost is None),
+    )

@@ -1,0 +1,155 @@
+"""The hot path: one POST over aiohttp, connections kept alive, nothing in between."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import aiohttp
+from yarl import URL
+
+from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.llm.http_errors import embedded_error, hide, status_error
+from pytest_agentbench.llm.per_loop import PerLoop
+from pytest_agentbench.llm.request import ChatRequest
+from pytest_agentbench.llm.wire import LONGEST_REPLY, decode, encode, too_long
+
+_KEPT_ALIVE = 4.0
+"""Seconds that an idle connection is kept: less than the 5 s after which common servers close theirs."""
+
+
+class Connections:
+    """Connections to all servers, pooled; one pool for each event loop."""
+
+    def __init__(self) -> None:
+        self._sessions = PerLoop(_open, aiohttp.ClientSession.close)
+
+    async def session(self) -> aiohttp.ClientSession:
+        """Give the pool of the running loop."""
+        return await self._sessions.get()
+
+    async def close(self) -> None:
+        """Close all connections; closing twice is fine."""
+        await self._sessions.close()
+
+
+class DirectTransport:
+    """Posts to `{base_url}/chat/completions`. `connections` None means its own; `wall` gives Unix time.
+
+    An empty `key` sends no `Authorization`; `headers` win over what is sent by default.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        key: str,
+        *,
+        seconds: float,
+        headers: Mapping[str, str] | None = None,
+        connections: Connections | None = None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._url = endpoint(base_url)
+        self._where = where(base_url)
+        self._headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "User-Agent": "pytest-agentbench",
+            **({"Authorization": f"Bearer {key}"} if key else {}),
+            **(headers or {}),
+        }
+        self._secrets = (key, *(headers or {}).values())
+        self._timeout = aiohttp.ClientTimeout(total=seconds)
+        self._seconds = seconds
+        self._owns = connections is None
+        self._connections = connections or Connections()
+        self._wall = wall
+
+    async def send(self, request: ChatRequest) -> dict[str, Any]:
+        """Post once and give the decoded JSON object; raise `SendError` for anything else."""
+        session = await self._connections.session()
+        try:
+            async with session.post(
+                self._url,
+                data=encode(request.body()),
+                headers=self._headers,
+                timeout=self._timeout,
+                allow_redirects=False,
+            ) as response:
+                content = await _read(response, self._where)
+                status, headers = response.status, response.headers
+        except TimeoutError as error:
+            message = f"{self._where} did not answer within {self._seconds:g} s"
+            raise SendError(message, again=True, billed=True) from error
+        except aiohttp.ClientConnectorError as error:
+            raise SendError(f"{self._where} cannot be reached: {_told(error)}", again=True) from error
+        except (aiohttp.InvalidURL, ValueError) as error:
+            raise SendError(f"{self._where} cannot be asked: {self._hidden(_told(error))}") from error
+        except (aiohttp.ClientError, OSError) as error:
+            message = f"{self._where} broke the connection off: {_told(error)}"
+            raise SendError(message, again=True, billed=True) from error
+        if status != 200:
+            known = {name.lower(): value for name, value in headers.items()}
+            raise self._safe(status_error(status, known, content, where=self._where, wall=self._wall()))
+        decoded = decode(content, self._where)
+        if (failed := embedded_error(decoded, where=self._where)) is not None:
+            raise self._safe(failed)
+        return decoded
+
+    async def close(self) -> None:
+        """Close its own connections; closing twice is fine."""
+        if self._owns:
+            await self._connections.close()
+
+    def _safe(self, error: SendError) -> SendError:
+        error.args = (self._hidden(str(error)),)
+        return error
+
+    def _hidden(self, text: str) -> str:
+        return hide(text, self._secrets)
+
+
+def endpoint(base_url: str) -> URL:
+    """Give the URL to post to; a query in `base_url` (`?api-version=…`) is kept. Raise `SendError` for no URL."""
+    try:
+        base = URL(base_url)
+        if base.scheme not in {"http", "https"} or not base.host:
+            raise ValueError("it must begin with http:// or https:// and name a host")
+        path = f"{base.raw_path.rstrip('/')}/chat/completions"
+        return base.with_path(path, encoded=True).with_query(base.query)
+    except (ValueError, TypeError) as error:
+        raise SendError(f"base_url {where(base_url)} is no URL: {_told(error)}") from error
+
+
+def where(base_url: str) -> str:
+    """Name a server without what its URL may hide: user, password and query."""
+    address = base_url.partition("?")[0]
+    scheme, slashes, rest = address.rpartition("://")
+    host, slash, path = rest.partition("/")
+    return shorten(printable(f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}"), 200)
+
+
+def _open() -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        # how many calls are in flight is the limiter's affair
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_ALIVE),
+        # answers of one run must not mark the requests of another
+        cookie_jar=aiohttp.DummyCookieJar(),
+    )
+
+
+async def _read(response: aiohttp.ClientResponse, place: str) -> bytes:
+    if (response.content_length or 0) > LONGEST_REPLY:
+        raise too_long(place)
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.content.iter_any():
+        size += len(part)
+        if size > LONGEST_REPLY:
+            raise too_long(place)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _told(error: Exception) -> str:
+    return shorten(printable(str(error) or type(error).__name__), 200)

@@ -1,0 +1,112 @@
+"""What an HTTP answer that is no completion means: whether to send again, when, and what the server said."""
+
+import json
+from collections.abc import Iterable, Mapping
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any
+
+from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.llm.wire import excerpt
+
+AGAIN = frozenset({408, 409, 425, 429})
+"""Statuses below 500 after which the same request may do better."""
+
+_SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+
+
+def status_error(status: int, headers: Mapping[str, str], content: bytes, *, where: str, wall: float) -> SendError:
+    """Turn an answer with an error status into a `SendError` that quotes the server's own words.
+
+    `headers` are looked up by lower-case name; `wall` is Unix time, for a `Retry-After` date without a `Date`.
+    """
+    said, code = _said(content)
+    reason = f"{status} {_phrase(status)}".strip()
+    if 300 <= status < 400:
+        said = f"a redirect to {excerpt(headers.get('location', ''))}, which is not followed; set base_url to it"
+    again = status >= 500 or status in AGAIN
+    # an account without credit answers 429 like a rate limit, and waiting does not fill it
+    if code in _SPENT or headers.get("x-should-retry", "").lower() == "false":
+        again = False
+    elif headers.get("x-should-retry", "").lower() == "true":
+        again = True
+    message = f"{where} answered {reason}: {said}"
+    return SendError(message, status=status, again=again, retry_after=retry_after(headers, wall))
+
+
+def embedded_error(response: dict[str, Any], *, where: str) -> SendError | None:
+    """Find an error that a server sent with status 200 in place of choices."""
+    error = response.get("error")
+    if not error or response.get("choices"):
+        return None
+    said, code = _words(error)
+    status = int(code) if code.isdecimal() and code.isascii() and len(code) == 3 else 200
+    again = code not in _SPENT and (status >= 500 or status in AGAIN)
+    return SendError(f"{where} answered with an error: {said}", status=status, again=again, billed=status == 200)
+
+
+def retry_after(headers: Mapping[str, str], wall: float) -> float | None:
+    """Read `retry-after-ms`, else `Retry-After` in seconds or as a date; None where there is neither, never below 0."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    if (seconds := _number(value)) is not None:
+        return seconds
+    due = _date(value)
+    if due is None:
+        return None
+    sent = _date(headers.get("date"))
+    # the server's own clock, where it tells it: ours may be wrong
+    return max(due - (wall if sent is None else sent), 0.0)
+
+
+def hide(text: str, secrets: Iterable[str]) -> str:
+    """Replace every secret of at least 6 characters: servers quote the keys they refuse."""
+    for secret in secrets:
+        if len(secret) >= 6:
+            text = text.replace(secret, "[hidden]")
+    return text
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < 1e9 else None
+
+
+def _date(value: str | None) -> float | None:
+    try:
+        return parsedate_to_datetime(value or "").timestamp()
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
+
+def _said(content: bytes) -> tuple[str, str]:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return excerpt(content, 300), ""
+    if not isinstance(value, dict):
+        return excerpt(content, 300), ""
+    for key in ("error", "detail", "message"):
+        if value.get(key):
+            return _words(value[key])
+    return excerpt(content, 300), ""
+
+
+def _words(error: object) -> tuple[str, str]:
+    """Give the text and the code (`""` where there is none) of an error in one of the forms in use."""
+    if not isinstance(error, dict):
+        return excerpt(error if isinstance(error, str) else json.dumps(error), 300), ""
+    text = error.get("message")
+    code = error.get("code") or error.get("type") or ""
+    return excerpt(text if isinstance(text, str) and text else json.dumps(error), 300), str(code)

@@ -1,0 +1,110 @@
+"""The models of one process: who reaches which, over connections and limits that all runs share."""
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+
+from pytest_agentbench.core.errors import KeyMissingError
+from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.chat import ChatModel, Paused, Ways
+from pytest_agentbench.llm.direct import Connections, DirectTransport
+from pytest_agentbench.llm.limiter import Limiter
+from pytest_agentbench.llm.openai_client import OpenAITransport
+from pytest_agentbench.llm.prices import server_of
+from pytest_agentbench.llm.seams import Recorder, Transport
+from pytest_agentbench.llm.structured_forms import Forms
+
+RecorderOf = Callable[[str], Recorder | None]
+"""Gives what remembers the answers of a suite, named as in `RunKey.suite`; `""` is work that belongs to no run."""
+
+
+class Models:
+    """Gives chats. Transports, limits and what was learnt about a provider are shared by `base_url`.
+
+    `environ` holds keys and `OPENAI_BASE_URL`. `share` is this process's part of the bounds that specs set, 1/workers
+    under xdist. Nothing is opened, and no key is needed, before the first live call.
+    """
+
+    def __init__(
+        self,
+        *,
+        environ: Mapping[str, str],
+        ways: Ways | None = None,
+        recorder_of: RecorderOf | None = None,
+        share: float = 1.0,
+    ) -> None:
+        self._environ = environ
+        self._ways = ways or Ways()
+        self._recorder_of = recorder_of
+        self._share = share
+        self._connections = Connections()
+        self._transports: dict[str, Transport] = {}
+        self._limiters: dict[str, Limiter] = {}
+        self._forms: dict[str, Forms] = {}
+
+    @property
+    def limiters(self) -> Mapping[str, Limiter]:
+        """The limiter of each provider in use, by `base_url`."""
+        return self._limiters
+
+    def chat(self, spec: ModelSpec, caller: Caller, *, paused: Paused = nullcontext) -> ChatModel:
+        """Give the model of `spec` to a role; `paused` stops the run's clock while a call waits for its turn."""
+        url = server_of(spec, self._environ).rstrip("/")
+        limiter = self._limiters.get(url)
+        if limiter is None:
+            ways = self._ways
+            limiter = Limiter(now=ways.now, sleep=ways.sleep, random=ways.random, share=self._share)
+            self._limiters[url] = limiter
+        limiter.restrict(
+            in_flight=spec.in_flight,
+            requests_per_minute=spec.requests_per_minute,
+            tokens_per_minute=spec.tokens_per_minute,
+        )
+        suite = caller.run.suite if caller.run is not None else ""
+        return ChatModel(
+            spec,
+            caller,
+            transport=lambda: self._transport(spec, url),
+            limiter=limiter,
+            ways=self._ways,
+            recorder=self._recorder_of(suite) if self._recorder_of is not None else None,
+            forms=self._forms.setdefault(url, Forms()),
+            paused=paused,
+        )
+
+    def key_of(self, spec: ModelSpec) -> str:
+        """Give the key that `spec` is used with; `""` for a server of its own that needs none.
+
+        Raise `KeyMissingError` where OpenAI's own server is meant, or the variable was named in the spec.
+        """
+        key = spec.api_key or self._environ.get(spec.api_key_env, "")
+        if key:
+            return key
+        has_server = bool(spec.base_url or self._environ.get("OPENAI_BASE_URL"))
+        if has_server and "api_key_env" not in spec.model_fields_set:
+            return ""
+        url = server_of(spec, self._environ)
+        raise KeyMissingError(
+            f"no key for model {spec.model!r} at {url}: the environment variable {spec.api_key_env} is not set "
+            "(set it, or replay a cassette)"
+        )
+
+    async def close(self) -> None:
+        """Close all connections; closing twice is fine."""
+        transports, self._transports = list(self._transports.values()), {}
+        for transport in transports:
+            await transport.close()
+        await self._connections.close()
+
+    def _transport(self, spec: ModelSpec, url: str) -> Transport:
+        key = self.key_of(spec)
+        reached_by = repr((spec.transport, url, key, sorted(spec.headers.items()), spec.seconds))
+        found = self._transports.get(reached_by)
+        if found is None:
+            found = self._transports[reached_by] = self._open(spec, url, key)
+        return found
+
+    def _open(self, spec: ModelSpec, url: str, key: str) -> Transport:
+        if spec.transport == "openai":
+            return OpenAITransport(url, key, seconds=spec.seconds, headers=spec.headers)
+        return DirectTransport(url, key, seconds=spec.seconds, headers=spec.headers, connections=self._connections)

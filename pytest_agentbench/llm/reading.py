@@ -1,0 +1,121 @@
+"""A `chat.completion` object, read into what roles work with."""
+
+from typing import Any
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import ProviderError
+from pytest_agentbench.llm.reply import ChatReply, RequestedCall, TokenCount
+from pytest_agentbench.llm.wire import excerpt
+
+
+def read_reply(response: dict[str, Any], asked: str) -> ChatReply:
+    """Read the first choice; raise `ProviderError` saying what was found instead. `asked` is the model asked for.
+
+    `cost_usd` is left None.
+    """
+    choice = _first_choice(response, asked)
+    message = _dict(choice.get("message"), "message", asked)
+    content, refused = _content(message.get("content"), asked)
+    refusal = _optional_text(message.get("refusal"), "refusal", asked) or refused
+    return ChatReply(
+        content=content,
+        calls=tuple(
+            _call(item, f"{response.get('id') or 'call'}-{place}", asked)
+            for place, item in enumerate(_list(message.get("tool_calls"), "tool_calls", asked), start=1)
+        ),
+        refusal=refusal or None,
+        finish_reason=_optional_text(choice.get("finish_reason"), "finish_reason", asked) or "",
+        model=answering_model(response, asked),
+        tokens=read_tokens(response),
+    )
+
+
+def answering_model(response: dict[str, Any], asked: str) -> str:
+    """Give the model that the server says answered, else the one asked for."""
+    model = response.get("model")
+    return model if isinstance(model, str) and model else asked
+
+
+def read_tokens(response: dict[str, Any]) -> TokenCount | None:
+    """Read `usage`; None where the server did not say, or not in numbers."""
+    usage = response.get("usage")
+    if not isinstance(usage, dict):
+        return None
+    given, answered = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    if given is None or answered is None:
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+    return TokenCount(input=given, output=answered, cached=min(cached or 0, given))
+
+
+def _first_choice(response: dict[str, Any], asked: str) -> dict[str, Any]:
+    choices = response.get("choices")
+    if not isinstance(choices, list):
+        raise _unusable(asked, "choices", "a list", choices)
+    if not choices:
+        raise ProviderError(f"{asked!r} answered with no choices: {_shown(response)}")
+    return _dict(choices[0], "choices[0]", asked)
+
+
+def _content(value: object, asked: str) -> tuple[str | None, str]:
+    """Join the text of a content and, apart, what it refuses; parts of other kinds (thoughts, images) are left out."""
+    if value is None or isinstance(value, str):
+        return value, ""
+    if not isinstance(value, list):
+        raise _unusable(asked, "content", "text or a list of parts", value)
+    parts = [_dict(part, "content part", asked) for part in value]
+    texts = [part.get("text") for part in parts if part.get("type", "text") in {"text", "output_text"}]
+    refusals = [part.get("refusal") for part in parts if part.get("type") == "refusal"]
+    text = "".join(_optional_text(item, "text of a content part", asked) or "" for item in texts)
+    refusal = "".join(_optional_text(item, "refusal of a content part", asked) or "" for item in refusals)
+    return (text if texts else None), refusal
+
+
+def _call(value: object, name_of_unnamed: str, asked: str) -> RequestedCall:
+    item = _dict(value, "tool call", asked)
+    function = item.get("function")
+    if not isinstance(function, dict):
+        raise _unusable(asked, "function of a tool call", "an object", function)
+    name = function.get("name")
+    if not isinstance(name, str) or not name:
+        raise _unusable(asked, "name of a tool call", "a name", name)
+    arguments = function.get("arguments")
+    if arguments is None:
+        arguments = ""
+    elif not isinstance(arguments, str):  # some servers give the object itself
+        arguments = dumps(arguments)
+    identifier = _optional_text(item.get("id"), "id of a tool call", asked)
+    return RequestedCall(id=identifier or name_of_unnamed, name=name, arguments=arguments)
+
+
+def _dict(value: object, what: str, asked: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _unusable(asked, what, "an object", value)
+    return value
+
+
+def _list(value: object, what: str, asked: str) -> list[Any]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise _unusable(asked, what, "a list", value)
+    return value
+
+
+def _optional_text(value: object, what: str, asked: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise _unusable(asked, what, "text", value)
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _unusable(asked: str, what: str, wanted: str, found: object) -> ProviderError:
+    return ProviderError(f"{asked!r} answered with no chat completion: {what} is {_shown(found)}, not {wanted}")
+
+
+def _shown(value: object) -> str:
+    return excerpt(dumps(value)) if value is not None else "missing"

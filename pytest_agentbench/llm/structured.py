@@ -1,0 +1,151 @@
+"""Answers of a given type: asked for in the strictest form that the server takes, read, and repaired once."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import CassetteMissError, ProviderError, SendError, UnusableAnswerError
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.llm.answer_text import UnreadableAnswerError, read_answer
+from pytest_agentbench.llm.reply import ChatReply
+from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.strict_schema import schema_of
+from pytest_agentbench.llm.structured_forms import Form, Forms, KnowsForms
+
+M = TypeVar("M", bound=BaseModel)
+Messages = Sequence[dict[str, Any]]
+
+
+async def structured(chat: Chat, answer: type[M], messages: Messages, *, temperature: float | None = None) -> M:
+    """Ask for an `answer`: a pydantic model whose JSON is an object.
+
+    `spec.structured` says how: `json_schema`, a forced `tool` call, or `json` mode with the schema in the last message;
+    `auto` goes down that list as long as the server refuses the request, and remembers what it took. An answer that is
+    not valid is shown to the model with its errors, once. Raise `UnusableAnswerError` for an answer that stays invalid,
+    is refused or cut off, and what `chat.complete` raises.
+    """
+    asking = _Asking(chat, answer, temperature)
+    forms = chat.forms if isinstance(chat, KnowsForms) else Forms()
+    model = chat.spec.model
+    first: ProviderError | None = None
+    for form in forms.to_try(model, chat.spec.structured):
+        try:
+            reply = await asking.ask(form, messages)
+        except CassetteMissError as error:  # what a server refused when recording was not recorded
+            first = first or error
+        except SendError as error:
+            if error.status not in {400, 422}:
+                raise
+            first = first or error
+        else:
+            forms.learn(model, form)
+            return await asking.read(form, messages, reply)
+    assert first is not None  # noqa: S101 - there is at least one form, and it failed
+    raise first
+
+
+@dataclass(frozen=True)
+class _Asking(Generic[M]):
+    """One question for one type."""
+
+    chat: Chat
+    answer: type[M]
+    temperature: float | None
+
+    async def ask(self, form: Form, messages: Messages) -> ChatReply:
+        """Ask in one form."""
+        schema, strict = schema_of(self.answer)
+        options: dict[str, Any] = {"temperature": self.temperature}
+        if form == "json_schema":
+            described = {"name": self.name, "schema": schema, "strict": strict}
+            options["response_format"] = {"type": "json_schema", "json_schema": described}
+        elif form == "tool":
+            function = {"name": self.name, "description": self.purpose, "parameters": schema}
+            options["tools"] = [{"type": "function", "function": function}]
+            options["tool_choice"] = {"type": "function", "function": {"name": self.name}}
+        else:
+            options["response_format"] = {"type": "json_object"}
+            messages = _with_instruction(messages, _prompt("json_form.v1.md").format(schema=dumps(schema, indent=1)))
+        return await self.chat.complete(messages, **options)
+
+    async def read(self, form: Form, messages: Messages, reply: ChatReply) -> M:
+        """Read an answer, giving the model one chance to correct it."""
+        try:
+            return self._read(reply)
+        except UnreadableAnswerError as error:
+            repair = _prompt("repair.v1.md").format(problems=error)
+        corrected = await self.ask(form, [*messages, *_shown(reply, repair)])
+        try:
+            return self._read(corrected)
+        except UnreadableAnswerError as error:
+            raise UnusableAnswerError(
+                f"{self._model(corrected)} gave no valid {self.answer.__name__}, also after it was told what is wrong: "
+                f"{error}\nit said: {shorten(printable(_text_of(corrected)), 300)!r}"
+            ) from error
+
+    @property
+    def name(self) -> str:
+        """The type's name, as servers take it."""
+        return re.sub(r"[^A-Za-z0-9_-]", "_", self.answer.__name__)[:64]
+
+    @property
+    def purpose(self) -> str:
+        """What the tool is said to be for."""
+        return (self.answer.__doc__ or "").strip() or f"Give the {self.name}."
+
+    def _read(self, reply: ChatReply) -> M:
+        if reply.refusal:
+            raise UnusableAnswerError(
+                f"{self._model(reply)} refused to give a {self.answer.__name__}: "
+                f"{shorten(printable(reply.refusal), 300)!r}"
+            )
+        try:
+            return read_answer(self.answer, _text_of(reply))
+        except UnreadableAnswerError as error:
+            if reply.truncated:
+                raise UnusableAnswerError(
+                    f"{self._model(reply)} was cut off at the token limit before its {self.answer.__name__} was whole; "
+                    "raise max_tokens"
+                ) from error
+            if reply.finish_reason == "content_filter":
+                raise UnusableAnswerError(
+                    f"{self._model(reply)} was stopped by the server's content filter before its "
+                    f"{self.answer.__name__} was whole"
+                ) from error
+            raise
+
+    def _model(self, reply: ChatReply) -> str:
+        return printable(repr(reply.model or self.chat.spec.model))
+
+
+def _text_of(reply: ChatReply) -> str:
+    return reply.calls[0].arguments if reply.calls else reply.text
+
+
+def _shown(reply: ChatReply, repair: str) -> list[dict[str, Any]]:
+    """Give the unusable answer as it was said, and what is wrong with it, as messages."""
+    if not reply.calls:
+        return [{"role": "assistant", "content": reply.text}, {"role": "user", "content": repair}]
+    calls = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in reply.calls
+    ]
+    results = [{"role": "tool", "tool_call_id": call.id, "content": repair} for call in reply.calls]
+    return [{"role": "assistant", "content": reply.content, "tool_calls": calls}, *results]
+
+
+def _with_instruction(messages: Messages, text: str) -> list[dict[str, Any]]:
+    """Put `text` at the end: into the last message where it is the user's text, else into one of its own."""
+    if messages and messages[-1].get("role") == "user" and isinstance(messages[-1].get("content"), str):
+        last = messages[-1]
+        return [*messages[:-1], {**last, "content": f"{last['content']}\n\n{text}"}]
+    return [*messages, {"role": "user", "content": text}]
+
+
+def _prompt(name: str) -> str:
+    return (files("pytest_agentbench.llm") / "prompts" / name).read_text(encoding="utf-8").strip()
