@@ -79,7 +79,7 @@ def _misnamed(template: JsonValue, path: Keys, allowed: tuple[str, ...]) -> Iter
     for place, text in _texts(template, path):
         for match in _MARK.finditer(text):
             name = match[2]
-            if match[1] or name in allowed:
+            if name in allowed or (match[1] and name in PLACEHOLDERS):
                 continue
             where = "" if name not in PLACEHOLDERS else f" in {path[0]}"
             message = f"'${name}' stands for nothing{where}; there are {', '.join('$' + known for known in allowed)}"

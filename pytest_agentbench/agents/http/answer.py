@@ -130,5 +130,7 @@ def _leads(key: str, path: str) -> str:
 
 
 def _typed(value: JsonValue) -> str:
-    kind = {dict: "a mapping", list: "a list", str: "the text", type(None): "nothing"}.get(type(value), "the value")
+    if value is None:
+        return "null"
+    kind = {dict: "a mapping", list: "a list", str: "the text"}.get(type(value), "the value")
     return f"{kind} {shown(value)}"

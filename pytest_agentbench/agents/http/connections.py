@@ -9,6 +9,7 @@ import yarl
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.text import printable, raised_text, shorten
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.llm.per_loop import PerLoop
 
 MAX_BODY = 8 * 2**20
 """Bytes of an answer that are read."""
@@ -21,22 +22,27 @@ _KEPT = 1.0
 
 
 class HttpConnections:
-    """The connections of one event loop, shared by all its runs; close them on that loop."""
+    """The connections of a session, shared by all runs of an event loop; they close with it, or with `close`."""
 
     def __init__(self) -> None:
-        self._connector: aiohttp.TCPConnector | None = None
+        self._connectors = PerLoop(_connector, _shut)
 
-    def session(self, cookies: aiohttp.CookieJar) -> aiohttp.ClientSession:
+    async def session(self, cookies: aiohttp.CookieJar) -> aiohttp.ClientSession:
         """Give a session with cookies of its own; closing it leaves the connections open."""
-        if self._connector is None:
-            self._connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT)
-        return aiohttp.ClientSession(connector=self._connector, connector_owner=False, cookie_jar=cookies)
+        connector = await self._connectors.get()
+        return aiohttp.ClientSession(connector=connector, connector_owner=False, cookie_jar=cookies)
 
     async def close(self) -> None:
         """Close all connections; closing twice is fine."""
-        connector, self._connector = self._connector, None
-        if connector is not None:
-            await connector.close()
+        await self._connectors.close()
+
+
+def _connector() -> aiohttp.TCPConnector:
+    return aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT)
+
+
+async def _shut(connector: aiohttp.TCPConnector) -> None:
+    await connector.close()
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ class Poster:
         endpoint = shown_url(url)
         try:
             async with (
-                self._session() as session,
+                await self._session() as session,
                 session.post(
                     url,
                     data=body.encode(),
@@ -89,11 +95,11 @@ class Poster:
         except ValueError as error:
             raise AgentError(f"{endpoint} cannot be asked: {raised_text(error)}") from error
 
-    def _session(self) -> aiohttp.ClientSession:
+    async def _session(self) -> aiohttp.ClientSession:
         if self._cookies is None:
             self._cookies = aiohttp.CookieJar(unsafe=True)  # unsafe: addresses without a name have cookies too
         if self._connections is not None:
-            return self._connections.session(self._cookies)
+            return await self._connections.session(self._cookies)
         return aiohttp.ClientSession(cookie_jar=self._cookies)
 
     async def _read(self, response: aiohttp.ClientResponse, endpoint: str) -> Answer:

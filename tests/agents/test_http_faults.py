@@ -1,0 +1,171 @@
+"""What an endpoint can do wrong: each fault is the agent's, and its error says what was found."""
+
+import asyncio
+import socket
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from pytest_agentbench.agents.http.agent import HttpAgent
+from pytest_agentbench.agents.http.connections import MAX_BODY
+from pytest_agentbench.core.errors import AgentError, SuiteFaultError
+from pytest_agentbench.core.suite import HttpAgentSpec
+from tests.agents.http_endpoint import endpoint
+from tests.agents.test_http import agent_at, turn
+
+
+async def failing(_: web.Request) -> web.Response:
+    """Answer with an error status and a body that must not reach a terminal as it is."""
+    return web.Response(status=503, text="\x1b[31mdatabase\x00 down " + "x" * 1000)
+
+
+async def moved(_: web.Request) -> web.Response:
+    """Answer with a redirect."""
+    return web.Response(status=307, headers={"Location": "http://127.0.0.1:1/v2?key=secret"})
+
+
+async def page(_: web.Request) -> web.Response:
+    """Answer with a page instead of JSON."""
+    return web.Response(text="<html>Sign in</html>", content_type="text/html")
+
+
+async def nothing(_: web.Request) -> web.Response:
+    """Answer with an empty body."""
+    return web.Response()
+
+
+async def stream(request: web.Request) -> web.StreamResponse:
+    """Answer with events that never end."""
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    await asyncio.Event().wait()
+    return response
+
+
+async def huge(request: web.Request) -> web.StreamResponse:
+    """Answer with more than is read."""
+    return web.Response(body=b'"' + b"x" * MAX_BODY + b'"', content_type="application/json")
+
+
+async def bomb(request: web.Request) -> web.StreamResponse:
+    """Answer with little that unpacks to more than is read."""
+    response = web.Response(body=b'"' + b"x" * MAX_BODY + b'"', content_type="application/json")
+    response.enable_compression(web.ContentCoding.gzip)
+    return response
+
+
+async def half(request: web.Request) -> web.StreamResponse:
+    """Break the connection in the middle of the body."""
+    response = web.StreamResponse(headers={"Content-Length": "100", "Content-Type": "application/json"})
+    await response.prepare(request)
+    await response.write(b'{"reply": ')
+    assert request.transport is not None
+    request.transport.abort()
+    return response
+
+
+async def hang(_: web.Request) -> web.Response:
+    """Never answer."""
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+FAULTS: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "error status": (failing, {}, r"/chat answered 503 Service Unavailable: 'database\\+x00 down x+…'$"),
+    "redirect": (moved, {}, r"answered 307 .*redirects are not followed; it names http://127.0.0.1:1/v2\)$"),
+    "no JSON": (page, {}, r"something that is no JSON: '<html>Sign in</html>'"),
+    "empty body": (nothing, {}, r"no JSON: \(an empty body\)"),
+    "stream": (stream, {}, r"stream of events; let it answer as one JSON value"),
+    "too much": (huge, {}, r"more than 8388608 bytes: '\"xxx"),
+    "too much, packed": (bomb, {}, r"more than 8388608 bytes: '\"xxx"),
+    "reset in the body": (half, {}, r"gave no whole answer: "),
+    "hang": (hang, {"seconds": 0.05}, r"has not answered within 0.05 s \(`seconds` bounds it\)"),
+    "reply misspelt": (
+        {"answer": {"txt": "hi"}},
+        {"reply": "answer.text"},
+        r"`reply: answer.text` leads nowhere: at 'answer' there are the keys 'txt' \(did you mean 'txt'\?\)",
+    ),
+    "reply elsewhere": ({"output": "hi"}, {}, r"`reply: reply` leads nowhere: at the top there are the keys 'output'"),
+    "reply off the list": ({"out": []}, {"reply": "out.0"}, r"nowhere: at 'out' there is a list of 0"),
+    "reply beyond a text": ({"out": "hi"}, {"reply": "out.text"}, r"nowhere: at 'out' there is 'hi'"),
+    "reply of a wrong type": ({"reply": {"text": "hi"}}, {}, r"to a mapping \{'text': 'hi'\}; it must lead to a text"),
+    "null reply": ({"reply": None}, {}, r"`reply: reply` leads to null; it must lead to a text"),
+    "blank reply": ({"reply": " \n"}, {}, r"which says nothing"),
+    "no mapping": ([[1]], {}, r"at the top there is a list of 1"),
+    "whole answer no text": ({"a": 1}, {"reply": ""}, r"`reply` is the whole answer and leads to a mapping"),
+    "calls misspelt": (
+        {"reply": "hi", "tool_call": []},
+        {"calls": "tool_calls"},
+        r"`calls: tool_calls` leads nowhere.*did you mean 'tool_call'",
+    ),
+    "calls no list": ({"reply": "hi", "calls": {}}, {"calls": "calls"}, r"leads to a mapping \{\}.* to a list"),
+    "call no mapping": ({"reply": "hi", "calls": ["find"]}, {"calls": "calls"}, r"`call.name: name` leads nowhere"),
+    "arguments elsewhere": (
+        {"reply": "hi", "calls": [{"name": "find", "args": {}}]},
+        {"calls": "calls"},
+        r"`call.arguments: arguments` leads nowhere: at the top there are the keys 'name', 'args'",
+    ),
+    "nameless call": ({"calls": [{"name": "", "arguments": {}}]}, {"calls": "calls"}, r"to the name of a tool"),
+    "results and no text": (
+        {"reply": "", "calls": [{"name": "find", "arguments": {}, "out": "x"}]},
+        {"calls": "calls", "call": {"result": "out"}},
+        r"which says nothing",
+    ),
+    "stop no bool": ({"reply": "hi", "stop": "no"}, {"stop": "stop"}, r"to the text 'no'; it must lead to true or fal"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_fault_of_the_endpoint_is_the_agents(fault: str) -> None:
+    """Status, body, keys found and what was meant stand in the error, shortened and safe to print."""
+    answer, parts, says = FAULTS[fault]
+    async with endpoint(answer) as there:
+        with pytest.raises(AgentError, match=says) as caught:
+            await agent_at(there.url, **parts).reply(turn("Hi"))
+
+    assert len(there.bodies) == 1, "a request is never sent twice"
+    assert len(str(caught.value)) < 700
+    assert "\x1b" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+async def test_an_endpoint_that_is_not_there_is_asked_after() -> None:
+    """A refused connection names the address without its query, which may hold a key."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://me:pass@127.0.0.1:{taken.getsockname()[1]}/chat?key=secret"
+        with pytest.raises(AgentError, match=r"^http://127.0.0.1:\d+/chat cannot be reached: .*\(is it running\?\)$"):
+            await agent_at(url).reply(turn("Hi"))
+
+
+async def test_a_cancelled_run_leaves_nothing_behind() -> None:
+    """Cancelling a run that waits for its endpoint passes as what it is."""
+    async with endpoint(hang) as there:
+        waiting = asyncio.create_task(agent_at(there.url).reply(turn("Hi")))
+        while not there.bodies:
+            await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+
+@pytest.mark.parametrize(
+    ("parts", "context", "says"),
+    [
+        ({"url": "localhost:8000"}, {}, "must begin with http"),
+        (
+            {"headers": {"Authorization": "Bearer $context.token"}},
+            {"tokn": "t"},
+            r"'\$context.token': the context holds no 'token' there, but tokn \(did you mean 'tokn'\?\)",
+        ),
+        ({"body": {"user": "$context.user.id"}}, {}, r"holds no 'user' there, but nothing"),
+        ({"headers": {"X-Name": "$context.name"}}, {"name": "a\r\nX-Admin: 1"}, "'X-Name' holds a character"),
+    ],
+)
+def test_what_the_suite_states_wrongly_is_its_own_fault(
+    parts: dict[str, Any], context: dict[str, Any], says: str
+) -> None:
+    """A request that cannot be made from the run's context is refused when the agent is built."""
+    with pytest.raises(SuiteFaultError, match=says):
+        HttpAgent(HttpAgentSpec(**{"url": "http://127.0.0.1/chat", **parts}), context=context)
