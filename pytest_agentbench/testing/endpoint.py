@@ -73,6 +73,8 @@ class Endpoint:
         if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
             message = "the body must be a JSON object with a list of messages"
             raise ScriptError(message, kind="invalid_request_error")
+        if not all(isinstance(message, dict) for message in body["messages"]):
+            raise ScriptError("every message must be a JSON object", kind="invalid_request_error")
         headers = {name.lower(): value for name, value in http.headers.items()}
         return ModelRequest(len(self.requests) + 1, body, headers)
 

@@ -14,6 +14,9 @@ from pytest_agentbench.testing.script import Player, Script
 _PATIENCE = 5.0
 """Seconds within which the server's thread must start, and end."""
 
+_GRACE = 0.05
+"""Seconds that a connection has to end by itself; 0 would mean no limit to aiohttp."""
+
 _HOST = "127.0.0.1"
 
 
@@ -121,4 +124,4 @@ class ModelServer:
             await self._stopping.wait()
         finally:
             listening.close()
-            await answering.shutdown(0)
+            await answering.shutdown(_GRACE)
