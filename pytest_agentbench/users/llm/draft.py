@@ -1,0 +1,44 @@
+"""What a model wrote as the user: the text for the agent, and the marker that closes the conversation."""
+
+import re
+from typing import Literal
+
+from pytest_agentbench.core.base import Model
+
+Closing = Literal["STOP", "TRANSFER", "OUT-OF-SCOPE"]
+"""STOP: the user is done. TRANSFER: the agent handed over. OUT-OF-SCOPE: the scenario does not say how to go on."""
+
+_MARKER = r"[*_`]{0,3}#{2,4} ?(?P<name>STOP|TRANSFER|OUT[- _]OF[- _]SCOPE) ?#{2,4}[*_`]{0,3}"
+_AT_END = re.compile(rf"\s*{_MARKER}[\s.!]*\Z", re.IGNORECASE)
+_ANYWHERE = re.compile(r"[*_`]{0,3}#{2,4} ?[A-Z][A-Z _-]{1,30}#{2,4}[*_`]{0,3}", re.IGNORECASE)
+_THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+
+
+class Draft(Model):
+    """A reply before it is sent: `text` without what is not for the agent, the marker at its end, markers inside."""
+
+    text: str = ""
+    closing: Closing | None = None
+    stray: tuple[str, ...] = ()
+
+    @property
+    def sendable(self) -> str:
+        """The text with every marker taken out."""
+        return re.sub(r"[ \t]{2,}", " ", _ANYWHERE.sub("", self.text)).strip() if self.stray else self.text
+
+
+def read_draft(text: str) -> Draft:
+    """Take thoughts before the reply and the marker at its end apart from the text; other markers are `stray`."""
+    rest = _THINKING.sub("", text).strip()
+    closing: Closing | None = None
+    if found := _AT_END.search(rest):
+        closing = _closing(found["name"])
+        rest = rest[: found.start()].rstrip()
+    return Draft(text=rest, closing=closing, stray=tuple(_ANYWHERE.findall(rest)))
+
+
+def _closing(name: str) -> Closing:
+    upper = name.upper()
+    if upper == "STOP":
+        return "STOP"
+    return "TRANSFER" if upper == "TRANSFER" else "OUT-OF-SCOPE"

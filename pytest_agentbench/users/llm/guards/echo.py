@@ -1,0 +1,67 @@
+"""Echo: the reply gives back the agent's last message, or says the user's own last message again."""
+
+import re
+from difflib import SequenceMatcher
+
+from pytest_agentbench.core.conversation import View
+from pytest_agentbench.users.llm.draft import Draft
+from pytest_agentbench.users.llm.guards.heard import agent_texts, last_agent_text, user_texts
+
+_WORD = re.compile(r"\w+")
+_READ = 300
+"""Words compared of each text, so that time is bounded."""
+
+_WORDS = 8
+"""Words from which a reply can be an echo: shorter ones ("yes, please cancel it") come again for good reasons."""
+
+_RUN = 6
+"""Words in a row that count as taken from the agent; a value or a name is shorter."""
+
+_SHARE = 0.75
+"""Share of the reply that is taken from the agent, or equal to the user's own last message."""
+
+_SAME = 0.9
+
+
+def echo(view: View, draft: Draft) -> str | None:
+    """Find a reply of eight words or more that is the agent's message for three quarters, or the own last one again.
+
+    Saying the same again is right where the agent says the same again, too, or said nothing.
+    """
+    reply = _words(draft.text)
+    if len(reply) < _WORDS:
+        return None
+    if _taken(reply, _words(last_agent_text(view))) >= _SHARE:
+        return "it gives the agent's own message back; answer it in your own words instead"
+    own = user_texts(view)
+    if own and _alike(reply, _words(own[-1])) and not _agent_repeats(view):
+        return "it says your last message again; answer what the agent has said since"
+    return None
+
+
+def _agent_repeats(view: View) -> bool:
+    texts = agent_texts(view)
+    if not last_agent_text(view).strip():
+        return True
+    return len(texts) > 1 and _alike(_words(texts[-1]), _words(texts[-2]))
+
+
+def _taken(reply: list[str], source: list[str]) -> float:
+    """Give the share of `reply` that stands in `source` in runs of words."""
+    blocks = SequenceMatcher(None, reply, source, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks if block.size >= _RUN) / len(reply)
+
+
+def _alike(left: list[str], right: list[str]) -> bool:
+    """Tell whether two texts are the same; texts with different numbers never are."""
+    if _values(left) != _values(right):
+        return False
+    return SequenceMatcher(None, left, right, autojunk=False).ratio() >= _SAME
+
+
+def _values(words: list[str]) -> list[str]:
+    return [word for word in words if any(char.isdigit() for char in word)]
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text)[:_READ]]

@@ -1,0 +1,35 @@
+"""The system prompt of the model that plays the user: the template filled with what the view holds."""
+
+from collections.abc import Sequence
+
+from pytest_agentbench.core.conversation import View
+from pytest_agentbench.core.values import to_json
+from pytest_agentbench.users.kinds import humanize
+from pytest_agentbench.users.known_info import text_of
+from pytest_agentbench.users.llm.template import render
+from pytest_agentbench.users.phrases import language_of
+from pytest_agentbench.users.phrases.fr import FRENCH
+
+TEMPLATE = "user.v1"
+"""The template in force; a changed prompt is a new file, since recorded answers belong to the old one."""
+
+
+def system_prompt(view: View, instructions: Sequence[str] = ()) -> str:
+    """Fill the template; `instructions` say how the user behaves beyond what the scenario tells."""
+    is_french = language_of(" ".join([*view.says, view.goal]), view.task_instructions) is FRENCH
+    knows = "\n".join(
+        f"- {humanize(str(name)) or name}: {text_of(to_json(value))}" for name, value in view.knows.items()
+    )
+    values = {
+        "persona": view.persona or "",
+        "goal": view.goal,
+        "lines": "\n".join(f"{number}. {line}" for number, line in enumerate(view.says, start=1)),
+        "known": f"{view.known_info.strip()}\n{knows}",
+        "unknown": "\n".join(f"- {item}" for item in view.unknown if item.strip()),
+        "instructions": view.task_instructions,
+        "behaviours": "\n".join(f"- {instruction}" for instruction in instructions),
+        "tools": "yes" if view.tools else "",
+        "french": "yes" if is_french else "",
+        "other_language": "" if is_french else "yes",
+    }
+    return render(TEMPLATE, values)

@@ -1,0 +1,159 @@
+"""The simulated user that a language model plays: it knows what its view holds, and guard rails check what it says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_agentbench.core.conversation import Stop, UserFault, View
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.tool import ToolCall, read_arguments
+from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.llm.reply import ChatReply, RequestedCall
+from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.users.llm.draft import Draft, read_draft
+from pytest_agentbench.users.llm.flipped import flipped
+from pytest_agentbench.users.llm.guards import Alarm, alarms
+from pytest_agentbench.users.llm.prompt import system_prompt
+from pytest_agentbench.users.llm.template import render
+from pytest_agentbench.users.modifiers.applying import apply, in_force, waiting
+from pytest_agentbench.users.modifiers.behaviour import Behaviour
+
+_SHOWN = 200
+"""Characters of a model's text that a reason shows."""
+
+_NOTHING = Draft()
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """What one answer of the model comes to: calls, or a draft with what is wrong with it, or why it is unusable."""
+
+    calls: tuple[ToolCall, ...] = ()
+    draft: Draft = _NOTHING
+    alarms: tuple[Alarm, ...] = ()
+    unusable: str = ""
+    content: str = ""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What the model is told when it is asked again; empty where the answer is good."""
+        return (self.unusable,) if self.unusable else tuple(alarm.reason for alarm in self.alarms)
+
+
+class LlmUser:
+    """A simulated user played by a model; one per run (implements `core.seams.User`).
+
+    A reply that a guard rail finds fault with, or that cannot be used, is written again once, with the reason shown to
+    the model. What is still at fault is said, and kept in `faults`; what is still unusable closes the conversation with
+    blame *user*.
+    """
+
+    def __init__(self, chat: Chat, *, behaviours: Sequence[Behaviour] = ()) -> None:
+        self._chat = chat
+        self._behaviours = tuple(behaviours)
+        self._is_closing = False
+        self.faults: list[UserFault] = []
+        self.regenerated = 0
+
+    async def reply(self, view: View) -> Message | Stop:
+        """Ask the model for the next message or calls of the user's own tools, or for the decision to close.
+
+        Stops with reason `done` (###STOP###), `handed over` (###TRANSFER###) or, with blame *user*, `out of scope: …`
+        (###OUT-OF-SCOPE###) and `no usable reply: …`. Raises what `chat` raises.
+        """
+        attempt = await self._attempt_twice(view)
+        if attempt.draft.closing and not self._is_closing and waiting(self._behaviours, view):
+            self._is_closing = True  # what was to come later comes now, since there will be no later
+            attempt = await self._attempt_twice(view)
+        if attempt.unusable:
+            return Stop(reason=f"no usable reply of the simulated user: {attempt.unusable}", blame=Blame.USER)
+        if attempt.calls:
+            return Message(role="user", tool_calls=attempt.calls)
+        return self._said(view, attempt)
+
+    def _said(self, view: View, attempt: _Attempt) -> Message | Stop:
+        message = Message(role="user", content=attempt.draft.sendable)
+        turn = Transcript(messages=(*view.messages, message)).turns[-1]
+        for alarm in attempt.alarms:
+            self.faults.append(UserFault(rule=alarm.rule, message=alarm.reason, turn=turn))
+        match attempt.draft.closing:
+            case "STOP":
+                return Stop(reason="done", message=message.text)
+            case "TRANSFER":
+                return Stop(reason="handed over", message=message.text)
+            case "OUT-OF-SCOPE":
+                asking = next((text.text for text in reversed(view.messages) if text.role == "assistant"), "")
+                reason = f"out of scope: the scenario does not say how to answer {_quoted(asking)}"
+                return Stop(reason=reason, message=message.text, blame=Blame.USER)
+            case None:
+                return message
+
+    async def _attempt_twice(self, view: View) -> _Attempt:
+        """Ask, and where the answer is at fault ask once more with the reasons; of two as bad the second counts."""
+        shown = apply(view, self._behaviours, closing=self._is_closing)
+        acting = in_force(self._behaviours, view, closing=self._is_closing)
+        prompt = system_prompt(shown, [behaviour.instruction for behaviour in acting])
+        messages = [{"role": "system", "content": prompt}, *flipped(shown.messages)]
+        tools = [tool.openai() for tool in shown.tools]
+        checked = _judged_by(shown, acting)
+        first = _read(await self._chat.complete(messages, tools=tools), checked)
+        if not first.reasons:
+            return first
+        self.regenerated += 1
+        reasons = "\n".join(f"- {reason}" for reason in first.reasons)
+        again = [
+            {"role": "assistant", "content": first.content or "(nothing)"},
+            {"role": "user", "content": render("again.v1", {"reasons": reasons})},
+        ]
+        second = _read(await self._chat.complete([*messages, *again], tools=tools), checked)
+        return first if _is_worse(second, first) else second
+
+
+def _is_worse(second: _Attempt, first: _Attempt) -> bool:
+    if first.unusable or second.unusable:
+        return not first.unusable
+    return len(second.alarms) > len(first.alarms)
+
+
+def _judged_by(view: View, behaviours: Sequence[Behaviour]) -> View:
+    """Give the view that guard rails judge by: what behaviours tell is instructions, what they may say is lines."""
+    sayable = tuple(text for behaviour in behaviours for text in behaviour.may_say)
+    told = "\n".join([view.task_instructions, *(behaviour.instruction for behaviour in behaviours)])
+    return view.model_copy(update={"says": (*view.says, *sayable), "task_instructions": told})
+
+
+def _read(reply: ChatReply, view: View) -> _Attempt:
+    """Sort one answer of the model."""
+    if reply.calls:
+        return _read_calls(reply.calls, view, reply.text)
+    if reply.refusal or reply.finish_reason == "content_filter":
+        told = f": {_quoted(reply.refusal)}" if reply.refusal else ""
+        return _Attempt(unusable=f"you refused to answer{told}; write what this person would say", content=reply.text)
+    if reply.truncated:
+        return _Attempt(
+            unusable="it was cut off because it was too long; write one to three sentences", content=reply.text
+        )
+    draft = read_draft(reply.text)
+    if not draft.sendable and draft.closing is None:
+        return _Attempt(unusable="it was empty; write a message, or a marker to close", content=reply.text)
+    return _Attempt(draft=draft, alarms=alarms(view, draft), content=reply.text)
+
+
+def _read_calls(requested: Sequence[RequestedCall], view: View, content: str) -> _Attempt:
+    """Turn requested calls into calls of the user's tools; text beside them is not said."""
+    names = [tool.name for tool in view.tools]
+    calls: list[ToolCall] = []
+    for call in requested:
+        if call.name not in names:
+            allowed = f"your tools are {', '.join(names)}" if names else "you have no tools"
+            return _Attempt(unusable=f"you called {_quoted(call.name)}, but {allowed}", content=content)
+        arguments, raw = read_arguments(call.arguments)
+        if raw is not None:
+            told = f"the arguments of {call.name}, {_quoted(raw)}, are no JSON object; call it with one"
+            return _Attempt(unusable=told, content=content)
+        calls.append(ToolCall(name=call.name, arguments=arguments, id=call.id, requestor="user"))
+    return _Attempt(calls=tuple(calls))
+
+
+def _quoted(text: str) -> str:
+    return repr(shorten(printable(text), _SHOWN))
