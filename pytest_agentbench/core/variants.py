@@ -45,10 +45,12 @@ def _refuse_unknown(what: str, keywords: Mapping[str, object], allowed: list[str
 
 def _replaced(spec: M, keywords: Mapping[str, object]) -> M:
     """Replace fields; a mapping in place of a mapping is merged into it key by key."""
-    values: dict[str, Any] = {name: getattr(spec, name) for name in type(spec).model_fields}
+    # what nobody set stays unset: a key's variable, for one, is only insisted on where it was named
+    values: dict[str, Any] = {name: getattr(spec, name) for name in spec.model_fields_set}
     for name, value in keywords.items():
-        is_merged = isinstance(value, Mapping) and isinstance(values[name], Mapping)
-        values[name] = {**values[name], **value} if is_merged else value  # type: ignore[dict-item]  # checked above
+        before = getattr(spec, name)
+        is_merged = isinstance(value, Mapping) and isinstance(before, Mapping)
+        values[name] = {**before, **value} if is_merged else value  # type: ignore[dict-item]  # checked above
     try:
         return type(spec).model_validate(values)
     except ValidationError as error:

@@ -1,18 +1,27 @@
 """A suite's `agent:` becomes the agent of one run."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_agentbench.agents.callables import AdaptedAgent
-from pytest_agentbench.agents.factory import build_agent, factory_arguments
+from pytest_agentbench.agents.factory import base_url_default, build_agent, factory_arguments
 from pytest_agentbench.agents.visibility import declares_tools
 from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.errors import AgentBenchError, AgentError, ImportPathError, SuiteFaultError
-from pytest_agentbench.core.suite import AgentSpec
+from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.core.seams import Agent
+from pytest_agentbench.core.suite import AgentSpec, HttpAgentSpec, OpenAIAgentSpec
+from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.testing import ModelServer
+from tests.agents.http_endpoint import endpoint
 
 AGENTS = """
 import threading
@@ -70,7 +79,7 @@ def build(tmp_path: Path, run_sync: Runner, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / f"{module}.py").write_text(AGENTS)
     monkeypatch.syspath_prepend(tmp_path)
 
-    async def built(name: str, kind: Any = "factory", **keywords: Any) -> AdaptedAgent:
+    async def built(name: str, kind: Any = "factory", **keywords: Any) -> Agent:
         spec = AgentSpec(kind=kind, target=f"{module}:{name}")
         offered = {"tools": "TOOLS", "state": "STATE", "context": "CONTEXT", "session_id": "s1"}
         return await build_agent(spec, root=tmp_path, keywords=keywords, offered=offered, run_sync=run_sync)
@@ -78,7 +87,7 @@ def build(tmp_path: Path, run_sync: Runner, monkeypatch: pytest.MonkeyPatch) -> 
     return built
 
 
-async def said(agent: AdaptedAgent) -> str:
+async def said(agent: Agent) -> str:
     """Give the agent's answer to a greeting."""
     return (await agent.reply(Turn(message="you"))).messages[-1].text
 
@@ -146,3 +155,167 @@ def test_positional_only_parameters_and_missing_signatures_are_planned() -> None
     assert factory_arguments(dict, "m:dict", keywords={"a": 1}, offered={"tools": 2}) == {"a": 1}
     assert declares_tools(factory)
     assert not declares_tools(dict)
+
+
+BASED = """
+class Based:
+    def __init__(self, base_url="http://own/v1"):
+        self.base_url = base_url
+
+    def reply(self, message):
+        return self.base_url
+
+
+def unbased():
+    return lambda message: "none"
+
+
+def required(base_url):
+    return lambda message: base_url
+"""
+
+
+@dataclass
+class Offer:
+    """Offers a base URL, and remembers what it was asked with."""
+
+    url: str | None = "http://proxy/v1"
+    asked: list[str | None] = field(default_factory=list)
+
+    async def __call__(self, default: str | None) -> str | None:
+        """Give the URL."""
+        self.asked.append(default)
+        return self.url
+
+
+@pytest.fixture
+def build_based(tmp_path: Path, run_sync: Runner) -> Build:
+    """Give a function that builds an agent which may be offered a base URL."""
+    module = f"based_of_{tmp_path.name}"
+    (tmp_path / f"{module}.py").write_text(BASED)
+
+    async def built(name: str, offer: object, **keywords: str) -> Agent:
+        spec = AgentSpec(kind="factory", target=f"{module}:{name}")
+        offered = {"base_url": offer}
+        return await build_agent(spec, root=tmp_path, keywords=keywords, offered=offered, run_sync=run_sync)
+
+    return built
+
+
+@pytest.mark.parametrize(
+    ("name", "keywords", "offer", "gives"),
+    [
+        ("Based", {}, Offer(), ("http://proxy/v1", ["http://own/v1"])),
+        ("Based", {}, Offer(None), ("http://own/v1", ["http://own/v1"])),
+        ("Based", {"base_url": "http://mine/v1"}, Offer(), ("http://mine/v1", [])),
+        ("unbased", {}, Offer(), ("none", [])),
+        ("required", {}, Offer(), ("http://proxy/v1", [None])),
+    ],
+)
+async def test_a_base_url_is_made_only_for_a_factory_that_takes_it(
+    name: str, keywords: dict[str, str], offer: Offer, gives: tuple[str, list[str | None]], build_based: Build
+) -> None:
+    """The offer is asked with the factory's own default, which stays where nothing is offered; a variant's wins."""
+    agent = await build_based(name, offer, **keywords)
+
+    assert (await said(agent), offer.asked) == gives
+
+
+async def test_a_base_url_may_be_offered_as_it_is(build_based: Build) -> None:
+    """A text needs no asking, and a factory that needs one and is offered none says so."""
+    assert await said(await build_based("required", "http://proxy/v1")) == "http://proxy/v1"
+    with pytest.raises(SuiteFaultError, match="requires base_url"):
+        await build_based("required", Offer(None))
+
+
+@pytest.mark.parametrize(
+    ("parameter", "default"),
+    [
+        ("base_url='http://own/v1'", "http://own/v1"),
+        ("*, base_url='http://own/v1'", "http://own/v1"),
+        ("base_url=''", None),
+        ("base_url=None", None),
+        ("base_url", None),
+        ("**base_url", None),
+        ("url='http://own/v1'", None),
+    ],
+)
+def test_the_default_of_base_url_is_what_a_factory_leads_to(parameter: str, default: str | None) -> None:
+    """Only a text that is not empty says where a model is."""
+    made: dict[str, Any] = {}
+    exec(f"def factory({parameter}): ...", made)
+
+    assert base_url_default(made["factory"]) == default
+
+
+@dataclass
+class Opened:
+    """Opens chats of the real model access, and remembers which models were asked for."""
+
+    base_url: str
+    specs: list[ModelSpec] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.models = Models(environ={})
+
+    def __call__(self, spec: ModelSpec) -> Chat:
+        """Give the chat of an agent."""
+        self.specs.append(spec)
+        return self.models.chat(spec, Caller(role="agent"))
+
+
+async def test_a_chat_model_is_built_as_its_variant_says(run_sync: Runner, tmp_path: Path) -> None:
+    """Keywords of the variant reach the model that is asked, whose calls are always visible."""
+    with ModelServer(lambda request: f"{request.model} {request.system}") as server:
+        chat = OpenAIAgentSpec(model=ModelSpec(model="big", base_url=server.base_url), system="Be kind.")
+        opened = Opened(server.base_url)
+        agent = await build_agent(
+            AgentSpec(kind="openai", target="openai:big", openai=chat),
+            root=tmp_path,
+            keywords={"model": "small", "system": "Be brief."},
+            offered={},
+            run_sync=run_sync,
+            chat=opened,
+        )
+        reply = await agent.reply(Turn(message="Hi", messages=(Message(role="user", content="Hi"),)))
+        await opened.models.close()
+
+    assert reply.messages[0].text == "small Be brief."
+    assert [spec.model for spec in opened.specs] == ["small"]
+    assert agent.calls_visible is True  # type: ignore[attr-defined]  # both adapters have it, the seam does not
+
+
+async def test_an_endpoint_is_built_as_its_variant_says(run_sync: Runner, tmp_path: Path) -> None:
+    """Keywords of the variant reach the request; the context offered fills it."""
+    async with endpoint({"reply": "Hello."}) as there:
+        http = HttpAgentSpec(url="http://127.0.0.1:1", headers={"X-Token": "$context.token"})
+        agent = await build_agent(
+            AgentSpec(kind="http", target=http.url, http=http),
+            root=tmp_path,
+            keywords={"url": there.url},
+            offered={"context": {"token": "t-1"}},
+            run_sync=run_sync,
+        )
+        await agent.reply(Turn(message="Hi", context={"token": "t-1"}))
+
+    assert there.headers[0]["X-Token"] == "t-1"
+
+
+@pytest.mark.parametrize(
+    ("spec", "keywords", "says"),
+    [
+        (AgentSpec(kind="http", http=HttpAgentSpec(url="http://h")), {"urll": "x"}, "did you mean 'url'"),
+        (AgentSpec(kind="openai", openai=OpenAIAgentSpec(model=ModelSpec(model="m"))), {"seeed": 1}, "mean 'seed'"),
+        (
+            AgentSpec(kind="openai", target="openai:m", openai=OpenAIAgentSpec(model=ModelSpec(model="m"))),
+            {},
+            "reached",
+        ),
+    ],
+)
+async def test_what_no_model_or_endpoint_takes_is_the_suites_fault(
+    spec: AgentSpec, keywords: dict[str, object], says: str, run_sync: Runner, tmp_path: Path
+) -> None:
+    """An unknown keyword names the one that was meant; a model that cannot be reached from here says so."""
+    with pytest.raises(SuiteFaultError, match=says):
+        await build_agent(spec, root=tmp_path, keywords=keywords, offered={}, run_sync=run_sync)

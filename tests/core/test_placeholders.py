@@ -55,8 +55,8 @@ def test_two_dollars_keep_a_known_name() -> None:
             {"headers": {"X-Said": "so: $message"}},
             [
                 (
-                    "headers.X-Said: '$message' stands for nothing in headers; there are $session_id, $session, $context "
-                    "(a literal $ can come from a ${VARIABLE})"
+                    "headers.X-Said: '$message' stands for nothing in headers; there are $session_id, $session, "
+                    "$context (a literal $ can come from a ${VARIABLE})"
                 )
             ],
         ),

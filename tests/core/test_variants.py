@@ -22,6 +22,7 @@ def test_keywords_go_to_the_agent_and_to_its_model() -> None:
     assert varied.model.headers == {"X-Team": "a", "X-Run": "b"}
     assert (varied.model.model, varied.model.price) == ("big", PRICE)
     assert vary_chat(CHAT, {}) == CHAT
+    assert varied.model.model_fields_set == {"model", "price", "headers", "temperature"}
 
 
 def test_a_price_goes_with_its_model() -> None:

@@ -132,5 +132,5 @@ def _leads(key: str, path: str) -> str:
 def _typed(value: JsonValue) -> str:
     if value is None:
         return "null"
-    kind = {dict: "a mapping", list: "a list", str: "the text"}.get(type(value), "the value")
-    return f"{kind} {shown(value)}"
+    kinds: dict[type, str] = {dict: "a mapping", list: "a list", str: "the text"}
+    return f"{kinds.get(type(value), 'the value')} {shown(value)}"
