@@ -1,0 +1,1 @@
+"""Cassettes: model answers kept in a file beside the suite, and given again for the same requests."""
