@@ -109,11 +109,14 @@ async def test_an_empty_reply_path_takes_the_whole_answer() -> None:
     async def plain(_: web.Request) -> web.Response:
         return web.Response(text="Just text.")
 
-    async with endpoint(["A JSON text.", plain]) as there:
-        agent = agent_at(there.url, reply="")
-        said = [(await agent.reply(turn("Hi"))).messages[0].text for _ in range(2)]
+    async def number(_: web.Request) -> web.Response:
+        return web.Response(text="42")
 
-    assert said == ["A JSON text.", "Just text."]
+    async with endpoint(["A JSON text.", plain, number]) as there:
+        agent = agent_at(there.url, reply="")
+        said = [(await agent.reply(turn("Hi"))).messages[0].text for _ in range(3)]
+
+    assert said == ["A JSON text.", "Just text.", "42"]
 
 
 async def test_calls_with_results_were_made_there() -> None:

@@ -150,10 +150,23 @@ async def test_a_cancelled_run_leaves_nothing_behind() -> None:
             await waiting
 
 
+async def test_a_session_that_fits_no_header_is_the_agents() -> None:
+    """What the endpoint calls its session cannot add headers of its own."""
+    async with endpoint({"reply": "hi", "session": "a\r\nX-Admin: 1"}) as there:
+        agent = agent_at(there.url, headers={"X-Session": "$session"}, session="session")
+        await agent.reply(turn("Hi"))
+        with pytest.raises(AgentError, match="cannot be asked: ValueError: "):
+            await agent.reply(turn("Hi"))
+
+    assert len(there.bodies) == 1
+
+
 @pytest.mark.parametrize(
     ("parts", "context", "says"),
     [
-        ({"url": "localhost:8000"}, {}, "must begin with http"),
+        ({"url": "localhost:8000"}, {}, "'localhost:8000', which is no address; it must begin with http"),
+        ({"url": "http://"}, {}, "and name a host"),
+        ({"url": "http://host:port/chat"}, {}, "no address"),
         (
             {"headers": {"Authorization": "Bearer $context.token"}},
             {"tokn": "t"},

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pytest_agentbench.agents.http.answer import read_answer
-from pytest_agentbench.agents.http.connections import HttpConnections, Poster
+from pytest_agentbench.agents.http.connections import HttpConnections, Poster, is_address
 from pytest_agentbench.agents.pairing import paired
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import Reply, Turn
@@ -60,9 +60,9 @@ class HttpAgent:
         }
 
     def _check(self, values: dict[str, JsonValue]) -> None:
-        if not self._spec.url.startswith(("http://", "https://")):
-            raise SuiteFaultError(f"the agent's url is {self._spec.url!r}; it must begin with http:// or https://")
-        fill_text(self._spec.url, values)
+        if not is_address(fill_text(self._spec.url, values)):
+            wanted = "it must begin with http:// or https:// and name a host"
+            raise SuiteFaultError(f"the agent's url is {self._spec.url!r}, which is no address; {wanted}")
         fill(self._spec.body, values)
         for name, text in self._spec.headers.items():
             if not _fits_header(fill_text(text, values)):

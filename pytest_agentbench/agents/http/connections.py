@@ -51,15 +51,19 @@ class Answer:
 
     endpoint: str
     body: bytes
+    is_text: bool = False
 
     def value(self, *, text_too: bool = False) -> JsonValue:
         """Decode the JSON; raise `AgentError` where it is none, unless `text_too` admits any text."""
+        text = self.body.decode("utf-8", "backslashreplace") if text_too else None
         try:
-            return json.loads(self.body)
+            value = json.loads(self.body)
         except (ValueError, RecursionError):
-            if text_too:
-                return self.body.decode("utf-8", "backslashreplace")
+            if text is not None:
+                return text
             raise AgentError(f"{self.endpoint} answered with something that is no JSON: {quoted(self.body)}") from None
+        # plain text may look like a number
+        return text if text is not None and self.is_text and not isinstance(value, str) else value
 
 
 class Poster:
@@ -90,10 +94,10 @@ class Poster:
             raise AgentError(f"{endpoint} has not answered within {self._seconds:g} s (`seconds` bounds it)") from None
         except aiohttp.ClientConnectorError as error:
             raise AgentError(f"{endpoint} cannot be reached: {raised_text(error)} (is it running?)") from error
+        except ValueError as error:  # also an address that is none: it may hold a part that the endpoint named
+            raise AgentError(f"{endpoint} cannot be asked: {raised_text(error)}") from error
         except (aiohttp.ClientError, OSError) as error:
             raise AgentError(f"{endpoint} gave no whole answer: {raised_text(error)}") from error
-        except ValueError as error:
-            raise AgentError(f"{endpoint} cannot be asked: {raised_text(error)}") from error
 
     async def _session(self) -> aiohttp.ClientSession:
         if self._cookies is None:
@@ -103,19 +107,29 @@ class Poster:
         return aiohttp.ClientSession(cookie_jar=self._cookies)
 
     async def _read(self, response: aiohttp.ClientResponse, endpoint: str) -> Answer:
-        if response.content_type == "text/event-stream":
+        succeeded = 200 <= response.status < 300
+        if succeeded and response.content_type == "text/event-stream":
             raise AgentError(f"{endpoint} answers with a stream of events; let it answer as one JSON value")
         body = bytearray()
         async for chunk in response.content.iter_any():
             body += chunk
             if len(body) > MAX_BODY:
                 raise AgentError(f"{endpoint} answered with more than {MAX_BODY} bytes: {quoted(bytes(body[:9999]))}")
-        if not 200 <= response.status < 300:
+        if not succeeded:
             reason = f" {printable(response.reason)}" if response.reason else ""
             moved = response.headers.get("Location")
             hint = f" (redirects are not followed; it names {shown_url(moved)})" if moved else ""
             raise AgentError(f"{endpoint} answered {response.status}{reason}: {quoted(bytes(body))}{hint}")
-        return Answer(endpoint, bytes(body))
+        return Answer(endpoint, bytes(body), is_text=response.content_type.startswith("text/"))
+
+
+def is_address(url: str) -> bool:
+    """Whether something can be posted to `url`."""
+    try:
+        address = yarl.URL(url)
+        return address.scheme in {"http", "https"} and bool(address.host) and address.port is not None
+    except ValueError:
+        return False
 
 
 def quoted(body: bytes) -> str:
