@@ -20,6 +20,7 @@ IDENTITY = frozenset({"user_id", "customer_id", "account_id", "email", "phone"})
 BESIDE_NAME = frozenset({"zip", "date_of_birth"})
 """Kinds that find a user together with the name."""
 
+_ADDRESS = frozenset({"zip", "address"})
 _NAMES = frozenset({"name", "first_name", "last_name"})
 
 
@@ -67,16 +68,24 @@ class Scene:
 
     @cached_property
     def expected(self) -> tuple[tuple[str, JsonValue], ...]:
-        """(name, value) of every scalar argument of the expected calls, those of reading tools left out if known."""
+        """(name, value) of every scalar argument of the expected calls, parts of addresses left out.
+
+        Calls of tools that only read are left out where the tools are known.
+        """
         kinds = {tool.name: tool.kind for tool in self.tools or ()}
         calls = [call for call in self.scenario.expected_calls if kinds.get(call.name) != "read"]
-        return tuple(pair for call in calls for pair in _scalars("", to_json(call.arguments)))
+        return tuple(pair for call in calls for pair in _scalars("", _unaddressed(call.arguments)))
 
     @cached_property
     def looked_up(self) -> frozenset[str]:
         """Every value of the expected calls, those that only read included, normalised."""
+        return frozenset(self._called)
+
+    @cached_property
+    def _called(self) -> dict[str, str]:
+        """The name of an argument that each value of the expected calls is given as."""
         calls = self.scenario.expected_calls
-        return frozenset(normal(value) for call in calls for _, value in _scalars("", to_json(call.arguments)))
+        return {normal(value): name for call in calls for name, value in _scalars("", to_json(call.arguments))}
 
     @cached_property
     def own_rows(self) -> tuple[Row, ...]:
@@ -84,14 +93,21 @@ class Scene:
         return self.rows_of(self.clues())
 
     def values(self) -> Iterator[tuple[str, str]]:
-        """Yield (kind, value) of everything the user knows, what was given as known first, each value once."""
+        """Yield (kind, value) of everything the user knows, what was given as known first, each value once.
+
+        An identifier that no noun names has the kind of the argument that an expected call gives it as.
+        """
         seen: set[str] = set()
         for tier in (self.known.told, self.known.implied):
             for kind, found in tier.items():
                 for value in found:
                     if normal(value) not in seen and not _is_name(kind):
                         seen.add(normal(value))
-                        yield kind, value
+                        yield self._kind(kind, value), value
+
+    def _kind(self, kind: str, value: str) -> str:
+        named = kind_of(self._called.get(normal(value), "")) if kind == ANY_ID else kind
+        return named if named.endswith("_id") else kind
 
     def clues(self, without: str = "") -> tuple[tuple[str, ...], ...]:
         """Give what identifies the user, each as values that stand in one record together, `without` left out."""
@@ -142,6 +158,15 @@ def is_which(kind: str, which: str) -> bool:
 
 def _is_name(kind: str) -> bool:
     return kind in _NAMES
+
+
+def _unaddressed(value: object) -> JsonValue:
+    """Leave out the mappings that are an address: a part of one is no option of its own."""
+    plain = to_json(value)
+    if isinstance(plain, dict):
+        address = any(kind_of(name) in _ADDRESS for name in plain)
+        return {} if address else {name: _unaddressed(item) for name, item in plain.items()}
+    return [_unaddressed(item) for item in plain] if isinstance(plain, list) else plain
 
 
 def _scalars(name: str, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:

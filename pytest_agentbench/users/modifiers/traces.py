@@ -1,11 +1,13 @@
 """The trace that each behaviour leaves in a conversation."""
 
+import re
 from statistics import median
 
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.users.asked import asked
+from pytest_agentbench.users.confirmation import content_words
 from pytest_agentbench.users.heard import offers_more
 from pytest_agentbench.users.kinds import ANY_ID, kinds_in
 from pytest_agentbench.users.known_info import text_of
@@ -15,7 +17,7 @@ from pytest_agentbench.users.modifiers.talk import Said, Talk, about
 from pytest_agentbench.users.modifiers.wording import wording
 from pytest_agentbench.users.segments import segments
 
-_SHORT = 25
+_SHORT = 30
 """Words that half of an impatient user's messages stay below or at."""
 
 _ALIKE = (
@@ -38,12 +40,22 @@ def _lacks(kind: str, said: Said) -> bool:
     wanted = asked(said.heard, (kind,)).kinds if said.heard else ()
     parts = [part.text for part in segments(said.text)]
     for part in parts:
-        if not wording("lacking").search(part):
+        if not _lacking(part):
             continue
         named = kinds_in(part, (kind,))
-        if _is_kind(kind, named) or (not named and _is_kind(kind, wanted)):
+        if _is_kind(kind, named) or (not named and _is_kind(kind, wanted) and _is_bare(part)):
             return True
     return False
+
+
+def _is_bare(part: str) -> bool:
+    """Tell whether a sentence that says something is lacking does not name what: "I don't have it at hand"."""
+    tails = [re.split(r"[,;.!?—–]|\bbut\b|\bmais\b", part[found.end() :])[0] for found in _lacking(part)]
+    return any(not content_words(wording("fillers").sub(" ", tail)) for tail in tails)
+
+
+def _lacking(part: str) -> list[re.Match[str]]:
+    return list(wording("lacking").finditer(part))
 
 
 def _is_kind(kind: str, named: tuple[str, ...]) -> bool:
@@ -116,5 +128,5 @@ def _presses(text: str) -> bool:
 
 def asked_beside(behaviour: Behaviour, talk: Talk, scenario: Scenario) -> bool:  # noqa: ARG001 - all traces take one
     """Tell whether the question was asked once, and another message of the user came after it."""
-    asking = [said for said in talk.said if about(said.text, behaviour.ask)]
+    asking = [said for said in talk.said if about(wording("thanking").sub(" ", said.text), behaviour.ask)]
     return len(asking) == 1 and asking[0] is not talk.said[-1]

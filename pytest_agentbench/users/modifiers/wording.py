@@ -11,7 +11,7 @@ _WORDING: dict[str, tuple[str, ...]] = {
     "lacking": (
         r"(?:do not|don['’]?t|did not|didn['’]?t|cannot|can['’]?t|could not|couldn['’]?t) (?:\w+ ){0,3}?(?:have|know|remember|recall|find|locate|access|see|give|provide)",
         r"(?:have|['’]ve) (?:no idea|no clue|forgotten|lost|misplaced|no (?:\w+ ){0,3}(?:id|number|code|reference|details?|record))",
-        r"(?:i|i['’]?m|am|was) (?:not|n['’]t|un)[ -]?(?:\w+ )?(?:sure|certain)",
+        r"(?:not|\w*n['’]t|un)[ -]?(?:\w+ )?(?:sure|certain)",
         r"forgot(?:ten)?",
         r"no idea",
         r"no longer have",
@@ -22,19 +22,24 @@ _WORDING: dict[str, tuple[str, ...]] = {
         r"ne? (?:me |m['’])?(?:l['’]|la |le |les )?(?:ai|souviens|rappelle|connais|sais|retrouve|trouve|peux|parviens|possède|dispose)[^.!?]{0,25}?(?:pas|plus|aucune?)",
         r"n['’](?:en )?(?:ai|arrive) (?:pas|plus|aucune?)|n['’]est pas à portée|oubli[ée]e?|perdue?|aucune idée|pas sous la main|plus sous la main|je ne (?:sais|l['’]ai) (?:pas|plus)|pas sûre?",
     ),
+    "fillers": (
+        r"handy|right now|at (?:the|this) moment|(?:at|to|on) hand|off the top of my head|with me|on me|sorry|unfortunately|here|either|anymore|really|it|that|this|one|in front of me|exactly|today|yet|sure|certain",
+        r"sous la main|en ce moment|maintenant|désolée?|pardon|sur moi|avec moi|non plus|par cœur|malheureusement|ça|cela|tête|exactement|vraiment|sûre?",
+    ),
+    "thanking": (r"(?:thank|thanks|appreciate|great)[^.!?]*[.!?]", r"(?:merci|remercie)[^.!?]*[.!?]"),
     "pressing": (
         r"hurry|rush(?:ed|ing)?",
         r"quick(?:ly|er)?",
         r"fast(?:er)?",
         r"as soon as possible|a\.?s\.?a\.?p\.?",
-        r"right (?:away|now)|immediately|at once",
+        r"right away|immediately|at once",
         r"urgent(?:ly)?|pressing",
         r"(?:do not|don['’]?t|not|no|haven['’]?t|little|short on|out of|running out of|wast(?:e|ing)(?: (?:of|my))?) (?:\w+ ){0,4}?(?:time|all day|forever)",
         r"speed (?:\w+ ){0,2}?up|speed this|pick up the pace",
         r"how (?:much longer|long (?:is|will|does|do|am|must))",
         r"(?:taking|takes|took|wait(?:ed|ing)?) (?:\w+ ){0,2}?(?:long|forever|ages|all day)",
         r"come on|let['’]?s (?:go|move|get (?:this|it|on|moving|going))|get (?:this|it|on with (?:it|this)) (?:done|over|sorted|fixed)|move (?:this )?(?:along|on)|get to the point",
-        r"i(?:['’]m| am) (?:really |very |already )?(?:late|busy|running late|in a hurry)|tight schedule|time is (?:short|tight|money|running)|today,? please|just (?:do|fix|get|cancel|tell|give|book|change|sort|process) (?:it|this|me|that)",
+        r"(?:i|we)(?:['’](?:m|re))?(?: \w+){0,3} (?:late for|busy|running late|in a hurry)|pressed for time|tight schedule|time is (?:short|tight|money|running)|today,? please|just (?:do|fix|get|cancel|tell|give|book|change|sort|process) (?:it|this|me|that)",
         r"vite|rapide(?:ment)?|press[ée]e?s?|dép[êe]chez|dépêch\w+|urgent|urgence|tout de suite|immédiatement|au plus tôt|dès que possible|accélér\w+|gagne[rz]? du temps|perd(?:re|s|ez)? (?:mon |de |du )?temps|en retard",
         r"pas (?:le |toute |beaucoup de |que ça |tout mon )(?:temps|journée)|peu de temps|combien de temps (?:encore|ça)|ça (?:traîne|dure|prend du temps)|allez(?:,| !|-y,)|toute la journée|on avance|abrég\w+",
     ),
@@ -85,6 +90,6 @@ _WORDING: dict[str, tuple[str, ...]] = {
 
 @cache
 def wording(name: str) -> re.Pattern[str]:
-    """Compile one group of phrases over all languages: lacking, pressing, patient, changing, further, conditional,
-    wishes."""
+    """Compile one group of phrases over all languages: lacking, fillers, thanking, pressing, patient, changing,
+    further, conditional, wishes."""
     return either(*_WORDING[name])

@@ -1,0 +1,221 @@
+"""Which modifiers fit which scenario, and what they come to there."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from pytest_agentbench.core.modifier import MODIFIER_NAMES, ModifierSpec
+from pytest_agentbench.core.scenario import Scenario, Task
+from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.users.modifiers.behaviour import Behaviour
+from pytest_agentbench.users.modifiers.plan import plan
+from pytest_agentbench.users.modifiers.records import Records
+
+
+def member(first: str, last: str, **more: Any) -> dict[str, Any]:
+    """Give a member of a library."""
+    return {"name": {"first": first, "last": last}, "email": f"{first.lower()}@mail.test", **more}
+
+
+STATE: dict[str, Any] = {
+    "members": {
+        "m_roy_1": member("Ada", "Roy", zip="75001", loans=["L11", "L12"]),
+        "m_lee_2": member("Bo", "Lee", zip="69002", loans=["L21"]),
+    },
+    "loans": {
+        "L11": {"member": "m_roy_1", "title": "Atlas of clouds", "pickup": "main desk"},
+        "L12": {"member": "m_roy_1", "title": "Sea stories", "pickup": "night box"},
+        "L21": {"member": "m_lee_2", "title": "Tea", "pickup": "night box"},
+    },
+}
+
+
+def scenario(
+    goal: str = "You want to renew loan L11, the atlas, and pick it up at the main desk.",
+    known: str = "You are Ada Roy in zip 75001. Your email is ada@mail.test.",
+    says: tuple[str, ...] = (),
+    calls: tuple[dict[str, Any], ...] = ({"name": "renew", "arguments": {"loan_id": "L11", "pickup": "main desk"}},),
+) -> Scenario:
+    """Give a scenario of a library."""
+    instructions = {"reason_for_call": goal, "known_info": known, "task_instructions": "", "domain": ""}
+    task = {"id": "s", "user_scenario": {"instructions": instructions}, "evaluation_criteria": {"actions": list(calls)}}
+    return Scenario(id="s", title="s", task=Task.model_validate(task), says=says)
+
+
+def one(name: str, given: Scenario, state: dict[str, Any] | None = STATE, **options: Any) -> Behaviour | str:
+    """Give the behaviour of one modifier, or why it does not fit."""
+    chosen, skipped = plan([ModifierSpec.model_validate({name: options})], given, state, seed=3)
+    return chosen[0] if chosen else skipped[name]
+
+
+def told(name: str, given: Scenario, **options: Any) -> Behaviour:
+    """Give the behaviour of a modifier that fits."""
+    found = one(name, given, **options)
+    assert isinstance(found, Behaviour), found
+    return found
+
+
+def test_a_forgotten_identifier_leaves_another_way() -> None:
+    """Every identifier that is forgotten is one without which the record is still found."""
+    assert {told("forgets_identifier", scenario(), which=which).forgets for which in ("loan_id", "email")} == {
+        ("L11",),
+        ("ada@mail.test",),
+    }
+
+
+def test_the_only_identifier_is_not_forgotten() -> None:
+    """Who knows nothing else keeps what identifies it, and the reason says so."""
+    given = scenario(known="", goal="You want to renew loan L11.")
+
+    assert one("forgets_identifier", given) == "nothing else that the user knows leads to what it would forget"
+
+
+def test_an_identifier_without_which_the_record_cannot_be_told_from_others_is_kept() -> None:
+    """Of two loans of one member, the one is not forgotten whose goal says nothing that only it has."""
+    given = scenario(goal="You want to renew loan L11.")
+
+    assert isinstance(one("forgets_identifier", given, which="loan_id"), str)
+
+
+def test_a_way_that_no_tool_of_the_agent_takes_is_none() -> None:
+    """Where the agent's tools are known, what remains must be an argument of one of them."""
+    spec = [ModifierSpec(name="forgets_identifier", options={"which": "email"})]
+    by_zip = ToolSpec(name="find", parameters={"type": "object", "properties": {"zip": {"type": "string"}}})
+    by_mail = ToolSpec(name="find", parameters={"type": "object", "properties": {"email": {"type": "string"}}})
+
+    assert plan(spec, scenario(), STATE, tools=[by_zip])[0]
+    assert not plan(spec, scenario(), STATE, tools=[by_mail])[0]
+
+
+def test_without_a_state_the_expected_calls_show_another_way() -> None:
+    """An order may be forgotten when an expected call looks the user up by something else it knows."""
+    looked_up = {"name": "find", "arguments": {"email": "ada@mail.test"}}
+    renewed = {"name": "renew", "arguments": {"loan_id": "L11"}}
+    given = scenario(calls=(looked_up, renewed), known="Your email is ada@mail.test. Your loan id is L11.")
+
+    found = one("forgets_identifier", given, None, which="loan_id")
+
+    assert isinstance(found, Behaviour)
+    assert found.forgets == ("L11",)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_wrong_value_is_one_of_the_same_place(seed: int) -> None:
+    """What is said first stands in the state where the right value stands, and is nothing of the user's own."""
+    chosen, _ = plan([ModifierSpec(name="wrong_value_first")], scenario(), STATE, seed=seed)
+
+    swap = chosen[0].wrong[0]
+
+    assert (swap.first, swap.right) in {("69002", "75001"), ("bo@mail.test", "ada@mail.test"), ("L21", "L11")}
+
+
+def test_no_state_no_wrong_value() -> None:
+    """A value is never invented: where the state cannot be read, the modifier does not fit."""
+    for name in ("wrong_value_first", "changes_mind"):
+        assert one(name, scenario(), None) == "the initial state cannot be read, so no other value is verified"
+
+
+def test_another_option_is_wished_for_first() -> None:
+    """The first wish is another value of the same column; the second is the expected call's."""
+    behaviour = told("changes_mind", scenario(), which="pickup")
+
+    assert [(swap.first, swap.right) for swap in behaviour.wrong] == [("night box", "main desk")]
+    assert "night box" in behaviour.instruction
+    assert "main desk" in behaviour.instruction
+
+
+def test_a_record_wished_for_first_is_the_users_own() -> None:
+    """Another customer's record is no wish of this one."""
+    behaviour = told("changes_mind", scenario(), which="loan_id")
+
+    assert [(swap.first, swap.right) for swap in behaviour.wrong] == [("L12", "L11")]
+
+
+def test_a_part_of_an_address_is_no_wish() -> None:
+    """A town is not changed alone where the address stands beside it."""
+    state = {"people": {"p_a_1": {"town": "Lyon", "zip": "69001"}, "p_b_2": {"town": "Lille", "zip": "59000"}}}
+    call = {"name": "move", "arguments": {"town": "Lyon", "zip": "69001"}}
+
+    assert isinstance(one("changes_mind", scenario(goal="You want to move to Lyon.", calls=(call,)), state), str)
+
+
+def test_an_intent_of_the_options_is_added_at_its_message() -> None:
+    """Text and message come from the options; the third message is meant where none is given."""
+    behaviour = told("adds_intent", scenario(), at=2, intent="Ask for the opening hours.")
+
+    assert (behaviour.intent, behaviour.from_message, behaviour.held_back) == ("Ask for the opening hours.", 2, "")
+    assert told("adds_intent", scenario(), intent="x").from_message == 3
+
+
+@pytest.mark.parametrize(
+    ("goal", "says", "held_back"),
+    [
+        ("", ("Renew L11", "yes", "And what is overdue?", "no"), "And what is overdue?"),
+        ("You want to renew L11. You also want a receipt.", (), "You also want a receipt."),
+        ("Vous voulez prolonger L11. Vous voulez aussi un reçu.", (), "Vous voulez aussi un reçu."),
+        ("You want to:\n- renew L11\n- know what is overdue", (), "know what is overdue"),
+    ],
+)
+def test_the_last_of_several_intents_is_held_back(goal: str, says: tuple[str, ...], held_back: str) -> None:
+    """Of several lines, sentences or list items the last wish waits."""
+    assert told("adds_intent", scenario(goal=goal, says=says)).held_back == held_back
+
+
+@pytest.mark.parametrize("goal", ["You want to renew L11.", "You want L11. If that fails, you also want to complain."])
+def test_one_intent_cannot_be_held_back(goal: str) -> None:
+    """A single wish, and a condition of it, leave nothing to add."""
+    assert one("adds_intent", scenario(goal=goal)) == "the scenario has one intent, and the modifier states no other"
+
+
+def test_a_question_beside_the_matter_shares_no_word_with_it() -> None:
+    """What the scenario is about is never what the user asks beside it, whatever the seed."""
+    given = scenario(goal="You want a book about the history of Rome, a recipe and a poem.")
+    asked = {plan([ModifierSpec(name="out_of_scope")], given, seed=seed)[0][0].ask for seed in range(60)}
+
+    assert len(asked) > 3
+    assert not any(word in question for question in asked for word in ("book", "recipe", "poem"))
+
+
+def test_the_language_is_that_of_the_scenario() -> None:
+    """A French scenario gives French questions and unknown info."""
+    looked_up = {"name": "trouver", "arguments": {"email": "ada@mail.test", "client": "C1"}}
+    given = scenario(
+        "Vous voulez prolonger votre abonnement et savoir quand il se termine.",
+        "Votre e-mail est ada@mail.test. Votre numéro de client est C1.",
+        calls=(looked_up,),
+    )
+
+    chosen, _ = plan([ModifierSpec(name="forgets_identifier", options={"which": "customer_id"})], given, seed=1)
+
+    assert chosen[0].unknown == "Vous ne vous souvenez pas de votre numéro de client."
+    assert told("out_of_scope", given).language == "fr"
+
+
+def test_the_same_seed_gives_the_same_behaviours() -> None:
+    """Equal arguments give equal behaviours, with an integer and with a generator, with shared records and without."""
+    specs = [ModifierSpec(name=name) for name in MODIFIER_NAMES]
+
+    first = plan(specs, scenario(), STATE, seed=7)
+
+    assert first == plan(specs, scenario(), Records(STATE), seed=7)
+    assert plan(specs, scenario(), STATE, seed=Random(7)) == plan(specs, scenario(), STATE, seed=Random(7))
+    assert len({plan(specs, scenario(), STATE, seed=seed)[0] for seed in range(20)}) > 5
+
+
+def test_no_modifier_touches_what_another_has_changed() -> None:
+    """A forgotten value is not given wrongly as well."""
+    specs = [ModifierSpec(name="forgets_identifier"), ModifierSpec(name="wrong_value_first")]
+
+    for seed in range(20):
+        chosen, _ = plan(specs, scenario(), STATE, seed=seed)
+        assert chosen[0].forgets[0] not in {swap.right for swap in chosen[1].wrong}
+
+
+def test_the_same_modifier_twice_is_skipped_once() -> None:
+    """Only added intents may come several times."""
+    twice = [ModifierSpec(name="impatient")] * 2
+    intents = [ModifierSpec(name="adds_intent", options={"intent": text}) for text in ("Ask a.", "Ask b.")]
+
+    assert plan(twice, scenario())[1] == {"impatient": "it is asked for twice"}
+    assert [behaviour.intent for behaviour in plan(intents, scenario())[0]] == ["Ask a.", "Ask b."]
