@@ -117,7 +117,8 @@ class ChatModel:
     async def _live(self, request: ChatRequest, body: dict[str, Any]) -> ChatReply:
         transport = self._transport()
         ways = self._ways
-        with SetAside(ways.budget, self.caller, ways.worst_case_of(self.spec, body)) as money:
+        worst = ways.worst_case_of(self.spec, body) if ways.budget is not None else None
+        async with SetAside(ways.budget, self.caller, worst, rest=self._rest) as money:
             response = await self._send(transport, request, money)
             tokens = read_tokens(response)
             cost = None
@@ -140,9 +141,8 @@ class ChatModel:
             except SendError as error:
                 wait = retries.after(error)
             if wait > 0:
-                async with self._paused():
-                    await ways.sleep(wait)
-            money.hold()
+                await self._rest(wait)
+            await money.hold()
             self._usage += Usage(retries=1)
 
     async def _send_once(self, transport: Transport, request: ChatRequest, money: SetAside) -> dict[str, Any]:
@@ -185,6 +185,10 @@ class ChatModel:
                 self._limiter.left(ticket)
             raise
         return ticket
+
+    async def _rest(self, seconds: float) -> None:
+        async with self._paused():
+            await self._ways.sleep(seconds)
 
 
 def _taken(tokens: TokenCount | None, cost: float | None) -> Usage:

@@ -5,17 +5,22 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import aiohttp
+from multidict import CIMultiDict
 from yarl import URL
 
 from pytest_agentbench.core.errors import SendError
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.llm.http_errors import embedded_error, hide, status_error
+from pytest_agentbench.llm.connection_errors import connection_error
+from pytest_agentbench.llm.http_errors import hidden, understood
 from pytest_agentbench.llm.per_loop import PerLoop
 from pytest_agentbench.llm.request import ChatRequest
-from pytest_agentbench.llm.wire import LONGEST_REPLY, decode, encode, too_long
+from pytest_agentbench.llm.wire import LONGEST_REPLY, encode, too_long
 
 _KEPT_ALIVE = 4.0
 """Seconds that an idle connection is kept: less than the 5 s after which common servers close theirs."""
+
+_CONNECTING = 20.0
+"""Seconds within which a server must accept a connection."""
 
 
 class Connections:
@@ -51,15 +56,13 @@ class DirectTransport:
     ) -> None:
         self._url = endpoint(base_url)
         self._where = where(base_url)
-        self._headers = {
-            "Content-Type": "application/json",
-            "Accept": "application/json",
-            "User-Agent": "pytest-agentbench",
-            **({"Authorization": f"Bearer {key}"} if key else {}),
-            **(headers or {}),
-        }
+        self._headers = CIMultiDict({"Content-Type": "application/json", "Accept": "application/json"})
+        self._headers["User-Agent"] = "pytest-agentbench"
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._headers.update(headers or {})
         self._secrets = (key, *(headers or {}).values())
-        self._timeout = aiohttp.ClientTimeout(total=seconds)
+        self._timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=min(seconds, _CONNECTING))
         self._seconds = seconds
         self._owns = connections is None
         self._connections = connections or Connections()
@@ -78,35 +81,15 @@ class DirectTransport:
             ) as response:
                 content = await _read(response, self._where)
                 status, headers = response.status, response.headers
-        except TimeoutError as error:
-            message = f"{self._where} did not answer within {self._seconds:g} s"
-            raise SendError(message, again=True, billed=True) from error
-        except aiohttp.ClientConnectorError as error:
-            raise SendError(f"{self._where} cannot be reached: {_told(error)}", again=True) from error
-        except (aiohttp.InvalidURL, ValueError) as error:
-            raise SendError(f"{self._where} cannot be asked: {self._hidden(_told(error))}") from error
-        except (aiohttp.ClientError, OSError) as error:
-            message = f"{self._where} broke the connection off: {_told(error)}"
-            raise SendError(message, again=True, billed=True) from error
-        if status != 200:
-            known = {name.lower(): value for name, value in headers.items()}
-            raise self._safe(status_error(status, known, content, where=self._where, wall=self._wall()))
-        decoded = decode(content, self._where)
-        if (failed := embedded_error(decoded, where=self._where)) is not None:
-            raise self._safe(failed)
-        return decoded
+        except (aiohttp.ClientError, OSError, ValueError) as error:  # ValueError: a header that HTTP cannot hold
+            raise hidden(connection_error(error, where=self._where, seconds=self._seconds), self._secrets) from error
+        known = {name.lower(): value for name, value in headers.items()}
+        return understood(status, known, content, where=self._where, wall=self._wall(), secrets=self._secrets)
 
     async def close(self) -> None:
         """Close its own connections; closing twice is fine."""
         if self._owns:
             await self._connections.close()
-
-    def _safe(self, error: SendError) -> SendError:
-        error.args = (self._hidden(str(error)),)
-        return error
-
-    def _hidden(self, text: str) -> str:
-        return hide(text, self._secrets)
 
 
 def endpoint(base_url: str) -> URL:
@@ -118,7 +101,7 @@ def endpoint(base_url: str) -> URL:
         path = f"{base.raw_path.rstrip('/')}/chat/completions"
         return base.with_path(path, encoded=True).with_query(base.query)
     except (ValueError, TypeError) as error:
-        raise SendError(f"base_url {where(base_url)} is no URL: {_told(error)}") from error
+        raise SendError(f"base_url {where(base_url)} is no URL: {printable(str(error))}") from error
 
 
 def where(base_url: str) -> str:
@@ -149,7 +132,3 @@ async def _read(response: aiohttp.ClientResponse, place: str) -> bytes:
             raise too_long(place)
         parts.append(part)
     return b"".join(parts)
-
-
-def _told(error: Exception) -> str:
-    return shorten(printable(str(error) or type(error).__name__), 200)

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from pytest_agentbench.core.errors import SendError
-from pytest_agentbench.llm.wire import excerpt
+from pytest_agentbench.llm.wire import decode, excerpt
 
 AGAIN = frozenset({408, 409, 425, 429})
 """Statuses below 500 after which the same request may do better."""
@@ -15,11 +15,26 @@ AGAIN = frozenset({408, 409, 425, 429})
 _SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
-def status_error(status: int, headers: Mapping[str, str], content: bytes, *, where: str, wall: float) -> SendError:
-    """Turn an answer with an error status into a `SendError` that quotes the server's own words.
+def understood(
+    status: int, headers: Mapping[str, str], content: bytes, *, where: str, wall: float, secrets: Iterable[str]
+) -> dict[str, Any]:
+    """Give the JSON object of a good answer; raise `SendError`, with no secret in it, for any other.
 
     `headers` are looked up by lower-case name; `wall` is Unix time, for a `Retry-After` date without a `Date`.
     """
+    try:
+        if status != 200:
+            raise status_error(status, headers, content, where=where, wall=wall)
+        response = decode(content, where)
+        if (failed := embedded_error(response, where=where)) is not None:
+            raise failed
+    except SendError as error:
+        raise hidden(error, secrets) from error.__cause__
+    return response
+
+
+def status_error(status: int, headers: Mapping[str, str], content: bytes, *, where: str, wall: float) -> SendError:
+    """Turn an answer with an error status into a `SendError` that quotes the server's own words."""
     said, code = _said(content)
     reason = f"{status} {_phrase(status)}".strip()
     if 300 <= status < 400:
@@ -66,6 +81,12 @@ def hide(text: str, secrets: Iterable[str]) -> str:
         if len(secret) >= 6:
             text = text.replace(secret, "[hidden]")
     return text
+
+
+def hidden(error: SendError, secrets: Iterable[str]) -> SendError:
+    """Take every secret out of an error's text."""
+    error.args = (hide(str(error), secrets),)
+    return error
 
 
 def _number(value: str | None) -> float | None:
