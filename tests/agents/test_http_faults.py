@@ -139,6 +139,13 @@ async def test_an_endpoint_that_is_not_there_is_asked_after() -> None:
             await agent_at(url).reply(turn("Hi"))
 
 
+async def test_an_endpoint_without_a_valid_certificate_is_not_trusted() -> None:
+    """Speaking TLS to an endpoint that does not is told apart from one that is not there."""
+    async with endpoint({"reply": "hi"}) as there:
+        with pytest.raises(AgentError, match=r"cannot be trusted: Client.*SSL"):
+            await agent_at(there.url.replace("http://", "https://")).reply(turn("Hi"))
+
+
 async def test_a_cancelled_run_leaves_nothing_behind() -> None:
     """Cancelling a run that waits for its endpoint passes as what it is."""
     async with endpoint(hang) as there:

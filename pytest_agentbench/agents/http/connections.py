@@ -92,8 +92,11 @@ class Poster:
                 return await self._read(response, endpoint)
         except TimeoutError:
             raise AgentError(f"{endpoint} has not answered within {self._seconds:g} s (`seconds` bounds it)") from None
+        except aiohttp.ClientSSLError as error:
+            raise AgentError(f"{endpoint} cannot be trusted: {raised_text(error)}") from error
         except aiohttp.ClientConnectorError as error:
-            raise AgentError(f"{endpoint} cannot be reached: {raised_text(error)} (is it running?)") from error
+            reason = printable(error.os_error.strerror or str(error.os_error))
+            raise AgentError(f"{endpoint} cannot be reached: {shorten(reason, QUOTED)} (is it running?)") from error
         except ValueError as error:  # also an address that is none: it may hold a part that the endpoint named
             raise AgentError(f"{endpoint} cannot be asked: {raised_text(error)}") from error
         except (aiohttp.ClientError, OSError) as error:
