@@ -6,12 +6,12 @@ from pytest_agentbench.core.errors import BudgetSpentError
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.seams import Budget, Reservation
 
+Sleep = Callable[[float], Awaitable[object]]
+
 _SHORTEST, _LONGEST = 0.01, 0.2
 
 
-async def reserve_when_free(
-    budget: Budget, caller: Caller, cost_usd: float | None, *, sleep: Callable[[float], Awaitable[object]]
-) -> Reservation:
+async def reserve_when_free(budget: Budget, caller: Caller, cost_usd: float | None, *, sleep: Sleep) -> Reservation:
     """Reserve, waiting while only calls in flight are in the way: the worst cases of many exceed what they will cost.
 
     Raise what `Budget.reserve` raises where waiting does not help.

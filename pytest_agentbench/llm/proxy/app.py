@@ -1,0 +1,219 @@
+"""The proxy's requests: recorded answer, else budget, model server, settlement and recording."""
+
+import asyncio
+import io
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, NotRunError
+from pytest_agentbench.llm.prices import worst_case
+from pytest_agentbench.llm.proxy.forwarding import (
+    BAD_REQUEST,
+    BUDGET,
+    CLOSED,
+    FAILED,
+    MISS,
+    RUN_HEADER,
+    UNREACHABLE,
+    address,
+    passed_on,
+    said,
+)
+from pytest_agentbench.llm.proxy.line import Line
+from pytest_agentbench.llm.proxy.money import Money
+from pytest_agentbench.llm.proxy.relay import ClientGoneError, Exchange, Stream
+from pytest_agentbench.llm.proxy.sse import chunks
+from pytest_agentbench.llm.reserving import Sleep
+from pytest_agentbench.llm.seams import Budget
+from pytest_agentbench.llm.wire import encode
+
+_CHAT = "chat/completions"
+_LARGEST = 256 * 1024 * 1024
+_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=30.0)
+_FREE = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
+
+FindLine = Callable[[str | None], Line | None]
+"""Gives the line of a run's id (None: the session's), or None where there is none."""
+
+
+class Endpoint:
+    """Answers the requests of all lines; `session` gives the connections of the running loop."""
+
+    def __init__(
+        self,
+        find_line: FindLine,
+        session: Callable[[], Awaitable[aiohttp.ClientSession]],
+        budget: Budget | None,
+        *,
+        now: Callable[[], float],
+        sleep: Sleep,
+    ) -> None:
+        self._find_line = find_line
+        self._session = session
+        self._budget = budget
+        self._now = now
+        self._sleep = sleep
+
+    def application(self) -> web.Application:
+        """Give the web application."""
+        app = web.Application(client_max_size=_LARGEST)
+        app.router.add_route("*", "/v1/{tail:.*}", self._handle)
+        app.router.add_route("*", "/run/{run}/v1/{tail:.*}", self._handle)
+        return app
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        run = request.match_info.get("run") or request.headers.get(RUN_HEADER)
+        line = self._find_line(run)
+        if line is None or line.closed:
+            return said(CLOSED, f"there is no run {run!r}, or it is over")
+        if (task := asyncio.current_task()) is not None:
+            line.working.add(task)
+        try:
+            return await self._answer(line, request)
+        except NotRunError as error:
+            line.note(error)
+            return said(BUDGET, str(error))
+        except CassetteMissError as error:
+            line.note(error)
+            return said(MISS, str(error))
+        except AgentBenchError as error:
+            line.note(error)
+            return said(FAILED, str(error))
+        finally:
+            if task is not None:
+                line.working.discard(task)
+
+    async def _answer(self, line: Line, request: web.Request) -> web.StreamResponse:
+        # the path as it was sent: decoding it would change what encoded slashes mean
+        tail = request.rel_url.raw_path.partition("/v1/")[2]
+        content = await request.read()
+        if tail.rstrip("/") == _CHAT and request.method == "POST":
+            body = _object(content)
+            if body is None:
+                return said(BAD_REQUEST, "the body of a chat completion must be a JSON object")
+            return await self._chat(line, request, tail, content, body)
+        return await self._other(line, request, tail, content)
+
+    async def _chat(
+        self, line: Line, request: web.Request, tail: str, content: bytes, body: dict[str, Any]
+    ) -> web.StreamResponse:
+        # streamed or not, the answer is the same: one recording serves both
+        asked = {key: value for key, value in body.items() if key not in {"stream", "stream_options"}}
+        streamed = body.get("stream") is True
+        options = body.get("stream_options")
+        options = options if isinstance(options, dict) else {}
+        with_usage = bool(options.get("include_usage"))
+        if (recorded := line.find(asked)) is not None:
+            return await _replay(request, recorded, streamed=streamed, with_usage=with_usage)
+        instead = None
+        if streamed and not with_usage:  # else nobody could tell what it cost
+            instead, content = content, encode({**body, "stream_options": {**options, "include_usage": True}})
+        exchange = Exchange(line=line, body=asked, recorded=True, with_usage=with_usage or not streamed)
+        return await self._forward(exchange, request, tail, content, instead)
+
+    async def _other(self, line: Line, request: web.Request, tail: str, content: bytes) -> web.StreamResponse:
+        line.refuse_unrecorded(f"{request.method} /{tail}")
+        metered = request.method not in _FREE
+        exchange = Exchange(line=line, body=_object(content) or {}, recorded=False, metered=metered)
+        return await self._forward(exchange, request, tail, content)
+
+    async def _forward(
+        self, exchange: Exchange, request: web.Request, tail: str, content: bytes, instead: bytes | None = None
+    ) -> web.StreamResponse:
+        """Send `content`, or `instead` of it where the server does not know `stream_options`, which it adds."""
+        line = exchange.line
+        worst = worst_case(line.spec, exchange.body)
+        async with Money(self._budget if exchange.metered else None, line.caller, worst, sleep=self._sleep) as money:
+            exchange.began = self._now()
+            money.sent = True
+            try:
+                answer = await self._send(exchange, money, request, tail, content)
+                if instead is not None and _unknown_option(answer):
+                    answer = await self._send(exchange, money, request, tail, instead)
+            except aiohttp.ClientConnectorError as error:
+                money.release()
+                return said(UNREACHABLE, exchange.failed(f"could not be reached: {type(error).__name__}"))
+            except (aiohttp.ClientError, OSError, ValueError) as error:
+                return said(UNREACHABLE, exchange.failed(f"could not be asked: {type(error).__name__}"))
+            except asyncio.CancelledError:
+                if not exchange.accounted:
+                    exchange.failed("had not answered when the client gave up")
+                raise
+            if answer.status >= 300:
+                money.release()
+                exchange.failed(f"answered {answer.status}", answer.status)
+            return answer
+
+    async def _send(
+        self, exchange: Exchange, money: Money, request: web.Request, tail: str, content: bytes
+    ) -> web.StreamResponse:
+        session = await self._session()
+        async with session.request(
+            request.method,
+            address(exchange.line.spec.base_url, tail, request.rel_url.raw_query_string),
+            data=_payload(content),
+            headers=passed_on(request.headers),
+            timeout=_TIMEOUT,
+            allow_redirects=False,
+        ) as response:
+            if response.content_type == "text/event-stream" and response.status == 200:
+                return await self._stream(exchange, money, request, response)
+            received = await response.read()
+        if response.status < 300:
+            exchange.account(money, _object(received), self._now() - exchange.began)
+        return web.Response(body=received, status=response.status, headers=passed_on(response.headers))
+
+    async def _stream(
+        self, exchange: Exchange, money: Money, request: web.Request, response: aiohttp.ClientResponse
+    ) -> web.StreamResponse:
+        answer = web.StreamResponse(status=200, headers=passed_on(response.headers))
+        await answer.prepare(request)
+        stream = Stream(exchange)
+        try:
+            ending = await stream.pass_on(response, answer)
+        except (ClientGoneError, asyncio.CancelledError) as gone:
+            if stream.whole is not None:  # clients may leave before the last word
+                exchange.account(money, stream.whole, self._now() - exchange.began)
+            raise asyncio.CancelledError from gone
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            exchange.failed(f"broke its answer off: {type(error).__name__}")
+            if request.transport is not None:  # whoever asked must see that it is not whole
+                request.transport.abort()
+            return answer
+        exchange.account(money, stream.whole, self._now() - exchange.began)
+        await answer.write_eof(ending)
+        return answer
+
+
+def _unknown_option(answer: web.StreamResponse) -> bool:
+    body = answer.body if isinstance(answer, web.Response) and answer.status in {400, 422} else None
+    return isinstance(body, bytes) and b"stream_options" in body
+
+
+def _payload(content: bytes) -> bytes | io.BytesIO | None:
+    # aiohttp warns of longer bytes, since writing them blocks the loop
+    return io.BytesIO(content) if len(content) > 2**20 else content or None
+
+
+async def _replay(
+    request: web.Request, recorded: dict[str, Any], *, streamed: bool, with_usage: bool
+) -> web.StreamResponse:
+    if not streamed:
+        return web.Response(body=encode(recorded), content_type="application/json")
+    answer = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
+    await answer.prepare(request)
+    await answer.write(b"".join(chunks(recorded, with_usage=with_usage)))
+    await answer.write_eof()
+    return answer
+
+
+def _object(content: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(content) if content else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,92 @@
+"""One party behind the proxy: where its requests go, what they took, and what went wrong whatever it made of that."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, SendError
+from pytest_agentbench.core.model import ModelSpec, Price, Usage
+from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.prices import cost_of, server_of
+from pytest_agentbench.llm.reading import answering_model, read_tokens
+from pytest_agentbench.llm.reply import TokenCount
+from pytest_agentbench.llm.seams import Recorder
+
+
+class Line:
+    """The calls of one caller through the proxy.
+
+    `upstream` "" means `OPENAI_BASE_URL`, else OpenAI's. `replaying` says that nothing may be asked live.
+    """
+
+    def __init__(
+        self, caller: Caller, *, upstream: str, price: Price | None, recorder: Recorder | None, replaying: bool
+    ) -> None:
+        self.caller = caller
+        self.spec = ModelSpec(model="", base_url=server_of(ModelSpec(model="", base_url=upstream)), price=price)
+        self.replaying = replaying
+        self.usage = Usage()
+        self.faults: tuple[AgentBenchError, ...] = ()
+        self.failure: SendError | None = None
+        self.unrecorded: Counter[str] = Counter()
+        self.closed = False
+        self.working: set[asyncio.Task[Any]] = set()
+        self._recorder = recorder
+        self._unanswered: Counter[str] = Counter()
+
+    def note(self, error: AgentBenchError) -> None:
+        """Remember what decides the run, whatever the agent makes of the error that it is told."""
+        self.faults = (*self.faults, error)
+
+    def find(self, body: dict[str, Any]) -> dict[str, Any] | None:
+        """Give the recorded answer to a request, or None: it is to be asked live; raise as `Recorder.find`."""
+        key = digest(body)
+        if self._unanswered[key]:  # sent again by the client: the recorder has counted this request already
+            self._unanswered[key] -= 1
+            self.usage += Usage(retries=1)
+            return None
+        recorded = self._recorder.find(self.caller, body) if self._recorder else None
+        if recorded is None:
+            return None
+        tokens = read_tokens(recorded.response) or TokenCount(input=0, output=0)
+        self.usage += Usage(replayed=1, **_counted(tokens))
+        return recorded.response
+
+    def keep(self, body: dict[str, Any], response: dict[str, Any]) -> None:
+        """Remember a good answer."""
+        if self._recorder:
+            self._recorder.keep(self.caller, body, response)
+
+    def failed(self, body: dict[str, Any] | None, message: str, status: int = 0) -> None:
+        """Note that the server gave no good answer to a request, which the client may send again."""
+        self.failure = SendError(message, status=status)
+        if body is not None:
+            self._unanswered[digest(body)] += 1
+
+    def refuse_unrecorded(self, what: str) -> None:
+        """Count a request that is never recorded; raise `CassetteMissError` where nothing may be asked live."""
+        self.unrecorded[what] += 1
+        if self.replaying:
+            raise CassetteMissError(f"{what} cannot be replayed: only chat completions are recorded")
+
+    def cost_of(self, response: Mapping[str, Any], model: str, tokens: TokenCount | None) -> float | None:
+        """Give what an answer cost, None where that is not known."""
+        return cost_of(self.spec, answering_model(dict(response), model), tokens) if tokens else None
+
+    def answered(self, tokens: TokenCount | None, cost: float | None, seconds: float) -> None:
+        """Count one live call."""
+        self.failure = None
+        counted = _counted(tokens or TokenCount(input=0, output=0))
+        self.usage += Usage(calls=1, cost_usd=cost or 0.0, unpriced=int(cost is None), seconds=seconds, **counted)
+
+    def close(self) -> None:
+        """End what is in flight and refuse what comes later."""
+        self.closed = True
+        for task in tuple(self.working):
+            task.cancel()
+
+
+def _counted(tokens: TokenCount) -> dict[str, int]:
+    return {"input_tokens": tokens.input, "output_tokens": tokens.output, "cached_tokens": tokens.cached}

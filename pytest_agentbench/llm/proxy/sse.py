@@ -1,0 +1,151 @@
+"""Streamed chat completions: events out of bytes, one completion out of chunks, and chunks out of a completion."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+_DONE = "[DONE]"
+_ENDS = (b"\r\n\r\n", b"\n\n", b"\r\r")
+
+
+class Event(NamedTuple):
+    """One event of a stream: its bytes as they came, and the JSON object of its data, if it is one."""
+
+    raw: bytes
+    data: dict[str, Any] | None = None
+    done: bool = False
+
+
+class Events:
+    """Cuts a stream of bytes into events."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    @property
+    def waiting(self) -> int:
+        """How many bytes of an unfinished event were read."""
+        return len(self._rest)
+
+    def feed(self, part: bytes) -> Iterator[Event]:
+        """Give the events that `part` finishes."""
+        self._rest += part
+        while (end := _end(self._rest)) >= 0:
+            block, self._rest = self._rest[:end], self._rest[end:]
+            yield _event(block)
+
+    def rest(self) -> Event:
+        """Give what stands behind the last whole event."""
+        block, self._rest = self._rest, b""
+        return _event(block)
+
+
+class Assembly:
+    """Puts the chunks of a streamed answer together to the `chat.completion` that they are parts of."""
+
+    def __init__(self) -> None:
+        self._head: dict[str, Any] = {}
+        self._choices: dict[int, dict[str, Any]] = {}
+        self._broken = False
+
+    def add(self, chunk: Mapping[str, Any]) -> None:
+        """Add one chunk."""
+        if chunk.get("error"):
+            self._broken = True
+        for key, value in chunk.items():
+            if key not in {"choices", "object"} and value is not None:
+                self._head[key] = value
+        for part in _dicts(chunk.get("choices")):
+            index = part.get("index")
+            choice = self._choices.setdefault(index if isinstance(index, int) else 0, {"message": {}, "tools": {}})
+            choice.update({key: value for key, value in part.items() if key == "finish_reason" and value})
+            if isinstance(delta := part.get("delta"), dict):
+                _extend(choice, delta)
+
+    def completion(self) -> dict[str, Any] | None:
+        """Give the whole answer, or None where the stream ended before it was whole."""
+        whole = all(choice.get("finish_reason") for choice in self._choices.values())
+        if self._broken or not self._choices or not whole:
+            return None
+        return {
+            **self._head,
+            "object": "chat.completion",
+            "choices": [_choice(*one) for one in sorted(self._choices.items())],
+        }
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What chunks say of the whole answer so far: id, model, usage."""
+        return self._head
+
+
+def chunks(completion: Mapping[str, Any], *, with_usage: bool) -> Iterator[bytes]:
+    """Give a completion as the events of a stream, its usage in a last chunk where it was asked for."""
+    head = {key: value for key, value in completion.items() if key not in {"choices", "object", "usage"}}
+    head["object"] = "chat.completion.chunk"
+    for place, choice in enumerate(_dicts(completion.get("choices"))):
+        message = choice.get("message")
+        delta = dict(message) if isinstance(message, dict) else {}
+        if calls := _dicts(delta.get("tool_calls")):
+            delta["tool_calls"] = [{**call, "index": at} for at, call in enumerate(calls)]
+        index = choice.get("index", place)
+        yield _written({**head, "choices": [{"index": index, "delta": delta, "finish_reason": None}]})
+        ended = {"index": index, "delta": {}, "finish_reason": choice.get("finish_reason")}
+        yield _written({**head, "choices": [ended]})
+    if with_usage:
+        yield _written({**head, "choices": [], "usage": completion.get("usage")})
+    yield f"data: {_DONE}\n\n".encode()
+
+
+def _written(chunk: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(chunk, separators=(",", ":")).encode() + b"\n\n"
+
+
+def _end(buffer: bytes) -> int:
+    ends = [at + len(end) for end in _ENDS if (at := buffer.find(end)) >= 0]
+    return min(ends, default=-1)
+
+
+def _event(block: bytes) -> Event:
+    lines = block.decode("utf-8", "replace").splitlines()
+    data = "\n".join(line[5:].removeprefix(" ") for line in lines if line.startswith("data:"))
+    if data == _DONE:
+        return Event(block, done=True)
+    try:
+        value = json.loads(data) if data else None
+    except (ValueError, RecursionError):
+        value = None
+    return Event(block, value if isinstance(value, dict) else None)
+
+
+def _extend(choice: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    message = choice["message"]
+    for key, value in delta.items():
+        if key == "tool_calls":
+            _extend_calls(choice["tools"], value)
+        elif isinstance(value, str) and isinstance(message.get(key), str) and key != "role":
+            message[key] += value
+        elif value is not None:
+            message[key] = value
+
+
+def _extend_calls(calls: dict[int, dict[str, Any]], deltas: object) -> None:
+    for part in _dicts(deltas):
+        index = part.get("index")
+        call = calls.setdefault(index if isinstance(index, int) else len(calls), {})
+        call.update({key: value for key, value in part.items() if key not in {"index", "function"} and value})
+        function = call.setdefault("function", {"name": "", "arguments": ""})
+        for key, value in (part.get("function") or {}).items():
+            if isinstance(value, str):
+                function[key] = function.get(key, "") + value
+
+
+def _choice(index: int, choice: dict[str, Any]) -> dict[str, Any]:
+    message = {"role": "assistant", "content": None, **choice["message"]}
+    if choice["tools"]:
+        message["tool_calls"] = [{"type": "function", **call} for _, call in sorted(choice["tools"].items())]
+    return {"index": index, "message": message, "finish_reason": choice["finish_reason"]}
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
