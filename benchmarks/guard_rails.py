@@ -6,10 +6,11 @@ recorded task. IntellAgent's dialogues name no task, so that the rules that need
 everything at once) do not apply to them; their user is also the judge, and closes as soon as it has a verdict.
 
 - *n*: drafts that the rule applies to: closes for early stop, first texts for everything at once, all others else
-- *alarms*: drafts with which it finds fault; recorded users are models and do commit faults, so that a share of
-  the alarms is right, and *rate* (alarms / n) is an upper bound of the false ones
-- development: half of retail, by a hash of the task id, and IntellAgent; *labelled*: texts of generated conversations,
-  the same few in all of them; everything else is held out
+- *alarms*: drafts with which it finds fault; recorded users are models and do commit faults
+- *right*: alarms that a reader found right (`guard_rails_right.txt` lists them); *false*: the share of n that are not
+- development: half of retail, by a hash of the task id, and IntellAgent; *labelled*: the canned texts of generated
+  conversations, whose closes follow no conversation and are no test of early stop; everything else is held out, and
+  was scored when the rules were done
 """
 
 import argparse
@@ -31,6 +32,7 @@ from pytest_agentbench.suites.transcripts import read_recordings
 from pytest_agentbench.users.llm.draft import Draft, read_draft
 from pytest_agentbench.users.llm.guards import RULES
 
+RIGHT = Path(__file__).with_name("guard_rails_right.txt")
 RECORDINGS = Path(__file__).resolve().parents[1] / "../shared/data"
 DOMAINS = ("retail", "airline", "telecom")
 NEEDS_TASK = frozenset({"invention", "at_once"})
@@ -51,7 +53,7 @@ class Turn:
         if rule in NEEDS_TASK and not self.has_task:
             return False
         if rule == "early_stop":
-            return self.draft.closing is not None
+            return self.draft.closing is not None and self.part != "labelled"
         return rule != "at_once" or not any(message.role == "user" for message in self.view.messages)
 
 
@@ -61,14 +63,15 @@ class Figures:
 
     n: int = 0
     alarms: int = 0
+    right: int = 0
 
     @property
-    def rate(self) -> float:
-        """Share of the turns that the rule applies to with which it finds fault."""
-        return self.alarms / self.n if self.n else 0.0
+    def false_rate(self) -> float:
+        """Share of the turns that the rule applies to with which it finds fault without right."""
+        return (self.alarms - self.right) / self.n if self.n else 0.0
 
 
-def turns(folder: Path, parts: Iterable[str] = ("development", "held out")) -> Iterator[Turn]:
+def turns(folder: Path, parts: Iterable[str] = ("development", "held out", "labelled")) -> Iterator[Turn]:
     """Give every recorded user text of the chosen parts."""
     for turn in (*_tau2(folder), *_intellagent(folder)):
         if turn.part in parts:
@@ -78,24 +81,28 @@ def turns(folder: Path, parts: Iterable[str] = ("development", "held out")) -> I
 def measure(found: Iterable[Turn]) -> dict[str, dict[str, Figures]]:
     """Count per part and per rule."""
     figures: dict[str, dict[str, Figures]] = {}
+    right = frozenset(RIGHT.read_text(encoding="utf-8").splitlines())
     for turn in found:
         rows = figures.setdefault(turn.part, {rule: Figures() for rule in RULES})
         for name, rule in RULES.items():
             if turn.subject_to(name):
                 rows[name].n += 1
-                rows[name].alarms += rule(turn.view, turn.draft) is not None
+                is_alarm = rule(turn.view, turn.draft) is not None
+                rows[name].alarms += is_alarm
+                rows[name].right += is_alarm and f"{name} {turn.source}" in right
     return figures
 
 
 def table(figures: dict[str, dict[str, Figures]]) -> str:
     """Give the figures as lines of text."""
+    heads = ("n", "alarms", "right", "false")
     lines = [
-        f"{'':12}" + "".join(f"{part:>26}" for part in figures),
-        f"{'rule':12}" + f"{'alarms / n   rate':>26}" * len(figures),
+        f"{'':10}" + "".join(f"  {part:^29}" for part in figures),
+        f"{'rule':10}" + ("  " + "".join(f"{head:>7}" for head in heads) + " ") * len(figures),
     ]
     for rule in RULES:
-        cells = (f"{rows[rule].alarms:5} /{rows[rule].n:5} {rows[rule].rate:7.2%}" for rows in figures.values())
-        lines.append(f"{rule:12}" + "".join(f"{cell:>26}" for cell in cells))
+        cells = (rows[rule] for rows in figures.values())
+        lines.append(f"{rule:10}" + "".join(f"  {c.n:7}{c.alarms:7}{c.right:7}{c.false_rate:8.2%}" for c in cells))
     return "\n".join(lines)
 
 
@@ -112,13 +119,15 @@ def _tau2(folder: Path) -> Iterator[Turn]:
             scenario = index.find(recording)
             if scenario is not None and not recording.extra.get("solo"):
                 part = "development" if is_development(domain, recording.scenario) else "held out"
-                yield from _texts(part, domain, scenario, recording.transcript.messages, tools)
+                yield from _texts(part, f"{domain}:{recording.line}", scenario, recording.transcript.messages, tools)
     for domain in ("mock", "retail", "telecom"):
         index = ScenarioIndex(load_scenarios(folder / f"tau2/domains/{domain}/tasks.json", environ={}))
         for recording in read_recordings(folder / f"tau2/labelled/{domain}.jsonl"):
             scenario = index.find(recording)
             if scenario is not None:
-                yield from _texts("labelled", domain, scenario, recording.transcript.messages, Toolset())
+                yield from _texts(
+                    "labelled", f"{domain}:{recording.line}", scenario, recording.transcript.messages, Toolset()
+                )
 
 
 def _user_tools(folder: Path, domain: str) -> Toolset:
@@ -135,7 +144,7 @@ def _texts(part: str, source: str, scenario: Scenario, messages: tuple[Message, 
     for at, message in enumerate(messages):
         if message.role == "user" and message.text.strip() and not message.tool_calls:
             view = user_view(scenario, messages[:at], begun=0, tools=tools)
-            yield Turn(part=part, source=f"{source} {scenario.title} {at}", view=view, draft=read_draft(message.text))
+            yield Turn(part=part, source=f"{source}:{at}", view=view, draft=read_draft(message.text))
 
 
 def _intellagent(folder: Path) -> Iterator[Turn]:
@@ -150,7 +159,7 @@ def _intellagent(folder: Path) -> Iterator[Turn]:
                 draft = read_draft(re.sub(r"###STOP (?:SUCCESS|FAILURE)###", "###STOP###", message.text))
                 view = View(messages=messages[:at])
                 yield Turn(
-                    part="development", source=f"intellagent {name[:8]} {at}", view=view, draft=draft, has_task=False
+                    part="development", source=f"intellagent:{name[:8]}:{at}", view=view, draft=draft, has_task=False
                 )
 
 

@@ -11,6 +11,9 @@ Closing = Literal["STOP", "TRANSFER", "OUT-OF-SCOPE"]
 _MARKER = r"[*_`]{0,3}#{2,4} ?(?P<name>STOP|TRANSFER|OUT[- _]OF[- _]SCOPE) ?#{2,4}[*_`]{0,3}"
 _AT_END = re.compile(rf"\s*{_MARKER}[\s.!]*\Z", re.IGNORECASE)
 _ANYWHERE = re.compile(r"[*_`]{0,3}#{2,4} ?[A-Z][A-Z _-]{1,30}#{2,4}[*_`]{0,3}", re.IGNORECASE)
+_TAIL = 80
+"""Characters at the end in which the closing marker is looked for."""
+
 _THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
 
@@ -31,7 +34,7 @@ def read_draft(text: str) -> Draft:
     """Take thoughts before the reply and the marker at its end apart from the text; other markers are `stray`."""
     rest = _THINKING.sub("", text).strip()
     closing: Closing | None = None
-    if found := _AT_END.search(rest):
+    if found := _AT_END.search(rest, max(len(rest) - _TAIL, 0)):
         closing = _closing(found["name"])
         rest = rest[: found.start()].rstrip()
     return Draft(text=rest, closing=closing, stray=tuple(_ANYWHERE.findall(rest)))

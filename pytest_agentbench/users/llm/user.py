@@ -21,6 +21,9 @@ from pytest_agentbench.users.modifiers.behaviour import Behaviour
 _SHOWN = 200
 """Characters of a model's text that a reason shows."""
 
+_LONGEST = 4_000
+"""Characters of a message beyond which it is none that a person writes in a chat."""
+
 _NOTHING = Draft()
 
 
@@ -129,10 +132,8 @@ def _read(reply: ChatReply, view: View) -> _Attempt:
     if reply.refusal or reply.finish_reason == "content_filter":
         told = f": {_quoted(reply.refusal)}" if reply.refusal else ""
         return _Attempt(unusable=f"you refused to answer{told}; write what this person would say", content=reply.text)
-    if reply.truncated:
-        return _Attempt(
-            unusable="it was cut off because it was too long; write one to three sentences", content=reply.text
-        )
+    if reply.truncated or len(reply.text) > _LONGEST:
+        return _Attempt(unusable="it was too long; write one to three sentences", content=reply.text)
     draft = read_draft(reply.text)
     if not draft.sendable and draft.closing is None:
         return _Attempt(unusable="it was empty; write a message, or a marker to close", content=reply.text)

@@ -50,6 +50,11 @@ _PROPOSES = re.compile(
 )
 """What a yes sets the agent to work on; whether something works now is no proposal."""
 
+_HAND_OVER = re.compile(
+    r"\b(?:transfer\w*|escalat\w*|connect(?:ing)? you|human (?:agent|representative)|transf[ée]r\w*|conseill\w+|mettre en relation)\b",
+    re.IGNORECASE,
+)
+
 _NEAR_END = 3
 """Sentences at the end of a message in which a promise is still open; what stands before may be told as done after."""
 
@@ -107,10 +112,20 @@ def _promise(heard: str) -> str | None:
 
 
 def _waiting(heard: str, *, is_told: bool) -> str | None:
-    """Give what waits for an answer: any question, but only a proposal or a value asked for where something is told."""
-    parts = _open(heard)
+    """Give what waits for an answer: any question, but only a proposal or a value asked for where something is told.
+
+    An offer to hand over may be left unanswered.
+    """
+    parts = [part for part in _open(heard) if not _offers_hand_over(part, heard)]
     needed = [part for part in parts if not is_told or _PROPOSES.search(part) or asked(part)]
     return needed[-1] if needed else None
+
+
+def _offers_hand_over(part: str, heard: str) -> bool:
+    """Tell whether `part`, or the sentence that it refers to ("would you like me to do that?"), is such an offer."""
+    texts = [segment.text for segment in segments(heard)]
+    before = texts[texts.index(part) - 1] if part in texts[1:] and pattern("back_reference").search(part) else ""
+    return bool(_HAND_OVER.search(part) or _HAND_OVER.search(before))
 
 
 def _open(heard: str) -> list[str]:

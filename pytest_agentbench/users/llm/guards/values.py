@@ -51,7 +51,7 @@ def values_of(text: str) -> Iterator[Value]:
         rest = rest.replace(number, " ")
     for month, day in dates(rest):
         yield Value(f"month {month}, day {day}", (date_form(month, day),))
-    for house in address_numbers(rest):
+    for house in sorted(address_numbers(rest)):
         yield Value(house, (number_form(house),))
     yield from _codes(rest)
 
