@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.users.known_info import text_of
 from pytest_agentbench.users.modifiers.behaviour import Behaviour
-from pytest_agentbench.users.modifiers.spelling import mentions, normal, spelled
+from pytest_agentbench.users.modifiers.spelling import normal, spelled
 
 _FORGOTTEN = {"en": "(forgotten)", "fr": "(oublié)"}
 
@@ -115,10 +114,3 @@ def _rewritten(view: View, change: Callable[[str], str]) -> View:
             "unknown": tuple(map(change, view.unknown)),
         }
     )
-
-
-def knows_value(view: View, value: str) -> bool:
-    """Tell whether a view still holds `value` in anything the user was told."""
-    knows = [text_of(to_json(item)) for item in view.knows.values()]
-    texts = (view.persona or "", view.goal, *view.says, view.known_info, view.task_instructions, *view.unknown, *knows)
-    return any(mentions(text, value) for text in texts)

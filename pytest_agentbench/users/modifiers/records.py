@@ -30,10 +30,15 @@ class Records:
 
     def __init__(self, state: State | None) -> None:
         """Take a state of nested JSON; None has no records."""
-        self._state: State = to_json(state or {})
+        self._given = state or {}
 
     def __bool__(self) -> bool:
-        return bool(self._state)
+        return bool(self._given)
+
+    @cached_property
+    def _state(self) -> State:
+        plain: State = to_json(self._given)
+        return plain
 
     def holding(self, value: JsonValue) -> tuple[Row, ...]:
         """Give the records in which `value` stands, as key or inside."""

@@ -6,6 +6,7 @@ from functools import cached_property
 from pytest_agentbench.core.transcript import CallRecord, Transcript
 from pytest_agentbench.users.confirmation import content_words
 from pytest_agentbench.users.modifiers.applying import agent_messages
+from pytest_agentbench.users.segments import clip
 
 _ENOUGH = 0.5
 _LEAST = 2
@@ -13,7 +14,7 @@ _LEAST = 2
 
 @dataclass(frozen=True)
 class Said:
-    """One text of the user: its place in the transcript, the agent's words it answers, and how many came before."""
+    """One text of the user, long ones clipped: its place, the agent's words it answers, how many came before."""
 
     index: int
     text: str
@@ -34,10 +35,10 @@ class Talk:
         heard: list[str] = []
         for index, message in enumerate(self.transcript.messages):
             if message.role == "assistant" and message.text.strip():
-                heard.append(message.text)
+                heard.append(clip(message.text))
             elif message.role == "user" and message.text.strip():
                 count = agent_messages(self.transcript.messages[:index])
-                found.append(Said(index, message.text, "\n".join(heard), count))
+                found.append(Said(index, clip(message.text), "\n".join(heard), count))
                 heard = []
         return tuple(found)
 

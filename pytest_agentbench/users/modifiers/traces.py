@@ -30,8 +30,8 @@ _ALIKE = (
 def forgot(behaviour: Behaviour, talk: Talk, scenario: Scenario) -> bool:  # noqa: ARG001 - all traces take one
     """Tell whether the user said that it lacks the identifier, and never gave it before the agent named it."""
     for said in talk.said:
-        known = talk.agent_said_before(said.index)
-        if any(mentions(said.text, value) and not mentions(known, value) for value in behaviour.forgets):
+        given = [value for value in behaviour.forgets if mentions(said.text, value)]
+        if given and not all(mentions(talk.agent_said_before(said.index), value) for value in given):
             return False
     return any(_lacks(behaviour.kind, said) for said in talk.said)
 

@@ -1,8 +1,10 @@
 """What a modified user knows, and which instructions are in force when."""
 
+import re
+
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.users.modifiers.applying import apply, in_force, knows_value, waiting
+from pytest_agentbench.users.modifiers.applying import apply, in_force, waiting
 from pytest_agentbench.users.modifiers.behaviour import Behaviour
 from pytest_agentbench.users.modifiers.templates import questions
 
@@ -40,7 +42,7 @@ def test_a_forgotten_value_is_nowhere_in_the_view() -> None:
 
     seen = apply(view, [FORGETS])
 
-    assert not knows_value(seen, "#W1-204")
+    assert not re.search("w1.204", seen.model_dump_json(), re.IGNORECASE)
     assert seen.knows == {"card": {"end": "8484"}, "orders": ["W7"]}
     assert "75001" in seen.known_info
     assert seen.unknown == ("You do not remember your order id.",)
