@@ -1,0 +1,99 @@
+"""A scripted model for benchmarks, in a process of its own: `python benchmarks/loopback.py LATENCY`."""
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, call, text
+
+TURNS = 5
+CALLS = 3 * TURNS + 1
+
+SYSTEM = "You help customers of a shop with their orders. " * 12
+SAID = (
+    "Hello, I have a question about something that I ordered from you.",
+    "Could you tell me how it is going to be delivered?",
+    "And would it be possible to have it wrapped as a present?",
+    "What happens when nobody is at home to take it in?",
+    "Fine. Which papers come along with it, by the way?",
+)
+ANSWERED = (
+    "Certainly, that is what we are there for. Our records hold your order and all that belongs to it.",
+    "By courier, in a box that bears no print, between morning and evening of a working day.",
+    "Wrapping is free of charge for members, and a ribbon in the colour of your choice comes with it.",
+    "The courier leaves a card, tries once more on the following day, then hands it to the nearest shop.",
+    "An invoice, the terms of the guarantee, and a slip for returns that has been paid for already.",
+)
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is asked of a server."""
+
+    scenarios: int
+    latency: float
+    in_flight: int
+
+    @property
+    def calls(self) -> int:
+        """The number of model calls."""
+        return self.scenarios * CALLS
+
+    @property
+    def floor(self) -> float:
+        """The seconds that nobody can go below."""
+        return self.calls * self.latency / self.in_flight
+
+
+def play_user(request: ModelRequest) -> Answer:
+    """Say the next line, and close after the last."""
+    said = sum(message["role"] == "assistant" for message in request.messages)
+    return text(SAID[said] if said < TURNS else "###STOP###")
+
+
+def play_agent(request: ModelRequest) -> Answer:
+    """Look something up, then answer."""
+    turn = sum(message["role"] == "user" for message in request.messages) - 1
+    if request.messages[-1]["role"] == "user":
+        return call("look_up", topic=f"chapter {turn}")
+    return text(ANSWERED[turn % TURNS])
+
+
+def serve(latency: float) -> None:
+    """Serve until standard input ends; print the address first and the figures last."""
+    with ModelServer(
+        {"user": play_user, "agent": play_agent, "plain": lambda _: ANSWERED[0]}, latency=latency
+    ) as server:
+        print(server.base_url, flush=True)
+        sys.stdin.read()
+        figures = {"calls": len(server.requests), "peak": server.peak_in_flight, "problems": server.problems[:3]}
+    print(json.dumps({**figures, "cpu": cpu_of(resource.RUSAGE_SELF)}), flush=True)
+
+
+@contextmanager
+def served(load: Load) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give the address of a new server, and a mapping that holds its figures once the block has ended."""
+    command = [sys.executable, __file__, str(load.latency)]
+    figures: dict[str, Any] = {}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip(), figures
+        finally:
+            told, _ = process.communicate(timeout=30)
+            figures.update(json.loads(told.splitlines()[-1]))
+
+
+def cpu_of(who: int) -> float:
+    """The CPU seconds of this process or of its children."""
+    used = resource.getrusage(who)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    serve(float(sys.argv[1]))
