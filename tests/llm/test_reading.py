@@ -1,0 +1,114 @@
+"""Reading a chat completion: every form in use, and a clear word about what is none."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_agentbench.core.errors import ProviderError
+from pytest_agentbench.llm.reading import read_reply
+from pytest_agentbench.llm.reply import RequestedCall, TokenCount
+
+
+def completion(message: object, **more: object) -> dict[str, Any]:
+    """A completion of one choice."""
+    return {"id": "c1", "model": "m-2026", "choices": [{"message": message, "finish_reason": "stop"}], **more}
+
+
+def test_a_whole_answer_is_read() -> None:
+    """Text, calls, tokens, and the model that answered rather than the one asked for."""
+    calls = [{"id": "x", "type": "function", "function": {"name": "find", "arguments": '{"a": 1}'}}]
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4}}
+
+    reply = read_reply(completion({"content": "hi", "tool_calls": calls}, usage=usage), "m")
+
+    assert (reply.text, reply.model, reply.finish_reason) == ("hi", "m-2026", "stop")
+    assert reply.calls == (RequestedCall(id="x", name="find", arguments='{"a": 1}'),)
+    assert reply.tokens == TokenCount(input=10, output=5, cached=4)
+    assert (reply.cost_usd, reply.replayed, reply.truncated) == (None, False, False)
+
+
+@pytest.mark.parametrize(
+    ("message", "content", "refusal"),
+    [
+        ({"content": None}, None, None),
+        ({}, None, None),
+        ({"content": ""}, "", None),
+        ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "ab", None),
+        ({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "b"}]}, "b", None),
+        ({"content": [{"type": "refusal", "refusal": "no"}]}, None, "no"),
+        ({"content": None, "refusal": "I cannot"}, None, "I cannot"),
+        ({"content": "\ud800 \x1b[0m"}, "\ud800 \x1b[0m", None),
+    ],
+)
+def test_contents_and_refusals(message: dict[str, Any], content: str | None, refusal: str | None) -> None:
+    """A string, parts that are joined, nothing, or a refusal in either place."""
+    reply = read_reply(completion(message), "m")
+
+    assert (reply.content, reply.refusal) == (content, refusal)
+
+
+def test_calls_of_careless_servers_are_read() -> None:
+    """An id that is missing is made from the answer's, arguments may come as an object or not at all."""
+    calls = [{"function": {"name": "a", "arguments": {"x": 1}}}, {"id": "", "function": {"name": "b"}}]
+
+    reply = read_reply(completion({"tool_calls": calls}), "m")
+
+    assert [(call.id, call.arguments) for call in reply.calls] == [("c1-1", '{"x":1}'), ("c1-2", "")]
+
+
+@pytest.mark.parametrize(
+    ("response", "said"),
+    [
+        ({}, "choices is missing, not a list"),
+        ({"choices": []}, "'m' answered with no choices"),
+        ({"choices": ["hi"]}, "choices[0] is '\"hi\"', not an object"),
+        ({"choices": [{}]}, "message is missing, not an object"),
+        (completion("hi"), "message is '\"hi\"', not an object"),
+        (completion({"content": 7}), "content is '7', not text or a list of parts"),
+        (completion({"content": ["hi"]}), "content part is '\"hi\"', not an object"),
+        (completion({"tool_calls": "find"}), "tool_calls is '\"find\"', not a list"),
+        (completion({"tool_calls": [{"id": "1"}]}), "function of a tool call is missing"),
+        (completion({"tool_calls": [{"function": {"name": ""}}]}), "name of a tool call is '\"\"', not a name"),
+        (completion({"refusal": True}), "refusal is 'true', not text"),
+    ],
+)
+def test_what_is_no_completion_is_named(response: dict[str, Any], said: str) -> None:
+    """The error says what was found and what belongs there."""
+    with pytest.raises(ProviderError) as raised:
+        read_reply(response, "m")
+
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("usage", [None, 7, {}, {"prompt_tokens": "9", "completion_tokens": 1}, {"prompt_tokens": -1}])
+def test_usage_that_cannot_be_read_is_unknown(usage: object) -> None:
+    """No numbers, no tokens: nothing is taken for 0."""
+    assert read_reply(completion({"content": "x"}, usage=usage), "m").tokens is None
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["choices", "message", "content", "tool_calls", "function", "name", "usage", "id", "type"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["choices", "usage", "model", "id"]), JSON))
+def test_no_json_object_breaks_the_reader(response: dict[str, Any]) -> None:
+    """Any object is a reply or a ProviderError."""
+    said = "a reply"
+    try:
+        read_reply(response, "m")
+    except ProviderError as error:
+        said = str(error)
+
+    assert said.isprintable()
