@@ -41,6 +41,8 @@ def _run(options: argparse.Namespace) -> tuple[str, int]:
             from pytest_agentbench.cli.convert import convert  # noqa: PLC0415 - same
 
             return convert(options.source), 0
+        case "proxy":
+            return _proxy(options)
         case "report":
             from pytest_agentbench.cli.report import report  # noqa: PLC0415 - same
 
@@ -50,6 +52,24 @@ def _run(options: argparse.Namespace) -> tuple[str, int]:
             from pytest_agentbench.cli.schema import schema  # noqa: PLC0415 - same
 
             return schema(options.kind), 0
+
+
+def _proxy(options: argparse.Namespace) -> tuple[str, int]:
+    from pytest_agentbench.cli.proxy import ProxyOptions, proxy  # noqa: PLC0415 - each command loads what it needs
+    from pytest_agentbench.core.model import Price  # noqa: PLC0415 - same
+    from pytest_agentbench.llm.cassette.modes import Mode  # noqa: PLC0415 - same
+
+    asked = ProxyOptions(
+        port=options.port,
+        upstream=options.upstream,
+        cassette=options.cassette,
+        mode=Mode(options.mode) if options.mode else None,
+        max_cost=options.max_cost,
+        max_calls=options.max_calls,
+        price=Price(input=options.price[0], output=options.price[1]) if options.price else None,
+        unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
+    )
+    return proxy(asked, lambda line: print(line, flush=True))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -73,6 +93,30 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="results files (--agentbench-json)")
     report.add_argument("--gate", action="store_true", help="evaluate the suites' gates")
     report.add_argument("-v", "--verbose", action="store_true", help="show every row and every failure")
-    for command in (export, convert, schema, report):
+    proxy = _proxy_parser(commands)
+    for command in (export, convert, schema, report, proxy):
         command.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of printing")
     return parser
+
+
+def _proxy_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> argparse.ArgumentParser:
+    proxy = commands.add_parser(
+        "proxy",
+        help="record, replay, meter and bound the model calls of a program in any language",
+        description="Serves on loopback until interrupted, then prints what each run took. The exit status is 1 where "
+        "a request was refused: not recorded, or over a budget.",
+    )
+    proxy.add_argument("--port", type=int, default=0, metavar="N", help="where to listen (a free port)")
+    proxy.add_argument("--upstream", default="", metavar="URL", help="the model server (else OPENAI_BASE_URL, OpenAI)")
+    proxy.add_argument("--cassette", type=Path, metavar="FILE", help="where answers are recorded")
+    proxy.add_argument(
+        "--mode",
+        choices=("record", "replay", "refresh"),
+        help="replay what is recorded and record the rest (record), never ask live (replay), record anew (refresh)",
+    )
+    proxy.add_argument("--max-cost", type=float, metavar="USD", help="let no call pass that could cost more in sum")
+    proxy.add_argument("--max-calls", type=int, metavar="N", help="let no more calls pass")
+    proxy.add_argument(
+        "--price", type=float, nargs=2, metavar=("INPUT", "OUTPUT"), help="USD per million tokens, where not known"
+    )
+    return proxy

@@ -58,7 +58,7 @@ class Proxy:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def start(self) -> int:
-        """Serve on the running loop; give the port. Raise `ProviderError` where the port is taken."""
+        """Serve on the running loop; give the port. Raise `ProviderError` where port or upstream cannot be used."""
         self._loop = asyncio.get_running_loop()
         runner = web.AppRunner(
             self._endpoint.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.0
@@ -72,7 +72,11 @@ class Proxy:
             raise ProviderError(f"the proxy cannot listen on port {self._port}: {error.strerror or error}") from error
         self._runner = runner
         self._port = int(runner.addresses[0][1])
-        self._lines.setdefault(_SESSION, self._line(Caller(role=_AGENT)))
+        try:
+            self._lines.setdefault(_SESSION, self._line(Caller(role=_AGENT)))
+        except ProviderError:
+            await self.stop()
+            raise
         return self._port
 
     def url(

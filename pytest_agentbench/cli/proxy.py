@@ -1,0 +1,157 @@
+"""`agentbench proxy`: the recording proxy by itself, for an agent in any language, until it is interrupted."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.model import ModelSpec, Price, Usage
+from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.cassette.merge import merge
+from pytest_agentbench.llm.cassette.modes import Mode
+from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
+from pytest_agentbench.llm.cassette.shard import shard_path
+from pytest_agentbench.llm.direct import where
+from pytest_agentbench.llm.ledger import Ledger
+from pytest_agentbench.llm.prices import server_of
+from pytest_agentbench.llm.proxy.server import Proxy
+from pytest_agentbench.report.glyphs import ASCII, UNICODE, Glyphs
+from pytest_agentbench.report.table import Align, table
+from pytest_agentbench.results.lock import FolderLock
+from pytest_agentbench.results.redact import Redactor
+
+INCOMPLETE = 1
+"""The exit status when a request was refused: not recorded, or over a budget."""
+
+_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+_SHORTEST_SECRET = 8
+_HEAD = ("run", "calls", "replayed", "retries", "input", "output", "USD", "unpriced")
+_ALIGN: tuple[Align, ...] = ("<", ">", ">", ">", ">", ">", ">", ">")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxyOptions:
+    """What the proxy was asked to do; `cassette` None records nothing, `mode` None records what is missing.
+
+    Budgets of None bound nothing. Raise `AgentBenchError` for a mode without a cassette.
+    """
+
+    port: int = 0
+    upstream: str = ""
+    cassette: Path | None = None
+    mode: Mode | None = None
+    max_cost: float | None = None
+    max_calls: int | None = None
+    price: Price | None = None
+    unicode: bool = True
+
+    def __post_init__(self) -> None:
+        if self.mode is not None and self.cassette is None:
+            raise AgentBenchError(f"--mode {self.mode.value} needs a cassette: name one with --cassette FILE")
+
+
+def proxy(options: ProxyOptions, announce: Callable[[str], None]) -> tuple[str, int]:
+    """Serve until SIGINT or SIGTERM; `announce` is told the base URL. Give the table of calls and the exit status.
+
+    Raise `AgentBenchError` where the port, the upstream or the cassette cannot be used.
+    """
+    ledger = Ledger(None)
+    ledger.start(cost_usd=options.max_cost, calls=options.max_calls)
+    with contextlib.closing(ledger), _recording(options) as recorder:
+        serving = Proxy(
+            budget=ledger,
+            recorder=recorder,
+            replaying=options.mode is Mode.REPLAY,
+            upstream=options.upstream,
+            price=options.price,
+            port=options.port,
+            open_runs=True,
+        )
+        with contextlib.suppress(KeyboardInterrupt):  # where signals cannot be handled otherwise
+            asyncio.run(_serve(serving, options, announce))
+        callers = serving.callers()
+        if recorder is not None and options.mode is Mode.REFRESH:
+            for run in dict.fromkeys(caller.run for caller in callers):
+                recorder.finished(run)
+    refused = [str(fault) for caller in callers for fault in serving.faults(caller.run)]
+    glyphs = UNICODE if options.unicode else ASCII
+    return _told(serving, callers, refused, glyphs), INCOMPLETE if refused else 0
+
+
+async def _serve(serving: Proxy, options: ProxyOptions, announce: Callable[[str], None]) -> None:
+    port = await serving.start()
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError, RuntimeError):  # Windows; a thread that is not the main one
+            loop.add_signal_handler(number, stopping.set)
+    server = where(server_of(ModelSpec(model="", base_url=options.upstream)))
+    announce(f"http://127.0.0.1:{port}/v1")
+    announce(f"leads to {server}{_use_of(options)}; a run of its own: http://127.0.0.1:{port}/run/NAME/v1; Ctrl-C ends")
+    try:
+        await stopping.wait()
+    finally:
+        await serving.stop()
+
+
+@contextlib.contextmanager
+def _recording(options: ProxyOptions) -> Iterator[CassetteRecorder | None]:
+    """Open the cassette, and bring what was noted into it at the end, and what a killed proxy left at the beginning."""
+    if options.cassette is None:
+        yield None
+        return
+    mode = options.mode or Mode.RECORD
+    redact = Redactor(_secrets(os.environ)).json
+    if not mode.writes:
+        recorder = CassetteRecorder(mode, options.cassette, shard=None, redact=redact)
+        yield recorder
+        return
+    folder = options.cassette.parent / f".{options.cassette.name}.proxy"
+    shard = shard_path(folder, "proxy")
+    with FolderLock(folder):
+        merge(options.cassette, [shard])
+        recorder = CassetteRecorder(mode, options.cassette, shard=shard, redact=redact)
+        try:
+            yield recorder
+        finally:
+            recorder.close()
+            merge(options.cassette, [shard])
+    with contextlib.suppress(OSError):  # another proxy may have begun
+        (folder / "lock").unlink()
+        folder.rmdir()
+
+
+def _use_of(options: ProxyOptions) -> str:
+    return f", cassette {options.cassette} ({options.mode or Mode.RECORD})" if options.cassette is not None else ""
+
+
+def _secrets(environ: Mapping[str, str]) -> list[str]:
+    """Give the values of variables that are named like secrets."""
+    return [
+        value
+        for name, value in environ.items()
+        if len(value) >= _SHORTEST_SECRET and any(part in name.upper() for part in _SECRET_NAMES)
+    ]
+
+
+def _told(serving: Proxy, callers: list[Caller], refused: list[str], glyphs: Glyphs) -> str:
+    rows: list[tuple[str, ...]] = [_HEAD]
+    runs = list(dict.fromkeys(caller.run for caller in callers))
+    rows += [_row(run.scenario if run else "(no run)", serving.usage(run)) for run in runs]
+    rows.append(_row("all", sum((serving.usage(run) for run in runs), start=Usage())))
+    lines = table(rows, _ALIGN, glyphs=glyphs)
+    for run in runs:
+        never = ", ".join(f"{count} {glyphs.times} {what}" for what, count in sorted(serving.unrecorded(run).items()))
+        lines += [f"never recorded: {never}"] if never else []
+    lines += [f"refused: {reason}" for reason in dict.fromkeys(refused)]
+    return glyphs.plain("\n".join(lines), newlines=True)
+
+
+def _row(name: str, usage: Usage) -> tuple[str, ...]:
+    tokens = (usage.calls, usage.replayed, usage.retries, usage.input_tokens, usage.output_tokens)
+    known = usage.unpriced < usage.calls or not usage.calls
+    return (name, *map(str, tokens), f"{usage.cost_usd:.4f}" if known else "unknown", str(usage.unpriced))
