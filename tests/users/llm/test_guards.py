@@ -10,6 +10,7 @@ from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.users.llm.draft import read_draft
 from pytest_agentbench.users.llm.guards import RULES, alarms
 from tests.users.llm.faults import POSITIVES, SOUND, Example
+from tests.users.llm.french_talk import drafts
 
 FAULTY = [(rule, example) for rule, examples in POSITIVES.items() for example in examples]
 
@@ -116,3 +117,10 @@ def test_a_rule_reads_megabytes(rule: str) -> None:
     reason = RULES[rule](view, read_draft(text + "###STOP###"))
 
     assert reason is None or len(reason) < 5_000
+
+
+def test_french_users_are_left_alone() -> None:
+    """No rule finds fault with a turn of French conversations that go as they should."""
+    found = [(draft.text, alarm) for view, draft in drafts() for alarm in alarms(view, draft)]
+
+    assert found == []

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
 
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.values import JsonValue, to_json
@@ -11,6 +12,10 @@ from pytest_agentbench.users.shapes import dates
 
 _NUMERIC_DATE = re.compile(r"(?<!\d)(\d{1,2})[/.-](\d{1,2})(?!\d)")
 _DAY = re.compile(r"(?<![\w$€£])(\d{1,2})(?:st|nd|rd|th|er)?(?!\w)")
+_LEAP_YEAR = 2024
+_DERIVED = 7
+"""Days around a known date that are derived from it."""
+
 _NUMBER = re.compile(r"(?<![\w])\d+[a-zA-Z]?(?!\w)")
 
 
@@ -18,8 +23,8 @@ def invention(view: View, draft: Draft) -> str | None:
     """Find an identifier, number, code, e-mail address, date, street number or own name that the user cannot know.
 
     Known is what persona, goal, lines, values, unknown info and instructions hold, what its tools returned or take,
-    and all that either party said before, in any spelling and in part ("ending in 8902"). Amounts of money,
-    quantities, measures, years and times are not looked at: people estimate them.
+    and all that either party said before, in any spelling, in part ("ending in 8902") and, of dates, up to a week
+    around. Amounts of money, quantities, measures, years and times are not looked at: people estimate them.
     """
     found = list(values_of(draft.text))
     if not found:
@@ -39,10 +44,23 @@ def _forms(texts: Iterable[str]) -> frozenset[str]:
     for text in texts:
         named = dates(text)
         days = {int(day) for day in _DAY.findall(text)} if named else set()  # "between May 16 and 20" holds May 20
-        forms.update(date_form(month, other) for month, day in named for other in (day, *days))
+        for month, day in named:
+            forms.update(date_form(month, other) for other in days)
+            forms.update(_around(month, day))
         forms.update(date_form(int(first), int(second)) for first, second in _NUMERIC_DATE.findall(text))
         forms.update(number_form(number) for number in _NUMBER.findall(text))
     return frozenset(forms)
+
+
+def _around(month: int, day: int) -> Iterator[str]:
+    """Give the dates that a person derives from a known one: the next day, a week later."""
+    try:
+        known = date(_LEAP_YEAR, month, day)
+    except ValueError:  # the 31st of June stands in a text, too
+        return
+    for days in range(-_DERIVED, _DERIVED + 1):
+        other = known + timedelta(days=days)
+        yield date_form(other.month, other.day)
 
 
 def _texts(view: View) -> Iterator[str]:

@@ -50,7 +50,7 @@ def values_of(text: str) -> Iterator[Value]:
         yield Value(number, (flat(number), flat(number)[-_PHONE_TAIL:]))
         rest = rest.replace(number, " ")
     for month, day in dates(rest):
-        yield Value(f"month {month}, day {day}", (date_form(month, day),))
+        yield Value(f"{month:02}-{day:02} (month-day)", (date_form(month, day),))
     for house in sorted(address_numbers(rest)):
         yield Value(house, (number_form(house),))
     yield from _codes(rest)
