@@ -5,11 +5,13 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.llm.cassette.memo import Memo
 
 Redact = Callable[[JsonValue], JsonValue]
 """Gives a JSON value without secrets; doing it twice changes nothing more."""
@@ -51,34 +53,38 @@ class Keys:
         """Compile `ignore`; raise `SuiteFaultError` where a pattern is none."""
         self._redact = redact
         self._ignore = [_compiled(pattern) for pattern in ignore]
+        self._redacted: Memo[JsonValue] = Memo()
+        self._digests: Memo[str] = Memo()
 
     def asked(self, body: dict[str, Any]) -> Asked:
         """Read a body as it is posted."""
-        given = to_json(body)
-        request = {
-            name: value
-            for name, value in given.items()
-            if name not in _IRRELEVANT and value is not None and not (name == "tools" and value == [])
-        }
-        if isinstance(messages := request.get("messages"), list):
-            request["messages"] = _renamed([_told(message) for message in messages])
-        return self.recorded(dict(self._redacted(name, value) for name, value in request.items()))
+        request: dict[str, JsonValue] = {}
+        for name, value in to_json(body).items():
+            if name in _IRRELEVANT or value is None or (name == "tools" and value == []):
+                continue
+            if name == "messages" and isinstance(value, list):
+                request[name] = [
+                    self._redacted.made(message, partial(self._message, message))
+                    for message in _renamed([_told(message) for message in value])
+                ]
+            else:
+                # together with its name: `password` tells what a value is
+                member = {name: value}
+                ((shown, redacted),) = self._redacted.made(member, partial(self._redact, member)).items()
+                request[name if name in _KNOWN else shown] = redacted
+        return self.recorded(request)
 
     def recorded(self, request: dict[str, JsonValue]) -> Asked:
         """Read a request that `asked` gave, perhaps with other patterns."""
         messages = request.get("messages")
         listed = messages if isinstance(messages, list) else []
         rest = {name: value for name, value in request.items() if name != "messages" or listed is not messages}
-        digests = tuple(_digest(self._comparable(message)) for message in listed)
-        fields = _digest(self._comparable(rest))
+        digests = tuple(self._digest(message) for message in listed)
+        fields = _digest({name: self._digest(value) for name, value in rest.items()})
         return Asked(request=request, fields=fields, messages=digests, key=_digest([fields, *digests]))
 
-    def _redacted(self, name: str, value: JsonValue) -> tuple[str, JsonValue]:
-        if name == "messages" and isinstance(value, list):
-            return name, [self._message(message) for message in value]
-        # together with its name: `password` tells what a value is
-        ((shown, redacted),) = self._redact({name: value}).items()
-        return name if name in _KNOWN else shown, redacted
+    def _digest(self, value: JsonValue) -> str:
+        return self._digests.made(value, lambda: _digest(self._comparable(value)))
 
     def _message(self, message: JsonValue) -> JsonValue:
         redacted = self._redact(message)

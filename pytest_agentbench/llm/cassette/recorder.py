@@ -30,6 +30,12 @@ class _Conversation:
     given: Counter[str] = field(default_factory=Counter)
     places: int = 0
     waiting: list[tuple[dict[str, Any], Asked, int]] = field(default_factory=list)
+    kept: set[str] = field(default_factory=set)
+
+    @property
+    def has_unanswered(self) -> bool:
+        """Whether something was asked live and never answered, not even when it was asked again."""
+        return any(asked.key not in self.kept for _, asked, _ in self.waiting)
 
 
 @dataclass
@@ -76,14 +82,17 @@ class CassetteRecorder:
     def finished(self, run: RunKey | None) -> None:
         """Say that a run was played to its end, every role included: what it did not use is dropped at the merge.
 
-        Not for a run that was cut short: what it did not come to would be lost.
+        Not for a run that was cut short: what it did not come to would be lost. A run in which a request was never
+        answered counts as cut short.
         """
         name = RunName.of(run)
         with self._lock:
             play = self._plays.pop(name, None) or self._begin(name)
             self._plays.pop(name, None)
             if self._shard is not None:
-                self._shard.finished(play.number, name)
+                if not any(conversation.has_unanswered for conversation in play.conversations.values()):
+                    self._shard.finished(play.number, name)
+                self._shard.forget(play.number)
 
     def find(self, caller: Caller, body: dict[str, Any]) -> Recorded | None:
         """Give the recorded answer to the next request like `body`, None where it is to be asked live.
@@ -121,6 +130,7 @@ class CassetteRecorder:
             play = self._plays.get(name) or self._begin(name)
             conversation = self._conversation(play, name, caller.role)
             asked, place = self._waiting(conversation, body)
+            conversation.kept.add(asked.key)
             self._shard.kept(play.number, place, Exchange(name, caller.role, 0, asked.key, asked.request, answer))
 
     def close(self) -> None:

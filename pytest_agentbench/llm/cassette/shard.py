@@ -88,6 +88,9 @@ class Shard:
     def finished(self, play: int, run: RunName) -> None:
         """Note that a run was played to its end."""
         self._append({"play": play, "run": run.written(), "finished": True})
+
+    def forget(self, play: int) -> None:
+        """Let go of what later lines of a play would have referred to."""
         for conversation in [conversation for conversation in self._before if conversation[0] == play]:
             del self._before[conversation]
 
@@ -96,6 +99,9 @@ class Shard:
         self._file.close()
 
     def _append(self, record: JsonValue) -> None:
+        # an agent that hangs may ask on when its session is over
+        if self._file.closed:
+            return
         self._write(dumps(record).encode("ascii") + b"\n")
 
     def _write(self, data: bytes) -> None:

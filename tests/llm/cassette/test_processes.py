@@ -194,6 +194,18 @@ def test_a_recording_that_another_session_took_away_leaves_the_run_as_it_is(tmp_
     assert "mine 1" in bench.text
 
 
+def test_an_agent_that_asks_on_after_the_session_does_no_harm(tmp_path):
+    """What comes after the shard was closed and merged is answered and not kept."""
+    bench = Bench(tmp_path)
+    recorder = bench.open(Mode.RECORD)
+    talk = turns(recorder, run(), counting(), ["a", "b"])
+    next(talk)
+    bench.merge()
+
+    assert next(talk) == "answer 2"
+    assert len(bench.lines) == 1
+
+
 def test_a_session_that_asked_nothing_makes_no_file(tmp_path):
     """Opening and closing a recorder leaves no cassette behind."""
     bench = Bench(tmp_path)

@@ -159,6 +159,21 @@ def test_an_unfinished_run_loses_nothing(tmp_path):
     assert bench.play(Mode.REPLAY, refusing, run(), says=("a", "B")) == [["old 1", "new 1"]]
 
 
+def test_a_run_whose_server_failed_loses_nothing(tmp_path):
+    """A request that was never answered means that the run was cut short, whatever its caller makes of it."""
+    bench = Bench(tmp_path)
+    bench.play(Mode.RECORD, counting("old"), run(), says=("a", "b", "c"))
+    recorder = bench.open(Mode.RECORD)
+    talk = turns(recorder, run(), refusing, ["a", "B"])
+    next(talk)
+    with pytest.raises(AssertionError, match="asked live"):
+        next(talk)
+    recorder.finished(run())
+    bench.merge()
+
+    assert bench.play(Mode.REPLAY, refusing, run(), says=("a", "b", "c")) == [["old 1", "old 2", "old 3"]]
+
+
 def test_refresh_replaces_the_runs_that_were_played(tmp_path):
     """Everything is asked live, played runs are rewritten, others stay, an unfinished one stays as it was."""
     bench = Bench(tmp_path)
