@@ -15,6 +15,10 @@ from pytest_agentbench.core.values import same, to_json
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Verdict
 
 
+BUDGET = "budget"
+"""How `Result.not_run` begins where a budget of the session did not hold the run; such a session fails."""
+
+
 class RunKey(Model):
     """What names a run: suite (path relative to the root), scenario, variant, trial and attempt (both from 1)."""
 

@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--agentbench-concurrency",
         type=int,
         metavar="N",
-        help="conversations in flight at a time in one process (default: 8; 1 runs one after the other)",
+        help="agent turns and model calls in flight at a time in the whole session (default: 8; 1: one by one)",
     )
     group.addoption(
         "--agentbench-gates",
@@ -39,6 +39,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--agentbench-json", metavar="PATH", help="write the results to this file as well")
     group.addoption(
         "--agentbench-resume", action="store_true", help="continue the last run: finished runs are taken from it"
+    )
+    group.addoption(
+        "--agentbench-cassette",
+        choices=("off", "replay", "record", "refresh"),
+        default="off",
+        help="model calls: ask live (off), answer from recordings alone (replay), ask live what is not recorded and "
+        "record it (record), or record anew (refresh)",
+    )
+    group.addoption(
+        "--agentbench-max-cost", type=float, metavar="USD", help="stop before model calls of the session cost more"
+    )
+    group.addoption(
+        "--agentbench-max-calls", type=int, metavar="N", help="stop before the session makes more model calls"
+    )
+    group.addoption(
+        "--agentbench-seed", type=int, default=0, metavar="N", help="seed of whatever is chosen at random (default: 0)"
     )
     parser.addini("agentbench_dir", "folder for results and transcripts (default: .agentbench)", default=".agentbench")
 

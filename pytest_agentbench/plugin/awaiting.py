@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
 
 def play(request: pytest.FixtureRequest) -> None:
-    """Await the run of an item; raise `ScenarioFailed` unless it passed."""
+    """Await the run of an item; skip it where it could not take place, raise `ScenarioFailed` unless it passed."""
     item: ScenarioItem = request.node
     bench = request.config.stash[BENCH]
     finished = await_run(bench, item)
     item.stash[RESULT] = finished.result
     show_output(item, finished)
+    if finished.result.not_run is not None:
+        pytest.skip(f"not run: {printable(finished.result.not_run)}")
     if finished.result.verdict is not Verdict.PASSED:
         raise ScenarioFailed(failure_of(item.config, bench, finished, default_variant=default_variant(item.plan)))
 

@@ -14,11 +14,13 @@ from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.run import Judgement, Result, Run, RunKey
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.plugin.accounts import Accounts
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.plugin.wire import Meta
 from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.store import RunDirectory, RunWriter, new_run_id, without_attempt
+from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.conduct import AgentBuilder, Conductor, Judged
 from pytest_agentbench.runs.loop_thread import LoopThread
 from pytest_agentbench.runs.output import OutputRouter, kept_apart
@@ -28,6 +30,9 @@ from pytest_agentbench.runs.recorded import judge_recorded
 from pytest_agentbench.runs.result import result_of
 
 Role = Literal["single", "controller", "worker"]
+
+_GOODBYE = 2.0
+"""Seconds that connections to models have to close."""
 
 PLAN = "plan.json"
 """Where the first worker notes, in the run directory, which runs there are."""
@@ -66,6 +71,8 @@ class Bench:
     _loop: LoopThread | None = None
     _pool: Pool[Finished] | None = None
     _conductor: Conductor | None = None
+    _models: SessionModels | None = None
+    _accounts: Accounts | None = None
     _stored: dict[RunKey, Result] = field(default_factory=dict)
     _suspects: frozenset[RunKey] = frozenset()
     _crashes_seen: int = -1
@@ -102,8 +109,24 @@ class Bench:
         """Conducts runs with the session's slots and isolation."""
         if self._conductor is None:
             loop, slots = self.loop, Slots(self.options.concurrency)
-            self._conductor = Conductor(isolation=self._isolation, slot=slots, blocked=lambda: loop.blocked)
+            self._models = self.accounts.models()
+            self._conductor = Conductor(
+                isolation=self._isolation,
+                slot=slots,
+                blocked=lambda: loop.blocked,
+                models=self._models,
+                seed=self.options.seed,
+            )
         return self._conductor
+
+    @property
+    def accounts(self) -> Accounts:
+        """What is recorded and what is spent."""
+        if self._accounts is None:
+            self._accounts = Accounts(
+                self.options, process=self.process, run_path=lambda: self.directory.path, redact=self.redactor.json
+            )
+        return self._accounts
 
     @property
     def _isolation(self) -> IsolationGate:
@@ -142,7 +165,12 @@ class Bench:
 
     async def conduct_here(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None) -> Finished:
         """Play a plan on the running loop, which is not the session's: slots and locks belong to loops."""
-        return await self._conduct(plan, nodeid, agent, Conductor(isolation=self._isolation))
+        models = self.accounts.models()
+        conductor = Conductor(isolation=self._isolation, models=models, seed=self.options.seed)
+        try:
+            return await self._conduct(plan, nodeid, agent, conductor)
+        finally:
+            await models.close()
 
     async def _conduct(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None, conductor: Conductor) -> Finished:
         writer = self.writer
@@ -197,11 +225,16 @@ class Bench:
         cancelled = self._pool.cancel_all() if self._pool else 0
         self.router.stop()
         if self._loop:
+            if self._models is not None:
+                self._loop.give(self._models.close(), seconds=_GOODBYE)
             self._loop.stop()
-            self._loop = self._pool = self._conductor = None
+            self._loop = self._pool = self._conductor = self._models = None
             self._serial.clear()
         if self._gate:
             self._gate.release_all()
+        if self._accounts is not None:
+            self._accounts.close()
+            self._accounts = None
         if self._writer:
             self._writer.close()
             self._writer = None

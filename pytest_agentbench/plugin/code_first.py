@@ -14,7 +14,7 @@ from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Scenario, Task
 from pytest_agentbench.core.suite import AgentSpec, Suite
-from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.core.text import ascii_slug, printable
 from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.plugin.awaiting import show_output
 from pytest_agentbench.plugin.bench import Bench, Finished
@@ -137,10 +137,12 @@ class AgentBench:
         return replace(plan, suite_key=blank.key.suite, scenario=scenario)
 
     def _simulation(self, finished: Finished) -> Simulation:
+        self.item.stash.setdefault(SIMULATED, []).append(finished.result)
+        if finished.result.not_run is not None:
+            pytest.skip(f"not run: {printable(finished.result.not_run)}")
         run, judgement = finished.run, finished.judgement
         if run is None or judgement is None:
             raise ValueError("a simulation of a test is never taken from an earlier session")
-        self.item.stash.setdefault(SIMULATED, []).append(finished.result)
         show_output(self.item, finished)
         return Simulation(run=run, judgement=judgement, result=finished.result)
 

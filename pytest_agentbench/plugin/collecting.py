@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.plugin.accounts import check_budgets
 from pytest_agentbench.plugin.ahead import is_scenario
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.code_first import parametrize
@@ -45,11 +46,13 @@ class Collecting:
                 self._count(suite, kept[suite])
         if not session.testsfailed:
             self._check_variants()
+        check_budgets({item.plan.suite_key: item.plan.suite for item in runs}.values(), self._bench.options)
         if self._bench.options.collect_only or not runs:
             return
         self._bench.metas = {meta.name: meta for meta in (meta_of(item) for item in runs if not item.is_left_out)}
         if self._bench.role == "single":
             self._bench.open_directory()
+            self._bench.accounts.start()
         elif self._bench.process == "gw0":
             self._bench.write_plan()
 

@@ -1,17 +1,23 @@
 """The command line and ini options, resolved once."""
 
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Literal, Self
 
 import pytest
+
+Mode = Literal["off", "replay", "record", "refresh"]
 
 DEFAULT_CONCURRENCY = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the user asked for. `concurrency_note` says why conversations run one after the other, or is empty."""
+    """What the user asked for. `concurrency_note` says why conversations run one after the other, or is empty.
+
+    `concurrency` is this process's share of the session's: workers divide it among them.
+    """
 
     variants: tuple[str, ...]
     concurrency: int
@@ -19,6 +25,11 @@ class Options:
     gates: Literal["auto", "always", "never"]
     json: Path | None
     resume: bool
+    cassette: Mode
+    max_cost: float | None
+    max_calls: int | None
+    seed: int
+    workers: int
     directory: Path
     stops_early: bool
     collect_only: bool
@@ -30,21 +41,42 @@ class Options:
         if asked is not None and asked < 1:
             raise pytest.UsageError(f"--agentbench-concurrency must be >= 1, got {asked}")
         note = _one_at_a_time(config)
+        for name, least in (("max_cost", 0), ("max_calls", 0)):
+            value = config.getoption(f"agentbench_{name}")
+            if value is not None and not value >= least:
+                raise pytest.UsageError(f"--agentbench-{name.replace('_', '-')} must be >= {least}, got {value}")
+        workers = worker_count(config)
         names = (config.getoption("agentbench_variant") or "").split(",")
         json = config.getoption("agentbench_json")
         if json and Path(config.invocation_params.dir, json).is_dir():
             raise pytest.UsageError(f"--agentbench-json: {json} is a folder; give the name of a file")
         return cls(
             variants=tuple(name.strip() for name in names if name.strip()),
-            concurrency=1 if note else asked or DEFAULT_CONCURRENCY,
+            concurrency=1 if note else ceil((asked or DEFAULT_CONCURRENCY) / workers),
+            workers=workers,
             concurrency_note=note,
             gates=config.getoption("agentbench_gates"),
             json=Path(config.invocation_params.dir, json) if json else None,
             resume=config.getoption("agentbench_resume"),
+            cassette=config.getoption("agentbench_cassette"),
+            max_cost=config.getoption("agentbench_max_cost"),
+            max_calls=config.getoption("agentbench_max_calls"),
+            seed=config.getoption("agentbench_seed"),
             directory=config.rootpath / config.getini("agentbench_dir"),
             stops_early=bool(config.getoption("maxfail", 0)) or bool(config.getoption("stepwise", False)),
             collect_only=bool(config.getoption("collectonly", False)),
         )
+
+
+def worker_count(config: pytest.Config) -> int:
+    """Give how many processes share the session's limits: xdist's workers, or this one alone."""
+    told = getattr(config, "workerinput", {}).get("workercount")
+    if told is not None:
+        return int(told)
+    if config.getoption("dist", "no") == "no":
+        return 1
+    specs = [str(spec).partition("*") for spec in config.getoption("tx", None) or ()]
+    return sum(int(times) if star and times.isdigit() else 1 for times, star, _ in specs) or 1
 
 
 def _one_at_a_time(config: pytest.Config) -> str:

@@ -33,6 +33,7 @@ def register(config: pytest.Config) -> None:
         _take_up(bench)
     if role == "controller":
         bench.open_directory()
+        bench.accounts.start()
     plugins: dict[str, object] = {}
     if role != "controller":
         plugins["playing"] = playing = Playing(bench, config)

@@ -59,6 +59,8 @@ class Summary:
             terminalreporter.write_line(line.text, **_MARKUP.get(line.style, {}))
         for problem in self._writing.problems:
             terminalreporter.write_line(problem, red=True)
+        for text in self._writing.told:
+            terminalreporter.write_line(text)
         if self._bench.options.resume:
             terminalreporter.write_line(
                 "resumed: runs that had finished were taken over (the agent's code is not compared), "

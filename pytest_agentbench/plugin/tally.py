@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.run import BUDGET, Result
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.bench import Bench
@@ -91,7 +91,8 @@ class Tally:
         self._evaluate_gates()
         failed = [verdict for verdict in self.verdicts if not verdict.passed]
         undecided = [nodeid for nodeid, suite in self._missed.items() if suite in self._ungated]
-        session.testsfailed += len(failed) + len(undecided) + len(lost)
+        unpaid = [result for result in self.results.values() if (result.not_run or "").startswith(BUDGET)]
+        session.testsfailed += len(failed) + len(undecided) + len(lost) + len(unpaid)
         self._tell_junit(failed)
         return result
 
@@ -144,6 +145,8 @@ class Tally:
             self._rerun.add(meta.name)
         elif report.failed and name and not results:
             self.broken[name] = f"{report.when}: {_reason(report)}"
+        elif any(result.not_run is not None for result in results):
+            return
         elif report.skipped or hasattr(report, "wasxfail"):
             self._leave_out(report.nodeid, name)
         if report.when not in ("setup", "call", "teardown") and not report.__dict__.get("agentbench_rerun"):
@@ -176,7 +179,8 @@ class Tally:
         for key, suite in self.suites.items():
             if not suite.gates or mode == "never":
                 continue
-            results = [result for result in self.results.values() if result.key.suite == key]
+            ended = (result for result in self.results.values() if result.not_run is None)
+            results = [result for result in ended if result.key.suite == key]
             excused = sum(1 for name in self.left_out if (own := metas[name].suite) is not None and own.key == key)
             if mode == "always" or (suite.gated and len(results) + excused == suite.selected):
                 self.verdicts += evaluate_gates(key, suite.gates, results)

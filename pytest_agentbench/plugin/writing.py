@@ -11,6 +11,7 @@ from time import monotonic
 import pytest
 
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.plugin.accounts import merge_cassettes
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.tally import NOT_BEGUN, Tally
 from pytest_agentbench.plugin.wire import SuiteInfo
@@ -25,10 +26,13 @@ class Writing:
         self._tally = tally
         self._config = config
         self.problems: list[str] = []
+        self.told: list[str] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         """Write what there is; a place that cannot be written costs its file and exit status 0, not the report."""
+        if self._bench.run_path and not self._bench.options.collect_only:
+            self.told = merge_cassettes(self._bench.run_path)
         if (self._tally.metas or self._tally.simulated) and not self._bench.options.collect_only:
             self._tally.document = document = self._document()
             for path in self._targets():
@@ -53,7 +57,9 @@ class Writing:
                 "pytest": pytest.__version__,
                 "python": platform.python_version(),
             },
+            seed=self._bench.options.seed if any(_is_random(result) for result in results) else None,
             seconds=monotonic() - self._tally.began,
+            cassette=self._bench.options.cassette,
             complete=self._tally.loop_ended and all(result.not_run is None for result in results),
             players=players_of(results),
             suites=tuple(_record(suite) for _, suite in sorted(self._tally.suites.items())),
@@ -78,6 +84,11 @@ class Writing:
             yield self._bench.options.directory / "results.json"
         if self._bench.options.json:
             yield self._bench.options.json
+
+
+def _is_random(result: Result) -> bool:
+    """Whether anything in a run was chosen by the seed."""
+    return any(player.startswith("llm:") for player in result.players.values())
 
 
 def _record(info: SuiteInfo) -> SuiteRecord:

@@ -6,6 +6,7 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.report.breakdown import breakdown, own_rows, percent
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style, cells, glyphs
+from pytest_agentbench.report.spending import spending
 from pytest_agentbench.report.table import table, wrap
 from pytest_agentbench.report.worst import (
     check_name,
@@ -48,6 +49,7 @@ def terminal_report(
         lines.append(Line(""))
         lines += breakdown(sums, document.gates, marks, width=width, verbose=verbose, brief=brief, tests=tests)
         lines += _endings(sums, marks, width, brief=brief)
+    lines += spending(document.results, document.cassette, marks, width)
     lines += _failures(document, marks, width, verbose=verbose)
     lines += _unscored(document.results, marks, width, verbose=verbose)
     lines += _gates(document, marks, width)

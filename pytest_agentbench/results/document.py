@@ -16,7 +16,7 @@ from pytest_agentbench.results.gates import GateVerdict
 
 SCHEMA = "agentbench-results/1"
 
-_PLACES_AND_TIMES = ("created", "seconds", "run", "root", "command", "versions")
+_PLACES_AND_TIMES = ("created", "seconds", "run", "root", "command", "versions", "cassette")
 
 
 class SuiteRecord(Model):
@@ -40,8 +40,9 @@ class SuiteRecord(Model):
 class Document(Model):
     """A session's results. `created` is ISO 8601, `seconds` wall time, `players` maps a role to all who played it.
 
-    `results` holds the deciding attempt of each run in collection order, `retried` the attempts before it.
-    `gates` is empty where gates were not evaluated. `complete` False means that the session was cut short.
+    `results` holds the deciding attempt of each run in collection order, `retried` those before it. `cassette` is
+    the mode in which model calls were recorded or replayed. `gates` is empty where gates were not evaluated. `complete`
+    False means that the session was cut short.
     """
 
     created: str = ""
@@ -52,6 +53,7 @@ class Document(Model):
     seed: int | None = None
     seconds: float = 0.0
     complete: bool = False
+    cassette: str = "off"
     players: dict[str, tuple[str, ...]] = {}
     suites: tuple[SuiteRecord, ...] = ()
     gates: tuple[GateVerdict, ...] = ()
@@ -85,13 +87,22 @@ def read(path: Path) -> Document:
 
 
 def comparable(document: Document) -> JsonValue:
-    """Give the document as JSON without what differs between equal sessions: times, places, run and host names."""
+    """Give the document as JSON without what differs between equal sessions: times, places, run and host names.
+
+    A model call counts the same whether it was answered live or from a recording.
+    """
     data = json.loads(dumps(document.model_dump()))
     for name in _PLACES_AND_TIMES:
         del data[name]
     for result in (*data["results"], *data["retried"]):
         del result["seconds"]
+        result["usage"] = {role: _asked(usage) for role, usage in result["usage"].items()}
     return data
+
+
+def _asked(usage: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    tokens = {name: usage[name] for name in ("input_tokens", "cached_tokens", "output_tokens")}
+    return {"calls": usage["calls"] + usage["replayed"], **tokens}
 
 
 def players_of(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:

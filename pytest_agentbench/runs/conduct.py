@@ -6,13 +6,23 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from pytest_agentbench.agents.factory import build_agent
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError, ImportPathError, SuiteFaultError
+from pytest_agentbench.core.errors import (
+    AgentBenchError,
+    EnvironmentFaultError,
+    ImportPathError,
+    NotRunError,
+    ProviderError,
+    SuiteError,
+    SuiteFaultError,
+)
+from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import Judgement, Run, RunKey
-from pytest_agentbench.core.seams import Agent
+from pytest_agentbench.core.seams import Agent, User
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Limits, Termination
 from pytest_agentbench.core.verdict import Blame
@@ -20,6 +30,8 @@ from pytest_agentbench.environment.faults import HungError
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import prepare
+from pytest_agentbench.runs.access import SessionModels
+from pytest_agentbench.runs.cast import Cast, player_of
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.judging import judge_in_time, undecided
 from pytest_agentbench.runs.plan import RunPlan
@@ -28,7 +40,6 @@ from pytest_agentbench.simulation.clock import Slot, Stopwatch
 from pytest_agentbench.simulation.conversation import Closed, Conversation, crashed, out_of_time
 from pytest_agentbench.simulation.history import history_of
 from pytest_agentbench.simulation.recording import Recording
-from pytest_agentbench.users.scripted import ScriptedUser
 
 _NOTICEABLE = 0.5
 """Seconds for which the event loop was blocked, from which that is the reason to give for lost time."""
@@ -39,11 +50,13 @@ AgentBuilder = Callable[["Stage"], Awaitable[Agent]]
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A closed run and what the checks decided."""
+    """A closed run and what the checks decided; `not_run` says why it could not take place after all."""
 
     run: Run
     judgement: Judgement
     players: dict[str, str]
+    usage: dict[str, Usage] = field(default_factory=dict)
+    not_run: str | None = None
 
 
 @dataclass(kw_only=True)
@@ -55,6 +68,8 @@ class Conductor:
     now: Callable[[], float] = time.monotonic
     blocked: Callable[[], Counter[str]] = Counter
     grace: float = GRACE
+    models: SessionModels | None = None
+    seed: int = 0
     _expected: ExpectedStates = field(default_factory=ExpectedStates)
 
     async def conduct(self, plan: RunPlan, *, agent: AgentBuilder | None = None) -> Judged:
@@ -67,13 +82,22 @@ class Conductor:
             expected=self._expected,
             all_blocked=self.blocked,
             grace=self.grace,
+            models=self.models,
+            seed=self.seed,
         )
         try:
             run = await stage.play(agent or Stage.build_agent)
-            judgement = await stage.judge(run)
+            judgement = undecided("") if stage.cast.not_run else await stage.judge(run)
+            stage.cast.finished()
         finally:
             stage.runner.close()
-        return Judged(run=run, judgement=judgement, players={"agent": stage.player, "user": plan.suite.user.kind})
+        return Judged(
+            run=run,
+            judgement=judgement,
+            players={"agent": stage.player, "user": player_of(plan.suite.user)},
+            usage=stage.cast.usage,
+            not_run=stage.cast.not_run,
+        )
 
 
 @dataclass(kw_only=True)
@@ -87,6 +111,8 @@ class Stage:
     expected: ExpectedStates
     all_blocked: Callable[[], Counter[str]]
     grace: float = GRACE
+    models: SessionModels | None = None
+    seed: int = 0
 
     def __post_init__(self) -> None:
         self.name = task_name(self.plan.key)
@@ -97,6 +123,7 @@ class Stage:
         self.environment = self.new_environment(self.name)
         self.player = self.plan.suite.agent.target
         self._stopwatch = Stopwatch(self.now, self.slot)
+        self.cast = Cast(self.plan, self.models, seed=self.seed, paused=self._stopwatch.paused)
         self._blocked_before = self.all_blocked()
         if task := asyncio.current_task():
             task.set_name(self.name)
@@ -141,8 +168,11 @@ class Stage:
                     "state": self.environment.handle,
                     "context": self.context,
                     "session_id": self.name,
+                    "base_url": self.cast.base_url,
                 },
                 run_sync=self.runner,
+                chat=partial(self.cast.chat, "agent"),
+                http=self.models.http if self.models else None,
             )
 
     async def play(self, build: AgentBuilder) -> Run:
@@ -153,13 +183,18 @@ class Stage:
         final: State | None = None
         async with AsyncExitStack() as stack:
             try:
+                self.cast.begin(self.limits)
                 await stack.enter_async_context(self.environment)
                 await self._prepare()
                 initial = await self.environment.snapshot()
                 agent = await build(self)
-                closed = self._named(await self._converse(agent, stopwatch))
+                user = self.cast.user(initial, self.environment.tools)
+                closed = self.cast.overrule(self._named(await self._converse(agent, user, stopwatch)))
                 if self.environment.fault is not None:
                     closed = crashed(self.environment.fault, Blame.ENVIRONMENT)
+            except NotRunError as error:
+                self.cast.stop(error)
+                closed = crashed(error, Blame.PROVIDER)
             except (AgentBenchError, TimeoutError) as error:
                 closed = self._broken(error)
             seconds = stopwatch.seconds
@@ -207,11 +242,12 @@ class Stage:
         reason = f"limits.seconds = {self.limits.seconds:g} spent{self.environment.busy}"
         return replace(closed, reason=reason, blame=Blame.ENVIRONMENT)
 
-    async def _converse(self, agent: Agent, stopwatch: Stopwatch) -> Closed:
+    async def _converse(self, agent: Agent, user: User, stopwatch: Stopwatch) -> Closed:
         conversation = Conversation(
             scenario=self.plan.scenario,
             agent=agent,
-            user=ScriptedUser(),
+            user=user,
+            user_works=self.plan.suite.user.kind == "llm",
             environment=self.environment,
             recording=self.recording,
             stopwatch=stopwatch,
@@ -236,8 +272,10 @@ class Stage:
             self.runner.abandon()
         if isinstance(error, TimeoutError):
             return out_of_time(self.limits.seconds, Blame.AGENT, self.blocked())
-        if isinstance(error, ImportPathError | SuiteFaultError):
+        if isinstance(error, ImportPathError | SuiteError | SuiteFaultError):
             return crashed(error, Blame.SCENARIO)
+        if isinstance(error, ProviderError):
+            return crashed(error, Blame.PROVIDER)
         return crashed(error, Blame.ENVIRONMENT if isinstance(error, EnvironmentFaultError) else Blame.AGENT)
 
     def _run(self, closed: Closed, agent: Agent | None, seconds: float) -> Run:
@@ -254,7 +292,8 @@ class Stage:
             toolset=self.environment.tools,
             calls_visible=bool(getattr(agent, "calls_visible", True)) or bool(transcript.trajectory),
             seconds=seconds,
-            log="\n".join(self.environment.log),
+            log="\n".join([*self.environment.log, *getattr(agent, "log", ())]),
+            **self.cast.seen_of_user(transcript),
         )
 
 

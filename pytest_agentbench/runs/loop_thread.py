@@ -39,6 +39,11 @@ class LoopThread:
         """Run a coroutine on the loop; the future may be waited for from any other thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
+    def give(self, work: Coroutine[Any, Any, T], *, seconds: float) -> None:
+        """Run a coroutine on the loop and wait for it, `seconds` at most; whatever it raises is lost."""
+        future = self.submit(work)
+        concurrent.futures.wait([future], timeout=seconds)
+
     @property
     def blocked_seconds(self) -> float:
         """How long the loop has not come round: more than a second means that some async code blocks it."""

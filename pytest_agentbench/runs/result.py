@@ -36,6 +36,8 @@ def result_of(plan: RunPlan, judged: Judged, *, nodeid: str = "") -> Result:
     run, judgement = judged.run, judged.judgement
     called = (record.call.name for record in run.transcript.trajectory)
     before = blank(plan, nodeid=nodeid)
+    if judged.not_run is not None:
+        return before.model_copy(update={"not_run": judged.not_run, "usage": judged.usage, "players": judged.players})
     return before.model_copy(
         update={
             "not_run": None,
@@ -50,6 +52,7 @@ def result_of(plan: RunPlan, judged: Judged, *, nodeid: str = "") -> Result:
             "metrics": judgement.metrics,
             "tools": tuple(dict.fromkeys((*before.tools, *called))),
             "players": judged.players,
+            "usage": judged.usage,
             "seconds": run.seconds,
         }
     )

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pytest_agentbench.suites.schema_modifiers import MODIFIERS
+
 Schema = dict[str, Any]
 
 TEXT: Schema = {"type": "string"}
@@ -99,6 +101,7 @@ EXTRAS: Schema = {
         "type": ["object", "string"],
         "description": "what the user gives when asked: a mapping of names to values, or text",
     },
+    "modifiers": MODIFIERS,
     "unknown": {
         "anyOf": [TEXT, texts("a list of texts")],
         "description": "what the user does not know: text or a list of texts",

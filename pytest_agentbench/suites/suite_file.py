@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pytest_agentbench.core.errors import GateError, Problem, SuiteError
+from pytest_agentbench.core.errors import GateError, Problem, SuiteError, SuiteFaultError
 from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import listing, suggestion
@@ -13,6 +13,7 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, Suite, UserSpec
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.hashes import suite_hash
@@ -50,8 +51,9 @@ class _SuiteReader:
         self._root = path.parent
         self._substitution = substitution
         self._problems: list[Problem] = []
-        self._document = substitution.apply(read_document(path))
-        self._parts = PartReader(self._document, self._root, self._problems)
+        written = read_document(path)
+        self._document = substitution.apply(written)
+        self._parts = PartReader(self._document, self._root, self._problems, written)
         self._broken: set[Keys] = set()
 
     def read(self) -> Suite:
@@ -215,7 +217,20 @@ class _SuiteReader:
             if other != name:
                 message = f"the variants {other!r} and {name!r} differ in case alone"
                 self._problems.append(self._document.problem(("variants", name), message, at_key=True))
+        for name, keywords in suite.variants.items():
+            try:
+                _varied(suite.agent, keywords)
+            except SuiteFaultError as error:
+                self._problems.append(self._document.problem(("variants", name), str(error)))
         if suite.variants and suite.agent.kind == "transcripts":
             hint = "remove variants: recordings tell which agent they are of"
             message = "recorded transcripts have no keywords to vary"
             self._problems.append(self._document.problem(("variants",), message, hint, at_key=True))
+
+
+def _varied(agent: AgentSpec, keywords: Mapping[str, Any]) -> None:
+    """Raise `SuiteFaultError` where a variant does not fit an agent that is no code."""
+    if agent.openai is not None:
+        vary_chat(agent.openai, keywords)
+    if agent.http is not None:
+        vary_http(agent.http, keywords)

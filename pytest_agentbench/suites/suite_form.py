@@ -6,6 +6,7 @@ from typing import Any
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.model import Price
+from pytest_agentbench.core.placeholders import misplaced
 from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, StateSpec, ToolsSpec
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.document import Document
@@ -15,8 +16,10 @@ from pytest_agentbench.suites.models_form import ModelReader
 class PartReader:
     """Reads parts that fit the schema, notes what else is wrong, and the files they name (`files`)."""
 
-    def __init__(self, document: Document, root: Path, problems: list[Problem]) -> None:
+    def __init__(self, document: Document, root: Path, problems: list[Problem], written: Document) -> None:
+        """Read parts of `document`; `written` is the same with its `${VAR}`s in place."""
         self._document = document
+        self._written = written
         self._root = root
         self._problems = problems
         self.files: dict[str, Path] = {}
@@ -34,6 +37,8 @@ class PartReader:
             return self.models.chat_agent(form["openai"])
         serial = form.get("serial", False)
         if "http" in form:
+            for one in misplaced(self._written.value["agent"]["http"]):
+                self._wrong(("agent", "http", *one.path), one.message, one.hint)
             return self.models.http_agent(form["http"], serial=serial)
         if "factory" in form:
             price = Price.model_validate(form["price"]) if "price" in form else None

@@ -1,0 +1,131 @@
+"""What the runs of one process share to reach models: connections, recordings, the money, and the agents' proxy."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from pytest_agentbench.core.errors import AgentBenchError, SendError
+from pytest_agentbench.core.model import ModelSpec, Price, Usage
+from pytest_agentbench.core.run import RunKey
+from pytest_agentbench.core.termination import Limits
+from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.cassette.modes import Mode
+from pytest_agentbench.llm.chat import ChatModel, Paused, Ways
+from pytest_agentbench.llm.ledger import Ledger
+from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Budget, Reservation
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.recordings import Recordings
+
+if TYPE_CHECKING:
+    from pytest_agentbench.agents.http.connections import HttpConnections
+    from pytest_agentbench.llm.proxy.server import Proxy
+
+_FREE = Reservation(id=-1, cost_usd=None)
+
+
+class Budgets(Budget):
+    """The session's ledger, asked only about runs that a budget bounds: every question takes a write to its file."""
+
+    def __init__(self, ledger: Callable[[], Ledger], *, session: bool) -> None:
+        self._ledger = ledger
+        self._session = session
+        self._bounded: set[RunKey] = set()
+
+    def begin(self, run: RunKey, limits: Limits) -> None:
+        """Set the budgets of a run as it starts."""
+        if limits.cost_usd is not None or limits.model_calls is not None:
+            self._bounded.add(run)
+            self._ledger().begin(run, cost_usd=limits.cost_usd, calls=limits.model_calls)
+
+    @property
+    def refused(self) -> str | None:
+        """Why no further call of the session passes, or None."""
+        return self._ledger().spent().refused if self._session else None
+
+    def reserve(self, caller: Caller, cost_usd: float | None) -> Reservation:
+        """Set aside one call and its worst case; raise `BudgetSpentError` where a budget does not hold it."""
+        if not self._session and caller.run not in self._bounded:
+            return _FREE
+        return self._ledger().reserve(caller, cost_usd)
+
+    def settle(self, reservation: Reservation, cost_usd: float | None) -> None:
+        """Replace what was set aside by what it cost."""
+        if reservation is not _FREE:
+            self._ledger().settle(reservation, cost_usd)
+
+    def release(self, reservation: Reservation) -> None:
+        """Give back what was set aside for a call that was never answered."""
+        if reservation is not _FREE:
+            self._ledger().release(reservation)
+
+
+class SessionModels:
+    """Gives the roles of runs their models; nothing is opened before it is needed. Belongs to one event loop."""
+
+    def __init__(
+        self, *, environ: Mapping[str, str], recordings: Recordings, budgets: Budgets, share: float = 1.0
+    ) -> None:
+        self._recordings = recordings
+        self._budgets = budgets
+        self._models = Models(environ=environ, ways=Ways(budget=budgets), recorder_of=recordings.of, share=share)
+        self._environ = environ
+        self._http: HttpConnections | None = None
+        self._proxy: Proxy | None = None
+        self._starting = asyncio.Lock()
+
+    @property
+    def http(self) -> "HttpConnections":
+        """The connections to agents behind HTTP."""
+        if self._http is None:
+            from pytest_agentbench.agents.http.connections import HttpConnections  # noqa: PLC0415 - imports aiohttp
+
+            self._http = HttpConnections()
+        return self._http
+
+    @property
+    def refused(self) -> str | None:
+        """Why no further call of the session passes, or None."""
+        return self._budgets.refused
+
+    def begin(self, plan: RunPlan, limits: Limits) -> None:
+        """Begin a run: its recordings from the first, its budgets from nothing."""
+        self._recordings.begin(plan)
+        self._budgets.begin(plan.key, limits)
+
+    def finished(self, plan: RunPlan) -> None:
+        """Say that a run was played to its end, judges included."""
+        self._recordings.finished(plan)
+
+    def chat(self, spec: ModelSpec, caller: Caller, *, paused: Paused = nullcontext) -> ChatModel:
+        """Give a role of a run its model."""
+        return self._models.chat(spec, caller, paused=paused)
+
+    async def proxied(self, caller: Caller, *, upstream: str, price: Price | None) -> str:
+        """Give the base URL through which the model calls of a run's own agent are seen, recorded and budgeted."""
+        async with self._starting:
+            if self._proxy is None:
+                from pytest_agentbench.llm.proxy.server import Proxy  # noqa: PLC0415 - imports aiohttp
+
+                self._proxy = Proxy(budget=self._budgets)
+                await self._proxy.start()
+        recorder = self._recordings.of(caller.run.suite) if caller.run else None
+        url = upstream or self._environ.get("OPENAI_BASE_URL", "")
+        replaying = self._recordings.mode is Mode.REPLAY
+        return self._proxy.url(caller, url, price=price, recorder=recorder, replaying=replaying)
+
+    def left(self, run: RunKey) -> tuple[Usage, tuple[AgentBenchError, ...], SendError | None]:
+        """End what a run's own agent has in flight; give what it took, what decides the run, and what failed last."""
+        if self._proxy is None:
+            return Usage(), (), None
+        self._proxy.closed(run)
+        return self._proxy.usage(run), self._proxy.faults(run), self._proxy.failure(run)
+
+    async def close(self) -> None:
+        """Close everything; closing twice is fine."""
+        if self._proxy is not None:
+            await self._proxy.stop()
+        if self._http is not None:
+            await self._http.close()
+        await self._models.close()
