@@ -42,9 +42,10 @@ class Line:
 
     def find(self, body: dict[str, Any]) -> dict[str, Any] | None:
         """Give the recorded answer to a request, or None: it is to be asked live; raise as `Recorder.find`."""
-        key = digest(body)
-        if self._unanswered[key]:  # sent again by the client: the recorder has counted this request already
+        # sent again by the client: the recorder has counted this request already
+        if self._unanswered and self._unanswered[key := digest(body)]:
             self._unanswered[key] -= 1
+            self._unanswered += Counter()  # drops what is used up
             self.usage += Usage(retries=1)
             return None
         recorded = self._recorder.find(self.caller, body) if self._recorder else None
