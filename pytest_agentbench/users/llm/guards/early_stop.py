@@ -10,6 +10,7 @@ from pytest_agentbench.users.confirmation import asks_to_confirm
 from pytest_agentbench.users.heard import hands_over, open_parts
 from pytest_agentbench.users.llm.draft import Draft
 from pytest_agentbench.users.llm.guards.heard import agent_texts, last_agent_text, used_tools_since
+from pytest_agentbench.users.llm.guards.values import values_of
 from pytest_agentbench.users.phrases import pattern
 from pytest_agentbench.users.segments import segments
 
@@ -85,6 +86,8 @@ def early_stop(view: View, draft: Draft) -> str | None:
         return None
     if promise := _promise(heard):
         return f"the agent has still to do what it promised ({promise!r}); wait for the result"
+    if asked(heard) and (value := next(values_of(draft.text), None)):
+        return f"you close in the message that gives {value.text!r}; wait for what the agent does with it"
     if _REFUSES.search(draft.text):
         return None
     waiting = _waiting(heard, is_told=bool(draft.text))
@@ -117,8 +120,15 @@ def _waiting(heard: str, *, is_told: bool) -> str | None:
     An offer to hand over may be left unanswered.
     """
     parts = [part for part in _open(heard) if not _offers_hand_over(part, heard)]
-    needed = [part for part in parts if not is_told or _PROPOSES.search(part) or asked(part)]
+    is_asked = bool(asked(heard))
+    needed = [part for part in parts if not is_told or _PROPOSES.search(part) or _asks_value(part, is_asked)]
     return needed[-1] if needed else None
+
+
+def _asks_value(part: str, is_asked: bool) -> bool:
+    """Tell whether `part` asks for a value, or for "these details" where the message asks for some."""
+    refers = pattern("requests").search(part) and pattern("back_reference").search(part)
+    return bool(asked(part)) or (is_asked and bool(refers))
 
 
 def _offers_hand_over(part: str, heard: str) -> bool:

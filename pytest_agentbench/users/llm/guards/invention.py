@@ -31,7 +31,8 @@ def invention(view: View, draft: Draft) -> str | None:
         return None
     texts = list(_texts(view))
     whole = flat("\n".join(texts))
-    forms = _forms(texts)
+    needs_forms = any(form.startswith("\0") for value in found for form in value.forms)
+    forms = _forms(texts) if needs_forms else frozenset[str]()
     for value in found:
         if not any(form in forms if form.startswith("\0") else form in whole for form in value.forms):
             return f"{value.text!r} is neither in your notes nor in the conversation; say that you do not know it"

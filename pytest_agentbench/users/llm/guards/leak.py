@@ -74,7 +74,6 @@ def leak(view: View, draft: Draft) -> str | None:
 def _quoted(text: str, view: View) -> str | None:
     """Give a run of words that stands in the instructions and nowhere else that the user may quote."""
     source, reply = _words(_QUOTED.sub(" ", view.task_instructions)), _words(text)
-    elsewhere = f" {' '.join(_words(' '.join([*view.says, *(m.text for m in view.messages)])))} "
     runs = {tuple(source[at : at + _RUN]) for at in range(len(source) - _RUN + 1)}
     at = 0
     while at <= len(reply) - _RUN:
@@ -86,10 +85,15 @@ def _quoted(text: str, view: View) -> str | None:
             end += 1
         run = reply[at:end]
         telling = len(run) >= _LONG_RUN or not _SECOND_PERSON.isdisjoint(run) or _THE_AGENT.search(" ".join(run))
-        if telling and f" {' '.join(run)} " not in elsewhere:
+        if telling and f" {' '.join(run)} " not in _elsewhere(view):
             return " ".join(run)
         at = end
     return None
+
+
+def _elsewhere(view: View) -> str:
+    """Give the words that the user may say again: its lines, and what was said."""
+    return f" {' '.join(_words(' '.join([*view.says, *(message.text for message in view.messages)])))} "
 
 
 def _words(text: str) -> list[str]:

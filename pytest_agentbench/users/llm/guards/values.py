@@ -26,6 +26,7 @@ _NAMED = re.compile(
     r"(?:\b[Mm]y (?:full )?name is|\b[Mm]y name['’]s|\b[Jj]e m['’]appelle|\b[Mm]on nom est|\bje suis (?:M\.|Mme|Monsieur|Madame))"
     r"[ :]+(?P<name>[A-ZÀ-Ý][\w'’-]+(?: [A-ZÀ-Ý][\w'’-]+){0,3})"
 )
+_BETWEEN = re.compile(r"[\W_]+")
 _SHORTEST = 4
 """Characters of a code: three digits are a quantity, an age, a size."""
 
@@ -89,7 +90,7 @@ def _is_common(code: str, before: str, after: str) -> bool:
 
 def flat(text: str) -> str:
     """Give the letters and digits of `text` in lower case, so that spellings of one value are equal."""
-    return "".join(char for char in text.lower() if char.isalnum())
+    return _BETWEEN.sub("", text.lower())
 
 
 def date_form(month: int, day: int) -> str:
