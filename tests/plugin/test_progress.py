@@ -1,0 +1,117 @@
+"""The live line, on a terminal: there while runs are played, gone in the end, and never where nobody watches."""
+
+import os
+import re
+import sys
+
+import pytest
+
+from tests.plugin.project import Project
+from tests.plugin.screen import run_on_terminal
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+
+IDS = [f"r{number}" for number in range(100)]
+
+CONFTEST = """
+import os
+
+import pytest
+from pytest_agentbench.plugin.progress import LiveLine, is_wanted
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    plugins = config.pluginmanager
+    tally = plugins.get_plugin("agentbench-tally")
+    if tally is not None and not plugins.has_plugin("agentbench-progress") and is_wanted(config, os.environ):
+        plugins.register(LiveLine(config, tally, in_flight=lambda: None), "agentbench-progress")
+"""
+
+ENDLESS = """
+import asyncio
+
+def build():
+    async def reply(message):
+        await asyncio.Event().wait()
+    return reply
+"""
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n2",), ("-q",)])
+def test_a_watched_session_shows_the_line_and_leaves_no_trace(project: Project, arguments: tuple[str, ...]) -> None:
+    """The screen is in the end what it is without the line, several rows of dots included."""
+    project.write("conftest.py", CONFTEST)
+    project.suite(*IDS, orders=101)
+
+    written, screen = run_on_terminal(project.pytester.path, "--agentbench", *arguments)
+    _, plain = run_on_terminal(project.pytester.path, "--agentbench", *arguments, environ={"TERM": "dumb"})
+
+    assert "done 0/100" in written
+    assert "done 0/100" not in screen
+    assert without_times(screen) == without_times(plain)
+    assert "[100%]" in screen
+
+
+def test_the_line_is_cut_to_the_terminal(project: Project) -> None:
+    """A narrow terminal gets the beginning."""
+    project.write("conftest.py", CONFTEST)
+    project.suite("a", "b")
+
+    written, screen = run_on_terminal(project.pytester.path, "--agentbench", width=24)
+
+    assert "done 0/2" in written
+    assert "in flight" not in written
+    assert "done 0/2" not in screen
+
+
+def test_ctrl_c_takes_the_line_away(project: Project) -> None:
+    """What pytest says of the interrupt stands where the line was."""
+    project.write("conftest.py", CONFTEST)
+    project.suite("a", agent=ENDLESS)
+
+    _, screen = run_on_terminal(project.pytester.path, "--agentbench", interrupt_after="done 0/1")
+
+    assert "KeyboardInterrupt" in screen
+    assert "done 0/1" not in screen
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ"),
+    [
+        (("-v",), {}),
+        (("-s",), {}),
+        (("-qq",), {}),
+        (("--capture=tee-sys",), {}),
+        (("--collect-only",), {}),
+        (("-o", "log_cli=true"), {}),
+        ((), {"CI": "true"}),
+        ((), {"TERM": "dumb"}),
+    ],
+)
+def test_nobody_is_shown_a_line_who_does_not_watch(
+    project: Project, arguments: tuple[str, ...], environ: dict[str, str]
+) -> None:
+    """Where something else writes to the terminal meanwhile, or no person reads it."""
+    project.write("conftest.py", CONFTEST)
+    project.suite("a")
+
+    written, _ = run_on_terminal(project.pytester.path, "--agentbench", *arguments, environ=environ)
+
+    assert "done " not in written
+    assert "\x1b[J" not in written
+
+
+def test_a_pipe_gets_no_line(project: Project) -> None:
+    """A log holds nothing of it."""
+    project.write("conftest.py", CONFTEST)
+    project.suite("a")
+
+    result = project.run(subprocess=True)
+
+    assert "done 0/1" not in result.stdout.str()
+    assert os.linesep in result.stdout.str()
+
+
+def without_times(screen: str) -> str:
+    """Take out what differs between two equal sessions."""
+    return re.sub(r"\d+\.\d+ ?s|\d{8}T\S+|^=+|=+$|bringing up nodes.*", "", screen, flags=re.MULTILINE)
