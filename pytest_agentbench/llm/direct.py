@@ -61,6 +61,7 @@ class DirectTransport:
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
         self._headers.update(headers or {})
+        check_headers(self._headers, self._where)
         self._secrets = (key, *(headers or {}).values())
         self._timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=min(seconds, _CONNECTING))
         self._seconds = seconds
@@ -77,7 +78,7 @@ class DirectTransport:
                 data=encode(request.body()),
                 headers=self._headers,
                 timeout=self._timeout,
-                allow_redirects=False,
+                allow_redirects=False,  # the key is for this server alone
             ) as response:
                 content = await _read(response, self._where)
                 status, headers = response.status, response.headers
@@ -110,6 +111,13 @@ def where(base_url: str) -> str:
     scheme, slashes, rest = address.rpartition("://")
     host, slash, path = rest.partition("/")
     return shorten(printable(f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}"), 200)
+
+
+def check_headers(headers: Mapping[str, str], place: str) -> None:
+    """Raise `SendError`, which shows no value, for a header that HTTP cannot hold."""
+    for name, value in headers.items():
+        if not (name + value).isprintable() or not (name + value).isascii():
+            raise SendError(f"{place} cannot be asked: header {name!r} holds a line break, or what is not ASCII")
 
 
 def _open() -> aiohttp.ClientSession:

@@ -77,7 +77,7 @@ class Models:
 
         Raise `KeyMissingError` where OpenAI's own server is meant, or the variable was named in the spec.
         """
-        key = spec.api_key or self._environ.get(spec.api_key_env, "")
+        key = (spec.api_key or self._environ.get(spec.api_key_env, "")).strip()
         if key:
             return key
         has_server = bool(spec.base_url or self._environ.get("OPENAI_BASE_URL"))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.llm.connection_errors import connection_error
-from pytest_agentbench.llm.direct import endpoint, where
+from pytest_agentbench.llm.direct import check_headers, endpoint, where
 from pytest_agentbench.llm.http_errors import hidden, understood
 from pytest_agentbench.llm.per_loop import PerLoop
 from pytest_agentbench.llm.request import ChatRequest
@@ -38,6 +38,7 @@ class OpenAITransport:
         self._where = where(base_url)
         self._key = key
         self._headers = dict(headers or {})
+        check_headers({"Authorization": key, **self._headers}, self._where)
         self._secrets = (key, *self._headers.values())
         self._seconds = seconds
         self._wall = wall
