@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import printable, shorten
@@ -38,10 +37,10 @@ def nearest(asked: Asked, candidates: Sequence[Candidate]) -> Candidate:
     return max(candidates, key=closeness)
 
 
-def explained(asked: Asked, candidate: Candidate, place: int, path: Path) -> str:
+def explained(asked: Asked, candidate: Candidate, place: int, file: str) -> str:
     """Say where the nearest recording stands and how the request differs from it; both are redacted already."""
     exchange = candidate.exchange
-    where = f"exchange {exchange.n} of it ({path}:{exchange.line})"
+    where = f"exchange {exchange.n} of it ({file}:{exchange.line})"
     if candidate.asked.key == asked.key:
         return f"request {place} is the same as {where}, whose recorded answers were all given before"
     return f"request {place} is nearest to {where}: {difference(candidate.asked, asked)}"

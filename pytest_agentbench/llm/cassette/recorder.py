@@ -173,18 +173,19 @@ class CassetteRecorder:
             for exchange, known in conversation.recorded:
                 seen[known.key] += 1
                 candidates.append(Candidate(exchange, known, seen[known.key] <= conversation.given[known.key]))
-            told = explained(asked, nearest(asked, candidates), place, self._path)
+            told = explained(asked, nearest(asked, candidates), place, self._path.name)
             return f"{name}, role {role!r}: {told}; {TO_RECORD}"
         return f"{name}, role {role!r}: {self._without(name)}; {TO_RECORD}"
 
     def _without(self, name: RunName) -> str:
         if roles := sorted(self._runs.get(name, {})):
-            return f"nothing is recorded for this role in {self._path}, only for {', '.join(map(repr, roles))}"
+            return f"nothing is recorded for this role in {self._path.name}, only for {', '.join(map(repr, roles))}"
         others = sorted(str(run) for run in self._runs if run.scenario == name.scenario)
         if others:
-            return f"nothing is recorded for this run in {self._path}, only for {'; '.join(others[:3])}"
-        there = "" if self._path.exists() else ", which does not exist"
-        return f"nothing is recorded for this run in {self._path}{there}"
+            return f"nothing is recorded for this run in {self._path.name}, only for {'; '.join(others[:3])}"
+        if not self._path.exists():
+            return f"nothing is recorded for this run: {self._path} does not exist"
+        return f"nothing is recorded for this run in {self._path.name}"
 
 
 def _used(conversation: _Conversation, exchange: Exchange) -> Used:
