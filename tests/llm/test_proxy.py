@@ -178,7 +178,7 @@ def test_a_miss_is_told_once_and_remembered(tmp_path: Path) -> None:
         assert proxy.usage(RUN).calls == 0
 
 
-def test_a_spent_budget_is_told_once_and_remembered(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_spent_budget_is_told_once_and_remembered(ledger: Ledger) -> None:
     """A run's budget refuses its next call before anything is sent; another run goes on."""
     ledger.begin(RUN, calls=1)
     with ModelServer(echo) as server, serving(budget=ledger) as proxy:
@@ -198,7 +198,7 @@ def test_a_spent_budget_is_told_once_and_remembered(tmp_path: Path, ledger: Ledg
     assert ledger.spent().in_flight == 0
 
 
-def test_a_budget_of_money_refuses_what_has_no_price(tmp_path: Path, ledger: Ledger) -> None:
+def test_a_budget_of_money_refuses_what_has_no_price(ledger: Ledger) -> None:
     """The agent's models are not known before it asks; then the run is not run."""
     ledger.start(cost_usd=1.0)
     with ModelServer(echo) as server, serving(budget=ledger) as proxy:
@@ -320,7 +320,7 @@ def test_a_run_is_told_by_url_or_header_else_it_is_the_sessions() -> None:
         assert [str(each.run) for each in proxy.callers()] == ["::mine#1.1"]
 
 
-def test_other_paths_pass_live_and_are_named(tmp_path: Path) -> None:
+def test_other_paths_pass_live_and_are_named() -> None:
     """What is never recorded is counted, and refused where nothing may be asked live."""
     with ModelServer({"m": echo}) as server, serving() as proxy:
         url = proxy.url(agent(), server.base_url)
