@@ -68,6 +68,7 @@ def run(command: list[str], folder: Path) -> Process:
     """Run a command to its end."""
     log = folder / "printed.txt"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "CI"))}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # what else is installed here is no part of the figures
     began = time.perf_counter()
     with (
         log.open("w") as out,
@@ -84,7 +85,8 @@ def run_session(load: Load, *arguments: str) -> tuple[Process, dict[str, Any]]:
     """Run pytest on a new project; give what it took and what the server saw."""
     with tempfile.TemporaryDirectory() as name, served(load) as (url, seen):
         write_project(Path(name), url, load)
-        command = [sys.executable, "-m", "pytest", "--agentbench", "-q", "-p", "no:cacheprovider", *arguments]
+        plugins = ("-p", "agentbench", "-p", "xdist", "-p", "no:cacheprovider")
+        command = [sys.executable, "-m", "pytest", "--agentbench", "-q", *plugins, *arguments]
         command += [f"--agentbench-concurrency={load.in_flight}"]
         done = run(command, Path(name))
     if done.status != 0:
