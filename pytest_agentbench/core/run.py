@@ -14,7 +14,6 @@ from pytest_agentbench.core.transcript import CallRecord, Transcript
 from pytest_agentbench.core.values import same, to_json
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Verdict
 
-
 BUDGET = "budget"
 """How `Result.not_run` begins where a budget of the session did not hold the run; such a session fails."""
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
+from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.scenario import ExpectedCall, Match, Scenario, ScenarioLimits, Task
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.suites.calls import call_form
@@ -61,6 +62,8 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
     fields |= {key: tuple(map(str, extras[key])) for key in _TUPLES if key in extras}
     if "never" in extras:
         fields["never"] = tuple(ExpectedCall.model_validate(call_form(item)) for item in extras["never"])
+    if "modifiers" in extras:
+        fields["modifiers"] = tuple(ModifierSpec.model_validate(item) for item in extras["modifiers"])
     if "match" in extras:
         fields["match"] = Match.model_validate(extras["match"])
     if "limits" in extras:
@@ -77,6 +80,8 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
     if "never" in given:
         ours["never"] = [call.model_dump(exclude_unset=True) for call in scenario.never]
     ours |= {key: getattr(scenario, key).model_dump(exclude_unset=True) for key in ("match", "limits") if key in given}
+    if scenario.modifiers is not None:
+        ours["modifiers"] = [one.model_dump() for one in scenario.modifiers]
     if scenario.says and _goal(task) == "":
         # τ²'s user is told a reason to call, not lines: without one it would have nothing to say
         task = _with_goal(task, "\n".join(scenario.says))

@@ -17,15 +17,17 @@ TEMPLATE = "user.v1"
 def system_prompt(view: View, instructions: Sequence[str] = ()) -> str:
     """Fill the template; `instructions` say how the user behaves beyond what the scenario tells."""
     is_french = language_of(" ".join([*view.says, view.goal]), view.task_instructions) is FRENCH
-    knows = "\n".join(
-        f"- {humanize(str(name)) or name}: {text_of(to_json(value))}" for name, value in view.knows.items()
-    )
+    named = [f"{humanize(str(name)) or name}: {text_of(to_json(value))}" for name, value in view.knows.items()]
+    told = [line.strip() for line in view.known_info.splitlines() if line.strip()]
+    # our own scenarios hold what is known by name, and once more as the text that the task's format asks for
+    told = [line for line in told if line not in named]
+    unknown = [line.strip() for item in view.unknown for line in item.splitlines() if line.strip()]
     values = {
         "persona": view.persona or "",
         "goal": view.goal,
         "lines": "\n".join(f"{number}. {line}" for number, line in enumerate(view.says, start=1)),
-        "known": f"{view.known_info.strip()}\n{knows}",
-        "unknown": "\n".join(f"- {item}" for item in view.unknown if item.strip()),
+        "known": "\n".join([*told, *(f"- {fact}" for fact in named)]),
+        "unknown": "\n".join(f"- {line}" for line in dict.fromkeys(unknown)),
         "instructions": view.task_instructions,
         "behaviours": "\n".join(f"- {instruction}" for instruction in instructions),
         "tools": "yes" if view.tools else "",
