@@ -1,0 +1,128 @@
+"""A world: one fresh instance of a τ² domain, and making calls in it as τ² makes them.
+
+The semantics are those of τ²'s `Environment` (environment/environment.py): a call of the user goes to the user's
+toolkit; in solo mode the agent has the user's tools too; after each call both toolkits are synchronised, except where
+τ² itself does not (the expected calls).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.scenario import InitialState
+from pytest_agentbench.core.tool import Requestor, Toolset
+from pytest_agentbench.environment.json_state import merged
+from pytest_agentbench.environment.tau2_bridge.lazy_records import same_content
+
+
+class Toolkit(Protocol):
+    """A τ² toolkit: methods over a database."""
+
+    db: BaseModel | None
+
+
+@dataclass(kw_only=True)
+class World:
+    """One instance of a domain: toolkits of both parties, and what couples them.
+
+    `tools` and `user_tools` name the methods that are tools (initial calls and assertions may use the others).
+    `render` writes a tool's result as its caller sees it.
+    """
+
+    agent: Toolkit
+    user: Toolkit | None
+    tools: frozenset[str]
+    user_tools: frozenset[str]
+    sync: Callable[[], None]
+    render: Callable[[object], str] = field(default=str)
+    solo: bool = False
+
+    def call(self, name: str, requestor: Requestor, arguments: Mapping[str, Any]) -> object:
+        """Run a tool without synchronising; raise what it raises, and `LookupError` where there is no such tool."""
+        toolkit: Toolkit | None = self.agent
+        names = self.tools
+        if requestor == "user":
+            if self.solo:
+                raise LookupError("the user makes no calls in solo mode")
+            toolkit, names = self.user, self.user_tools
+        elif self.solo and name in self.user_tools:
+            toolkit, names = self.user, self.user_tools
+        if toolkit is None or name not in names:
+            raise LookupError(f"Tool '{name}' not found.")
+        return getattr(toolkit, name)(**arguments)
+
+    def respond(self, name: str, requestor: Requestor, arguments: Mapping[str, Any]) -> tuple[str, bool]:
+        """Run a tool and synchronise, as in a conversation; give the text its caller sees and whether it failed."""
+        try:
+            value = self.call(name, requestor, arguments)
+            self.sync()
+        except Exception as error:  # noqa: BLE001 - τ² turns whatever a tool raises into its answer
+            return f"Error: {error}", True
+        return self.render(value), False
+
+    def begin(self, initial: InitialState | None) -> None:
+        """Bring the world into a task's initial state; raise `EnvironmentFaultError` where that fails."""
+        if initial is None:
+            return
+        try:
+            self._load(initial.initialization_data or {})
+            for action in initial.initialization_actions or ():
+                self.function(str(action.get("env_type")), str(action.get("func_name")), action.get("arguments") or {})
+        except Exception as error:  # whatever the domain raises means that there is no initial state
+            raise EnvironmentFaultError(f"the task's initial state: {type(error).__name__}: {error}") from error
+
+    def function(self, party: str, name: str, arguments: Mapping[str, Any]) -> object:
+        """Run any method of a party's toolkit, tool or not, and synchronise."""
+        toolkit = self.user if party == "user" else self.agent
+        value = getattr(toolkit, name)(**arguments)
+        self.sync()
+        return value
+
+    def same_as(self, other: "World") -> bool:
+        """Whether both databases equal the other world's."""
+        users = (self.user.db if self.user else None, other.user.db if other.user else None)
+        return same_content(self.agent.db, other.agent.db) and same_content(*users)
+
+    def _load(self, data: Mapping[str, Any]) -> None:
+        """Merge initial data; each toolkit then has the other's database, as in τ²."""
+        if data.get("agent_data") is not None:
+            self.agent.db = _updated(self.agent.db, data["agent_data"])
+            if self.user is not None and self.user.db is not None:
+                self.user.db = self.agent.db
+        if data.get("user_data") is not None and self.user is not None:
+            self.user.db = _updated(self.user.db, data["user_data"])
+            if self.agent.db is not None:
+                self.agent.db = self.user.db
+
+
+class Source(Protocol):
+    """Where worlds of one domain come from."""
+
+    domain: str
+    origin: str
+
+    @property
+    def toolset(self) -> Toolset:
+        """The tools of both parties, with their kinds."""
+        ...
+
+    def mutates(self, name: str) -> bool:
+        """Whether calls of a tool may change state; unknown tools may."""
+        ...
+
+    def knows(self, name: str) -> bool:
+        """Whether either party has such a tool."""
+        ...
+
+    def world(self, *, solo: bool = False) -> World:
+        """Give a fresh world."""
+        ...
+
+
+def _updated(database: BaseModel | None, data: Mapping[str, Any]) -> BaseModel:
+    if database is None:
+        raise EnvironmentFaultError("the domain has no database to take the initial data")
+    return type(database).model_validate(merged(database.model_dump(), data))
