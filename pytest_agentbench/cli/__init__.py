@@ -41,6 +41,10 @@ def _run(options: argparse.Namespace) -> tuple[str, int]:
             from pytest_agentbench.cli.convert import convert  # noqa: PLC0415 - same
 
             return convert(options.source), 0
+        case "parity":
+            from pytest_agentbench.cli.parity import parity  # noqa: PLC0415 - same
+
+            return parity(options.recordings, domains=options.domains, world=options.world, as_json=options.json)
         case "proxy":
             return _proxy(options)
         case "report":
@@ -93,8 +97,24 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="results files (--agentbench-json)")
     report.add_argument("--gate", action="store_true", help="evaluate the suites' gates")
     report.add_argument("-v", "--verbose", action="store_true", help="show every row and every failure")
+    parity = commands.add_parser(
+        "parity",
+        help="hold our τ²-bench verdicts against recorded ones",
+        description="The exit status is 1 where a sub-check differs; what was not measured is said, and is no failure.",
+    )
+    parity.add_argument(
+        "recordings", type=Path, nargs="+", metavar="RECORDINGS", help="τ² results files, or one simulation a line"
+    )
+    parity.add_argument("--domains", type=Path, metavar="DIR", help="where DOMAIN/tasks.json and DOMAIN/tools.json lie")
+    parity.add_argument(
+        "--world",
+        default="auto",
+        metavar="auto|none|CHECKOUT",
+        help="where to replay: what is installed (auto), nowhere, or a checkout of τ²-bench",
+    )
+    parity.add_argument("--json", action="store_true", help="print the table and all that differs as JSON")
     proxy = _proxy_parser(commands)
-    for command in (export, convert, schema, report, proxy):
+    for command in (export, convert, schema, report, parity, proxy):
         command.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of printing")
     return parser
 
