@@ -7,7 +7,8 @@ tool's name does not call a read or a calculation is replayed.
 import importlib
 import pkgutil
 import warnings
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from types import ModuleType
 from typing import Any
 
@@ -72,9 +73,20 @@ class InspectSource:
             tools=self._names("assistant"),
             user_tools=self._names("user"),
             sync=sync,
+            stateless=self._stateless,
             render=render_result,
             solo=solo,
         )
+
+    @cached_property
+    def _stateless(self) -> dict[str, Callable[..., object]]:
+        """The tools that have no method in a toolkit: calculating, handing over."""
+        return {
+            name: partial(_at_once, getattr(module, name)())
+            for party, module in self._modules.items()
+            for name in _offered(module)
+            if not hasattr(self._kits[party], name)
+        }
 
     def _base(self, party: str) -> Any:
         kit = self._kits[party](store=self._new_store())
@@ -107,7 +119,7 @@ class InspectSource:
                     name=name,
                     description=tool.description,
                     parameters=parameters,
-                    kind=guessed_kind(name),
+                    kind="generic" if name in self._stateless else guessed_kind(name),
                     requestor=requestor,
                 )
             )
@@ -130,6 +142,17 @@ def _module(package: ModuleType, name: str) -> ModuleType | None:
 def _offered(module: ModuleType | None) -> list[str]:
     """The names of the tools in a module: what its decorator has registered."""
     return [name for name, value in vars(module).items() if hasattr(value, "__registry_info__")] if module else []
+
+
+def _at_once(tool: Callable[..., Any], **arguments: Any) -> object:
+    """Run an async tool that waits for nothing."""
+    running = tool(**arguments)
+    try:
+        running.send(None)
+    except StopIteration as done:
+        return done.value
+    running.close()
+    raise RuntimeError("the tool waits for something; it needs a session of inspect_ai")
 
 
 def _nothing() -> None:

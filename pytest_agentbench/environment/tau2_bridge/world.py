@@ -29,7 +29,7 @@ class World:
     """One instance of a domain: toolkits of both parties, and what couples them.
 
     `tools` and `user_tools` name the methods that are tools (initial calls and assertions may use the others).
-    `render` writes a tool's result as its caller sees it.
+    `stateless` are tools of either party that no toolkit has. `render` writes a result as its caller sees it.
     """
 
     agent: Toolkit
@@ -37,6 +37,7 @@ class World:
     tools: frozenset[str]
     user_tools: frozenset[str]
     sync: Callable[[], None]
+    stateless: Mapping[str, Callable[..., object]] = field(default_factory=dict)
     render: Callable[[object], str] = field(default=str)
     solo: bool = False
 
@@ -50,6 +51,8 @@ class World:
             toolkit, names = self.user, self.user_tools
         elif self.solo and name in self.user_tools:
             toolkit, names = self.user, self.user_tools
+        if name in self.stateless:
+            return self.stateless[name](**arguments)
         if toolkit is None or name not in names:
             raise LookupError(f"Tool '{name}' not found.")
         return getattr(toolkit, name)(**arguments)
