@@ -13,7 +13,7 @@ from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.variants import vary_chat
-from pytest_agentbench.llm.accounts import Spent
+from pytest_agentbench.llm.cassette.file import cassette_path
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.ledger import Ledger, StaticShare
 from pytest_agentbench.llm.prices import check_priced
@@ -68,9 +68,10 @@ class Accounts:
         if self._has_budget:
             self.ledger().start(cost_usd=self._options.max_cost, calls=self._options.max_calls)
 
-    def spent(self) -> Spent | None:
-        """Give what the session has spent so far, None where nobody counts."""
-        return self.ledger().spent() if self._has_budget else None
+    def forget(self, process: str) -> None:
+        """Charge what a process that died had in flight."""
+        if self._has_budget:
+            self.ledger().forget(process)
 
     def close(self) -> None:
         """Close what this process writes; closing twice is fine."""
@@ -89,6 +90,19 @@ def check_budgets(suites: Iterable[Suite], options: Options) -> None:
         specs = list(specs_of(suite))
         if problems := check_priced(specs, has_cost_budget=costs, has_call_budget=calls):
             raise pytest.UsageError(f"{suite.path.name}: {'; '.join(problems)}")
+
+
+def check_cassettes(suites: Iterable[Suite]) -> None:
+    """Refuse one cassette of two suites: recordings do not name the suite that they are of."""
+    owners: dict[Path, Path] = {}
+    for suite in suites:
+        cassette = cassette_path(suite.path, suite.cassette.file).resolve()
+        other = owners.setdefault(cassette, suite.path)
+        if other != suite.path:
+            raise pytest.UsageError(
+                f"{other} and {suite.path} both record into {cassette}; give one of them a cassette of its own "
+                "(`cassette: {file: …}`)"
+            )
 
 
 def specs_of(suite: Suite) -> Iterator[ModelSpec]:

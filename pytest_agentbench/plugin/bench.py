@@ -11,12 +11,14 @@ import pytest
 
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import Judgement, Result, Run, RunKey
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.plugin.accounts import Accounts
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.plugin.wire import Meta
+from pytest_agentbench.results.document import read
 from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.store import RunDirectory, RunWriter, new_run_id, without_attempt
@@ -65,6 +67,7 @@ class Bench:
     metas: dict[str, Meta] = field(default_factory=dict)
     variants: set[str] = field(default_factory=set)
     modules: dict[str, Path] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
     _redactor: tuple[int, Redactor] | None = None
     _directory: RunDirectory | None = None
     _writer: RunWriter | None = None
@@ -206,6 +209,24 @@ class Bench:
         if self._writer is None:
             self._writer = self.directory.writer(self.process, self.redactor)
         return self._writer
+
+    def last_costs(self) -> dict[str, float]:
+        """Give what a run of each suite cost on average in the last results, in US dollars, where all was priced."""
+        try:
+            last = read(self.options.directory / "results.json")
+        except ResultsError:
+            return {}
+        taken: dict[str, list[float]] = {}
+        for result in last.results:
+            usage = sum(result.usage.values(), Usage())
+            if usage.calls and not usage.unpriced:
+                taken.setdefault(result.key.suite, []).append(usage.cost_usd)
+        return {suite: sum(costs) / len(costs) for suite, costs in taken.items()}
+
+    @property
+    def in_flight(self) -> int | None:
+        """The runs in flight here, None where workers play them."""
+        return None if self.role == "controller" else (self._pool.in_flight if self._pool else 0)
 
     def note_crash(self, suspects: list[RunKey]) -> None:
         """Tell all processes which runs were in flight when one died."""

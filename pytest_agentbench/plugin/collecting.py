@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.plugin.accounts import check_budgets
+from pytest_agentbench.plugin.accounts import check_budgets, check_cassettes
 from pytest_agentbench.plugin.ahead import is_scenario
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.code_first import parametrize
 from pytest_agentbench.plugin.items import SuiteModule, meta_of
 from pytest_agentbench.plugin.keys import POSITION
-from pytest_agentbench.runs.conduct import limits_of
+from pytest_agentbench.runs.estimate import asks_models, estimate
 
 
 class Collecting:
@@ -46,7 +46,10 @@ class Collecting:
                 self._count(suite, kept[suite])
         if not session.testsfailed:
             self._check_variants()
-        check_budgets({item.plan.suite_key: item.plan.suite for item in runs}.values(), self._bench.options)
+        suites = {item.plan.suite_key: item.plan.suite for item in runs}.values()
+        check_budgets(suites, self._bench.options)
+        if self._bench.options.cassette != "off":
+            check_cassettes(suites)
         if self._bench.options.collect_only or not runs:
             return
         self._bench.metas = {meta.name: meta for meta in (meta_of(item) for item in runs if not item.is_left_out)}
@@ -62,11 +65,9 @@ class Collecting:
         runs = [item for item in items if is_scenario(item)]
         if not runs:
             return []
-        turns = sum(limits_of(item.plan).turns for item in runs if item.plan.recording is None)
-        recorded = sum(item.plan.recording is not None for item in runs)
-        played = f"at most {turns} agent turns, 0 model calls of our own (the agent's are its own)" if turns else ""
-        judged = f"{recorded} recorded, nothing is played" if recorded else ""
-        return [f"agentbench: {len(runs)} runs; {'; '.join(filter(None, (played, judged)))}"]
+        plans = [item.plan for item in runs]
+        costs = self._bench.last_costs() if any(asks_models(plan) for plan in plans) else {}
+        return [f"agentbench: {estimate(plans, costs)}"]
 
     def _count(self, suite: SuiteModule, selected: int) -> None:
         mode = self._bench.options.gates

@@ -58,6 +58,7 @@ class ControllerSide:
         worker = getattr(getattr(report, "node", None), "gateway", None)
         if worker is None or self._tally.simulates(crashitem):  # nothing runs beside a test that simulates
             return
+        self._bench.accounts.forget(worker.id)
         suspects = [without_attempt(key) for key in self._bench.directory.in_flight(worker.id)]
         own = without_attempt(meta.blank.key) if meta else None
         if suspects and suspects != [own] and (own is None or own not in self._rerun):

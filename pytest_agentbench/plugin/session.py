@@ -1,16 +1,19 @@
 """Which hooks a process needs: one process has all, an xdist worker plays, the controller counts."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.plugin.accounts import merge_cassettes
 from pytest_agentbench.plugin.bench import Bench, Role
 from pytest_agentbench.plugin.collecting import Collecting
 from pytest_agentbench.plugin.distributed import ControllerSide, WorkerSide, worker_run
 from pytest_agentbench.plugin.keys import BENCH
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.plugin.playing import Playing
+from pytest_agentbench.plugin.progress import LiveLine, is_wanted
 from pytest_agentbench.plugin.summary import Summary
 from pytest_agentbench.plugin.tally import Tally
 from pytest_agentbench.plugin.writing import Writing
@@ -44,6 +47,8 @@ def register(config: pytest.Config) -> None:
         plugins["tally"] = tally = Tally(bench, config)
         plugins["writing"] = writing = Writing(bench, tally, config)
         plugins["summary"] = Summary(bench, tally, writing, playing.ahead if role == "single" else None)
+        if is_wanted(config, os.environ):
+            plugins["progress"] = LiveLine(config, tally, in_flight=lambda: bench.in_flight)
         plugins["controller"] = ControllerSide(bench, tally)
     for name, plugin in plugins.items():
         config.pluginmanager.register(plugin, f"agentbench-{name}")
@@ -53,6 +58,7 @@ def _take_up(bench: Bench) -> None:
     """Take the run directory to be continued, before anything is collected."""
     try:
         bench.load_stored()
+        bench.told = merge_cassettes(bench.directory.path)  # before anybody asks for what the session before recorded
     except ResultsError as error:
         raise pytest.UsageError(f"--agentbench-resume: {error}") from None
 

@@ -96,13 +96,8 @@ def comparable(document: Document) -> JsonValue:
         del data[name]
     for result in (*data["results"], *data["retried"]):
         del result["seconds"]
-        result["usage"] = {role: _asked(usage) for role, usage in result["usage"].items()}
+        result["usage"] = {role: usage["calls"] + usage["replayed"] for role, usage in result["usage"].items()}
     return data
-
-
-def _asked(usage: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    tokens = {name: usage[name] for name in ("input_tokens", "cached_tokens", "output_tokens")}
-    return {"calls": usage["calls"] + usage["replayed"], **tokens}
 
 
 def players_of(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:

@@ -44,6 +44,9 @@ from pytest_agentbench.simulation.recording import Recording
 _NOTICEABLE = 0.5
 """Seconds for which the event loop was blocked, from which that is the reason to give for lost time."""
 
+_PLAYED = frozenset({Termination.FINISHED, Termination.STALLED})
+"""How a conversation ends that came to all that it asks of models; one that broke off may ask more the next time."""
+
 AgentBuilder = Callable[["Stage"], Awaitable[Agent]]
 """Builds the agent of a run on its stage."""
 
@@ -88,7 +91,8 @@ class Conductor:
         try:
             run = await stage.play(agent or Stage.build_agent)
             judgement = undecided("") if stage.cast.not_run else await stage.judge(run)
-            stage.cast.finished()
+            if run.termination in _PLAYED:
+                stage.cast.finished()
         finally:
             stage.runner.close()
         return Judged(

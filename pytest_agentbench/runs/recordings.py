@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.llm.cassette.file import cassette_path
 from pytest_agentbench.llm.cassette.merge import Merged, merge
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
@@ -59,7 +59,7 @@ class Recordings:
             self._recorders.clear()
 
     def _open(self, plan: RunPlan) -> CassetteRecorder:
-        cassette = cassette_of(plan.suite)
+        cassette = cassette_path(plan.suite.path, plan.suite.cassette.file)
         shard = None
         if self.mode.writes:
             folder = self._folder() / digest(str(cassette))
@@ -71,11 +71,6 @@ class Recordings:
         )
         self._recorders[plan.suite_key] = recorder
         return recorder
-
-
-def cassette_of(suite: Suite) -> Path:
-    """Give the file that a suite's model calls are recorded in: as it says, else beside the suite file."""
-    return suite.cassette.file or suite.path.with_name(f"{suite.path.name.removesuffix('.yaml')}.cassette.jsonl")
 
 
 def free_name(folder: Path, process: str) -> Path:

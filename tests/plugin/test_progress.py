@@ -13,20 +13,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-
 
 IDS = [f"r{number}" for number in range(100)]
 
-CONFTEST = """
-import os
-
-import pytest
-from pytest_agentbench.plugin.progress import LiveLine, is_wanted
-
-@pytest.hookimpl(trylast=True)
-def pytest_configure(config):
-    plugins = config.pluginmanager
-    tally = plugins.get_plugin("agentbench-tally")
-    if tally is not None and not plugins.has_plugin("agentbench-progress") and is_wanted(config, os.environ):
-        plugins.register(LiveLine(config, tally, in_flight=lambda: None), "agentbench-progress")
-"""
-
 ENDLESS = """
 import asyncio
 
@@ -40,7 +26,6 @@ def build():
 @pytest.mark.parametrize("arguments", [(), ("-n2",), ("-q",)])
 def test_a_watched_session_shows_the_line_and_leaves_no_trace(project: Project, arguments: tuple[str, ...]) -> None:
     """The screen is in the end what it is without the line, several rows of dots included."""
-    project.write("conftest.py", CONFTEST)
     project.suite(*IDS, orders=101)
 
     written, screen = run_on_terminal(project.pytester.path, "--agentbench", *arguments)
@@ -54,7 +39,6 @@ def test_a_watched_session_shows_the_line_and_leaves_no_trace(project: Project, 
 
 def test_the_line_is_cut_to_the_terminal(project: Project) -> None:
     """A narrow terminal gets the beginning."""
-    project.write("conftest.py", CONFTEST)
     project.suite("a", "b")
 
     written, screen = run_on_terminal(project.pytester.path, "--agentbench", width=24)
@@ -66,7 +50,6 @@ def test_the_line_is_cut_to_the_terminal(project: Project) -> None:
 
 def test_ctrl_c_takes_the_line_away(project: Project) -> None:
     """What pytest says of the interrupt stands where the line was."""
-    project.write("conftest.py", CONFTEST)
     project.suite("a", agent=ENDLESS)
 
     _, screen = run_on_terminal(project.pytester.path, "--agentbench", interrupt_after="done 0/1")
@@ -92,7 +75,6 @@ def test_nobody_is_shown_a_line_who_does_not_watch(
     project: Project, arguments: tuple[str, ...], environ: dict[str, str]
 ) -> None:
     """Where something else writes to the terminal meanwhile, or no person reads it."""
-    project.write("conftest.py", CONFTEST)
     project.suite("a")
 
     written, _ = run_on_terminal(project.pytester.path, "--agentbench", *arguments, environ=environ)
@@ -103,7 +85,6 @@ def test_nobody_is_shown_a_line_who_does_not_watch(
 
 def test_a_pipe_gets_no_line(project: Project) -> None:
     """A log holds nothing of it."""
-    project.write("conftest.py", CONFTEST)
     project.suite("a")
 
     result = project.run(subprocess=True)

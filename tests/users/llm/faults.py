@@ -1,7 +1,8 @@
 """Faulty replies of simulated users, by rule and language, in the words that such users use.
 
-They were written from the descriptions of faults that simulators are known for, and from recorded ones, without a look
-at the rules; `POSITIVES` is what the rules must find, the drafts of `SOUND` what they must leave alone.
+They follow the descriptions of faults that simulators are known for, and recorded ones. The author of the rules wrote
+them, after the rules, and mended five misses by them: they hold what was reached, and prove nothing new.
+`POSITIVES` is what the rules must find, the drafts of `SOUND` what they must leave alone.
 """
 
 # ruff: noqa: E501 - what somebody says stands on one line

@@ -1,4 +1,4 @@
-"""French conversations of sound users, written without a look at the guard rails: no rule may find fault with a turn."""
+"""French conversations of sound users, by the author of the guard rails: no rule may find fault with a turn."""
 
 # ruff: noqa: E501 - what somebody says stands on one line, with French punctuation
 

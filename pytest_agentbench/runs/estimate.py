@@ -1,0 +1,52 @@
+"""What a session may take, told before it begins: runs, turns, model calls, and money as far as that is known."""
+
+from collections.abc import Mapping, Sequence
+
+from pytest_agentbench.runs.conduct import limits_of
+from pytest_agentbench.runs.plan import RunPlan
+
+ASKED_TWICE = 2
+"""A model-backed user is asked once more where a guard rail finds fault with what it says."""
+
+
+def estimate(plans: Sequence[RunPlan], costs: Mapping[str, float]) -> str:
+    """Say how many runs there are and what they take at most.
+
+    `costs` are US dollars that a run of a suite took on average when it was last run, by the suite's key.
+    """
+    played = [plan for plan in plans if plan.recording is None]
+    recorded = len(plans) - len(played)
+    facts = []
+    if played:
+        facts.append(f"at most {sum(limits_of(plan).turns for plan in played)} agent turns, {_calls(played)}")
+    if recorded:
+        facts.append(f"{recorded} recorded, nothing is played")
+    if paying := [plan for plan in played if asks_models(plan)]:
+        known = [plan for plan in paying if plan.suite_key in costs]
+        total = sum(costs[plan.suite_key] for plan in known)
+        told = f"about {total:.2g} USD by the last results" if len(known) == len(paying) else "cost unknown"
+        facts.append(told)
+    return f"{len(plans)} runs; {'; '.join(facts)}"
+
+
+def _calls(plans: Sequence[RunPlan]) -> str:
+    most = sum(_most_calls(plan) for plan in plans)
+    own = [plan for plan in plans if plan.suite.agent.openai is None]
+    note = " (the agent's are its own)" if own else ""
+    return f"{most} model calls of our own{note}" if len(own) == len(plans) else f"{most} model calls{note}"
+
+
+def _most_calls(plan: RunPlan) -> int:
+    limits = limits_of(plan)
+    calls = 0
+    if plan.suite.user.model is not None:
+        calls += ASKED_TWICE * (limits.turns + 1)
+    if plan.suite.agent.openai is not None:
+        # each call of the agent's model ends a turn or makes a tool call, of which there are only so many
+        calls += limits.turns + limits.tool_calls
+    return calls if limits.model_calls is None else min(calls, limits.model_calls)
+
+
+def asks_models(plan: RunPlan) -> bool:
+    """Whether a model plays a role in a run that is not the agent's own affair."""
+    return plan.suite.user.model is not None or plan.suite.agent.openai is not None

@@ -1,0 +1,238 @@
+"""Sessions in which models play: recorded, replayed, bounded, and never blamed on the agent for what is not its own."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, fault, text
+from tests.plugin.models_project import SCRIPT, agent, models_suite, user
+from tests.plugin.project import TOOLS, Project
+
+CASSETTE = "bench/agentbench.cassette.jsonl"
+
+
+def replay(project: Project, *arguments: str) -> object:
+    """Replay; give the results without times and places."""
+    result = project.run("--agentbench-cassette=replay", *arguments)
+    assert result.ret == 0, result.outlines
+    return project.comparable
+
+
+def test_what_was_recorded_replays_alike_however_it_is_run(project: Project) -> None:
+    """With the server gone the results are those of the recording, one by one, all at once, and in two processes."""
+    with ModelServer(SCRIPT) as server:
+        models_suite(project, server.base_url)
+        recording = project.run("--agentbench-cassette=record", "--agentbench-concurrency=3")
+        live = project.comparable
+    assert recording.ret == 0
+    recording.stdout.fnmatch_lines(["cassette agentbench.cassette.jsonl: 24 recorded, 0 dropped"])
+
+    one_by_one = replay(project, "--agentbench-concurrency=1")
+    at_once = replay(project, "--agentbench-concurrency=64")
+    distributed = replay(project, "--agentbench-concurrency=64", "-n2")
+
+    assert one_by_one == at_once == distributed == live
+
+
+def test_two_processes_record_what_one_records(project: Project) -> None:
+    """The cassette is the same file, byte by byte."""
+    cassette = project.pytester.path / CASSETTE
+    with ModelServer(SCRIPT) as server:
+        models_suite(project, server.base_url)
+        project.run("--agentbench-cassette=record")
+        alone = cassette.read_bytes()
+        cassette.unlink()
+
+        project.run("--agentbench-cassette=record", "-n2")
+
+    assert cassette.read_bytes() == alone
+
+
+def test_no_key_gets_into_any_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys in headers, arguments, environment, context and tool results stay out of all that is written."""
+    keys = {"API": "zq-header-7741", "CTX": "zq-context-7742", "EXTRA": "zq-extra-7743", "BODY": "zq-body-7744"}
+    for name, value in keys.items():
+        monkeypatch.setenv(f"THE_{name}", value)
+    tools = (
+        TOOLS + '    # and one that gives the credential away\n\n\ndef token(context: dict) -> str:\n    """Show."""\n'
+    )
+    tools += '    return "the token is " + context["token"]\n'
+
+    def leaky(request: ModelRequest) -> Answer:
+        from pytest_agentbench.testing import call
+
+        if request.messages[-1]["role"] == "user" and '"tool"' not in str(request.messages).replace("'", '"'):
+            return call("token")
+        return text(f"I was told {keys['CTX']} and {keys['API']}.") if "token is" in request.last else agent(request)
+
+    with ModelServer({"agent": leaky, "user": user}) as server:
+        reach = {"base_url": server.base_url, "api_key": "${THE_API}", "headers": {"X-Extra": "${THE_EXTRA}"}}
+        models_suite(
+            project,
+            server.base_url,
+            count=2,
+            llm={**reach, "extra_body": {"metadata": {"tag": "${THE_BODY}"}}},
+            context={"token": "${THE_CTX}"},
+            tools=tools,
+        )
+        project.run("--agentbench-cassette=record", "-v", f"--agentbench-json={project.pytester.path}/out.json")
+        sent = server.requests
+
+    assert sent[0].headers["authorization"] == "Bearer zq-header-7741"
+    assert sent[0].headers["x-extra"] == "zq-extra-7743"
+    written = {path: path.read_bytes() for path in project.pytester.path.rglob("*") if path.is_file()}
+    assert Path(project.pytester.path / CASSETTE) in written
+    assert [(str(path), key) for path, data in written.items() for key in keys.values() if key.encode() in data] == []
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["-n0", "-n2"])
+def test_half_the_budget_stops_at_half(project: Project, workers: tuple[str, ...]) -> None:
+    """A budget of half the calls is never passed; what did not fit is named, is no failure, and ends in status 1."""
+    with ModelServer(SCRIPT) as server:
+        models_suite(project, server.base_url, count=8)
+        result = project.run("--agentbench-max-calls=16", "--agentbench-concurrency=2", *workers)
+        asked = len(server.requests)
+
+    results = project.document.results
+    stopped = [one for one in results if one.not_run]
+    assert result.ret == 1
+    assert asked == 16
+    assert 3 <= sum(one.passed for one in results) <= 4
+    assert {one.not_run for one in stopped} == {"budget: the session's budget of 16 model calls is spent"}
+    assert sum(one.passed for one in results) + len(stopped) == 8
+    for one in stopped:
+        result.stdout.fnmatch_lines(
+            [f"*{one.key.scenario} *not run: budget: the session's budget of 16 model calls is*"]
+        )
+
+
+def test_a_budget_of_money_holds(project: Project) -> None:
+    """What all calls cost stays within the budget, worst cases of calls in flight included."""
+    with ModelServer(SCRIPT) as server:
+        models_suite(project, server.base_url, count=6)
+        project.run()
+        cost = sum(usage.cost_usd for one in project.document.results for usage in one.usage.values())
+
+        result = project.run(f"--agentbench-max-cost={cost / 2}", "--agentbench-concurrency=1")
+
+    spent = sum(usage.cost_usd for one in project.document.results for usage in one.usage.values())
+    assert result.ret == 1
+    assert 0 < spent <= cost / 2
+    assert {one.passed for one in project.document.results} == {True, False}
+
+
+def test_a_run_that_passes_its_own_limit_stops_alone(project: Project) -> None:
+    """`model_calls` of one scenario ends that run and no other."""
+    with ModelServer(SCRIPT) as server:
+        models_suite(project, server.base_url, count=2)
+        suite = project.pytester.path / "bench/agentbench.yaml"
+        suite.write_text(suite.read_text().replace('"id": "s2",', '"id": "s2", "limits": {"model_calls": 2},'))
+        result = project.run()
+
+    ends = {one.key.scenario: (one.termination, one.stop_reason) for one in project.document.results}
+    assert result.ret == 1
+    assert ends["s1"][0] == "FINISHED"
+    assert ends["s2"] == ("SAFETY_TIMEOUT", "the run's budget of 2 model calls is spent")
+
+
+def test_a_budget_of_money_needs_prices(project: Project) -> None:
+    """Nothing is asked when nobody knows what it costs."""
+    with ModelServer(SCRIPT) as server:
+        models_suite(project, server.base_url, llm={"base_url": server.base_url})
+        result = project.run("--agentbench-max-cost=1")
+
+        assert server.requests == []
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*a cost budget needs a price for model 'user' at http://127.0.0.1:*"])
+
+
+def test_without_a_key_nothing_is_red(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that need a key which is not there are skipped, and the report says which variable is missing."""
+    monkeypatch.delenv("THE_KEY", raising=False)
+    with ModelServer(SCRIPT) as server:
+        models_suite(project, server.base_url, llm={"base_url": server.base_url, "api_key": "${THE_KEY}"})
+        result = project.run("-rs")
+
+        assert server.requests == []
+    assert result.ret == 0
+    result.assert_outcomes(skipped=6)
+    result.stdout.fnmatch_lines(["*not run: no key for model 'user' at*the environment variable THE_KEY is not set*"])
+
+
+def test_a_miss_is_the_providers_and_names_the_nearest(project: Project) -> None:
+    """A prompt that changed since the recording fails the run without blaming the agent."""
+    with ModelServer(SCRIPT) as server:
+        models_suite(project, server.base_url, count=1)
+        project.run("--agentbench-cassette=record")
+    suite = project.pytester.path / "bench/agentbench.yaml"
+    suite.write_text(suite.read_text().replace("You refund orders.", "You refund things."))
+
+    result = project.run("--agentbench-cassette=replay")
+
+    (one,) = project.document.results
+    assert (one.blame, one.termination) == (Blame.PROVIDER, "CRASHED")
+    result.stdout.re_match_lines([".*s1, trial 1, role 'agent': .*message 1.*"])
+
+
+def test_a_changed_tail_asks_for_the_tail_alone(project: Project) -> None:
+    """What comes before the change is replayed; what follows is asked and takes the place of what was recorded."""
+    with ModelServer(SCRIPT) as server:
+        models_suite(project, server.base_url, count=1)
+        project.run("--agentbench-cassette=record")
+        before = len(server.requests)
+        tools = project.pytester.path / "bench/shop_tools.py"
+        tools.write_text(tools.read_text().replace('"refunded"', '"paid back"'))
+
+        result = project.run("--agentbench-cassette=record")
+
+        assert before == 4
+        assert len(server.requests) - before == 1
+    result.stdout.fnmatch_lines(["model calls*agent 1 + 1 replayed*user 2 replayed*"])
+
+
+MISBEHAVIOUR = {
+    "429 with Retry-After": (fault.status(429, retry_after=0.01), "passed", None),
+    "429": (fault.status(429), "passed", None),
+    "500": (fault.status(500), "passed", None),
+    "reset": (fault.reset(), "passed", None),
+    "malformed": (fault.malformed(), "passed", None),
+    "no choices": (fault.no_choices(), "error", "provider"),
+    "wrong schema": (fault.raw('{"choices": [{"message": 5}]}'), "error", "provider"),
+    "bad request": (fault.status(400), "error", "provider"),
+    "not JSON arguments": ("arguments", "failed", "agent"),
+    "unknown tool": ("tool", "failed", "agent"),
+    "surrogates": (text("half a pair \udc00 of surrogates"), "failed", "agent"),
+    "10 MB": (fault.big(10), "error", "user"),  # the scripted user thanks for what nobody did
+}
+"""What the model server does to the agent's first request of one run, and what becomes of that run."""
+
+
+@pytest.mark.parametrize("name", MISBEHAVIOUR)
+def test_no_misbehaviour_loses_or_misblames_a_run(project: Project, name: str) -> None:
+    """The run that is hit ends as the table says; those beside it pass."""
+    from pytest_agentbench.testing import call
+
+    given, verdict, blame = MISBEHAVIOUR[name]
+    answers = {"arguments": call("refund", "{order: W1"), "tool": call("repay", order_id="W1")}
+    answer = answers.get(given, given) if isinstance(given, str) else given
+    hit: list[int] = []
+
+    def misbehaving(request: ModelRequest) -> object:
+        if "W1" in str(request.messages) and not re.search(r"W1\d", str(request.messages)) and not hit:
+            hit.append(1)
+            return answer
+        if isinstance(given, str) and request.messages[-1]["role"] == "tool":
+            return text("I could not do it.")
+        return agent(request)
+
+    with ModelServer({"agent": misbehaving, "user": user}) as server:
+        models_suite(project, server.base_url, count=4)
+        project.run()
+
+    results = {one.key.scenario: one for one in project.document.results}
+    assert len(results) == 4
+    assert (results["s1"].verdict, results["s1"].blame) == (verdict, blame)
+    if not isinstance(given, str):
+        assert {results[f"s{number}"].verdict for number in (2, 3, 4)} == {"passed"}
