@@ -6,6 +6,7 @@ from tests.plugin.project import Project
 
 AGENT = """
 import json
+import urllib.error
 import urllib.request
 
 def build(tools, base_url="UPSTREAM"):
@@ -15,8 +16,13 @@ def build(tools, base_url="UPSTREAM"):
     def ask():
         body = json.dumps({"model": "agent", "messages": messages}).encode()
         headers = {"Content-Type": "application/json", "Authorization": "Bearer zq-agent-own-key"}
-        with urllib.request.urlopen(urllib.request.Request(f"{base_url}/chat/completions", body, headers)) as answer:
-            return json.load(answer)["choices"][0]["message"]
+        request = urllib.request.Request(f"{base_url}/chat/completions", body, headers)
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return json.load(answer)["choices"][0]["message"]
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise
 
     def reply(message):
         messages.append({"role": "user", "content": message})
