@@ -1,0 +1,1 @@
+"""Checks by language models: rubrics, and the critique of what no rule can decide."""

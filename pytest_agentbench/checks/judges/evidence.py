@@ -1,0 +1,230 @@
+"""Who sees what: what judges, the critique of policies and the critique of an ending are shown, cut here alone.
+
+| shown                                             | judge, policies | ending           |
+|---------------------------------------------------|-----------------|------------------|
+| what user and agent said                          | yes             | yes              |
+| the agent's tool calls, arguments and results     | yes             | yes              |
+| the user's own tool calls (dual control), results | yes, marked     | yes, marked      |
+| the agent's system prompt, where it is known      | yes             | yes              |
+| what changed in the state                         | yes             | where it is read |
+| how the conversation ended                        | FINISHED, …     | the reason given |
+| the user's persona, goal, lines, known and unknown info, instructions | no | no        |
+| expected calls, and what deterministic checks found | no            | no               |
+
+What the critique of an ending says goes to the simulated user, which must not see tools: `Evidence.not_heard` finds
+what it would give away.
+
+Everything here is untrusted text. It is shown between delimiters with a nonce that it does not contain, every line of
+it behind a bar, so that no text can look like a turn, a heading or the end of the record.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+from typing import Literal
+
+from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.state import Difference, State
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.core.transcript import Transcript
+from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.environment.diff import diff
+
+MOST = 6_000
+"""Characters of one message, call or result that are shown; of the rest it is said how much it is."""
+
+MOST_CHANGES = 60
+"""Lines of changed state that are shown."""
+
+Party = Literal["user", "agent", "tool"]
+
+_BAR = "| "
+_TELLING = re.compile(r"[\d@_#]|[^\W\d_a-zà-öø-ÿ]")
+"""What a word holds that may be a name or a value: digits, marks, capitals."""
+
+_WORD = re.compile(r"\w[\w@.+#/-]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """One thing that was said, called or returned in a turn (from 1); `heard` says that the user knows it."""
+
+    turn: int
+    by: Party
+    head: str
+    text: str
+    heard: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What a judge is shown of a conversation."""
+
+    pieces: tuple[Piece, ...]
+    system: str = ""
+    changes: tuple[str, ...] = ()
+    ending: str = ""
+
+    @property
+    def last_turn(self) -> int:
+        """The number of the last turn, 0 where nothing was said."""
+        return self.pieces[-1].turn if self.pieces else 0
+
+    def turns_with(self, quote: str) -> tuple[int, ...]:
+        """Give the turns in which `quote` stands word for word, white space aside; none for a quote without words."""
+        wanted = squeezed(quote)
+        if not any(char.isalnum() for char in wanted):
+            return ()
+        # a quote is made of whole words: `no` does not stand in `nothing`
+        begin = r"(?<!\w)" if wanted[0].isalnum() else ""
+        end = r"(?!\w)" if wanted[-1].isalnum() else ""
+        pattern = re.compile(f"{begin}{re.escape(wanted)}{end}")
+        found = {piece.turn for piece, text in self._squeezed if pattern.search(text)}
+        return tuple(sorted(found))
+
+    def is_agents(self, turn: int) -> bool:
+        """Whether a turn is the agent's."""
+        return any(piece.turn == turn and piece.by == "agent" for piece in self.pieces)
+
+    def not_heard(self, text: str) -> list[str]:
+        """Give the names and values in `text` that stand in what the user cannot know and in nothing that was said."""
+        heard = _words(*(piece.text for piece in self.pieces if piece.heard))
+        hidden = _words(self.system, *self.changes, *(piece.text for piece in self.pieces if not piece.heard))
+        secret = {word.casefold() for word in hidden} - {word.casefold() for word in heard}
+        return [word for word in _words(text) if _TELLING.search(word) and word.casefold() in secret]
+
+    def record(self, nonce: str) -> str:
+        """Give the record between its delimiters."""
+        return "\n".join([f"BEGIN {nonce}", *self._lines(), f"END {nonce}"])
+
+    def new_nonce(self, random: Random) -> str:
+        """Draw a nonce that stands nowhere in the record."""
+        text = "\n".join(self._lines())
+        while (nonce := f"{random.getrandbits(64):016x}") in text:
+            pass
+        return nonce
+
+    @cached_property
+    def _squeezed(self) -> tuple[tuple[Piece, str], ...]:
+        return tuple((piece, squeezed(piece.text)) for piece in self.pieces)
+
+    def _lines(self) -> Iterator[str]:
+        if self.system:
+            yield "# The agent's instructions"
+            yield from _barred(self.system)
+        yield "# The conversation"
+        for piece in self.pieces:
+            yield f"[turn {piece.turn}] {piece.head}"
+            yield from _barred(piece.text)
+        if self.changes:
+            yield "# What changed in the stored data"
+            yield from _barred("\n".join(self.changes))
+        if self.ending:
+            yield "# How it ended"
+            yield from _barred(self.ending)
+
+
+def of_run(run: Run, *, system: str = "", ignore: Sequence[str] = ()) -> Evidence:
+    """Give what a judge sees of a closed run; `system` is the agent's system prompt, `ignore` as in comparing states.
+
+    Why the conversation ended is not shown: the reason is the user's.
+    """
+    return Evidence(
+        pieces=tuple(_pieces(run.transcript)),
+        system=_shown(system),
+        changes=tuple(_changes(run.initial_state, run.final_state, ignore)),
+        ending=str(run.termination),
+    )
+
+
+def of_ending(
+    transcript: Transcript, *, reason: str, system: str = "", changes: tuple[State, State] | None = None
+) -> Evidence:
+    """Give what the critique of an ending sees of a conversation that a party just closed for `reason`.
+
+    `changes` are the states before and now, where they can be read.
+    """
+    initial, now = changes or (None, None)
+    return Evidence(
+        pieces=tuple(_pieces(transcript)),
+        system=_shown(system),
+        changes=tuple(_changes(initial, now, ())),
+        ending=_shown(reason),
+    )
+
+
+def squeezed(text: str) -> str:
+    """Give the text as quotes are compared: runs of white space are one space, bars at line starts are dropped."""
+    return " ".join(re.sub(r"\n[ \t]*\|(?=[ \n]|\Z)", "\n", f"\n{text}").split())
+
+
+def _pieces(transcript: Transcript) -> Iterator[Piece]:
+    calls = list(enumerate(transcript.trajectory, start=1))
+    for index, message in enumerate(transcript.messages):
+        turn = transcript.turns[index]
+        if message.role in ("user", "assistant") and message.text.strip():
+            by: Party = "user" if message.role == "user" else "agent"
+            yield Piece(turn=turn, by=by, head=f"the {by} says", text=_shown(message.text), heard=True)
+        for number, record in calls:
+            if record.message != index:
+                continue
+            party: Party = "agent" if record.call.requestor == "assistant" else "user"
+            marked = "" if party == "agent" else ", which the agent does not see"
+            call = _shown(_call_text(record.call))
+            own = party == "user"
+            yield Piece(turn=turn, by=party, head=f"the {party} makes call {number}{marked}", text=call, heard=own)
+            if record.result is None:
+                continue
+            gave = f"call {number} {'failed' if record.failed else 'returned'}{marked}"
+            yield Piece(turn=turn, by="tool", head=gave, text=_shown(record.result.content), heard=own)
+
+
+def _words(*texts: str) -> list[str]:
+    """Give the words of texts once each, without the marks that end them."""
+    return list(dict.fromkeys(word.rstrip("@.+#/-") for text in texts for word in _WORD.findall(text)))
+
+
+def _call_text(call: ToolCall) -> str:
+    arguments = call.raw if call.raw is not None else _json(call.arguments)
+    return f"{call.name}({arguments})"
+
+
+def _changes(initial: State | None, final: State | None, ignore: Sequence[str]) -> Iterator[str]:
+    if initial is None or final is None:
+        return
+    differences = diff(initial, final, ignore)
+    if not differences:
+        yield "nothing"
+    for difference in differences[:MOST_CHANGES]:
+        yield shorten(printable(_change(difference)), MOST // 10)
+    if len(differences) > MOST_CHANGES:
+        yield f"and {len(differences) - MOST_CHANGES} more changes"
+
+
+def _change(difference: Difference) -> str:
+    path = ".".join(difference.path) or "everything"
+    if difference.extra:
+        return f"{path}: added {_json(difference.actual)}"
+    if difference.missing:
+        return f"{path}: removed, was {_json(difference.expected)}"
+    return f"{path}: {_json(difference.expected)} became {_json(difference.actual)}"
+
+
+def _json(value: JsonValue | Mapping[str, JsonValue]) -> str:
+    return json.dumps(to_json(value), ensure_ascii=False)
+
+
+def _shown(text: str) -> str:
+    """Give text as it is shown: what cannot be printed is escaped, and what is too long is cut, saying so."""
+    safe = printable(text.strip(), newlines=True)
+    if len(safe) <= MOST:
+        return safe
+    return f"{safe[:MOST]}\n(cut: {len(safe) - MOST} more characters)"
+
+
+def _barred(text: str) -> Iterator[str]:
+    yield from (f"{_BAR}{line}" for line in text.split("\n"))
