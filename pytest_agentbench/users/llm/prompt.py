@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.values import to_json
-from pytest_agentbench.users.kinds import humanize
 from pytest_agentbench.users.known_info import text_of
 from pytest_agentbench.users.llm.template import render
 from pytest_agentbench.users.phrases import language_of
@@ -17,10 +16,9 @@ TEMPLATE = "user.v1"
 def system_prompt(view: View, instructions: Sequence[str] = ()) -> str:
     """Fill the template; `instructions` say how the user behaves beyond what the scenario tells."""
     is_french = language_of(" ".join([*view.says, view.goal]), view.task_instructions) is FRENCH
-    named = [f"{humanize(str(name)) or name}: {text_of(to_json(value))}" for name, value in view.knows.items()]
-    told = [line.strip() for line in view.known_info.splitlines() if line.strip()]
+    named = [f"{str(name).replace('_', ' ')}: {text_of(to_json(value))}" for name, value in view.knows.items()]
     # our own scenarios hold what is known by name, and once more as the text that the task's format asks for
-    told = [line for line in told if line not in named]
+    told = [line.strip() for line in view.known_info.splitlines() if line.strip() and line.strip() not in named]
     unknown = [line.strip() for item in view.unknown for line in item.splitlines() if line.strip()]
     values = {
         "persona": view.persona or "",

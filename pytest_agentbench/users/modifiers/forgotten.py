@@ -50,13 +50,14 @@ def _resolvable(value: str, scene: Scene) -> bool:
     if not scene.records:
         # without a state, only the expected calls show that there is another way
         return any(normal(clue[-1]) in scene.looked_up for clue in clues)
-    own = scene.rows_of(clues)
+    found = scene.rows_of(clues)
+    own = (*found, *scene.records.referring_to(found))
     if not any(normal(value) in row.values for row in own):
         return False
     itself = scene.records.row(value)
-    if itself is None or itself in own:
-        return itself is not None or all(_is_single(value, row, scene) for row in own)
-    rivals = [row for row in _siblings(itself, own, scene) if row != itself]
+    if itself is None or itself in found:
+        return itself is not None or all(_is_single(value, row, scene) for row in found)
+    rivals = [row for row in (*_siblings(itself, found, scene), *own) if row != itself and row.table == itself.table]
     return not rivals or _recognisable(itself, rivals, _without(value, scene.wishes))
 
 

@@ -1,6 +1,6 @@
 """Where values stand in the initial state: the records that hold them, and other values of the same place."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +14,9 @@ Place = tuple[str, ...]
 
 _ANY = "*"
 _LOOKED_AT = 20
+
+_TELLING = 4
+"""Digits from which a number may be taken for a key wherever it stands."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,17 @@ class Records:
         """Give the first record of this key."""
         return next((row for row in self._rows if normal(row.key) == normal(key)), None)
 
+    def joined_to(self, row: Row) -> tuple[Row, ...]:
+        """Give the records of other tables that have the key of `row`, or name it, or are named by it."""
+        return tuple(
+            other for other in self._rows if other.table != row.table and (_refers(other, row) or _refers(row, other))
+        )
+
+    def referring_to(self, rows: Iterable[Row]) -> tuple[Row, ...]:
+        """Give the records, beside `rows` themselves, that name one of them by its key."""
+        named = list(rows)
+        return tuple(other for other in self._rows if other not in named and any(_refers(other, row) for row in named))
+
     def others(self, value: JsonValue, kind: str) -> tuple[JsonValue, ...]:
         """Give the other values of the place where `value` stands, in the order of the state; () where there is none.
 
@@ -77,6 +91,12 @@ class Records:
             Row(table, key, frozenset({normal(key)} | {normal(value) for _, value in _leaves(item, ())}))
             for table, key, item in _items(self._state, ())
         )
+
+
+def _refers(row: Row, other: Row) -> bool:
+    """Tell whether `row` names `other`; a short number as a key is named by any count."""
+    key = normal(other.key)
+    return (len(key) >= _TELLING or not key.isdecimal()) and bool(key) and key in row.values
 
 
 def _leaves(value: JsonValue, place: Place) -> Iterator[tuple[Place, JsonValue]]:

@@ -89,8 +89,9 @@ class Scene:
 
     @cached_property
     def own_rows(self) -> tuple[Row, ...]:
-        """The records that hold what identifies the user."""
-        return self.rows_of(self.clues())
+        """The records that hold what identifies the user, and those that refer to one of them by its key."""
+        found = self.rows_of(self.clues())
+        return (*found, *self.records.referring_to(found))
 
     def values(self) -> Iterator[tuple[str, str]]:
         """Yield (kind, value) of everything the user knows, what was given as known first, each value once.
@@ -124,13 +125,17 @@ class Scene:
         return tuple(found)
 
     def rows_of(self, clues: tuple[tuple[str, ...], ...]) -> tuple[Row, ...]:
-        """Give the records that hold all values of some clue."""
-        return tuple(
-            row
-            for clue in clues
-            for row in self.records.holding(clue[-1])
-            if all(normal(value) in row.values for value in clue)
-        )
+        """Give the records that hold all values of some clue, by themselves or together with one of the same key."""
+        found: dict[Row, None] = {}
+        for clue in clues:
+            for row in self.records.holding(clue[-1]):
+                missing = [value for value in clue if normal(value) not in row.values]
+                others = (
+                    [other for other in self.records.joined_to(row) if _holds_all(other, missing)] if missing else []
+                )
+                if not missing or others:
+                    found |= dict.fromkeys((row, *others))
+        return tuple(found)
 
     def accepted(self, clue: tuple[str, ...]) -> bool:
         """Tell whether some tool of the agent takes such a clue; yes where the tools are not known."""
@@ -149,6 +154,10 @@ class Scene:
     def is_told(self, value: JsonValue) -> bool:
         """Tell whether a value is already in the scenario, so that it cannot stand for a wrong one."""
         return normal(value) in self.looked_up or mentions(self.texts, text_of(value)) or normal(value) in self.taken
+
+
+def _holds_all(row: Row, values: list[str]) -> bool:
+    return all(normal(value) in row.values for value in values)
 
 
 def is_which(kind: str, which: str) -> bool:

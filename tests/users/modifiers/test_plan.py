@@ -219,3 +219,38 @@ def test_the_same_modifier_twice_is_skipped_once() -> None:
 
     assert plan(twice, scenario())[1] == {"impatient": "it is asked for twice"}
     assert [behaviour.intent for behaviour in plan(intents, scenario())[0]] == ["Ask a.", "Ask b."]
+
+
+TABLES: dict[str, Any] = {
+    "members": {"m_roy_1": {"first_name": "Ada", "last_name": "Roy", "email": "ada@mail.test"}},
+    "addresses": {
+        "m_roy_1": {"street": "1 Rue Haute", "zip": "75001"},
+        "m_lee_2": {"street": "2 Hill", "zip": "69002"},
+    },
+    "loans": {
+        "L11": {"loan_id": "L11", "member": "m_roy_1", "title": "Atlas of clouds"},
+        "L12": {"loan_id": "L12", "member": "m_roy_1", "title": "Sea stories"},
+        "L21": {"loan_id": "L21", "member": "m_lee_2", "title": "Tea"},
+    },
+}
+"""The library as a database keeps it: what belongs together lies in several tables and is joined by keys."""
+
+
+def test_what_belongs_together_is_found_across_tables() -> None:
+    """Name and zip of two tables lead to the member; the member's own loans are told from those of others."""
+    calls = ({"name": "renew", "arguments": {"loan_id": "L11"}},)
+
+    forgotten = one("forgets_identifier", scenario(calls=calls), TABLES, which="email")
+    changed = one("changes_mind", scenario(calls=calls), TABLES)
+
+    assert isinstance(forgotten, Behaviour)
+    assert forgotten.forgets == ("ada@mail.test",)
+    assert isinstance(changed, Behaviour)
+    assert [(swap.first, swap.right) for swap in changed.wrong] == [("L12", "L11")]
+
+
+def test_a_short_number_joins_nothing() -> None:
+    """A count that happens to equal a key makes no record the user's own."""
+    tables = {**TABLES, "loans": {"1": {"member": "x", "copies": 1}, "2": {"member": "y", "copies": 1}}}
+
+    assert isinstance(one("changes_mind", scenario(), tables), str)

@@ -56,11 +56,13 @@ _HAND_OVER = re.compile(
     re.IGNORECASE,
 )
 
+_NO = re.compile(r"(?:no|nope|nah|non)\b", re.IGNORECASE)
+
 _NEAR_END = 3
 """Sentences at the end of a message in which a promise is still open; what stands before may be told as done after."""
 
 _THANKS_AHEAD = re.compile(
-    r"\b(?:please (?:let|don['’]t|do not|keep|have|take|accept|tell)|i['’]d like to (?:thank|say)|i (?:just )?(?:want|wanted) to (?:thank|say))",
+    r"\b(?:please (?:let|leave|don['’]t|do not|keep|have|take|accept|tell)|i['’]d like to (?:thank|say)|i (?:just )?(?:want|wanted) to (?:thank|say))",
     re.IGNORECASE,
 )
 
@@ -97,9 +99,10 @@ def early_stop(view: View, draft: Draft) -> str | None:
 def _request(text: str, heard: str) -> str | None:
     """Give the sentence that asks for something, or agrees to what the agent asked for."""
     parts = segments(text)
-    for part in parts:
+    for index, part in enumerate(parts, start=1):
         body = _THANKS_AHEAD.sub(" ", part.text)
-        if part.question or (_REQUESTS.search(body) and not _LATER.search(body)):
+        answers_itself = index < len(parts) and _NO.match(parts[index].text)
+        if (part.question and not answers_itself) or (_REQUESTS.search(body) and not _LATER.search(body)):
             return part.text
     if parts and pattern("agreements").match(parts[0].text) and any(_PROPOSES.search(part) for part in _open(heard)):
         return parts[0].text
