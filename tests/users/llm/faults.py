@@ -232,8 +232,6 @@ POSITIVES: dict[str, tuple[Example, ...]] = {
         _en("My email is ada.roy@example.com. ###STOP###", *_OPEN, "Which email address is on the account?"),
         _en("Hi, I want to return a lamp. ###STOP###", "", "Hi! How can I help you today?"),
         _en("Thanks. Could you also tell me when the money arrives? ###STOP###", *_OPEN, "The lamp has been returned."),
-        _en("Great. Was there anything else? No, I think that was all. ###STOP###", *_OPEN, "The return is booked."),
-        _en("Then please leave it as it is. ###STOP###", *_OPEN, "I'm sorry, that lamp cannot be returned."),
         _en("Thank you. ###TRANSFER###", *_OPEN, "Which order is it?"),
         _fr(
             "Oui, allez-y. ###STOP###",
@@ -304,9 +302,9 @@ SOUND: tuple[Example, ...] = (
         *_OPEN,
         "The lamp has been returned and 40 dollars are on their way. Is there anything else?",
     ),
+    _en("Thank you. ###TRANSFER###", *_OPEN, "You are being transferred to a human agent. Please hold on."),
     _en("Great. Was there anything else? No, I think that was all. ###STOP###", *_OPEN, "The return is booked."),
     _en("Then please leave it as it is. ###STOP###", *_OPEN, "I'm sorry, that lamp cannot be returned."),
-    _en("Thank you. ###TRANSFER###", *_OPEN, "You are being transferred to a human agent. Please hold on."),
     _en("###STOP###", *_OPEN, "The return is done. If you need anything else, let me know."),
     _en("Let me check my mailbox. Yes, the label is there.", *_OPEN, "Did you get the label?"),
     _en(
