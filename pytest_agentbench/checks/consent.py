@@ -56,6 +56,15 @@ _RESERVATION = re.compile(
     r"mais|sauf|excepte|seulement si|a condition|toutefois|cependant|par contre|en revanche|attend[sz]?|plutot|"
     r"pas sur|pas certaine?|je vais reflechir|reflechir)\b"
 )
+_CHANGE = re.compile(
+    r"\b(?:i'd (?:like|prefer|rather)|i (?:would|do) (?:like|prefer|rather)|i (?:want|prefer|need)|use|put|send|make it|"
+    r"(?:can|could) (?:you|we|i)|je (?:voudrais|veux|prefere|prefererais)|j'aimerais|mettez|utilisez|pouvez-vous)\b"
+    r"[^.?!]*\b(?:instead|rather than|plutot|a la place)\b"
+)
+_CONDITION = re.compile(
+    r"^\W*(?:(?:and|but|also|then|et|mais|aussi)[, ]+)*(?:if|in case|si|au cas ou)\b[^.?!]*"
+    r"\b(?:prefer|rather|instead|prefere|prefererais|plutot)\b"
+)
 _ASKED_BACK = re.compile(
     r"\b(?:what|which|how|when|where|why|who|quel(?:le)?s?|combien|comment|quand|ou|pourquoi|qui|est-ce que)\b"
 )
@@ -93,13 +102,24 @@ _MORE = re.compile(
 )
 
 
+_DETAIL = re.compile(
+    r"\b(?:please (?:specify|provide|tell|give|share|choose|select|indicate|let me know (?:which|what))|"
+    r"let me know (?:which|what)|(?:veuillez|merci de) (?:preciser|indiquer|fournir|choisir|donner))\b"
+)
+_ADDITION = re.compile(
+    r"\b(?:also|additionally|as well|in addition|on top of that|one more thing|another thing|while you're at it|"
+    r"aussi|egalement|en plus|de plus|par ailleurs|tant que vous y etes)\b"
+)
+
+
 def read_answer(text: str) -> Answer:
     """Say what a reply to a question for permission amounts to.
 
     A reply agrees by opening with a yes, or by an explicit go-ahead anywhere that is not negated. An opening no wins
     unless an explicit go-ahead follows (*no changes, go ahead*). A reservation in the sentence that agrees, or at the
     start of the next when that sentence is a bare yes, makes it *reserved*; so does a question back (*ok, how much?*).
-    An explicit go-ahead in a later sentence without a reservation settles it.
+    An explicit go-ahead in a later sentence without a reservation settles it; another way that is asked for before
+    the go-ahead, or a condition with another wish anywhere, does not.
     """
     sentences = _sentences(text)
     if not sentences:
@@ -110,12 +130,15 @@ def read_answer(text: str) -> Answer:
         return "no" if gone_ahead is None and not _YES.match(opening) else "reserved"
     if _NO.match(opening):
         return "yes" if gone_ahead is not None and not _RESERVATION.search(sentences[gone_ahead]) else "no"
+    if gone_ahead is not None and any(_CONDITION.search(sentence) for sentence in sentences[1:]):
+        return "reserved"
     if _YES.match(opening):
         settled = any(_goes_ahead(later) and not _RESERVATION.search(later) for later in sentences[1:])
         return "reserved" if _is_reserved(sentences) and not settled else "yes"
     if gone_ahead is None:
         return "other"
-    return "reserved" if _RESERVATION.search(sentences[gone_ahead]) else "yes"
+    asked_first = any(_CHANGE.search(sentence) for sentence in sentences[:gone_ahead])
+    return "reserved" if asked_first or _RESERVATION.search(sentences[gone_ahead]) else "yes"
 
 
 def asks_permission(text: str) -> bool:
@@ -126,12 +149,25 @@ def asks_permission(text: str) -> bool:
     return any(_asks(sentence) for sentence in _sentences(text))
 
 
+def asks_detail(text: str) -> bool:
+    """Whether a message asks for a value, such as which card to use, and for nothing else."""
+    sentences = _sentences(text)
+    return not any(map(_asks, sentences)) and any(
+        _DETAIL.search(sentence) or (sentence.endswith("?") and _INFORMATION.match(sentence)) for sentence in sentences
+    )
+
+
 def _asks(sentence: str) -> bool:
     if _REQUEST.search(sentence):
         return True
     if _MORE.search(sentence):
         return False
     return bool(_OFFER.search(sentence)) or (sentence.endswith("?") and not _INFORMATION.match(sentence))
+
+
+def additions(text: str) -> str:
+    """Give the sentences of a reply that ask for something more: *also*, *as well*, *one more thing*."""
+    return "\n".join(sentence for sentence in _sentences(text) if _ADDITION.search(sentence))
 
 
 def _sentences(text: str) -> list[str]:

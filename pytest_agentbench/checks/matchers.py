@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_agentbench.checks.pairing import maximum_matching
 from pytest_agentbench.core.errors import CheckError
-from pytest_agentbench.core.matchers import is_matcher, matcher_misfits
+from pytest_agentbench.core.matchers import COMPARISONS, is_matcher, matcher_misfits
 from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 
 Resolver = Callable[[str], Callable[[JsonValue], object]]
@@ -61,10 +61,46 @@ def _matcher_holds(matcher: Mapping[str, Any], actual: JsonValue, resolve: Resol
         return isinstance(actual, str) and re.fullmatch(matcher["$regex"], actual) is not None
     if "$subset" in matcher:
         return _holds_subset(matcher["$subset"], actual, resolve)
+    if any(operator in matcher for operator in COMPARISONS):
+        return all(_compares(operator, actual, bound) for operator, bound in matcher.items())
+    if "$call" not in matcher:
+        return _nested_holds(matcher, actual, resolve)
     path: str = matcher["$call"]
     if resolve is None:
         raise ValueError(f"$call {path!r}: import paths cannot be resolved here; pass a callable instead")
     return _ask(resolve(path), path, actual)
+
+
+def _nested_holds(matcher: Mapping[str, Any], actual: JsonValue, resolve: Resolver | None) -> bool:
+    ((operator, operand),) = matcher.items()
+    match operator:
+        case "$in":
+            return any(_matches(one, actual, resolve) for one in operand)
+        case "$not":
+            return not _matches(operand, actual, resolve)
+        case "$has":
+            return isinstance(actual, list | dict) and any(_matches(operand, one, resolve) for one in actual)
+        case "$each":
+            return isinstance(actual, list) and all(_matches(operand, one, resolve) for one in actual)
+        case _:
+            return isinstance(actual, list | dict | str) and _matches(operand, len(actual), resolve)
+
+
+def _compares(operator: str, actual: JsonValue, bound: float | str) -> bool:
+    """Compare numbers with numbers and texts with texts; any other pair does not fit."""
+    left: Any = actual
+    right: Any = bound
+    if not (is_number(left) and is_number(right)) and not (isinstance(left, str) and isinstance(right, str)):
+        return False
+    match operator:
+        case "$lt":
+            return bool(left < right)
+        case "$lte":
+            return bool(left <= right) or same(left, right)
+        case "$gt":
+            return bool(left > right)
+        case _:
+            return bool(left >= right) or same(left, right)
 
 
 def _is_close(expected: float, actual: JsonValue, tolerance: float | None) -> bool:

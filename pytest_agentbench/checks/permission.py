@@ -3,13 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_agentbench.checks.consent import Answer, asks_permission, read_answer
+from pytest_agentbench.checks.consent import Answer, additions, asks_detail, asks_permission, read_answer
 from pytest_agentbench.checks.spoken import plain, says
 from pytest_agentbench.core.transcript import CallRecord, Transcript
 from pytest_agentbench.core.values import JsonValue, to_json
 
 LOOK_BACK = 3
 """Agent turns before the call in which what is proposed may have been spelled out."""
+
+PROPOSED = 2
+"""Agent turns before the call in which something was proposed that the user may then ask for *as well*."""
 
 
 @dataclass(frozen=True)
@@ -27,21 +30,39 @@ class Permission:
 def permission(transcript: Transcript, record: CallRecord) -> Permission:
     """Say whether the user said yes to the agent's question about this call, in the turn directly before.
 
+    Between the yes and the call, the agent may once ask for a value that it needs, and for nothing else.
+
     All calls that the agent makes before the user speaks again are covered by one yes, each as far as the agent's
     words are about it: they name one of its argument values or the tool. What the user's reply newly asks for
     was not proposed by the agent.
     """
-    parties = _spoken_before(transcript, record)
-    if not parties or parties[-1][0] != "user":
+    spoken = _spoken_before(transcript, record)
+    if not spoken or spoken[-1][0] != "user":
         return Permission("without asking the user")
-    answer = parties[-1][1]
-    questions = [text for party, text in parties[:-1] if party == "assistant"][-LOOK_BACK:]
+    if _only_detailed(spoken):
+        # the yes was to the question before; since then a value was asked for and given
+        spoken = spoken[:-2]
+    answer = spoken[-1][1]
+    questions = [text for party, text in spoken[:-1] if party == "assistant"][-LOOK_BACK:]
     if not questions or not asks_permission(questions[-1]):
         return Permission("without asking the user for confirmation")
     refused = _refusals()[read_answer(answer)]
     if refused:
         return Permission(refused)
     return Permission("" if _is_about(questions, answer, record) else "the user's yes was to another question")
+
+
+def _only_detailed(spoken: Sequence[tuple[str, str]]) -> bool:
+    """Whether the user, after a plain yes, was asked for a value alone and gave one without a no or a reservation."""
+    if [party for party, _ in spoken[-4:]] != ["assistant", "user", "assistant", "user"]:
+        return False
+    question, answer, detail, value = (text for _, text in spoken[-4:])
+    return (
+        asks_detail(detail)
+        and read_answer(value) in ("yes", "other")
+        and asks_permission(question)
+        and read_answer(answer) == "yes"
+    )
 
 
 def _refusals() -> dict[Answer, str]:
@@ -68,6 +89,8 @@ def _is_about(questions: Sequence[str], answer: str, record: CallRecord) -> bool
     told = {value for value in values if says(value, proposed)}
     if any(says(value, answer) for value in values - told) and not any(says(value, questions[-1]) for value in told):
         return False
+    if _newly_named(record.call.name, additions(answer), "\n".join(questions[-PROPOSED:])):
+        return False
     return bool(told) or _names_tool(record.call.name, proposed)
 
 
@@ -84,6 +107,18 @@ def _words_of(value: JsonValue) -> Iterator[str]:
             yield value
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield repr(value)
+
+
+def _newly_named(name: str, added: str, proposed: str) -> bool:
+    """Whether the user asks on top for what the tool is named after (*a bag*: add_baggage), which nobody proposed."""
+    things = [word for word in plain(name.replace("_", " ").replace("-", " ")).split() if len(word) > 3]
+    asked = [thing for thing in things if _mentions(thing, added)]
+    return bool(asked) and any(not _mentions(thing, proposed) for thing in asked)
+
+
+def _mentions(thing: str, text: str) -> bool:
+    words = (word.strip("(\"'.,;:!?)") for word in plain(text).split())
+    return any(word.startswith(thing[:5]) or (len(word) > 2 and thing.startswith(word)) for word in words)
 
 
 def _names_tool(name: str, text: str) -> bool:

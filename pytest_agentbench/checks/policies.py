@@ -1,21 +1,19 @@
 """Which policies a run exercised and which it broke, decided by their rules.
 
-A rule is exercised when a call that it is about was attempted, and judges the agent's conduct: an attempt that the
-tool refused breaks it as well. A policy without a rule, and every rule where calls are not visible, is left open.
+A rule is exercised when what sets it off occurred, and judges the agent's conduct: an attempt that the tool refused
+breaks it as well. A policy without a rule, and every rule about calls where they are not visible, is left open.
 """
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_agentbench.checks.effects import is_write_tool
-from pytest_agentbench.checks.matchers import Resolver, matches
-from pytest_agentbench.checks.permission import permission
-from pytest_agentbench.checks.rules import AtMost, Before, Calls, ConfirmBefore, Never, Rule, read_rule
-from pytest_agentbench.checks.wording import NOT_SEEN, call_text
+from pytest_agentbench.checks.matchers import Resolver
+from pytest_agentbench.checks.rules import read_rule, reads_calls, tools_of
+from pytest_agentbench.checks.rules_judge import Judged, judge_rule
+from pytest_agentbench.checks.rules_values import Facts
+from pytest_agentbench.checks.wording import NOT_SEEN
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PolicyOutcome, Run
-from pytest_agentbench.core.tool import ToolCall
-from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.verdict import Finding
 
 
@@ -29,96 +27,57 @@ class PolicyReport:
 
 def check_policies(run: Run, resolve: Resolver | None = None) -> PolicyReport:
     """Judge every policy of the run; raise `ValueError` on a rule that is not well-formed."""
+    facts = Facts(run, resolve)
     outcomes: list[PolicyOutcome] = []
     findings: list[Finding] = []
     for policy in run.policies:
-        if policy.rule is None:
-            outcomes.append(PolicyOutcome(policy=policy.id))
-        elif not run.calls_visible:
-            outcomes.append(PolicyOutcome(policy=policy.id))
-            findings.append(_finding(policy, None, NOT_SEEN))
-        else:
-            outcome, found = _judge(policy, read_rule(policy.rule), run, resolve)
-            outcomes.append(outcome)
-            findings.extend(found)
+        outcome, found = _judge(policy, facts)
+        outcomes.append(outcome)
+        findings.extend(found)
     return PolicyReport(tuple(outcomes), tuple(findings))
 
 
-def _judge(policy: Policy, rule: Rule, run: Run, resolve: Resolver | None) -> tuple[PolicyOutcome, list[Finding]]:
-    concerned = [record for record in run.calls if _is_concerned(rule.calls, record, run)]
-    if not concerned:
-        unsure = rule.calls == "writes" and any(is_write_tool(record, run.toolset) is None for record in run.calls)
+def _judge(policy: Policy, facts: Facts) -> tuple[PolicyOutcome, list[Finding]]:
+    run = facts.run
+    if policy.rule is None:
+        return PolicyOutcome(policy=policy.id), []
+    rule = read_rule(policy.rule)
+    if reads_calls(rule) and not run.calls_visible:
+        return PolicyOutcome(policy=policy.id), [_finding(policy, None, NOT_SEEN)]
+    judged = judge_rule(rule, facts)
+    if not judged:
+        unsure = "writes" in tools_of(rule) and any(is_write_tool(one, run.toolset) is None for one in run.calls)
         return PolicyOutcome(policy=policy.id, exercised=None if unsure else False), []
-    broken = [
-        _finding(policy, False, f"{call_text(record.call.name, record.call.arguments)} {reason}", record)
-        for record, reason in _offences(rule, concerned, run, resolve)
-    ]
-    kept = [] if broken else [_finding(policy, True, "kept", concerned[0])]
-    return PolicyOutcome(policy=policy.id, exercised=True, kept=not broken), broken or kept
+    broken = [_worded(policy, facts, one) for one in judged if not one.kept]
+    findings = list(dict.fromkeys(broken)) or [_worded(policy, facts, judged[0])]
+    return PolicyOutcome(policy=policy.id, exercised=True, kept=not broken), findings
 
 
-def _is_concerned(calls: Calls, record: CallRecord, run: Run) -> bool:
-    if calls == "writes":
-        return is_write_tool(record, run.toolset) is True
-    return record.call.name in calls
+def _worded(policy: Policy, facts: Facts, judged: Judged) -> Finding:
+    """Word what was found at a point, with the turn where it shows and the call that it is about."""
+    point = judged.point
+    record = None if point.call is None else facts.calls[point.call]
+    message = point.message if judged.kept or judged.message is None else judged.message
+    turn = facts.run.transcript.turns[message] if message >= 0 else None
+    about = f"{point.what} " if point.what else ""
+    if judged.kept:
+        text = f"kept: {point.what}" if point.what else "kept"
+    elif record is not None and not judged.why.startswith(("was ", "must ")):
+        text = f"{about}was called {judged.why}"
+    else:
+        text = f"{about}{judged.why}"
+    return _finding(policy, bool(judged.kept), text, turn, record.call.name if record else None)
 
 
-def _offences(
-    rule: Rule, concerned: Sequence[CallRecord], run: Run, resolve: Resolver | None
-) -> Iterator[tuple[CallRecord, str]]:
-    """Give each offending call with what is wrong about it."""
-    match rule:
-        case Before():
-            yield from _too_early(rule, concerned, run)
-        case Never():
-            with_these = " with these arguments" if rule.where else ""
-            yield from (
-                (record, f"must never be called{with_these}")
-                for record in concerned
-                if _fits(rule, record.call, resolve)
-            )
-        case ConfirmBefore():
-            for record in concerned:
-                asked = permission(run.transcript, record)
-                if not asked.given:
-                    yield (
-                        record,
-                        f"was called {asked.why_not}"
-                        if not asked.why_not.startswith("the ")
-                        else (f"was called, but {asked.why_not}"),
-                    )
-        case AtMost():
-            done = [record for record in concerned if not record.failed]
-            times = f"{rule.times} time{'' if rule.times == 1 else 's'}"
-            yield from (
-                (record, f"was call number {rule.times + extra}, allowed {times} at most")
-                for extra, record in enumerate(done[rule.times :], start=1)
-            )
-
-
-def _too_early(rule: Before, concerned: Sequence[CallRecord], run: Run) -> Iterator[tuple[CallRecord, str]]:
-    is_first: Callable[[CallRecord], bool] = lambda record: record.call.name in rule.first and not record.failed  # noqa: E731
-    calls = run.calls
-    needed = " or ".join(rule.first)
-    for record in concerned:
-        place = next(index for index, other in enumerate(calls) if other is record)
-        if not any(is_first(earlier) for earlier in calls[:place]):
-            yield record, f"was called before {needed} succeeded"
-
-
-def _fits(rule: Never, call: ToolCall, resolve: Resolver | None) -> bool:
-    return all(
-        name in call.arguments and matches(value, call.arguments[name], resolve) for name, value in rule.where.items()
-    )
-
-
-def _finding(policy: Policy, passed: bool | None, message: str, record: CallRecord | None = None) -> Finding:
+def _finding(
+    policy: Policy, passed: bool | None, message: str, turn: int | None = None, tool: str | None = None
+) -> Finding:
     return Finding(
         check=f"policy:{policy.id}",
         kind="policy",
         passed=passed,
         message=message,
-        turn=record.turn if record else None,
+        turn=turn,
         policy=policy.id,
-        tool=record.call.name if record else None,
+        tool=tool,
     )

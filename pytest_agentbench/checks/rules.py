@@ -1,53 +1,202 @@
-"""Policy rules, read into one type per operator.
+"""Policy rules, read into one type per part; `docs/policies.md` says what each means.
 
-A rule is a mapping with one operator:
-`{before: {calls: [cancel], first: [authenticate]}}`: each such call needs an earlier call of one of `first` that did
-not fail; `{never: {calls: [refund], where: {method: cash}}}`; `{confirm_before: {calls: writes}}`: each such call
-needs the user's yes; `{at_most: {calls: [refund], times: 1}}`. `calls: writes` means every tool that writes.
+A rule is judged from a point of the conversation on: the beginning, or what set off the `when` above it. The rules
+that bring a trigger judge each call that they are about; the requirements judge the point itself.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pytest_agentbench.suites.rule_check import rule_misfits
+from pytest_agentbench.suites.rule_check import ABOUT, rule_misfits
 
-Calls = tuple[str, ...] | Literal["writes"]
-"""The tools that a rule is about."""
+Calls = tuple[str, ...] | Literal["writes", "any"]
+"""The tools that a rule is about; *writes* are all that write."""
+
+Speaker = Literal["assistant", "user"]
+
+UNSAID: Any = object()
+"""Stands for a result that a rule says nothing about."""
 
 
 @dataclass(frozen=True)
-class Before:
-    """Each of `calls` needs an earlier call of one of `first` that did not fail."""
+class Described:
+    """Calls of these tools whose arguments match `where` and whose result matches `result`.
+
+    `same` are arguments equal to those of the call that the description is about.
+    """
 
     calls: Calls
-    first: tuple[str, ...]
+    where: Mapping[str, Any]
+    result: Any = UNSAID
+    same: tuple[str, ...] = ()
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A text, a pattern, or a reference to a value of the call; any of `texts`."""
+
+    texts: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Never:
-    """None of `calls` is made with arguments that match `where`; an empty `where` matches any."""
+    """A call of these tools is judged, one that is described wholly is forbidden."""
 
-    calls: Calls
-    where: Mapping[str, Any]
+    about: Described
+
+
+@dataclass(frozen=True)
+class Before:
+    """Each described call needs an earlier call of one of `first` that did not fail, `same` arguments alike."""
+
+    about: Described
+    first: tuple[str, ...]
+    same: tuple[str, ...] = ()
+
+    @property
+    def calls(self) -> Calls:
+        """The tools that the rule is about."""
+        return self.about.calls
+
+    @property
+    def needs(self) -> "Rule":
+        """What such a call needs."""
+        return Other(Described(self.first, {}, same=self.same), earlier=True)
 
 
 @dataclass(frozen=True)
 class ConfirmBefore:
-    """Each of `calls` needs the user's yes to the agent's question, in the user turn directly before."""
+    """Each described call needs the user's yes to the agent's question, in the user turn directly before."""
 
-    calls: Calls
+    about: Described
+
+    @property
+    def calls(self) -> Calls:
+        """The tools that the rule is about."""
+        return self.about.calls
+
+    @property
+    def needs(self) -> "Rule":
+        """What such a call needs."""
+        return Confirmed()
+
+
+@dataclass(frozen=True)
+class OnlyIf:
+    """Each call that is described needs what is required."""
+
+    about: Described
+    needs: "Rule"
 
 
 @dataclass(frozen=True)
 class AtMost:
-    """`calls` are made without failing at most `times` times in all; a retry after an error costs nothing."""
+    """Described calls are made without failing at most `times` times, counted apart for each value of `per`."""
 
-    calls: Calls
+    about: Described
     times: int
+    per: tuple[str, ...] = ()
 
 
-Rule = Before | Never | ConfirmBefore | AtMost
+@dataclass(frozen=True)
+class When:
+    """Each time the trigger occurs, `then` is judged from there on; a trigger None is the beginning."""
+
+    trigger: "Described | Says | None"
+    then: "Rule"
+
+
+@dataclass(frozen=True)
+class Says:
+    """A party says something."""
+
+    speaker: Speaker
+    spoken: Spoken
+
+
+@dataclass(frozen=True)
+class AllOf:
+    """Every one of the rules."""
+
+    rules: "tuple[Rule, ...]"
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """One of the rules is enough."""
+
+    rules: "tuple[Rule, ...]"
+
+
+@dataclass(frozen=True)
+class Not:
+    """A requirement turned round."""
+
+    rule: "Rule"
+
+
+@dataclass(frozen=True)
+class Other:
+    """A described call was made before (`earlier`) or is made after the point; it did not fail unless asked for."""
+
+    about: Described
+    earlier: bool
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The call has these arguments."""
+
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Said:
+    """A party said something before the point."""
+
+    speaker: Speaker
+    spoken: Spoken
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """The user said yes to the agent's question about the call, in the user turn directly before."""
+
+
+@dataclass(frozen=True)
+class MustSay:
+    """The agent says something after the point, where given in one of its `within` next messages."""
+
+    spoken: Spoken
+    within: int | None = None
+
+
+@dataclass(frozen=True)
+class MustNotSay:
+    """The agent says nothing of this after the point."""
+
+    spoken: Spoken
+
+
+Rule = (
+    Before
+    | Never
+    | ConfirmBefore
+    | OnlyIf
+    | AtMost
+    | When
+    | AllOf
+    | AnyOf
+    | Not
+    | Other
+    | Arguments
+    | Said
+    | Confirmed
+    | MustSay
+    | MustNotSay
+)
 
 
 def read_rule(rule: Mapping[str, Any]) -> Rule:
@@ -55,14 +204,107 @@ def read_rule(rule: Mapping[str, Any]) -> Rule:
     wrong = list(rule_misfits(rule))
     if wrong:
         raise ValueError("; ".join(map(str, wrong)))
-    ((operator, body),) = rule.items()
-    calls: Calls = "writes" if body["calls"] == "writes" else tuple(body["calls"])
+    return _rule(rule)
+
+
+def reads_calls(rule: Rule) -> bool:
+    """Whether calls must be seen to judge a rule; what is only about words needs none."""
+    match rule:
+        case Said() | MustSay() | MustNotSay():
+            return False
+        case AllOf() | AnyOf():
+            return any(map(reads_calls, rule.rules))
+        case Not():
+            return reads_calls(rule.rule)
+        case When():
+            return isinstance(rule.trigger, Described) or reads_calls(rule.then)
+        case _:
+            return True
+
+
+def tools_of(rule: Rule) -> set[str]:
+    """The tools that a rule is about, *writes* and *any* among them."""
+    match rule:
+        case Before() | Never() | ConfirmBefore() | AtMost() | OnlyIf():
+            about = rule.about.calls
+        case When() if isinstance(rule.trigger, Described):
+            about = rule.trigger.calls
+        case AllOf() | AnyOf():
+            return set().union(*map(tools_of, rule.rules))
+        case _:
+            return set()
+    return {about} if isinstance(about, str) else set(about)
+
+
+def _rule(form: Mapping[str, Any]) -> Rule:
+    if "when" in form:
+        return When(_trigger(form["when"]), _rule(form["then"]))
+    ((operator, body),) = form.items()
     match operator:
         case "before":
-            return Before(calls, tuple(body["first"]))
+            return Before(_described(body, same=False), tuple(body["first"]), tuple(body.get("same", ())))
         case "never":
-            return Never(calls, dict(body.get("where") or {}))
+            return Never(_described(body))
         case "confirm_before":
-            return ConfirmBefore(calls)
+            return ConfirmBefore(_described(body))
+        case "only_if":
+            needs = tuple(_rule({key: body[key]}) for key in body if key not in ABOUT)
+            return OnlyIf(_described(body), needs[0] if len(needs) == 1 else AllOf(needs))
+        case "at_most":
+            return AtMost(_described(body), body["times"], tuple(body.get("per", ())))
+        case "all" | "any":
+            parts = tuple(map(_rule, body))
+            return AllOf(parts) if operator == "all" else AnyOf(parts)
+        case "not":
+            return Not(_rule(body))
         case _:
-            return AtMost(calls, body["times"])
+            return _requirement(operator, body)
+
+
+def _requirement(operator: str, body: Any) -> Rule:
+    match operator:
+        case "earlier" | "later":
+            return Other(_described(body), earlier=operator == "earlier")
+        case "arguments":
+            return Arguments(dict(body))
+        case "user_said" | "agent_said":
+            return Said(_speaker(operator), _spoken(body))
+        case "confirmed":
+            return Confirmed()
+        case "must_not_say":
+            return MustNotSay(_spoken(body))
+        case _:
+            full = isinstance(body, Mapping) and "text" in body
+            return MustSay(_spoken(body["text"]), body.get("within")) if full else MustSay(_spoken(body))
+
+
+def _trigger(form: Any) -> Described | Says | None:
+    if isinstance(form, str):
+        return None
+    if "calls" in form:
+        return _described(form)
+    ((key, body),) = form.items()
+    return Says(_speaker(key), _spoken(body))
+
+
+def _speaker(key: str) -> Speaker:
+    return "user" if key.startswith("user") else "assistant"
+
+
+def _described(body: Mapping[str, Any], *, same: bool = True) -> Described:
+    calls: Calls = body["calls"] if isinstance(body["calls"], str) else tuple(body["calls"])
+    return Described(
+        calls,
+        dict(body.get("where") or {}),
+        body.get("result", UNSAID),
+        tuple(body.get("same", ())) if same else (),
+        bool(body.get("failed", False)),
+    )
+
+
+def _spoken(body: Any) -> Spoken:
+    parts = body if isinstance(body, list | tuple) else [body]
+    texts: list[Any] = []
+    for part in parts:
+        texts.extend(_spoken(part).texts if isinstance(part, list | tuple) else [part])
+    return Spoken(tuple(texts))

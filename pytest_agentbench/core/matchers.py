@@ -2,7 +2,11 @@
 
 A matcher is a mapping with one key that starts with `$`, and `tol` beside `$approx`:
 `{$approx: 3.5, tol: 0.01}`, `{$regex: "W\\\\d+"}`, `{$any: true}`, `{$subset: {...}}` or `{$subset: [...]}`,
-`{$call: "package.module:predicate"}`. Matchers stand at any depth of a value, and inside `$subset`.
+`{$call: "package.module:predicate"}`, `{$in: [...]}`, `{$not: ...}`, `{$has: ...}`, `{$each: ...}`, `{$size: 3}`; and
+comparisons, of which several may stand together: `{$gte: 1, $lt: 5}`. Matchers stand at any depth of a value, and
+inside those that take values.
+
+In rules of policies, a reference such as `{$argument: order_id}` or `{$result: total}` may stand for a value.
 """
 
 import re
@@ -12,8 +16,21 @@ from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.values import is_number
 
+COMPARISONS = ("$lt", "$lte", "$gt", "$gte")
+"""Less, at most, more, at least: of numbers with numbers and of texts (dates such as 2024-05-15) with texts."""
+
+REFERENCES = ("$argument", "$result")
+"""What stands for an argument of a call, or for a part of what it gave; only rules know which call that is."""
+
 _IMPORT_PATH = re.compile(r"[^\W\d]\w*(\.\w+)*:\w+(\.\w+)*")
-_PARTNERS: Mapping[str, tuple[str, ...]] = {"$approx": ("tol",), "$regex": (), "$any": (), "$subset": (), "$call": ()}
+_REFERENCE = re.compile(r"[^\s.]+(\.[^\s.]+)*")
+_NESTING = ("$in", "$not", "$has", "$each", "$size")
+_PARTNERS: Mapping[str, tuple[str, ...]] = {
+    "$approx": ("tol",),
+    **dict.fromkeys(("$regex", "$any", *_NESTING), ()),
+    **{one: tuple(other for other in COMPARISONS if other != one) for one in COMPARISONS},
+    **dict.fromkeys(("$subset", "$call"), ()),
+}
 """The matchers there are, and the keys that may stand beside each."""
 
 
@@ -29,67 +46,127 @@ def holds_matcher(value: object) -> bool:
     return isinstance(value, list | tuple) and any(map(holds_matcher, value))
 
 
-def matcher_misfits(value: object, path: Keys = ()) -> Iterator[Misfit]:
-    """Yield what is wrong with every matcher inside `value` that cannot work; `path` leads to the value."""
-    if isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            yield from matcher_misfits(item, (*path, index))
-    elif isinstance(value, Mapping) and not is_matcher(value):
-        for key, item in value.items():
-            yield from matcher_misfits(item, (*path, str(key)))
-    elif isinstance(value, Mapping):
-        yield from _matcher(value, path)
+def is_reference(value: object) -> bool:
+    """Whether `value` stands for a part of a call, as rules of policies may write it."""
+    return isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in REFERENCES
+
+
+def holds_reference(value: object) -> bool:
+    """Whether `value` is a reference or has one inside, at any depth."""
+    if isinstance(value, Mapping):
+        return is_reference(value) or any(map(holds_reference, value.values()))
+    return isinstance(value, list | tuple) and any(map(holds_reference, value))
+
+
+def matcher_misfits(value: object, path: Keys = (), *, references: bool = False) -> Iterator[Misfit]:
+    """Yield what is wrong with every matcher inside `value` that cannot work; `path` leads to the value.
+
+    `references` says that references may stand for values.
+    """
+    yield from _Check(references).walk(value, path)
 
 
 def _is_operator(key: object) -> bool:
     return isinstance(key, str) and key.startswith("$")
 
 
-def _matcher(matcher: Mapping[str, object], path: Keys) -> Iterator[Misfit]:
-    operators = [key for key in matcher if _is_operator(key)]
-    unknown = [operator for operator in operators if operator not in _PARTNERS]
-    if unknown:
-        message = f"unknown matcher {unknown[0]!r}, allowed: {listing(_PARTNERS)}"
-        yield Misfit(path=(*path, unknown[0]), message=message, hint=suggestion(unknown[0], _PARTNERS), at_key=True)
-        return
-    operator, partners = operators[0], _PARTNERS[operators[0]]
-    others = [key for key in matcher if key != operator and key not in partners]
-    if others:
-        allowed = f"beside it only {listing(partners)} may stand" if partners else "a matcher stands alone"
-        message = f"{operator} stands beside {listing(map(repr, others))}: {allowed}"
-        yield Misfit(path=path, message=message, hint=suggestion(str(others[0]), partners))
-        return
-    yield from _operand(operator, matcher, path)
+class _Check:
+    def __init__(self, references: bool) -> None:
+        self._references = references
 
+    def walk(self, value: object, path: Keys) -> Iterator[Misfit]:
+        if isinstance(value, list | tuple):
+            for index, item in enumerate(value):
+                yield from self.walk(item, (*path, index))
+        elif isinstance(value, Mapping) and not is_matcher(value):
+            for key, item in value.items():
+                yield from self.walk(item, (*path, str(key)))
+        elif isinstance(value, Mapping):
+            yield from self._matcher(value, path)
 
-def _operand(operator: str, matcher: Mapping[str, object], path: Keys) -> Iterator[Misfit]:
-    operand = matcher[operator]
-    where = (*path, operator)
-    expected = ""
-    match operator:
-        case "$subset":
-            if isinstance(operand, Mapping | list | tuple) and not is_matcher(operand):
-                yield from matcher_misfits(operand, where)
-            else:
-                expected = "expected a mapping or a list"
-        case "$any":
-            expected = "" if operand is True else "allowed: true"
-        case "$call":
-            fits = isinstance(operand, str) and _IMPORT_PATH.fullmatch(operand)
-            expected = "" if fits else "expected an import path package.module:name"
-        case "$regex":
-            yield from _regex(operand, where)
-        case _:
-            expected = "" if is_number(operand) else "expected a number"
+    def _matcher(self, matcher: Mapping[str, object], path: Keys) -> Iterator[Misfit]:
+        operators = [key for key in matcher if _is_operator(key)]
+        if self._references and operators[0] in REFERENCES:
+            yield from _reference(matcher, operators[0], path)
+            return
+        known = (*_PARTNERS, *(REFERENCES if self._references else ()))
+        unknown = [operator for operator in operators if operator not in _PARTNERS]
+        if unknown:
+            message = f"unknown matcher {unknown[0]!r}, allowed: {listing(known)}"
+            yield Misfit(path=(*path, unknown[0]), message=message, hint=suggestion(unknown[0], known), at_key=True)
+            return
+        operator, partners = operators[0], _PARTNERS[operators[0]]
+        others = [key for key in matcher if key != operator and key not in partners]
+        if others:
+            allowed = f"beside it only {listing(partners)} may stand" if partners else "a matcher stands alone"
+            message = f"{operator} stands beside {listing(map(repr, others))}: {allowed}"
+            yield Misfit(path=path, message=message, hint=suggestion(str(others[0]), partners))
+            return
+        for each in operators:
+            yield from self._operand(each, matcher, path)
+
+    def _operand(self, operator: str, matcher: Mapping[str, object], path: Keys) -> Iterator[Misfit]:
+        operand = matcher[operator]
+        where = (*path, operator)
+        if self._references and is_reference(operand) and operator in (*_NESTING, *COMPARISONS, "$approx"):
+            yield from self.walk(operand, where)
+            return
+        if operator in ("$subset", *_NESTING):
+            expected = _nested_operand(operator, operand)
+            if not expected:
+                yield from self.walk(operand, where)
+        elif operator == "$regex":
+            expected = ""
+            yield from regex_misfits(operand, where)
+        else:
+            expected = _plain_operand(operator, operand)
             tolerance = matcher.get("tol", 0)
             if not is_number(tolerance) or tolerance < 0:
-                message = f"found {shown(tolerance)}, expected a number, 0 or more"
-                yield Misfit(path=(*path, "tol"), message=message)
-    if expected:
-        yield Misfit(path=where, message=f"found {shown(operand)}, {expected}")
+                yield Misfit(path=(*path, "tol"), message=f"found {shown(tolerance)}, expected a number, 0 or more")
+        if expected:
+            yield Misfit(path=where, message=f"found {shown(operand)}, {expected}")
 
 
-def _regex(operand: object, where: Keys) -> Iterator[Misfit]:
+def _nested_operand(operator: str, operand: object) -> str:
+    """Say what was expected of an operand that may hold matchers itself, or nothing where it fits."""
+    match operator:
+        case "$subset" if not isinstance(operand, Mapping | list | tuple) or is_matcher(operand):
+            return "expected a mapping or a list"
+        case "$in" if not isinstance(operand, list | tuple):
+            return "expected a list of values"
+        case "$size" if not is_matcher(operand) and not _is_count(operand):
+            return "expected a whole number from 0, or a matcher"
+        case _:
+            return ""
+
+
+def _plain_operand(operator: str, operand: object) -> str:
+    """Say what was expected of an operand that is a plain value, or nothing where it fits."""
+    if operator == "$any":
+        return "" if operand is True else "allowed: true"
+    if operator == "$call":
+        fits = isinstance(operand, str) and _IMPORT_PATH.fullmatch(operand)
+        return "" if fits else "expected an import path package.module:name"
+    if operator in COMPARISONS:
+        return "" if is_number(operand) or isinstance(operand, str) else "expected a number or a text"
+    return "" if is_number(operand) else "expected a number"
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _reference(matcher: Mapping[str, object], operator: str, path: Keys) -> Iterator[Misfit]:
+    target = matcher[operator]
+    if len(matcher) > 1:
+        yield Misfit(path=path, message=f"{operator} stands beside another key: a reference stands alone")
+    elif not isinstance(target, str) or not _REFERENCE.fullmatch(target):
+        message = f"found {shown(target)}, expected the way to a value, such as order_id or payment.amount"
+        yield Misfit(path=(*path, operator), message=message)
+
+
+def regex_misfits(operand: object, where: Keys) -> Iterator[Misfit]:
+    """Yield what is wrong with a value that is to be a regular expression."""
     if not isinstance(operand, str):
         yield Misfit(path=where, message=f"found {shown(operand)}, expected a regular expression")
         return

@@ -1,48 +1,211 @@
-"""What is wrong with the rule of a policy: its form, and the tools it names.
+"""What is wrong with the rule of a policy: its form, what its parts are about, and the tools that it names.
 
-A rule about a tool that nobody has would never be exercised.
+A rule that nothing sets off, or about a tool that nobody has, would never be exercised.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from pytest_agentbench.core.matchers import matcher_misfits
+from pytest_agentbench.core.matchers import REFERENCES, holds_reference, is_reference, matcher_misfits, regex_misfits
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.core.values import to_json
-from pytest_agentbench.suites.schema_suite import RULE
+from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.suites.schema_rules import RULE, RULE_DEFINITIONS
 from pytest_agentbench.suites.shape import misfits
+
+TRIGGERED = ("before", "never", "confirm_before", "only_if", "at_most")
+"""The operators that name the calls which set them off."""
+
+ABOUT = ("calls", "where", "result")
+"""The keys that say which calls a rule is about."""
+
+_VALUES = ("where", "result", "arguments")
+_TEXTS = ("user_said", "agent_said", "user_says", "agent_says", "must_say", "must_not_say")
+_WITHOUT_CALL = "there is no call that this could be about: it stands inside only_if, or below a when with calls"
 
 
 def rule_misfits(rule: object, path: Keys = ()) -> Iterator[Misfit]:
     """Yield what keeps a rule from being well-formed, matchers included; `path` leads to the rule."""
     form = to_json(rule)
-    wrong = list(misfits(form, RULE, path=path))
+    wrong = list(misfits(form, RULE, root={"$defs": RULE_DEFINITIONS}, path=path))
     yield from wrong
     if not wrong:
-        yield from matcher_misfits(form.get("never", {}).get("where", {}), (*path, "never", "where"))
+        yield from _Places().rule(form, path)
 
 
-def rule_faults(policy: Policy, toolset: Toolset) -> Iterator[tuple[Keys, str, str]]:
-    """Yield (path inside the policy, message, hint) for tools and arguments that a well-formed rule names in vain."""
+class _Places:
+    """Checks that every part stands where it has something to judge: a trigger, and where it is named, a call."""
+
+    def rule(self, form: JsonValue, path: Keys, *, placed: bool = False, call: bool = False) -> Iterator[Misfit]:
+        """Check a rule; `placed` says that a trigger stands above it, `call` that this is a call."""
+        if "when" in form:
+            about = (*path, "when")
+            yield from self._other(form["when"], about, call)
+            has_call = call or "calls" in form["when"]
+            yield from self.rule(form["then"], (*path, "then"), placed=True, call=has_call)
+            return
+        ((operator, body),) = form.items()
+        where = (*path, operator)
+        if operator == "only_if":
+            yield from self._only_if(body, where, call)
+        elif operator in TRIGGERED:
+            yield from self._other(body, where, call)
+        elif operator in ("all", "any"):
+            for index, part in enumerate(body):
+                yield from self.rule(part, (*where, index), placed=placed, call=call)
+        elif not placed:
+            message = f"{operator} has no trigger: write {{when: {{calls: […]}}, then: {{{operator}: …}}}}"
+            yield Misfit(path=where, message=message, hint="or when: always", at_key=True)
+        else:
+            yield from self._requirement(operator, body, where, call)
+
+    def _only_if(self, body: Mapping[str, Any], path: Keys, call: bool) -> Iterator[Misfit]:
+        yield from self._other({key: body[key] for key in ABOUT if key in body}, path, call)
+        needed = [key for key in body if key not in ABOUT]
+        if not needed:
+            message = "nothing says what such a call needs, allowed: earlier, later, arguments, user_said, agent_said, "
+            yield Misfit(path=path, message=message + "confirmed, all, any, not")
+        for key in needed:
+            yield from self._only_requirements({key: body[key]}, path)
+            yield from self.rule({key: body[key]}, path, placed=True, call=True)
+
+    def _requirement(self, operator: str, body: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
+        if operator in ("arguments", "confirmed") and not call:
+            yield Misfit(path=path, message=_WITHOUT_CALL, at_key=True)
+        if operator == "not":
+            yield from self._only_requirements(body, path)
+            yield from self.rule(body, path, placed=True, call=call)
+        elif operator == "arguments":
+            yield from self._other({operator: body}, path[:-1], call)
+        elif operator in _TEXTS:
+            yield from _spoken(body, path, call)
+        elif operator in ("earlier", "later"):
+            yield from self._other(body, path, call)
+            if "same" in body and not call:
+                yield Misfit(path=(*path, "same"), message=_WITHOUT_CALL, at_key=True)
+
+    def _only_requirements(self, form: JsonValue, path: Keys) -> Iterator[Misfit]:
+        """Yield rules with a trigger of their own where a plain yes or no is asked for."""
+        ((operator, body),) = list(form.items())[:1]
+        if operator == "not":
+            yield from self._only_requirements(body, (*path, operator))
+        elif operator in ("all", "any"):
+            for index, part in enumerate(body):
+                yield from self._only_requirements(part, (*path, operator, index))
+        elif operator in TRIGGERED or operator in ("when", "then"):
+            message = (
+                f"{operator} has a trigger of its own; here stand requirements such as earlier, arguments, must_say"
+            )
+            yield Misfit(path=(*path, operator), message=message, at_key=True)
+
+    def _other(self, body: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
+        """Check the values and texts of a trigger or of a description of calls."""
+        if not isinstance(body, Mapping):
+            return
+        for key in _VALUES:
+            if key in body:
+                yield from matcher_misfits(body[key], (*path, key), references=True)
+                if not call and holds_reference(body[key]):
+                    yield Misfit(path=(*path, key), message=_WITHOUT_CALL)
+        for key in _TEXTS:
+            if key in body:
+                yield from _spoken(body[key], (*path, key), call)
+
+
+def _spoken(text: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
+    if isinstance(text, list):
+        for index, item in enumerate(text):
+            yield from _spoken(item, (*path, index), call)
+    elif isinstance(text, Mapping) and "text" in text:
+        yield from _spoken(text["text"], (*path, "text"), call)
+    elif isinstance(text, Mapping) and "pattern" in text:
+        yield from regex_misfits(text["pattern"], (*path, "pattern"))
+    elif is_reference(text):
+        yield from matcher_misfits(text, path, references=True)
+        if not call:
+            yield Misfit(path=path, message=_WITHOUT_CALL)
+
+
+Fault = tuple[Keys, str, str]
+"""The way to what is wrong inside a policy, what is wrong, and a hint."""
+
+
+def rule_faults(policy: Policy, toolset: Toolset) -> Iterator[Fault]:
+    """Yield what a well-formed rule names in vain: tools that there are not, arguments that they do not have."""
     names = sorted(spec.name for spec in toolset.of("assistant"))
-    if policy.rule is None or not names:
-        return
-    ((operator, body),) = policy.rule.items()
-    for key in ("calls", "first"):
-        listed = body.get(key, ())
+    if policy.rule is not None and names:
+        yield from _Names(toolset, names).rule(to_json(policy.rule), ("rule",), ())
+
+
+class _Names:
+    def __init__(self, toolset: Toolset, names: list[str]) -> None:
+        self._toolset = toolset
+        self._names = names
+
+    def rule(self, form: JsonValue, path: Keys, about: tuple[str, ...]) -> Iterator[Fault]:
+        """Check what stands in a rule; `about` are the tools that the rule around it is about."""
+        if isinstance(form, list):
+            for index, item in enumerate(form):
+                yield from self.rule(item, (*path, index), about)
+        elif isinstance(form, dict) and is_reference(form):
+            yield from self._reference(form, path, about)
+        elif isinstance(form, dict) and "when" in form and "then" in form:
+            yield from self.rule(form["when"], (*path, "when"), about)
+            yield from self.rule(form["then"], (*path, "then"), _listed(form["when"]) or about)
+        elif isinstance(form, dict):
+            for key, body in form.items():
+                yield from self._part(form, key, body, (*path, key), about)
+
+    def _part(self, form: JsonValue, key: str, body: JsonValue, path: Keys, about: tuple[str, ...]) -> Iterator[Fault]:
+        own = _listed(form)
+        match key:
+            case "calls" | "first":
+                yield from self._tools(body, path)
+            case "where":
+                yield from self._arguments(body, own, path)
+                yield from self.rule(body, path, about)
+            case "arguments":
+                yield from self._arguments(body, about, path)
+                yield from self.rule(body, path, about)
+            case "same" | "per":
+                others = () if key == "per" else tuple(form["first"]) if "first" in form else about
+                for index, argument in enumerate(body):
+                    yield from self._argument(argument, (*own, *others), (*path, index))
+            case "result":
+                yield from self.rule(body, path, about)
+            case "only_if":
+                for name, item in body.items():
+                    inner = about if name in ABOUT else _listed(body)
+                    yield from self._part(body, name, item, (*path, name), inner)
+            case _:
+                yield from self.rule(body, path, about)
+
+    def _tools(self, listed: JsonValue, path: Keys) -> Iterator[Fault]:
         for index, name in enumerate(listed if isinstance(listed, list) else ()):
-            if name not in names:
-                message = f"the agent has no tool {name!r}; it has {listing(names)}"
-                yield ("rule", operator, key, index), message, suggestion(name, names)
-    calls = body.get("calls", ())
-    for name in calls if isinstance(calls, list) else ():
-        tool = toolset.get(name)
-        allowed = tool.arguments if tool else None
-        if allowed is None:
-            continue
-        for argument in body.get("where", {}):
-            if argument not in allowed:
+            if name not in self._names:
+                message = f"the agent has no tool {name!r}; it has {listing(self._names)}"
+                yield (*path, index), message, suggestion(name, self._names)
+
+    def _arguments(self, given: JsonValue, tools: tuple[str, ...], path: Keys) -> Iterator[Fault]:
+        for argument in given:
+            yield from self._argument(argument, tools, (*path, argument))
+
+    def _argument(self, argument: str, tools: tuple[str, ...], path: Keys) -> Iterator[Fault]:
+        for name in tools:
+            tool = self._toolset.get(name)
+            allowed = tool.arguments if tool else None
+            if allowed is not None and argument not in allowed:
                 message = f"the tool {name!r} has no argument {argument!r}; it has {listing(sorted(allowed)) or 'none'}"
-                yield ("rule", operator, "where", argument), message, suggestion(argument, allowed)
+                yield path, message, suggestion(argument, allowed)
+                return
+
+    def _reference(self, form: JsonValue, path: Keys, about: tuple[str, ...]) -> Iterator[Fault]:
+        if REFERENCES[0] in form:
+            yield from self._argument(form[REFERENCES[0]].split(".")[0], about, (*path, REFERENCES[0]))
+
+
+def _listed(form: JsonValue) -> tuple[str, ...]:
+    calls = form.get("calls", ()) if isinstance(form, dict) else ()
+    return tuple(calls) if isinstance(calls, list) else ()

@@ -1,6 +1,7 @@
 """The form of suite files and policies, as JSON Schema."""
 
 from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, OPENAI_AGENT, PRICE, UPSTREAM, USER
+from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
 from pytest_agentbench.suites.schema_scenario import (
     DEFINITIONS,
     FREE,
@@ -78,40 +79,6 @@ _STATE: Schema = {
     "description": "{sqlite: {schema: …, rows: …}}, {json: file} or {own: package.module:Provider}",
 }  # fmt: skip
 
-_FIRST: Schema = {**_NAMES, "minItems": 1, "description": "a list of names of tools, at least one"}
-
-_TARGETS: Schema = {
-    "anyOf": [{"enum": ["writes"]}, {**_FIRST, "description": "a list of names of tools, at least one, or writes"}],
-    "description": "a list of names of tools, at least one, or writes",
-}
-
-RULE: Schema = {
-    **mapping(
-        {
-            "before": mapping(
-                {"calls": _TARGETS, "first": _FIRST},
-                "{calls: …, first: […]}: such a call needs an earlier successful call of one of `first`",
-                ("calls", "first"),
-            ),
-            "never": mapping(
-                {"calls": _TARGETS, "where": {**FREE, "description": "a mapping of arguments to values"}},
-                "{calls: …, where: {…}}: such a call is forbidden",
-                ("calls",),
-            ),
-            "confirm_before": mapping({"calls": _TARGETS}, "{calls: …}: such a call needs a yes", ("calls",)),
-            "at_most": mapping(
-                {"calls": _TARGETS, "times": {"type": "integer", "minimum": 0, "description": "a whole number from 0"}},
-                "{calls: …, times: n}: such calls are made n times in all",
-                ("calls", "times"),
-            ),
-        },
-        "exactly one of before, never, confirm_before, at_most",
-    ),
-    "minProperties": 1,
-    "maxProperties": 1,
-}
-"""The form of a policy's rule."""
-
 _POLICY = mapping(
     {
         "id": {**NAME, "description": "the name of the policy, unique in the suite"},
@@ -126,7 +93,7 @@ _POLICY = mapping(
 
 _DEFINITIONS: Schema = {
     **DEFINITIONS,
-    "rule": RULE,
+    **RULE_DEFINITIONS,
     "policy": _POLICY,
     "policies": {"type": "array", "items": {"$ref": "#/$defs/policy"}, "description": "a list of policies"},
 }

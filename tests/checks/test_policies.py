@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
-from pytest_agentbench.checks.rules import AtMost, Before, ConfirmBefore, Never, Rule, read_rule
+from pytest_agentbench.checks.rules import read_rule
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.core.transcript import Message
@@ -84,7 +84,7 @@ def test_a_yes_must_be_to_this_question(question: str, answer: str, why: str) ->
         finding.message
         for finding in judged(CONFIRM, agent(question), user(answer), call("refund", order_id="W1")).findings
     ]
-    assert messages == ["kept"] if not why else why in messages[0]
+    assert messages[0].startswith("kept: refund(") if not why else why in messages[0]
 
 
 def test_what_the_user_newly_asks_for_was_not_proposed() -> None:
@@ -99,7 +99,7 @@ def test_what_the_user_newly_asks_for_was_not_proposed() -> None:
         ({}, "expected exactly one of before"),
         ({**ONCE, **FIRST}, "expected exactly one of before"),
         ("never", "expected exactly one of before"),
-        ({"only": {}}, "unknown key 'only', allowed: before, never, confirm_before, at_most"),
+        ({"only": {}}, "unknown key 'only', allowed: before, never, confirm_before, only_if, at_most, "),
         ({"never": ["refund"]}, "never: found a list of 1, expected"),
         ({"before": {"calls": ["refund"]}}, "'first' is missing"),
         (
@@ -111,6 +111,26 @@ def test_what_the_user_newly_asks_for_was_not_proposed() -> None:
         ({"never": {"calls": ["refund"], "where": {"method": {"$regx": ""}}}}, "where.method.$regx: unknown matcher"),
         ({"at_most": {"calls": ["refund"], "times": True}}, "found True, expected a whole number from 0"),
         ({"at_most": {"calls": ["refund"], "times": -1}}, "found -1, expected a whole number from 0"),
+        ({"must_say": "x"}, "must_say: must_say has no trigger: write {when: {calls: […]}, then: {must_say: …}}"),
+        ({"all": [ONCE, {"earlier": {"calls": ["refund"]}}]}, "all[1].earlier: earlier has no trigger"),
+        ({"when": "always"}, "the key 'then' is missing"),
+        ({"when": "allways", "then": {"must_say": "x"}}, "when: found 'allways', allowed: 'always' (did you mean"),
+        ({"when": {"calls": ["refund"]}, "then": {"must_sya": "x"}}, "then.must_sya: unknown key 'must_sya', allowed"),
+        ({"when": "always", "then": {"must_not_say": {"pattern": "("}}}, "pattern: '(' is not a regular expression"),
+        ({"when": "always", "then": {"confirmed": True}}, "then.confirmed: there is no call that this could be about"),
+        ({"when": "always", "then": {"must_say": {"$result": "total"}}}, "then.must_say: there is no call"),
+        ({"never": {"calls": ["refund"], "where": {"id": {"$argument": "id"}}}}, "never.where: there is no call"),
+        (
+            {"when": {"calls": ["refund"]}, "then": {"must_say": {"$result": ""}}},
+            "found '', expected the way to a value",
+        ),
+        ({"only_if": {"calls": ["refund"]}}, "only_if: nothing says what such a call needs, allowed: earlier,"),
+        ({"only_if": {"calls": ["refund"], "any": [ONCE]}}, "only_if.any[0].at_most: at_most has a trigger of its own"),
+        ({"only_if": {"calls": ["refund"], "not": FIRST}}, "not.before: before has a trigger of its own"),
+        (
+            {"only_if": {"calls": ["refund"], "arguments": {"a": {"$lt": None}}}},
+            "arguments.a.$lt: found None, expected",
+        ),
     ],
 )
 def test_a_bad_rule_is_reported(rule: Any, problem: str) -> None:
@@ -119,16 +139,34 @@ def test_a_bad_rule_is_reported(rule: Any, problem: str) -> None:
         read_rule(rule)
 
 
-@pytest.mark.parametrize(
-    ("rule", "read"),
-    [
-        (CONFIRM, ConfirmBefore("writes")),
-        (FIRST, Before(("refund",), ("get_user",))),
-        (ONCE, AtMost(("refund",), 1)),
-        ({"never": {"calls": ("refund",), "where": {"order_id": str.isdigit}}},
-         Never(("refund",), {"order_id": str.isdigit})),
-    ],
-)  # fmt: skip
-def test_a_good_rule_is_read(rule: dict[str, Any], read: Rule) -> None:
-    """Each operator has its type; in code, sequences may be tuples and callables stand for values."""
-    assert read_rule(rule) == read
+def test_in_code_sequences_may_be_tuples_and_callables_stand_for_values() -> None:
+    """Rules written in Python need not look like YAML."""
+    rule = {"never": {"calls": ("refund",), "where": {"order_id": str.isdigit}}}
+
+    assert judged(rule, call("refund", order_id="12")).outcomes[0].kept is False
+    assert judged(rule, call("refund", order_id="W1")).outcomes[0].kept is True
+
+
+def test_findings_name_the_turn_and_the_call() -> None:
+    """Kept and broken alike; what was said is shown where it was said."""
+    rule = {"when": {"calls": ["refund"]}, "then": {"must_not_say": "approved"}}
+    parts = [user("hi"), call("refund", order_id="W1"), user("well?"), agent("It is Approved.")]
+
+    (kept,) = judged(rule, *parts[:3]).findings
+    assert (kept.passed, kept.turn, kept.tool, kept.message) == (True, 2, "refund", "kept: refund(order_id='W1')")
+    (broken,) = judged(rule, *parts).findings
+    assert (broken.passed, broken.turn, broken.tool) == (False, 4, "refund")
+    assert broken.message == "refund(order_id='W1') was called before the agent said 'approved'"
+
+
+def test_rules_about_calls_are_not_measured_where_calls_are_hidden() -> None:
+    """A rule about words alone is judged all the same."""
+    spoken = Policy(id="words", text="p", rule={"when": "always", "then": {"must_not_say": "guarantee"}})
+    policies = (Policy(id="calls", text="p", rule=CONFIRM), spoken)
+    run = run_of(agent("I guarantee it"), policies=policies, calls_visible=False)
+
+    report = check_policies(run)
+
+    assert [outcome.exercised for outcome in report.outcomes] == [None, True]
+    assert [finding.passed for finding in report.findings] == [None, False]
+    assert report.findings[1].message == "the agent said 'guarantee'"

@@ -178,7 +178,7 @@ scenarios:
         ("gates: ['complexity.many < 1']", "names the complexity 'many', expected a whole number"),
         ("policies: none.yaml", "there is no file 'none.yaml'"),
         ("policies: [{id: a, text: x}, {id: a, text: y}]", "the policy 'a' stands twice"),
-        ("policies: [{id: a, text: x, rule: {befor: {}}}]", "at_most (did you mean 'before'?)"),
+        ("policies: [{id: a, text: x, rule: {befor: {}}}]", "must_not_say (did you mean 'before'?)"),
         ("policies: [{id: a, text: x, rule: {}}]", "found an empty mapping, expected exactly one of before, never"),
         ("policies: [{id: a, text: x, rule: {never: {calls: [b], where: {c: {$ny: 1}}}}}]", "unknown matcher '$ny'"),
         ("policies: [{id: a, text: x, rule: {at_most: {calls: [b]}}}]", "the key 'times' is missing"),

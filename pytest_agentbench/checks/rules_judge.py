@@ -1,0 +1,254 @@
+"""What a rule says of a conversation: each place where it was set off, and whether it was kept there."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from pytest_agentbench.checks.permission import permission
+from pytest_agentbench.checks.rules import (
+    UNSAID,
+    AllOf,
+    AnyOf,
+    Arguments,
+    AtMost,
+    Before,
+    ConfirmBefore,
+    Confirmed,
+    Described,
+    MustNotSay,
+    MustSay,
+    Never,
+    Not,
+    OnlyIf,
+    Other,
+    Rule,
+    Said,
+    Says,
+    Spoken,
+    When,
+)
+from pytest_agentbench.checks.rules_text import described, find, places
+from pytest_agentbench.checks.rules_values import Facts, NotThereError
+from pytest_agentbench.checks.wording import call_text, value_text
+from pytest_agentbench.core.values import to_json
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place in a conversation: the last message before it, and the call (its position) where it is one.
+
+    `subject` is the call that references lead to, `what` names the point in messages (nothing at the beginning).
+    `set_off` says that a trigger led here.
+    """
+
+    message: int = -1
+    call: int | None = None
+    subject: int | None = None
+    what: str = ""
+    set_off: bool = False
+
+    @property
+    def place(self) -> tuple[int, int | None]:
+        """What tells points apart."""
+        return self.message, self.call
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A point where a rule was set off; `why` says what was found there, `message` where it shows."""
+
+    point: Point
+    kept: bool
+    why: str
+    message: int | None = None
+
+
+def judge_rule(rule: Rule, facts: Facts) -> list[Judged]:
+    """Give every point where a rule was set off; raise what `matchers.matches` raises."""
+    return _judge(rule, Point(), facts)
+
+
+def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
+    match rule:
+        case Never():
+            return list(_never(rule, point, facts))
+        case OnlyIf() | Before() | ConfirmBefore():
+            return [verdict for at in _calls(rule.about, point, facts) for verdict in _merged(rule.needs, at, facts)]
+        case AtMost():
+            return list(_at_most(rule, point, facts))
+        case When():
+            return [verdict for at in _occasions(rule.trigger, point, facts) for verdict in _from(rule.then, at, facts)]
+        case AllOf():
+            return [verdict for part in rule.rules for verdict in _judge(part, point, facts)]
+        case AnyOf():
+            judge = _from if point.set_off else _judge
+            return _any([branch for part in rule.rules if (branch := judge(part, point, facts))])
+        case Not():
+            return [replace(one, kept=not one.kept) for one in _merged(rule.rule, point, facts)]
+        case _:
+            return _requirement(rule, point, facts)
+
+
+def _from(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
+    """Judge a rule from a point on; where it had nothing to decide it was kept."""
+    return _judge(rule, point, facts) or [Judged(point, True, "")]
+
+
+def _merged(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
+    """Judge requirements as one: all of them, at this point."""
+    found = _judge(rule, point, facts)
+    broken = [one for one in found if not one.kept]
+    if not found:
+        return []
+    why = " and ".join(dict.fromkeys(one.why for one in broken or found if one.why))
+    return [Judged(point, not broken, why, (broken or found)[0].message)]
+
+
+def _any(branches: list[list[Judged]]) -> list[Judged]:
+    """One branch is enough: where several judge the same point, there; otherwise in the conversation."""
+    verdicts: dict[tuple[int, int | None], list[Judged]] = {}
+    for branch in branches:
+        for one in branch:
+            verdicts.setdefault(one.point.place, []).append(one)
+    found = []
+    for place, judged in verdicts.items():
+        here = [[one for one in branch if one.point.place == place] for branch in branches]
+        # a branch that is silent here is kept or broken by what it says elsewhere
+        kept = any(all(one.kept for one in group or branch) for group, branch in zip(here, branches, strict=True))
+        why = " and ".join(dict.fromkeys(one.why for one in judged if one.why and one.kept == kept))
+        found.append(Judged(judged[0].point, kept, why, judged[0].message))
+    return found
+
+
+def _calls(about: Described, point: Point, facts: Facts) -> Iterator[Point]:
+    """Give the calls after a point that a rule is about."""
+    for place in _after(point, facts):
+        if facts.fits(about, place, point.subject):
+            yield _at_call(place, facts)
+
+
+def _after(point: Point, facts: Facts) -> Iterator[int]:
+    for place, record in enumerate(facts.calls):
+        if place > point.call if point.call is not None else record.message >= point.message:
+            yield place
+
+
+def _at_call(place: int, facts: Facts) -> Point:
+    record = facts.calls[place]
+    return Point(record.message, place, place, call_text(record.call.name, record.call.arguments), set_off=True)
+
+
+def _occasions(trigger: Described | Says | None, point: Point, facts: Facts) -> Iterator[Point]:
+    if trigger is None:
+        if facts.run.transcript.texts("assistant") or facts.calls:
+            yield replace(point, set_off=True)
+    elif isinstance(trigger, Described):
+        for at in _calls(trigger, point, facts):
+            if at.call is not None and facts.calls[at.call].failed == trigger.failed:
+                yield at
+    else:
+        yield from _words(trigger, point, facts)
+
+
+def _words(trigger: Says, point: Point, facts: Facts) -> Iterator[Point]:
+    party = "the user" if trigger.speaker == "user" else "the agent"
+    for index, _ in facts.run.transcript.texts(trigger.speaker):
+        try:
+            found = find(facts, trigger.spoken, [index], point.subject)
+        except NotThereError:
+            return
+        if found is not None and index >= point.message:
+            yield Point(index, None, point.subject, f"{party} said {found[1]}", set_off=True)
+
+
+def _never(rule: Never, point: Point, facts: Facts) -> Iterator[Judged]:
+    with_these = " with these arguments" if rule.about.where else ""
+    with_result = f" and give {value_text(rule.about.result)}" if rule.about.result is not UNSAID else ""
+    for place in _after(point, facts):
+        if facts.is_of(rule.about, place):
+            kept = not facts.fits(rule.about, place, point.subject)
+            yield Judged(_at_call(place, facts), kept, f"must never be called{with_these}{with_result}")
+
+
+def _at_most(rule: AtMost, point: Point, facts: Facts) -> Iterator[Judged]:
+    times = f"{rule.times} time{'' if rule.times == 1 else 's'}"
+    counts: dict[str, int] = {}
+    for at in _calls(rule.about, point, facts):
+        call = facts.calls[at.call or 0]
+        key = repr([to_json(call.call.arguments.get(name)) for name in rule.per])
+        if not call.failed:
+            counts[key] = counts.get(key, 0) + 1
+        number = counts.get(key, 0)
+        for_each = f" for each {', '.join(rule.per)}" if rule.per else ""
+        why = f"was call number {number}, allowed {times} at most{for_each}"
+        yield Judged(at, call.failed or number <= rule.times, why)
+
+
+def _requirement(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
+    try:
+        return [_required(rule, point, facts)]
+    except NotThereError:  # nobody can say a value that this run does not have
+        return []
+
+
+def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
+    subject = point.subject
+    match rule:
+        case Other():
+            return _other(rule, point, facts)
+        case Arguments():
+            fits = subject is not None and facts.has_arguments(rule.values, subject, subject)
+            return Judged(point, fits, f"with{'' if fits else 'out'} {_pairs(rule.values)}")
+        case Confirmed():
+            if subject is None:
+                return Judged(point, False, "without a call to confirm")
+            asked = permission(facts.run.transcript, facts.calls[subject])
+            # what is wrong about a yes is told as it is, whatever sentence it stands in
+            why = asked.why_not if not asked.why_not.startswith("the ") else f"although {asked.why_not}"
+            return Judged(point, asked.given, why or "with the user's yes")
+        case Said():
+            found = find(facts, rule.spoken, places(facts, rule.speaker, range(point.message)), subject)
+            text = found[1] if found else described(facts, rule.spoken, subject)
+            party = "user" if rule.speaker == "user" else "agent"
+            return Judged(point, found is not None, f"{'after' if found else 'before'} the {party} said {text}")
+        case MustSay():
+            return _spoken(rule.spoken, point, facts, rule.within)
+        case MustNotSay():
+            said = _spoken(rule.spoken, point, facts)
+            return replace(said, kept=not said.kept)
+        case _:
+            raise TypeError(f"{type(rule).__name__} is no requirement")
+
+
+def _spoken(spoken: Spoken, point: Point, facts: Facts, within: int | None = None) -> Judged:
+    """Judge whether the agent says something after a point: after the message of a call, or from words on."""
+    first = point.message + 1 if point.call is not None else max(point.message, 0)
+    rest = range(first, len(facts.run.transcript.messages))
+    found = find(facts, spoken, places(facts, "assistant", rest, within), point.subject)
+    if found is None:
+        text = described(facts, spoken, point.subject)
+        why = f"without {text} said by the agent afterwards" if point.what else f"the agent never said {text}"
+        return Judged(point, False, why)
+    why = f"before the agent said {found[1]}" if point.what else f"the agent said {found[1]}"
+    return Judged(point, True, why, found[0])
+
+
+def _other(rule: Other, point: Point, facts: Facts) -> Judged:
+    after = set(_after(point, facts))
+    places = [place for place in range(len(facts.calls)) if (place in after) != rule.earlier and place != point.call]
+    about = rule.about
+    found = any(
+        facts.calls[place].failed == about.failed and facts.fits(about, place, point.subject) for place in places
+    )
+    names = about.calls if isinstance(about.calls, str) else " or ".join(about.calls)
+    verb = "failed" if about.failed else "succeeded"
+    more = [f"the same {name}" for name in about.same]
+    more += [_pairs(about.where)] if about.where else []
+    shown = f", giving {value_text(about.result)}" if about.result is not UNSAID else ""
+    when = ("after" if found else "before") if rule.earlier else ("before" if found else "and never again")
+    told = f"{when} {names}{' with ' + ' and '.join(more) if more else ''} {verb}{shown}"
+    return Judged(point, found, told)
+
+
+def _pairs(values: object) -> str:
+    items = values.items() if isinstance(values, dict) else ()
+    return ", ".join(f"{name}={value_text(value)}" for name, value in items)

@@ -1,0 +1,151 @@
+"""Which calls a description fits, and what references in it stand for."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_agentbench.checks.effects import is_write_tool
+from pytest_agentbench.checks.matchers import Resolver, matches
+from pytest_agentbench.checks.rules import UNSAID, Described
+from pytest_agentbench.core.matchers import COMPARISONS, is_matcher, is_reference
+from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.transcript import CallRecord
+from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
+
+_SCALAR = ("$approx", "$size", *COMPARISONS)
+"""Matchers that compare with a number, or a text; a reference to anything else fits nothing."""
+
+
+class NotThereError(LookupError):
+    """A reference leads to nothing in this run."""
+
+
+class Facts:
+    """The agent's calls of a run with what they gave, read once."""
+
+    def __init__(self, run: Run, resolve: Resolver | None = None) -> None:
+        self.run = run
+        self.calls = run.calls
+        self._resolve = resolve
+        self._given: dict[int, JsonValue] = {}
+
+    def given(self, place: int) -> JsonValue:
+        """Give the result of a call: a JSON value where its text is one, else the text; `NotThereError` if none."""
+        if place not in self._given:
+            result = self.calls[place].result
+            if result is None:
+                raise NotThereError
+            self._given[place] = _decoded(result.content)
+        return self._given[place]
+
+    def is_of(self, about: Described, place: int) -> bool:
+        """Whether a call is one of the tools that a description names."""
+        record = self.calls[place]
+        if about.calls == "writes":
+            return is_write_tool(record, self.run.toolset) is True
+        return about.calls == "any" or record.call.name in about.calls
+
+    def fits(self, about: Described, place: int, subject: int | None) -> bool:
+        """Whether a call fits a description; `subject` is the call that references in the description lead to."""
+        record = self.calls[place]
+        return (
+            self.is_of(about, place)
+            and (subject is None or self._alike(about, record, self.calls[subject]))
+            and self.has_arguments(about.where, place, subject)
+            and (about.result is UNSAID or self._gave(about.result, place, subject))
+        )
+
+    def has_arguments(self, values: Mapping[str, Any], place: int, subject: int | None) -> bool:
+        """Whether a call has these arguments; one left out fits nothing."""
+        arguments = self.calls[place].call.arguments
+        try:
+            return all(
+                name in arguments and matches(self.bound(value, subject), arguments[name], self._resolve)
+                for name, value in values.items()
+            )
+        except NotThereError:
+            return False
+
+    def bound(self, value: Any, subject: int | None) -> Any:
+        """Put in the place of each reference what it stands for; raise `NotThereError` where that is missing."""
+        if is_reference(value):
+            return _literal(self.referred(value, subject))
+        if isinstance(value, Mapping):
+            return {key: self._operand(key, item, subject) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.bound(item, subject) for item in value]
+        return value
+
+    def referred(self, reference: Mapping[str, str], subject: int | None) -> JsonValue:
+        """Give the value that a reference leads to; raise `NotThereError` where there is none."""
+        if subject is None:
+            raise NotThereError
+        ((kind, path),) = reference.items()
+        found = to_json(self.calls[subject].call.arguments) if kind == "$argument" else self.given(subject)
+        for step in path.split("."):
+            if isinstance(found, dict) and step in found:
+                found = found[step]
+            elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
+                found = found[int(step)]
+            else:
+                raise NotThereError
+        return found
+
+    def _operand(self, key: object, value: Any, subject: int | None) -> Any:
+        if key == "$in" and is_reference(value):
+            found = self.referred(value, subject)
+            return [_literal(one) for one in found] if isinstance(found, list | dict) else []
+        bound = self.bound(value, subject)
+        if is_reference(value) and key in _SCALAR and not _compares(str(key), bound):
+            raise NotThereError
+        return bound
+
+    def _alike(self, about: Described, record: CallRecord, other: CallRecord) -> bool:
+        mine, theirs = record.call.arguments, other.call.arguments
+        return all(
+            name in mine and name in theirs and same(to_json(mine[name]), to_json(theirs[name])) for name in about.same
+        )
+
+    def _gave(self, pattern: Any, place: int, subject: int | None) -> bool:
+        try:
+            return matches(_at_least(self.bound(pattern, subject)), self.given(place), self._resolve)
+        except NotThereError:
+            return False
+
+
+@dataclass(frozen=True)
+class _Same:
+    """Matches one value: what tools give is never read as a matcher."""
+
+    value: JsonValue
+
+    def __call__(self, actual: JsonValue) -> bool:
+        return same(self.value, actual)
+
+
+def _compares(operator: str, value: object) -> bool:
+    if operator == "$size":
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return is_number(value) or (isinstance(value, str) and operator in COMPARISONS)
+
+
+def _literal(value: JsonValue) -> Any:
+    return _Same(value) if isinstance(value, dict | list) else value
+
+
+def _at_least(pattern: Any) -> Any:
+    """Read every mapping of a pattern as the least that must be there: results hold more than rules name."""
+    if isinstance(pattern, Mapping):
+        inner = {key: _at_least(item) for key, item in pattern.items()}
+        if is_matcher(pattern):
+            return _at_least(pattern["$subset"]) if isinstance(pattern.get("$subset"), Mapping) else inner
+        return {"$subset": inner}
+    return [_at_least(item) for item in pattern] if isinstance(pattern, list | tuple) else pattern
+
+
+def _decoded(text: str) -> JsonValue:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,113 @@
+"""The form of a policy's rule, as JSON Schema.
+
+A rule is a mapping with one operator. `before`, `never`, `confirm_before`, `only_if`, `at_most` and `when … then` say
+themselves what they are about; the other operators are requirements, which stand inside them.
+"""
+
+from pytest_agentbench.suites.schema_scenario import FREE, Schema, mapping, texts
+
+_FIRST: Schema = {**texts("a list of names of tools, at least one"), "minItems": 1}
+_CALLS: Schema = {
+    "anyOf": [
+        {"enum": ["writes", "any"]},
+        {**_FIRST, "description": "a list of names of tools, at least one, or writes, or any"},
+    ],
+    "description": "a list of names of tools, at least one, or writes, or any",
+}
+_WHERE: Schema = {**FREE, "description": "a mapping of arguments to values"}
+_RESULT: Schema = {"description": "a value or matcher; of a mapping, at least what is written here"}
+_SAME: Schema = {**texts("a list of arguments that both calls have alike, at least one"), "minItems": 1}
+_COUNT: Schema = {"type": "integer", "minimum": 0, "description": "a whole number from 0"}
+_ABOUT: Schema = {"calls": _CALLS, "where": _WHERE, "result": _RESULT}
+
+_TEXT: Schema = {
+    "anyOf": [
+        {"type": ["string", "number"], "pattern": r"\S", "description": "a text"},
+        mapping({"pattern": {"type": "string", "description": "a regular expression"}}, "{pattern: …}", ("pattern",)),
+        mapping({"$argument": {"type": "string"}}, "{$argument: name}: an argument of the call", ("$argument",)),
+        mapping({"$result": {"type": "string"}}, "{$result: name}: what the call gave", ("$result",)),
+        {
+            "type": "array",
+            "items": {"$ref": "#/$defs/spoken"},
+            "minItems": 1,
+            "description": "a list of texts, any of them",
+        },
+    ],
+    "description": "a text, {pattern: …}, {$argument: …}, {$result: …} or a list of these",
+}
+
+_OTHER_CALL = mapping(
+    {**_ABOUT, "same": _SAME, "failed": {"type": "boolean", "description": "true: such a call that failed"}},
+    "{calls: …, where: {…}, result: …, same: […]}: another call",
+    ("calls",),
+)
+
+_SPOKEN: Schema = {"$ref": "#/$defs/spoken"}
+_RULES: Schema = {"type": "array", "items": {"$ref": "#/$defs/rule"}, "minItems": 1, "description": "a list of rules"}
+
+_REQUIREMENTS: Schema = {
+    "earlier": {**_OTHER_CALL, "description": "{calls: …}: such a call was made earlier and did not fail"},
+    "later": {**_OTHER_CALL, "description": "{calls: …}: such a call is made later and does not fail"},
+    "arguments": {**_WHERE, "description": "a mapping: the call has these arguments"},
+    "user_said": _SPOKEN,
+    "agent_said": _SPOKEN,
+    "confirmed": {"enum": [True], "description": "true: the user said yes to the agent's question about it"},
+    "all": _RULES,
+    "any": _RULES,
+    "not": {"$ref": "#/$defs/rule"},
+}
+_ONE_KIND = "exactly one of before, never, confirm_before, only_if, at_most, when (with then), all, any"
+
+_TRIGGER: Schema = {
+    "anyOf": [
+        {"enum": ["always"], "description": "always"},
+        mapping(
+            {**_ABOUT, "failed": {"type": "boolean", "description": "true: such a call that failed"}},
+            "{calls: …}: such a call was made and did not fail",
+            ("calls",),
+        ),
+        mapping({"user_says": _SPOKEN}, "{user_says: …}", ("user_says",)),
+        mapping({"agent_says": _SPOKEN}, "{agent_says: …}", ("agent_says",)),
+    ],
+    "description": "{calls: …}, {user_says: …}, {agent_says: …} or always",
+}
+
+_OPERATORS: Schema = {
+    "before": mapping(
+        {**_ABOUT, "first": _FIRST, "same": _SAME},
+        "{calls: …, first: […]}: such a call needs an earlier successful call of one of `first`",
+        ("calls", "first"),
+    ),
+    "never": mapping(_ABOUT, "{calls: …, where: {…}}: such a call is forbidden", ("calls",)),
+    "confirm_before": mapping(_ABOUT, "{calls: …}: such a call needs a yes", ("calls",)),
+    "only_if": mapping({**_ABOUT, **_REQUIREMENTS}, "{calls: …, earlier: {…}}: such a call needs all this", ("calls",)),
+    "at_most": mapping(
+        {**_ABOUT, "times": _COUNT, "per": {**_SAME, "description": "a list of arguments: counted for each value"}},
+        "{calls: …, times: n}: such calls are made n times in all",
+        ("calls", "times"),
+    ),
+    **_REQUIREMENTS,
+    "must_say": {
+        "anyOf": [
+            *_TEXT["anyOf"],
+            mapping(
+                {"text": _SPOKEN, "within": {"type": "integer", "minimum": 1, "description": "a whole number from 1"}},
+                "{text: …, within: 1}: in one of the agent's next messages",
+                ("text",),
+            ),
+        ],
+        "description": "a text, {pattern: …}, a list of these, or {text: …, within: 1}",
+    },
+    "must_not_say": _SPOKEN,
+}
+
+RULE: Schema = {
+    "anyOf": [
+        {**mapping(_OPERATORS, _ONE_KIND), "minProperties": 1, "maxProperties": 1},
+        mapping({"when": _TRIGGER, "then": {"$ref": "#/$defs/rule"}}, "{when: …, then: …}", ("when", "then")),
+    ],
+    "description": _ONE_KIND,
+}
+"""The form of a policy's rule; its references lead into `RULE_DEFINITIONS`."""
+
+RULE_DEFINITIONS: Schema = {"rule": RULE, "spoken": _TEXT}
