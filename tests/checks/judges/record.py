@@ -100,9 +100,10 @@ async def record(base_url: str, only: Collection[str] = (), *, cassette: Path = 
             await models.close()
             recorder.close()
             print(merge(cassette, [shard]))
-            kept = read_cassette(cassette)
-            kept.made = MADE
-            write_cassette(cassette, kept)
+            if cassette.exists():
+                kept = read_cassette(cassette)
+                kept.made = MADE
+                write_cassette(cassette, kept)
 
 
 if __name__ == "__main__":
