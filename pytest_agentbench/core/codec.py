@@ -12,7 +12,11 @@ _NUMBER = "$number"
 def dumps(value: object, *, indent: int | None = None) -> str:
     """Encode `value` as ASCII JSON; NaN and infinities become `{"$number": "nan"}`."""
     separators = (",", ":") if indent is None else None
-    return json.dumps(_tag(to_json(value)), ensure_ascii=True, allow_nan=False, indent=indent, separators=separators)
+    plain = to_json(value)
+    try:  # hardly anything holds such a number, and looking for one takes longer than writing
+        return json.dumps(plain, ensure_ascii=True, allow_nan=False, indent=indent, separators=separators)
+    except ValueError:
+        return json.dumps(_tag(plain), ensure_ascii=True, allow_nan=False, indent=indent, separators=separators)
 
 
 def loads(text: str) -> JsonValue:
@@ -22,7 +26,11 @@ def loads(text: str) -> JsonValue:
 
 def digest(value: object) -> str:
     """Give the first 16 hex digits of the SHA-256 over the key-sorted JSON of `value`."""
-    text = json.dumps(_tag(to_json(value)), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    plain = to_json(value)
+    try:
+        text = json.dumps(plain, ensure_ascii=True, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    except ValueError:
+        text = json.dumps(_tag(plain), ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -22,11 +22,14 @@ TOLERANCE = 1e-9
 
 def to_json(value: object) -> JsonValue:
     """Turn `value` into exact builtin JSON types; what has no JSON form becomes its `str`."""
-    if value is None or type(value) in (bool, int, float, str):
+    kind = type(value)
+    if kind is str or value is None or kind in (bool, int, float):
         return value
+    if kind is list or kind is tuple:
+        return [to_json(item) for item in value]  # type: ignore[attr-defined]  # it is what was just asked
     if isinstance(value, Enum):
         return to_json(value.value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):  # `dict` first: asking for the abstract type takes long
         return {key if type(key) is str else str(to_json(key)): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]

@@ -1,6 +1,7 @@
 """What all plugins of one process share: options, the run directory, the pool of conversations, stored results."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,6 @@ from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import Judgement, Result, Run, RunKey
-from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.plugin.accounts import Accounts
 from pytest_agentbench.plugin.options import Options
@@ -45,10 +45,9 @@ CRASHES = "crashes.jsonl"
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """A run's result as stored, with its transcript; run and judgement are None when it was taken from the store."""
+    """A run's result as stored; run and judgement are None when it was taken from the store."""
 
     result: Result
-    transcript: Transcript | None = None
     run: Run | None = None
     judgement: Judgement | None = None
     output: str = ""
@@ -71,6 +70,7 @@ class Bench:
     _redactor: tuple[int, Redactor] | None = None
     _directory: RunDirectory | None = None
     _writer: RunWriter | None = None
+    _writing: ThreadPoolExecutor | None = None
     _loop: LoopThread | None = None
     _pool: Pool[Finished] | None = None
     _conductor: Conductor | None = None
@@ -149,8 +149,7 @@ class Bench:
 
         None when there is none, or when scenario or suite changed since.
         """
-        self._look_for_crashes()
-        found = self._stored.get(without_attempt(plan.key))
+        found = self._stored.get(without_attempt(plan.key)) if self._stored else None
         if found is None or plan.attempt > 1 or found.not_run is not None:
             return None
         if (found.scenario_hash, found.suite_hash) != (scenario_hash, plan.suite.content_hash):
@@ -159,8 +158,12 @@ class Bench:
 
     def is_suspect(self, key: RunKey) -> bool:
         """Whether the run was in flight when a process died, so that it must run with nothing beside it."""
-        self._look_for_crashes()
-        return without_attempt(key) in self._suspects
+        return self.has_suspects and without_attempt(key) in self._suspects
+
+    @property
+    def has_suspects(self) -> bool:
+        """Whether any run was in flight when a process died."""
+        return bool(self._suspects)
 
     def work(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None = None) -> Work[Finished]:
         """Give what the pool starts for a plan."""
@@ -184,11 +187,11 @@ class Bench:
         except BaseException:
             writer.ended(plan.key)
             raise
-        result = writer.append(result_of(plan, judged, nodeid=nodeid), judged.run.transcript)
-        transcript = self.redactor.transcript(judged.run.transcript)
+        result = result_of(plan, judged, nodeid=nodeid)
+        # files take their time, and the other runs go on meanwhile; what is cancelled from here on is kept all the same
+        storing = asyncio.get_running_loop().run_in_executor(self._writes, writer.append, result, judged.run.transcript)
         return Finished(
-            result=result,
-            transcript=transcript,
+            result=await asyncio.shield(storing),
             run=judged.run,
             judgement=judged.judgement,
             output=self.redactor.text(output.text),
@@ -228,6 +231,13 @@ class Bench:
         """The runs in flight here, None where workers play them."""
         return None if self.role == "controller" else (self._pool.in_flight if self._pool else 0)
 
+    @property
+    def _writes(self) -> ThreadPoolExecutor:
+        """The one thread in which finished runs are written."""
+        if self._writing is None:
+            self._writing = ThreadPoolExecutor(1, thread_name_prefix="agentbench-writes")
+        return self._writing
+
     def note_crash(self, suspects: list[RunKey]) -> None:
         """Tell all processes which runs were in flight when one died."""
         log = LineLog(self.directory.path / CRASHES)
@@ -256,6 +266,9 @@ class Bench:
         if self._accounts is not None:
             self._accounts.close()
             self._accounts = None
+        if self._writing is not None:
+            self._writing.shutdown()
+            self._writing = None
         if self._writer:
             self._writer.close()
             self._writer = None
@@ -287,12 +300,14 @@ class Bench:
             metas = (Meta.model_validate(meta) for meta in loads(file.read_text(encoding="ascii")))
             self.metas = {meta.name: meta for meta in metas}
 
-    def _look_for_crashes(self) -> None:
-        """Read the run directory again when a crash was noted since."""
+    def look_for_crashes(self) -> None:
+        """Read the run directory again when a crash was noted since: what is stored or suspect may have changed."""
         if self.run_path is None and not self.options.resume:
             return
-        file = self.directory.path / CRASHES
-        size = file.stat().st_size if file.exists() else 0
+        try:
+            size = (self.directory.path / CRASHES).stat().st_size
+        except FileNotFoundError:
+            size = 0
         if size == self._crashes_seen:
             return
         first, self._crashes_seen = self._crashes_seen == -1, size

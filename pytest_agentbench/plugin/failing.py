@@ -37,10 +37,9 @@ def from_here(result: Result, config: pytest.Config) -> Result:
 
 def failure_of(config: pytest.Config, bench: Bench, finished: Finished, *, default_variant: str) -> str:
     """Describe a run that did not pass: which check, expected beside actual, the turn, and how to run it again."""
-    result, transcript = finished.result, finished.transcript
+    result = finished.result
     file = bench.directory.path / result.transcript if result.transcript else None
-    if transcript is None and file is not None and file.exists():
-        transcript = read_transcript(file)
+    transcript = read_transcript(file) if file is not None and file.exists() else None
     here = config.invocation_params.dir
     shown = "" if file is None else str(file.relative_to(here) if file.is_relative_to(here) else file)
     return failure_text(

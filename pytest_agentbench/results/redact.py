@@ -63,6 +63,8 @@ _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = tuple(
     )
 )
 
+_HINTS = tuple(dict.fromkeys(hint for hints, _, _ in _SHAPES for hint in hints))
+
 _SLASHES = r"\\{1,64}"
 """The backslashes before an escape: escaping doubles them, so this is six times."""
 
@@ -96,6 +98,8 @@ class Redactor:
             for pattern in self._patterns:
                 text = pattern.sub(MARK, text)
             lowered = text.lower()
+            if not any(map(lowered.__contains__, _HINTS)):  # most texts, and every run has many
+                continue
             for hints, shape, replacement in _SHAPES:
                 if any(hint in lowered for hint in hints):
                     text = shape.sub(replacement, text)
