@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, TypeGuard
 
 import pytest
 
+from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.plugin import compat
-from pytest_agentbench.plugin.bench import Bench
+from pytest_agentbench.plugin.bench import Bench, Finished
 from pytest_agentbench.plugin.keys import BLOCKED_BY, POSITION
+from pytest_agentbench.runs.pool import Work
 
 if TYPE_CHECKING:
     from pytest_agentbench.plugin.items import ScenarioItem
@@ -30,6 +33,7 @@ class Ahead:
         self._bench = bench
         self.nextitem: pytest.Item | None = None
         self.sequential: dict[str, int] = {}
+        self._cleared: dict[pytest.Item, tuple[RunKey, Work[Finished]]] = {}
 
     def after_setup(self, item: pytest.Item) -> None:
         """Start the item's own run and queue those behind it that may start ahead."""
@@ -39,21 +43,31 @@ class Ahead:
             self.sequential[reason] = self.sequential.get(reason, 0) + 1
             return
         bench = self._bench
+        bench.look_for_crashes()
         if self._is_stored(item) or bench.is_suspect(item.plan.key):
             return
+        self._cleared.pop(item, None)
         bench.pool.start(item.plan.key, bench.work(item.plan, item.nodeid))
         following = compat.upcoming(item.session, item.stash.get(POSITION, None), self.nextitem)
-        eligible = self._eligible(item, following)
-        bench.pool.queue([(next_.plan.key, bench.work(next_.plan, next_.nodeid)) for next_ in eligible])
+        bench.pool.queue(list(self._eligible(item, following)))
 
-    def _eligible(self, item: ScenarioItem, following: Iterable[pytest.Item]) -> Iterable[ScenarioItem]:
-        for next_, _ in zip(following, range(_WINDOW * self._bench.options.concurrency), strict=False):
+    def _eligible(
+        self, item: ScenarioItem, following: Iterable[pytest.Item]
+    ) -> Iterator[tuple[RunKey, Work[Finished]]]:
+        bench = self._bench
+        if bench.has_suspects:
+            self._cleared.clear()
+        for next_ in islice(following, _WINDOW * bench.options.concurrency):
+            if cleared := self._cleared.get(next_):  # looked at behind an earlier item
+                yield cleared
+                continue
             if not is_scenario(next_) or not same_scope(item, next_) or held_back(next_) or blocking_fixture(next_):
                 return
-            if self._bench.is_suspect(next_.plan.key):
+            if bench.is_suspect(next_.plan.key):
                 return
             if not self._is_stored(next_):
-                yield next_
+                self._cleared[next_] = (next_.plan.key, bench.work(next_.plan, next_.nodeid))
+                yield self._cleared[next_]
 
     def _is_stored(self, item: ScenarioItem) -> bool:
         return self._bench.stored(item.plan, item.nodeid, item.blank.scenario_hash) is not None

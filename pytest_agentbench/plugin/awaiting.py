@@ -44,6 +44,7 @@ def show_output(item: pytest.Item, finished: Finished) -> None:
 def await_run(bench: Bench, item: ScenarioItem) -> Finished:
     """Give the stored result of a run, or wait for it to end, starting it unless it has been."""
     before = item.blank
+    bench.look_for_crashes()
     if stored := bench.stored(item.plan, item.nodeid, before.scenario_hash):
         item.plan = item.plan.again()
         return Finished(result=stored)

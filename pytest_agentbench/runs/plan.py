@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from pytest_agentbench.core.policy import Policy
@@ -31,7 +32,7 @@ class RunPlan:
     toolset: Toolset = field(default=Toolset(), repr=False)
     recording: Recording | None = field(default=None, repr=False)
 
-    @property
+    @cached_property
     def key(self) -> RunKey:
         """The name of the run."""
         return RunKey(
