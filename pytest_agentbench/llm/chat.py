@@ -117,8 +117,9 @@ class ChatModel:
     async def _live(self, request: ChatRequest, body: dict[str, Any]) -> ChatReply:
         transport = self._transport()
         ways = self._ways
-        worst = ways.worst_case_of(self.spec, body) if ways.budget is not None else None
-        async with SetAside(ways.budget, self.caller, worst, rest=self._rest) as money:
+        budget = ways.budget if ways.budget is not None and ways.budget.bounds(self.caller) else None
+        worst = ways.worst_case_of(self.spec, body) if budget is not None else None
+        async with SetAside(budget, self.caller, worst, rest=self._rest) as money:
             response = await self._send(transport, request, money)
             tokens = read_tokens(response)
             cost = None
@@ -165,7 +166,7 @@ class ChatModel:
             raise
         finally:
             self._usage += Usage(seconds=max(self._ways.now() - began, 0.0))
-        tokens = read_tokens(response)
+        tokens = read_tokens(response) if ticket.spent is not None else None
         limiter.answered(ticket, None if tokens is None else tokens.input + tokens.output)
         return response
 

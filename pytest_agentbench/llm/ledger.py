@@ -77,6 +77,10 @@ class Ledger:
                 (str(run), nano(cost_usd), calls),
             )
 
+    def bounds(self, caller: Caller) -> bool:
+        """Whether a call needs its worst case to be known: always, since the ledger holds every call."""
+        return True
+
     def reserve(self, caller: Caller, cost_usd: float | None) -> Reservation:
         """Set aside one call and the most it can cost, None where no price is known.
 

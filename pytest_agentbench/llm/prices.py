@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlsplit
 
 from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.llm.reply import TokenCount
@@ -80,8 +81,14 @@ def _by_table(server: str, model: str, tokens: TokenCount) -> float | None:
     price = _flat_price(server, model)
     if price is not None:
         return _by_price(price, tokens)
-    found = _looked_up(server, model, tokens)
+    found = _looked_up(server, model, tokens) if _is_listed(server, model) else None
     return None if found is None else float(found.total_price)
+
+
+@functools.lru_cache(maxsize=256)
+def _is_listed(server: str, model: str) -> bool:
+    """Whether the table has a price at all: searching it in vain takes as long as a call takes otherwise."""
+    return _looked_up(server, model, TokenCount(input=1, output=1)) is not None
 
 
 @functools.lru_cache(maxsize=256)
@@ -100,8 +107,7 @@ def _flat_price(server: str, model: str) -> Price | None:
 
 def _looked_up(server: str, model: str, tokens: TokenCount) -> Any:
     """Give what genai-prices calculates, or None where it has no price."""
-    table = _table()
-    if table is None:
+    if _is_here(server) or (table := _table()) is None:
         return None
     usage = table.Usage(
         input_tokens=tokens.input, output_tokens=tokens.output, cache_read_tokens=min(tokens.cached, tokens.input)
@@ -112,6 +118,14 @@ def _looked_up(server: str, model: str, tokens: TokenCount) -> Any:
         return None
     # the table lists models without any price, which would come out as free
     return found if getattr(found.model_price, "input_mtok", None) is not None else None
+
+
+def _is_here(server: str) -> bool:
+    """Whether a server is this machine's own, which no table lists; importing it would hold up all runs."""
+    try:
+        return urlsplit(server).hostname in {"localhost", "127.0.0.1", "::1"}
+    except ValueError:
+        return False
 
 
 @functools.cache

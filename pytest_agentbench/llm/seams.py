@@ -53,6 +53,10 @@ class Reservation(Model):
 class Budget(Protocol):
     """The money and the calls of a session and of each run, shared by all processes."""
 
+    def bounds(self, caller: Caller) -> bool:
+        """Whether a call of this caller needs its worst case to be known: nothing bounds it otherwise."""
+        ...
+
     def reserve(self, caller: Caller, cost_usd: float | None) -> Reservation:
         """Set aside one call and its worst case; raise `BudgetSpentError` where a budget does not hold it."""
         ...

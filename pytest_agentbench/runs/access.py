@@ -44,9 +44,13 @@ class Budgets(Budget):
         """Why no further call of the session passes, or None."""
         return self._ledger().spent().refused if self._session else None
 
+    def bounds(self, caller: Caller) -> bool:
+        """Whether a budget of the session or of the caller's run is set."""
+        return self._session or caller.run in self._bounded
+
     def reserve(self, caller: Caller, cost_usd: float | None) -> Reservation:
         """Set aside one call and its worst case; raise `BudgetSpentError` where a budget does not hold it."""
-        if not self._session and caller.run not in self._bounded:
+        if not self.bounds(caller):
             return _FREE
         return self._ledger().reserve(caller, cost_usd)
 
