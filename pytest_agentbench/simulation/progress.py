@@ -1,7 +1,8 @@
 """Whether a conversation still gets anywhere: repeated or mirrored exchanges, a user talking like the agent, idling."""
 
 import re
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -113,8 +114,8 @@ class Progress:
         return bool(fresh)
 
     def _new_information(self, text: str) -> bool:
-        words = {word for word in _WORD.findall(_normal(text)) if len(word) >= _CONTENT_LENGTH or word.isdigit()}
-        fresh = words - self._seen
+        unseen = set(_WORD.findall(_normal(text))) - self._seen
+        fresh = {word for word in unseen if len(word) >= _CONTENT_LENGTH or word.isdigit()}
         self._seen |= fresh
         return len(fresh) >= self._thresholds.new_words or any(_VALUE.fullmatch(word) for word in fresh)
 
@@ -127,12 +128,14 @@ def similar(left: str, right: str, ratio: float = Thresholds.similarity) -> bool
     if set(_VALUE.findall(left)) != set(_VALUE.findall(right)):
         return False
     if max(len(left), len(right)) > _BY_CHARACTER:
-        return _ratio_reached(SequenceMatcher(None, left.split(), right.split(), autojunk=False), ratio)
-    return _ratio_reached(SequenceMatcher(None, left, right, autojunk=False), ratio)
+        return _ratio_reached(left.split(), right.split(), ratio)
+    return _ratio_reached(left, right, ratio)
 
 
-def _ratio_reached(matcher: SequenceMatcher[str], ratio: float) -> bool:
-    return matcher.real_quick_ratio() >= ratio and matcher.quick_ratio() >= ratio and matcher.ratio() >= ratio
+def _ratio_reached(left: Sequence[str], right: Sequence[str], ratio: float) -> bool:
+    # what both have in whatever order bounds what a matcher can find, and making one takes longer than counting
+    most = 2 * (Counter(left) & Counter(right)).total() / max(len(left) + len(right), 1)
+    return most >= ratio and SequenceMatcher(None, left, right, autojunk=False).ratio() >= ratio
 
 
 def echo_rate(transcript: Transcript, ratio: float = Thresholds.similarity) -> float | None:

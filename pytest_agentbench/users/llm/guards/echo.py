@@ -1,6 +1,7 @@
 """Echo: the reply gives back the agent's last message, or says the user's own last message again."""
 
 import re
+from collections import Counter
 from difflib import SequenceMatcher
 
 from pytest_agentbench.core.conversation import View
@@ -31,7 +32,7 @@ def echo(view: View, draft: Draft) -> str | None:
     reply = _words(draft.text)
     if len(reply) < _WORDS:
         return None
-    if _taken(reply, _words(last_agent_text(view))) >= _SHARE:
+    if _is_taken(reply, _words(last_agent_text(view))):
         return "it gives the agent's own message back; answer it in your own words instead"
     own = user_texts(view)
     if own and _alike(reply, _words(own[-1])) and not _agent_repeats(view):
@@ -46,21 +47,30 @@ def _agent_repeats(view: View) -> bool:
     return len(texts) > 1 and _alike(_words(texts[-1]), _words(texts[-2]))
 
 
-def _taken(reply: list[str], source: list[str]) -> float:
-    """Give the share of `reply` that stands in `source` in runs of words."""
+def _is_taken(reply: list[str], source: list[str]) -> bool:
+    """Tell whether `_SHARE` of `reply` stands in `source` in runs of words."""
+    if _in_both(reply, source) / len(reply) < _SHARE:
+        return False
     blocks = SequenceMatcher(None, reply, source, autojunk=False).get_matching_blocks()
-    return sum(block.size for block in blocks if block.size >= _RUN) / len(reply)
+    return sum(block.size for block in blocks if block.size >= _RUN) / len(reply) >= _SHARE
 
 
 def _alike(left: list[str], right: list[str]) -> bool:
     """Tell whether two texts are the same; texts with different numbers never are."""
     if _values(left) != _values(right):
         return False
+    if 2 * _in_both(left, right) / max(len(left) + len(right), 1) < _SAME and left != right:
+        return False
     return SequenceMatcher(None, left, right, autojunk=False).ratio() >= _SAME
 
 
+def _in_both(left: list[str], right: list[str]) -> int:
+    """Count the words that both texts have, in whatever order: no runs of words in common can hold more."""
+    return (Counter(left) & Counter(right)).total()
+
+
 def _values(words: list[str]) -> list[str]:
-    return [word for word in words if any(char.isdigit() for char in word)]
+    return [word for word in words if not word.isalpha() and any(char.isdigit() for char in word)]
 
 
 def _words(text: str) -> list[str]:
