@@ -13,12 +13,17 @@ def with_ids(messages: Iterable[Message]) -> list[Message]:
         if message.role == "tool":
             name = message.tool_call_id or (waiting[0] if waiting else f"call_at_{index}")
             waiting = [other for other in waiting if other != name]
-            done.append(message.model_copy(update={"tool_call_id": name}))
+            done.append(message if name == message.tool_call_id else message.model_copy(update={"tool_call_id": name}))
             continue
-        calls = tuple(
-            call if call.id else call.model_copy(update={"id": f"call_at_{index}_{n}"})
-            for n, call in enumerate(message.tool_calls, 1)
-        )
-        waiting = [call.id for call in calls]
-        done.append(message.model_copy(update={"tool_calls": calls}) if calls else message)
+        named = message if all(call.id for call in message.tool_calls) else _named(message, index)
+        waiting = [call.id for call in named.tool_calls]
+        done.append(named)
     return done
+
+
+def _named(message: Message, index: int) -> Message:
+    calls = (
+        call if call.id else call.model_copy(update={"id": f"call_at_{index}_{n}"})
+        for n, call in enumerate(message.tool_calls, 1)
+    )
+    return message.model_copy(update={"tool_calls": tuple(calls)})

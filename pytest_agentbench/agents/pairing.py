@@ -85,9 +85,11 @@ def _with_ids(speech: Message, answers: dict[int, Message], ids: Iterator[str]) 
     for at, call in enumerate(speech.tool_calls):
         answer = answers.get(at)
         name = call.id or (answer.tool_call_id if answer else None) or next(ids)
-        calls.append(call.model_copy(update={"id": name}))
+        calls.append(call if call.id == name else call.model_copy(update={"id": name}))
         if answer:
             results.append(answer.model_copy(update={"tool_call_id": name}))
+    if not calls:
+        return [speech]
     return [speech.model_copy(update={"tool_calls": tuple(calls)}), *results]
 
 

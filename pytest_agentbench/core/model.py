@@ -59,5 +59,5 @@ class Usage(Model):
     seconds: float = 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
-        sums = {name: getattr(self, name) + getattr(other, name) for name in type(self).model_fields}
-        return Usage.model_validate(sums)
+        theirs = other.__dict__
+        return Usage(**{name: own + theirs[name] for name, own in self.__dict__.items()})

@@ -103,8 +103,11 @@ def load_fresh_module(name: str, root: Path, unique: str) -> ModuleType:
 def forget_module(module: ModuleType) -> None:
     """Remove a fresh module and the submodules that it loaded from `sys.modules`."""
     with LOCK:
-        inner = f"{module.__name__}."
-        for name in [name for name in sys.modules if name == module.__name__ or name.startswith(inner)]:
+        own, inner = module.__name__, f"{module.__name__}."
+        sys.modules.pop(own, None)
+        if not hasattr(module, "__path__"):  # no package: nothing lies inside it
+            return
+        for name in [name for name in sys.modules if name.startswith(inner)]:
             del sys.modules[name]
 
 

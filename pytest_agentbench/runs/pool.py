@@ -4,8 +4,8 @@ import asyncio
 import concurrent.futures
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeVar
 
 from pytest_agentbench.core.run import RunKey
@@ -38,11 +38,9 @@ class Slots:
     def __init__(self, count: int) -> None:
         self._semaphore = asyncio.Semaphore(count)
 
-    @asynccontextmanager
-    async def __call__(self) -> AsyncIterator[None]:
+    def __call__(self) -> AbstractAsyncContextManager[None]:
         """Wait for a slot and hold it."""
-        async with self._semaphore:
-            yield
+        return self._semaphore
 
 
 class Pool(Generic[T]):

@@ -62,7 +62,8 @@ class Recording:
             fresh = tuple(call for call in message.tool_calls if not _take(observed, call))
             dropped |= {call.id for call in message.tool_calls if call not in fresh}
             if fresh or message.text or message.role == "tool":
-                kept.append(message.model_copy(update={"tool_calls": fresh}))
+                is_whole = fresh == message.tool_calls
+                kept.append(message if is_whole else message.model_copy(update={"tool_calls": fresh}))
         return tuple(kept)
 
     def close(self) -> Transcript:

@@ -34,7 +34,7 @@ def user_view(scenario: Scenario, messages: Sequence[Message], *, begun: int, to
     instructions = story.instructions if story else None
     told = instructions if isinstance(instructions, Instructions) else Instructions(reason_for_call=instructions)
     return View(
-        messages=tuple(_as_user_sees(message) for message in messages if _user_sees(message)),
+        messages=tuple(message for message in messages if _user_sees(message)),
         begun=sum(_user_sees(message) for message in messages[:begun]),
         persona=story.persona if story else None,
         goal=told.reason_for_call or "",
@@ -54,14 +54,10 @@ def _agent_sees(message: Message) -> bool:
 
 
 def _as_agent_sees(message: Message) -> Message:
-    return message.model_copy(update={"tool_calls": ()}) if message.role == "user" else message
+    return message.model_copy(update={"tool_calls": ()}) if message.role == "user" and message.tool_calls else message
 
 
 def _user_sees(message: Message) -> bool:
     if message.role == "tool":
         return message.requestor == "user"
     return message.role == "user" or (message.role == "assistant" and not message.tool_calls and bool(message.text))
-
-
-def _as_user_sees(message: Message) -> Message:
-    return message.model_copy(update={"tool_calls": ()}) if message.role == "assistant" else message
