@@ -8,8 +8,9 @@ from typing import Any
 from pytest_agentbench.checks.rules import Speaker, Spoken
 from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.checks.spoken import says
-from pytest_agentbench.checks.wording import value_text
+from pytest_agentbench.checks.wording import WIDTH, value_text
 from pytest_agentbench.core.matchers import is_reference
+from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
 
 _STRAIGHT = str.maketrans({"‘": "'", "’": "'", "ʼ": "'", "“": '"', "”": '"', "‐": "-", "‑": "-", "–": "-"})
@@ -42,7 +43,7 @@ def described(facts: Facts, spoken: Spoken, subject: int | None) -> str:
 def shown_text(wanted: object) -> str:
     """Show a text as it stands, and a pattern between slashes."""
     if isinstance(wanted, re.Pattern):
-        return f"/{value_text(wanted.pattern)[1:-1]}/"
+        return f"/{printable(shorten(wanted.pattern, WIDTH))}/"
     return " and ".join(map(value_text, wanted)) if isinstance(wanted, list) else value_text(wanted)
 
 

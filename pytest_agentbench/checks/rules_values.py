@@ -83,7 +83,7 @@ class Facts:
             raise NotThereError
         ((kind, path),) = reference.items()
         found = to_json(self.calls[subject].call.arguments) if kind == "$argument" else self.given(subject)
-        for step in path.split("."):
+        for step in [] if path == "." else path.split("."):
             if isinstance(found, dict) and step in found:
                 found = found[step]
             elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):

@@ -23,7 +23,7 @@ REFERENCES = ("$argument", "$result")
 """What stands for an argument of a call, or for a part of what it gave; only rules know which call that is."""
 
 _IMPORT_PATH = re.compile(r"[^\W\d]\w*(\.\w+)*:\w+(\.\w+)*")
-_REFERENCE = re.compile(r"[^\s.]+(\.[^\s.]+)*")
+_REFERENCE = re.compile(r"\.|[^\s.]+(\.[^\s.]+)*")
 _NESTING = ("$in", "$not", "$has", "$each", "$size")
 _PARTNERS: Mapping[str, tuple[str, ...]] = {
     "$approx": ("tol",),
@@ -161,7 +161,9 @@ def _reference(matcher: Mapping[str, object], operator: str, path: Keys) -> Iter
     if len(matcher) > 1:
         yield Misfit(path=path, message=f"{operator} stands beside another key: a reference stands alone")
     elif not isinstance(target, str) or not _REFERENCE.fullmatch(target):
-        message = f"found {shown(target)}, expected the way to a value, such as order_id or payment.amount"
+        message = (
+            f"found {shown(target)}, expected the way to a value, such as order_id, payment.amount or . (all of it)"
+        )
         yield Misfit(path=(*path, operator), message=message)
 
 

@@ -202,7 +202,7 @@ class _Names:
                 return
 
     def _reference(self, form: JsonValue, path: Keys, about: tuple[str, ...]) -> Iterator[Fault]:
-        if REFERENCES[0] in form:
+        if REFERENCES[0] in form and form[REFERENCES[0]] != ".":
             yield from self._argument(form[REFERENCES[0]].split(".")[0], about, (*path, REFERENCES[0]))
 
 
