@@ -17,6 +17,7 @@ FLOORS = (
     {"agents", "users"},
     {"simulation", "checks"},
     {"runs"},
+    {"validation"},
     {"results"},
     {"report"},
     {"plugin", "cli"},

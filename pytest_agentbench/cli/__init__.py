@@ -52,10 +52,34 @@ def _run(options: argparse.Namespace) -> tuple[str, int]:
 
             unicode = (sys.stdout.encoding or "").lower().startswith("utf")
             return report(options.results, gate=options.gate, verbose=options.verbose, unicode=unicode)
+        case "validate":
+            return _validate(options)
         case _:
             from pytest_agentbench.cli.schema import schema  # noqa: PLC0415 - same
 
             return schema(options.kind), 0
+
+
+def _validate(options: argparse.Namespace) -> tuple[str, int]:
+    from pytest_agentbench.cli.validate import ValidateOptions, validate  # noqa: PLC0415 - each command loads its own
+
+    asked = ValidateOptions(
+        suite=options.suite,
+        only=tuple(options.only or ()),
+        json=options.json,
+        min_mutation=options.min_mutation,
+        seed=options.seed,
+        mutate=not options.no_mutants,
+        unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
+    )
+    if not sys.stderr.isatty():
+        return validate(asked)
+
+    def told(done: int, total: int) -> None:
+        end = "\r" if done < total else "\r\x1b[K"
+        print(f"{done} of {total} scenarios", end=end, file=sys.stderr, flush=True)
+
+    return validate(asked, told)
 
 
 def _proxy(options: argparse.Namespace) -> tuple[str, int]:
@@ -114,9 +138,28 @@ def _parser() -> argparse.ArgumentParser:
     )
     parity.add_argument("--json", action="store_true", help="print the table and all that differs as JSON")
     proxy = _proxy_parser(commands)
-    for command in (export, convert, schema, report, parity, proxy):
+    validate = _validate_parser(commands)
+    for command in (export, convert, schema, report, parity, proxy, validate):
         command.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of printing")
     return parser
+
+
+def _validate_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> argparse.ArgumentParser:
+    validate = commands.add_parser(
+        "validate",
+        help="check a suite's scenarios without a model and without its agent",
+        description="A right run must pass, weak agents must fail, values must be knowable, and wrong runs be caught. "
+        "The exit status is 1 where one of them is not so, or fewer wrong runs are caught than asked for.",
+    )
+    validate.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
+    validate.add_argument("--only", action="append", metavar="ID", help="validate this scenario alone; may be repeated")
+    validate.add_argument("--json", type=Path, metavar="FILE", help="write all that was found there")
+    validate.add_argument(
+        "--min-mutation", type=float, default=0.95, metavar="SHARE", help="share of wrong runs to be caught (0.95)"
+    )
+    validate.add_argument("--seed", type=int, default=0, metavar="N", help="chooses the values of wrong runs (0)")
+    validate.add_argument("--no-mutants", action="store_true", help="leave wrong runs out, which take longest")
+    return validate
 
 
 def _proxy_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> argparse.ArgumentParser:

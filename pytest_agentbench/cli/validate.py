@@ -1,0 +1,185 @@
+"""`agentbench validate`: what is wrong with a suite's scenarios, told on one screen."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.report.glyphs import ASCII, UNICODE, Glyphs
+from pytest_agentbench.report.table import Align, table, wrap
+from pytest_agentbench.results.redact import Redactor
+from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.validation.report import Kind, ScenarioReport, SuiteReport
+from pytest_agentbench.validation.suite import validate as validate_suite
+
+PROBLEMS = 1
+WIDTH = 100
+MOST_SURVIVORS = 20
+"""Surviving mutants that are listed; all of them are in the JSON."""
+_ALIGN: tuple[Align, ...] = ("<", ">", ">", ">", "<")
+
+_ASKED: tuple[tuple[Kind, str], ...] = (
+    ("static", "tools and arguments exist"),
+    ("id", "ids exist"),
+    ("replay", "expected calls replay"),
+    ("oracle", "a right run passes"),
+    ("vacuous", "weak agents fail"),
+    ("unreachable", "values can be known"),
+)
+"""The questions in the order in which they are asked, and how the table puts them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidateOptions:
+    """What the command was asked for."""
+
+    suite: Path
+    only: tuple[str, ...] = ()
+    json: Path | None = None
+    min_mutation: float = 0.95
+    seed: int = 0
+    mutate: bool = True
+    unicode: bool = True
+
+
+def validate(
+    options: ValidateOptions, told: Callable[[int, int], None] = lambda _done, _total: None
+) -> tuple[str, int]:
+    """Give the report and the exit status: 1 where something is wrong or the mutation score is below the threshold.
+
+    Raise `SuiteError` where the suite cannot be read or has none of the scenarios asked for.
+    """
+    report = validate_suite(
+        options.suite, environ=os.environ, only=options.only, seed=options.seed, mutate=options.mutate, told=told
+    )
+    redact = Redactor(load_suite(options.suite, environ=os.environ).secrets)
+    low = report.mutation_score is not None and report.mutation_score < options.min_mutation
+    if options.json is not None:
+        options.json.write_text(dumps(redact.json(_document(report, options)), indent=2) + "\n", encoding="utf-8")
+    glyphs = UNICODE if options.unicode else ASCII
+    lines = _lines(report, options, glyphs, low=low)
+    return redact.text(glyphs.plain("\n".join(lines), newlines=True)), 0 if report.is_valid and not low else PROBLEMS
+
+
+def _document(report: SuiteReport, options: ValidateOptions) -> dict[str, object]:
+    """Give the report as JSON, with what is summed up in it."""
+    return {
+        **report.model_dump(mode="json"),
+        "mutation_score": report.mutation_score,
+        "min_mutation": options.min_mutation,
+        "mutants": report.mutants,
+        "vacuous": list(report.vacuous),
+        "valid": report.is_valid,
+    }
+
+
+def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low: bool) -> Iterator[str]:
+    scenarios = report.scenarios
+    dot = f" {glyphs.dot} "
+    yield dot.join([f"agentbench validate: {report.name}", f"{len(scenarios)} scenarios", f"seed {report.seed}"])
+    yield ""
+    yield from table([("", "n", "ok", "%", ""), *_rows(report)], _ALIGN, width=WIDTH, glyphs=glyphs)
+    for skipped in report.skipped:
+        yield ""
+        yield from wrap(f"not asked: {skipped.what}; {skipped.why}", WIDTH, "  ")
+    yield from _section("suite", [("", problem) for problem in report.problems])
+    for kind, _ in _ASKED:
+        yield from _section(_title(kind), _issues(scenarios, kind))
+    warnings = [(one.id, text) for one in scenarios for text in one.warnings]
+    yield from _section("the user knows what only a tool produces (warning)", warnings)
+    survivors = [(one.id, f"{mutant.operator}: {mutant.change}") for one in scenarios for mutant in one.survivors]
+    more = len(survivors) - MOST_SURVIVORS
+    yield from _section("wrong runs that pass", survivors[:MOST_SURVIVORS])
+    if more > 0:
+        yield f"  {glyphs.ellipsis} and {more} more (--json FILE holds all)"
+    yield from _section("not asked of", _skipped(scenarios))
+    yield ""
+    yield _verdict(report, options, low=low)
+
+
+def _rows(report: SuiteReport) -> Iterator[tuple[str, str, str, str, str]]:
+    scenarios = report.scenarios
+    asked = [one for one in scenarios if one.oracle is not None]
+    for kind, name in _ASKED:
+        played = [one for one in asked if one.mode == "played"]
+        of = scenarios if kind == "static" else played if kind in ("id", "replay") else asked
+        if kind == "unreachable":
+            wrong = sum(issue.kind == kind for one in of for issue in one.issues)
+            undecided = sum(one.undecided for one in of)
+            count = sum(one.values for one in of)
+            derived = sum(one.derived for one in of)
+            notes = [f"{derived} by a rule" if derived else "", f"{undecided} undecided" if undecided else ""]
+            yield _row(name, count - undecided, wrong, ", ".join(filter(None, notes)))
+            continue
+        bad = sum(any(issue.kind == kind for issue in one.issues) for one in of)
+        added = sum(len(one.added) for one in of) if kind == "oracle" else 0
+        yield _row(name, len(of), bad, f"{added} calls added that rules ask for" if added else "")
+    if report.mutants:
+        equivalent = sum(one.equivalent for one in scenarios)
+        survivors = sum(len(one.survivors) for one in scenarios)
+        yield _row("wrong runs are caught", report.mutants, survivors, f"{equivalent} equivalent ones left out")
+        total: Counter[str] = Counter()
+        caught: Counter[str] = Counter()
+        for one in scenarios:
+            for operator, (good, judged) in one.operators.items():
+                total[operator] += judged
+                caught[operator] += good
+        for operator in total:
+            yield _row(f"  {operator}", total[operator], total[operator] - caught[operator], "")
+
+
+def _row(name: str, count: int, bad: int, note: str) -> tuple[str, str, str, str, str]:
+    share = f"{100 * (count - bad) / count:.1f}" if count else "-"
+    return (name, str(count), str(count - bad), share, note)
+
+
+def _issues(scenarios: Sequence[ScenarioReport], kind: Kind) -> list[tuple[str, str]]:
+    if kind == "vacuous":
+        names = [f"{one.id} ({', '.join(one.vacuous)})" for one in scenarios if one.vacuous]
+        return [("", name) for name in names]
+    return [(one.id, issue.message) for one in scenarios for issue in one.issues if issue.kind == kind]
+
+
+def _skipped(scenarios: Sequence[ScenarioReport]) -> list[tuple[str, str]]:
+    return [
+        (one.id, f"{skipped.what}: {skipped.why}")
+        for one in scenarios
+        for skipped in one.skipped
+        if skipped.why != "not asked for"
+    ]
+
+
+def _section(title: str, entries: Sequence[tuple[str, str]]) -> Iterator[str]:
+    if not entries:
+        return
+    yield ""
+    yield f"{title} ({len(entries)})"
+    for name, text in entries:
+        first, *rest = wrap(f"{name}: {text}" if name else text, WIDTH - 4)
+        yield f"  {first}"
+        yield from (f"    {line}" for line in rest)
+
+
+def _title(kind: Kind) -> str:
+    return {
+        "static": "tools and arguments that do not exist",
+        "id": "ids that do not exist",
+        "replay": "expected calls that fail",
+        "oracle": "right runs that do not pass",
+        "vacuous": "vacuous scenarios, and who passes them",
+        "unreachable": "values that nothing leads to",
+    }.get(kind, kind)
+
+
+def _verdict(report: SuiteReport, options: ValidateOptions, *, low: bool) -> str:
+    score = report.mutation_score
+    wrong = [one.id for one in report.scenarios if not one.is_valid]
+    parts = [f"{len(report.scenarios) - len(wrong)} of {len(report.scenarios)} scenarios valid"]
+    if score is not None:
+        parts.append(f"mutation score {score:.3f} {'<' if low else '>='} {options.min_mutation:g}")
+    if report.problems:
+        parts.append(f"{len(report.problems)} problems of the suite")
+    text = ", ".join(parts)
+    return f"{text}: {'FAILED' if low or not report.is_valid else 'ok'}"

@@ -1,0 +1,205 @@
+"""The oracle: a right run written as a screenplay, out of the expected calls and what has to be communicated."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pytest_agentbench.checks.matchers import Resolver, matches
+from pytest_agentbench.checks.wording import call_text
+from pytest_agentbench.core.conversation import View
+from pytest_agentbench.core.matchers import holds_matcher, is_matcher
+from pytest_agentbench.core.scenario import ExpectedCall, Scenario
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.simulation.views import user_view
+from pytest_agentbench.users.script import lines_of
+from pytest_agentbench.validation.known import Known, of_user
+from pytest_agentbench.validation.likely import likely_calls
+from pytest_agentbench.validation.rules import Rules
+from pytest_agentbench.validation.screenplay import Screenplay, Step, ToolBox, numbered
+from pytest_agentbench.validation.values import Columns, scalars
+
+HEARD = "I see."
+DONE = "That is all."
+NOTHING_SAID = "Hello."
+
+
+class NoExampleError(Exception):
+    """No value that fits a matcher could be found."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A call that was made with its result; `position` is that of the expected call that it is, or is needed for."""
+
+    position: int
+    call: ToolCall
+    result: ToolResult
+    is_needed: bool = False
+
+
+@dataclass
+class Oracle:
+    """A right run as a screenplay; `added` are calls that rules need, `failed` expected calls that fail, by position.
+
+    `heard` holds what each result said, for the calls made, in order, `words` what rules ask the agent to say.
+    """
+
+    screenplay: Screenplay = ()
+    added: list[str] = field(default_factory=list)
+    failed: dict[int, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    heard: list[Heard] = field(default_factory=list)
+
+
+def result_of(name: str) -> str:
+    """Name the result of a tool as a place where values come from."""
+    return f"the result of {name}"
+
+
+def opening(scenario: Scenario) -> list[Step]:
+    """Give the user's lines, each heard by the agent; the goal in the first person where there are none."""
+    view: View = user_view(scenario, (), begun=0, tools=Toolset())
+    lines = lines_of(view) or (NOTHING_SAID,)
+    steps: list[Step] = []
+    for line in lines:
+        steps.append(Step(party="user", part="line", text=line))
+        steps.append(Step(party="assistant", part="filler", text=HEARD))
+    return steps
+
+
+class Writer:
+    """Writes the oracle's screenplay while making its calls on `tools`, a world of its own."""
+
+    def __init__(self, scenario: Scenario, rules: Rules, toolset: Toolset, resolve: Resolver | None = None) -> None:
+        self._scenario = scenario
+        self._rules = rules
+        self._toolset = toolset
+        self._resolve = resolve
+        self._known: Known = of_user(scenario)
+        self._succeeded: set[str] = set()
+        self._oracle = Oracle()
+
+    async def write(self, tools: ToolBox, columns: Columns, *, can_fail: bool) -> Oracle:
+        """Give the right run; raise `NoExampleError` where an expected call holds a matcher that nothing known fits.
+
+        `can_fail` False says that calls never fail here, so that the first likely call that a rule needs is taken.
+        """
+        steps = opening(self._scenario)
+        for position, want in enumerate(self._scenario.expected_calls):
+            call = self._concrete(want, columns)
+            for needed in await self._needed(call, position, tools, columns, can_fail=can_fail):
+                steps.append(Step(party="assistant", part="needed", call=needed, position=position))
+            if want.requestor == "user":
+                steps += self._by_user(call, position)
+            else:
+                steps += self._by_agent(call, position)
+            result = await tools.call(call)
+            if result.error:
+                self._oracle.failed[position] = printable(shorten(result.content.removeprefix("Error: "), 300))
+            else:
+                self._hear(Heard(position, call, result))
+        self._oracle.words = tuple(self._rules.words([step.call for step in steps if step.call is not None]))
+        told = [*self._scenario.communicate_info, *self._oracle.words, DONE]
+        steps.append(Step(party="assistant", part="told", text="\n".join(told)))
+        self._oracle.screenplay = numbered(_without_idle_text(steps))
+        return self._oracle
+
+    def _by_agent(self, call: ToolCall, position: int) -> Iterator[Step]:
+        if self._rules.must_confirm(call):
+            text = f"I would now make this change: {_in_words(call)}. Shall I proceed, yes or no?"
+            yield Step(party="assistant", part="question", text=text, position=position)
+            yield Step(party="user", part="consent", text="Yes, please do.", position=position)
+        yield Step(party="assistant", part="call", call=call, position=position)
+
+    def _by_user(self, call: ToolCall, position: int) -> Iterator[Step]:
+        text = f"Please do this yourself: {_in_words(call)}."
+        yield Step(party="assistant", part="filler", text=text, position=position)
+        yield Step(party="user", part="call", call=call, position=position)
+        yield Step(party="user", part="filler", text="I have done that.", position=position)
+
+    async def _needed(
+        self, call: ToolCall, position: int, tools: ToolBox, columns: Columns, *, can_fail: bool
+    ) -> list[ToolCall]:
+        """Make, for each rule that asks for an earlier call which was not made, the first likely one that succeeds."""
+        made: list[ToolCall] = []
+        for names in self._rules.before(call) if call.requestor == "assistant" else ():
+            if self._succeeded.isdisjoint(names):
+                found = await self._first_that_works(names, call, tools, columns, can_fail=can_fail)
+                if found is not None:
+                    made.append(found[0])
+                    self._hear(Heard(position, *found, is_needed=True))
+        self._oracle.added += [call_text(one.name, one.arguments) for one in made]
+        return made
+
+    async def _first_that_works(
+        self, names: tuple[str, ...], call: ToolCall, tools: ToolBox, columns: Columns, *, can_fail: bool
+    ) -> tuple[ToolCall, ToolResult] | None:
+        near = [call.arguments, *(want.arguments for want in self._scenario.expected_calls)]
+        for name in names:
+            spec = self._toolset.get(name)
+            if spec is None or spec.kind == "write":
+                continue
+            for likely in likely_calls(spec, near, self._known, columns, never=self._scenario.never):
+                result = await tools.call(likely)
+                if not result.error or not can_fail:
+                    return likely, result
+        return None
+
+    def _hear(self, heard: Heard) -> None:
+        self._oracle.heard.append(heard)
+        self._known.add(result_of(heard.call.name), heard.result.content, heard.call.name)
+        if heard.call.requestor == "assistant":
+            self._succeeded.add(heard.call.name)
+
+    def _concrete(self, want: ExpectedCall, columns: Columns) -> ToolCall:
+        arguments = {
+            name: self._example(name, value, columns) if holds_matcher(value) else value
+            for name, value in want.arguments.items()
+        }
+        return ToolCall(name=want.name, arguments=arguments, requestor=want.requestor)
+
+    def _example(self, name: str, value: JsonValue, columns: Columns) -> JsonValue:
+        """Give a value that fits what holds matchers."""
+        if isinstance(value, list):
+            return [self._example(name, item, columns) for item in value]
+        if not isinstance(value, Mapping):
+            return value
+        if not is_matcher(value):
+            return {key: self._example(str(key), item, columns) for key, item in value.items()}
+        if "$approx" in value:
+            return value["$approx"]
+        if "$subset" in value:
+            return self._example(name, value["$subset"], columns)
+        tried = (
+            *columns.of(name),
+            *self._known.under(name),
+            *(item for _, _, item in self._known.values),
+            *(word for _, text in self._known.raw for word in text.split()),
+            *("", "text", 1, True),
+        )
+        for candidate in tried:
+            if matches(value, candidate, self._resolve):
+                return candidate
+        raise NoExampleError(f"no value that fits {value!r} (argument {name!r}) is known")
+
+
+def _without_idle_text(steps: list[Step]) -> list[Step]:
+    """Leave out words without content where the same party goes on talking or calling right after."""
+    return [
+        step
+        for step, after in zip(steps, [*steps[1:], None], strict=True)
+        if not (
+            step.part == "filler"
+            and step.party == "assistant"
+            and step.position is None
+            and after is not None
+            and after.party == "assistant"
+        )
+    ]
+
+
+def _in_words(call: ToolCall) -> str:
+    """Say a call with every value that it is about, so that a yes is to this call."""
+    said = ", ".join(str(value) for _, value in scalars(call.arguments))
+    return f"{call.name.replace('_', ' ')} ({call.name}), {said}" if said else f"{call.name}"

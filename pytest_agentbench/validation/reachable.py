@@ -1,0 +1,173 @@
+"""Whether an agent can know what the expected calls say: every argument value is traced to where it comes from.
+
+A value comes from what the user says or knows, from the result of an earlier expected call, from what reads lead to
+that start from the former two, from the text of a policy or from the tool's schema; by a rule of `derived.py`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_agentbench.checks.matching import compared_arguments
+from pytest_agentbench.checks.wording import value_text
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.matchers import holds_matcher
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.tool import Toolset, ToolSpec
+from pytest_agentbench.core.values import JsonValue, is_number
+from pytest_agentbench.validation.derived import way_to
+from pytest_agentbench.validation.known import Known, of_user
+from pytest_agentbench.validation.likely import MANY, likely_calls
+from pytest_agentbench.validation.oracle import Heard, result_of
+from pytest_agentbench.validation.screenplay import ToolBox
+from pytest_agentbench.validation.values import Columns, leaves, scalars
+
+_SHORT = 2
+"""Characters up to which a text is no id."""
+_ROUNDS = 4
+"""Reads in a row from what the user says to a value."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One argument value of an expected call."""
+
+    position: int
+    tool: str
+    path: str
+    value: JsonValue
+    schema: Mapping[str, JsonValue]
+
+    def __str__(self) -> str:
+        return f"{self.tool}({self.path}={value_text(self.value)})"
+
+
+@dataclass
+class Traced:
+    """What tracing found: values traced, derived ones among them (by rule), unreachable ones, and where was looked.
+
+    `amounts` are numbers that no rule reaches: more than two known numbers may make them, which is not decided.
+    """
+
+    count: int = 0
+    derived: dict[str, int] = field(default_factory=dict)
+    unreachable: list[Wanted] = field(default_factory=list)
+    amounts: list[Wanted] = field(default_factory=list)
+    places: tuple[str, ...] = ()
+
+
+def wanted(scenario: Scenario, toolset: Toolset) -> Iterator[Wanted]:
+    """Give every value that counts of the agent's expected calls; matchers ask for no value in particular."""
+    for position, want in enumerate(scenario.expected_calls):
+        if want.requestor == "user":
+            continue
+        spec = toolset.get(want.name)
+        schemas = spec.parameters.get("properties", {}) if spec else {}
+        for name in compared_arguments(want):
+            if holds_matcher(want.arguments[name]):
+                continue
+            for path, value in leaves(want.arguments[name], name):
+                yield Wanted(position, want.name, path, value, _inner(schemas.get(name, {})))
+
+
+class Tracer:
+    """Traces the values of one scenario, from what is known at once to what has to be read."""
+
+    def __init__(self, scenario: Scenario, toolset: Toolset, policies: Sequence[Policy], columns: Columns) -> None:
+        self._scenario = scenario
+        self._toolset = toolset
+        self._columns = columns
+        self._traced = Traced()
+        self._known = of_user(scenario)
+        for policy in policies:
+            self._known.add("policies", policy.text)
+        for spec in toolset.of("assistant"):
+            self._known.add("tool descriptions", spec.description)
+        self.open: list[Wanted] = []
+
+    def hear(self, heard: Sequence[Heard]) -> None:
+        """Look every value up in what the user says or knows, and in what the right run heard before its call."""
+        asked = list(wanted(self._scenario, self._toolset))
+        self._traced.count = len(asked)
+        for position in range(len(self._scenario.expected_calls)):
+            for one in heard:  # an expected call knows what was heard before it, and nothing of its own result
+                if one.position == position - 1 or (one.position == position and one.is_needed):
+                    self._known.add(result_of(one.call.name), one.result.content, one.call.name)
+            self.open += self._not_reached([want for want in asked if want.position == position])
+
+    async def explore(self, tools: ToolBox) -> None:
+        """Read whatever what is known leads to, until every value is reached or nothing new is to be read."""
+        made: set[str] = set()
+        reads = [spec for spec in self._toolset.of("assistant") if spec.kind == "read"]
+        for _ in range(_ROUNDS):
+            before = len(made)
+            for spec in reads:
+                await self._read(spec, tools, made)
+                self.open = self._not_reached(self.open)
+                if not self.open:
+                    return
+            if len(made) == before:
+                return
+
+    def result(self) -> Traced:
+        """Give what was found."""
+        self._traced.amounts = [want for want in self.open if is_number(want.value)]
+        self._traced.unreachable = [want for want in self.open if not is_number(want.value)]
+        self._traced.places = self._known.places
+        return self._traced
+
+    async def _read(self, spec: ToolSpec, tools: ToolBox, made: set[str]) -> None:
+        never = self._scenario.never
+        for call in list(likely_calls(spec, (), self._known, self._columns, never=never, most=MANY)):
+            mark = f"{call.name} {digest(call.arguments)}"
+            if mark in made:
+                continue
+            made.add(mark)
+            result = await tools.call(call)
+            if not result.error:
+                self._known.add(result_of(call.name), result.content, call.name)
+
+    def _not_reached(self, asked: Sequence[Wanted]) -> list[Wanted]:
+        return [want for want in asked if not _reached(want, self._known, self._traced)]
+
+
+def known_too_much(scenario: Scenario, heard: Sequence[Heard], columns: Columns, toolset: Toolset) -> Iterator[str]:
+    """Say which values stand in what the user knows although only a write of the right run produces them.
+
+    Those are values with a digit that the result of a write says, and neither the initial state nor the arguments of
+    the call. Where no state can be read nothing is said: a read might have given them.
+    """
+    user = of_user(scenario)
+    for one in heard:
+        call, result = one.call, one.result
+        spec = toolset.get(call.name, call.requestor)
+        if spec is None or spec.kind != "write":
+            continue
+        given = {str(value) for _, value in scalars(call.arguments)}
+        said = Known()
+        said.add(result_of(call.name), result.content)
+        for text in dict.fromkeys(said.codes()):
+            has_digit = (
+                any(char.isdigit() for char in text) and len(text) > _SHORT and not text.replace(".", "").isdigit()
+            )
+            if has_digit and text not in given and not columns.holds(text) and (place := user.place_of(text)):
+                yield f"{place} holds {value_text(text)}, which only {call.name} produces"
+
+
+def _reached(want: Wanted, known: Known, traced: Traced) -> bool:
+    way = way_to(want.value, want.schema, known)
+    if way is None:
+        return False
+    if way[0] not in ("said", "constant"):
+        traced.derived[way[0]] = traced.derived.get(way[0], 0) + 1
+    if way[0] != "constant":
+        key = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", want.path))[-1]
+        known.add(way[1], want.value, key)  # it may be searched with under its own name
+    return True
+
+
+def _inner(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """Give the schema of the items of a list."""
+    items = schema.get("items")
+    return items if schema.get("type") == "array" and isinstance(items, Mapping) else schema

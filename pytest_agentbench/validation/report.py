@@ -1,0 +1,109 @@
+"""What validation found, as values: per scenario and for the suite."""
+
+from typing import Literal
+
+from pytest_agentbench.core.base import Model
+
+Kind = Literal["static", "id", "replay", "oracle", "vacuous", "unreachable", "mutants"]
+"""What a problem is about, in the order in which the questions are asked."""
+
+Mode = Literal["played", "calls"]
+"""played: calls are made against the suite's environment. calls: they cannot be, so calls alone are judged."""
+
+Operator = Literal[
+    "drop", "swap", "wrong argument", "invented value", "extra write", "wrong order", "false claim", "wrong statement",
+]  # fmt: skip
+"""How a mutant differs from a right run."""
+
+
+class Issue(Model):
+    """One thing that is wrong with a scenario; the names of what it is about stand in `about`."""
+
+    kind: Kind
+    message: str
+    about: str = ""
+
+
+class Mutant(Model):
+    """A wrong run that was not told from a right one: what was changed in it."""
+
+    operator: Operator
+    change: str
+
+
+class Skipped(Model):
+    """A question that could not be asked, and why."""
+
+    what: str
+    why: str
+
+
+class ScenarioReport(Model):
+    """What is known of one scenario.
+
+    `vacuous` names the weak agents that pass it. `values` counts the argument values that were traced, `derived` those
+    that follow by a rule, `undecided` those that only a tool that cannot be run could give. `added` are calls that the
+    oracle made beside the expected ones, because rules of policies ask for them. `mutants` were judged, `equivalent`
+    ones are not among them; `survivors` are those that passed.
+    """
+
+    id: str
+    title: str
+    file: str = ""
+    line: int = 0
+    mode: Mode = "played"
+    issues: tuple[Issue, ...] = ()
+    warnings: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    oracle: bool | None = None
+    added: tuple[str, ...] = ()
+    vacuous: tuple[str, ...] = ()
+    values: int = 0
+    derived: int = 0
+    undecided: int = 0
+    mutants: int = 0
+    equivalent: int = 0
+    operators: dict[str, tuple[int, int]] = {}
+    survivors: tuple[Mutant, ...] = ()
+
+    @property
+    def caught(self) -> int:
+        """The number of mutants that failed, as they should."""
+        return self.mutants - len(self.survivors)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether nothing is wrong with the scenario."""
+        return not self.issues
+
+
+class SuiteReport(Model):
+    """What is known of a suite; `problems` are about the suite itself, `skipped` about all of its scenarios."""
+
+    name: str
+    path: str
+    seed: int = 0
+    problems: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    scenarios: tuple[ScenarioReport, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def mutants(self) -> int:
+        """The number of mutants that were judged."""
+        return sum(scenario.mutants for scenario in self.scenarios)
+
+    @property
+    def mutation_score(self) -> float | None:
+        """Caught mutants / mutants judged over all scenarios; None where none was judged."""
+        return sum(scenario.caught for scenario in self.scenarios) / self.mutants if self.mutants else None
+
+    @property
+    def vacuous(self) -> tuple[str, ...]:
+        """The ids of the scenarios that a weak agent passes."""
+        return tuple(scenario.id for scenario in self.scenarios if scenario.vacuous)
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether nothing is wrong with the suite or a scenario; the mutation score is another question."""
+        return not self.problems and all(scenario.is_valid for scenario in self.scenarios)

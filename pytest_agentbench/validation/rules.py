@@ -1,0 +1,88 @@
+"""What rules of policies ask of a right run beside its expected calls: lookups before, a yes before, words after."""
+
+from collections.abc import Iterator, Sequence
+
+from pytest_agentbench.checks.matchers import Resolver, matches
+from pytest_agentbench.checks.rules import (
+    AllOf,
+    AnyOf,
+    Before,
+    ConfirmBefore,
+    Confirmed,
+    Described,
+    MustSay,
+    OnlyIf,
+    Other,
+    Rule,
+    When,
+    read_rule,
+)
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.tool import ToolCall, Toolset
+
+
+class Rules:
+    """The rules that hold in a scenario, as far as a right run has to do something for them.
+
+    Of alternatives (`any`) the first is kept. What a rule asks of the user, or says with patterns alone, is left to it.
+    """
+
+    def __init__(self, policies: Sequence[Policy], toolset: Toolset, resolve: Resolver | None = None) -> None:
+        self._toolset = toolset
+        self._resolve = resolve
+        self._before: list[tuple[Described, tuple[str, ...]]] = []
+        self._confirm: list[Described] = []
+        self._say: list[tuple[Described | None, str]] = []
+        for policy in policies:
+            if policy.rule is not None:
+                self._read(read_rule(policy.rule), None)
+
+    def must_confirm(self, call: ToolCall) -> bool:
+        """Whether a call needs the user's yes."""
+        return any(self._is_about(about, call) for about in self._confirm)
+
+    def before(self, call: ToolCall) -> Iterator[tuple[str, ...]]:
+        """Give, for each rule about the call, the tools of which one must have been called before."""
+        return (first for about, first in self._before if self._is_about(about, call))
+
+    def orders(self, first: str, call: ToolCall) -> bool:
+        """Whether a rule says that a tool is to be called before this call."""
+        return any(first in names for names in self.before(call))
+
+    def words(self, calls: Sequence[ToolCall]) -> Iterator[str]:
+        """Give what the agent must say in a run with these calls."""
+        for about, text in self._say:
+            if about is None or any(self._is_about(about, call) for call in calls):
+                yield text
+
+    def _read(self, rule: Rule, about: Described | None) -> None:
+        """Take in a rule, or a requirement on the calls that `about` describes."""
+        match rule:
+            case Before() | ConfirmBefore() | OnlyIf():
+                self._read(rule.needs, rule.about)
+            case When() if rule.trigger is None or isinstance(rule.trigger, Described):
+                self._read(rule.then, rule.trigger)
+            case AllOf():
+                for one in rule.rules:
+                    self._read(one, about)
+            case AnyOf():
+                self._read(rule.rules[0], about)
+            case Other() if rule.earlier and about is not None and not isinstance(rule.about.calls, str):
+                self._before.append((about, rule.about.calls))
+            case Confirmed() if about is not None:
+                self._confirm.append(about)
+            case MustSay() if texts := [text for text in rule.spoken.texts if isinstance(text, str)]:
+                self._say.append((about, texts[0]))
+            case _:
+                pass  # nothing that a run with the expected calls would have to do
+
+    def _is_about(self, about: Described, call: ToolCall) -> bool:
+        if about.calls == "writes":
+            spec = self._toolset.get(call.name, call.requestor)
+            is_of = spec is not None and spec.kind == "write"
+        else:
+            is_of = about.calls == "any" or call.name in about.calls
+        return is_of and all(
+            name in call.arguments and matches(value, call.arguments[name], self._resolve)
+            for name, value in about.where.items()
+        )

@@ -1,0 +1,268 @@
+"""One scenario, every question: does it replay, does a right run pass, do wrong ones fail, can its values be known?"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.run import Judgement, Run
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.transcript import Transcript
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.verdict import Verdict
+from pytest_agentbench.environment.faults import HungError
+from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.local import LocalEnvironment
+from pytest_agentbench.environment.replay import failure_text, prepare
+from pytest_agentbench.runs.expected import ExpectedStates
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.validation.ids import unknown_ids
+from pytest_agentbench.validation.known import of_user
+from pytest_agentbench.validation.mutants import Bench
+from pytest_agentbench.validation.mutation import Right, other_writes, score
+from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Writer, result_of
+from pytest_agentbench.validation.reachable import Traced, Tracer, known_too_much
+from pytest_agentbench.validation.report import Issue, Kind, ScenarioReport, Skipped
+from pytest_agentbench.validation.rules import Rules
+from pytest_agentbench.validation.theatre import Described, Theatre
+from pytest_agentbench.validation.values import Columns
+from pytest_agentbench.validation.weak import weak_agents
+
+T = TypeVar("T")
+
+_FINDINGS = 3
+"""Findings against the oracle that are told."""
+_PLACES = 8
+"""Places looked in that are told."""
+
+
+@dataclass(kw_only=True)
+class Shared:
+    """What the scenarios of a suite share: isolation of states, expected states, the clock, and the seed."""
+
+    isolation: IsolationGate
+    now: Callable[[], float]
+    seed: int = 0
+    mutate: bool = True
+    expected: ExpectedStates = field(default_factory=ExpectedStates)
+    _last: tuple[State, Columns] = field(default_factory=lambda: ({}, Columns({})))
+
+    def columns_of(self, state: State) -> Columns:
+        """Give the values of an initial state, which most scenarios of a suite have in common."""
+        if self._last[0] != state:
+            self._last = (state, Columns(state))
+        return self._last[1]
+
+
+async def validate_scenario(plan: RunPlan, shared: Shared) -> ScenarioReport:
+    """Ask every question about one scenario; what breaks on the way is a problem of it, never an exception."""
+    theatre = Theatre(
+        plan=plan,
+        isolation=shared.isolation,
+        now=shared.now,
+        slot=None,
+        expected=shared.expected,
+        all_blocked=Counter,
+    )
+    validation = _Validation(plan, shared, theatre)
+    try:
+        await validation.run()
+    except AgentBenchError as error:
+        validation.problem("replay", f"the scenario's world cannot be played in: {error}")
+        if isinstance(error, HungError):
+            theatre.runner.abandon()
+    except NoExampleError as error:
+        validation.skip("oracle, weak agents, values and mutants", str(error))
+    finally:
+        theatre.runner.close()
+    return validation.report()
+
+
+class _Validation:
+    """The questions in their order, and the answers so far."""
+
+    def __init__(self, plan: RunPlan, shared: Shared, theatre: Theatre) -> None:
+        self._plan = plan
+        self._scenario: Scenario = plan.scenario
+        self._shared = shared
+        self._theatre = theatre
+        self._rules = Rules(plan.policies, plan.toolset, self._resolve)
+        self._columns = Columns({})
+        self._state: State | None = None
+        self._found: dict[str, JsonValue] = {}
+        self._issues: list[Issue] = []
+        self._skipped: list[Skipped] = []
+
+    def problem(self, kind: Kind, message: str, about: str = "") -> None:
+        """Note something that is wrong."""
+        self._issues.append(Issue(kind=kind, message=message, about=about))
+
+    def skip(self, what: str, why: str) -> None:
+        """Note a question that could not be asked."""
+        self._skipped.append(Skipped(what=what, why=why))
+
+    def report(self) -> ScenarioReport:
+        """Give what was found."""
+        scenario = self._scenario
+        return ScenarioReport(
+            id=scenario.id,
+            title=scenario.title,
+            file=scenario.file,
+            line=scenario.line,
+            mode="played" if self._theatre.is_played else "calls",
+            issues=tuple(self._issues),
+            skipped=tuple(self._skipped),
+            **self._found,
+        )
+
+    async def run(self) -> None:
+        """Ask everything."""
+        oracle = await self._bounded(self._written())
+        if self._theatre.is_played:
+            self._check_replay(oracle)
+        right = await self._check_oracle(oracle)
+        await self._check_weak(oracle, right.run)
+        self._check_values(oracle, await self._bounded(self._traced(oracle)))
+        if not self._shared.mutate:
+            self.skip("mutants", "not asked for")
+        elif self._found["oracle"]:
+            await self._mutate(oracle, right)
+        else:
+            self.skip("mutants", "they are held against a right run, and the oracle's does not pass")
+
+    async def _written(self) -> Oracle:
+        """Open a world of the scenario's, find out whether calls can be made in it, and write the oracle's run."""
+        writer = Writer(self._scenario, self._rules, self._plan.toolset, self._resolve)
+        environment = self._theatre.new_environment(f"{self._theatre.name}-first")
+        async with environment:
+            self._theatre.is_played = self._plan.suite.agent.kind != "transcripts" and _can_call_all(environment)
+            if not self._theatre.is_played:
+                return await writer.write(Described(self._plan.toolset), self._columns, can_fail=False)
+            await prepare(environment, self._scenario)
+            self._state = await environment.snapshot()
+            self._columns = self._shared.columns_of(self._state or {})
+            return await writer.write(environment, self._columns, can_fail=True)
+
+    def _check_replay(self, oracle: Oracle) -> None:
+        for position, problem in oracle.failed.items():
+            self.problem("replay", failure_text(self._scenario.expected_calls[position], problem))
+        if self._state is not None:
+            for message in unknown_ids(self._scenario, oracle.heard, self._columns):
+                self.problem("id", message)
+
+    async def _check_oracle(self, oracle: Oracle) -> Right:
+        """Let the oracle's run be played and judged; give it as a closed run to hold others against."""
+        theatre = self._theatre
+        if theatre.is_played:
+            run = await theatre.play_through(oracle.screenplay)
+            judgement = await theatre.judge(run)
+            if run.final_state is not None:
+                expected = await theatre.expected.of(self._plan, theatre.new_environment)
+                run = run.model_copy(update={"expected_state": expected.state, "unreplayed": expected.failed})
+        else:
+            transcript, _ = await theatre.performed(oracle.screenplay)
+            run = self._recorded(transcript)
+            judgement = await theatre.judge_as(run, transcript, None)
+        passed = judgement.verdict is Verdict.PASSED
+        self._found.update(oracle=passed, added=tuple(oracle.added))
+        if not passed:
+            why = "; ".join(_against(judgement, run)) or judgement.verdict.value
+            self.problem("oracle", f"a run that makes exactly the expected calls does not pass: {why}")
+        closed = run.model_copy(update={"termination": Termination.FINISHED, "blame": None, "error": None})
+        return Right(closed, run.transcript, run.final_state)
+
+    async def _check_weak(self, oracle: Oracle, base: Run) -> None:
+        passing: list[str] = []
+        agents = weak_agents(self._scenario, oracle, self._plan.toolset, self._columns, self._shared.seed)
+        for name, screenplay in agents:
+            transcript, final = await self._bounded(self._theatre.performed(screenplay))
+            judgement = await self._theatre.judge_as(base, transcript, final)
+            if judgement.verdict is Verdict.PASSED:
+                passing.append(name)
+        self._found["vacuous"] = tuple(passing)
+        if passing:
+            self.problem("vacuous", f"an agent passes that {' and one that '.join(passing)}")
+
+    async def _traced(self, oracle: Oracle) -> Traced:
+        tracer = Tracer(self._scenario, self._plan.toolset, self._plan.suite.policies, self._columns)
+        tracer.hear(oracle.heard)
+        if self._theatre.is_played and tracer.open:
+            async with self._theatre.world() as world:
+                await tracer.explore(world)
+        return tracer.result()
+
+    def _check_values(self, oracle: Oracle, traced: Traced) -> None:
+        decided = self._theatre.is_played or not _may_read(self._plan)
+        self._found.update(values=traced.count, derived=sum(traced.derived.values()))
+        self._found["undecided"] = len(traced.amounts) + (0 if decided else len(traced.unreachable))
+        for want in traced.unreachable if decided else ():
+            places = ", ".join(traced.places[:_PLACES]) + (", …" if len(traced.places) > _PLACES else "")
+            self.problem("unreachable", f"nothing leads to {want}; looked in {places}", f"{want.tool}.{want.path}")
+        if self._state is not None:
+            warnings = known_too_much(self._scenario, oracle.heard, self._columns, self._plan.toolset)
+            self._found["warnings"] = tuple(dict.fromkeys(warnings))
+
+    async def _mutate(self, oracle: Oracle, right: Right) -> None:
+        toolset = self._plan.toolset
+        known = of_user(self._scenario)
+        for heard in oracle.heard:
+            known.add(result_of(heard.call.name), heard.result.content, heard.call.name)
+        extra = await self._bounded(other_writes(self._theatre, oracle, known, self._columns))
+        bench = Bench(self._scenario, oracle, toolset, self._rules, self._columns, extra, self._shared.seed)
+        found = await score(self._theatre, bench, right)
+        self._found.update(
+            mutants=found.judged.total(),
+            equivalent=found.equivalent,
+            operators=found.operators,
+            survivors=tuple(found.survivors),
+        )
+
+    def _recorded(self, transcript: Transcript) -> Run:
+        plan = self._plan
+        return Run(
+            key=plan.key,
+            scenario=plan.scenario,
+            policies=plan.policies,
+            transcript=transcript,
+            termination=Termination.FINISHED,
+            stop_reason="done",
+            toolset=plan.toolset,
+        )
+
+    async def _bounded(self, work: Awaitable[T]) -> T:
+        """Await what makes calls; raise `HungError` where it does not end."""
+        seconds = self._theatre.grace
+        try:
+            async with asyncio.timeout(seconds):
+                return await work
+        except TimeoutError:
+            raise HungError(f"calls have not ended within {seconds:g} s") from None
+
+    def _resolve(self, path: str) -> Callable[[JsonValue], object]:
+        return cast("Callable[[JsonValue], object]", load_object(path, self._plan.suite.root))
+
+
+def _can_call_all(environment: LocalEnvironment) -> bool:
+    """Whether there is a function behind every tool, so that calls can be made."""
+    tools = environment.tools
+    return bool(tools) and all(environment.can_call(spec.name, spec.requestor) for spec in tools)
+
+
+def _may_read(plan: RunPlan) -> bool:
+    """Whether some tool of the agent could give values."""
+    tools = plan.toolset.of("assistant")
+    return not tools or any(spec.kind != "write" for spec in tools)
+
+
+def _against(judgement: Judgement, run: Run) -> Iterator[str]:
+    """Say what stood against the oracle."""
+    failed = [finding for finding in judgement.findings if finding.required and finding.passed is not True]
+    for finding in failed[:_FINDINGS]:
+        yield f"{finding.check}: {finding.message}"
+    if not failed and run.error:
+        yield run.error

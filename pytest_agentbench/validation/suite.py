@@ -1,0 +1,120 @@
+"""A suite validated: its files, then scenario after scenario. Its agent is neither built nor called."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
+from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.suite import EnvironmentSpec, Suite
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.suites.call_check import check_calls
+from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.validation.report import Issue, ScenarioReport, Skipped, SuiteReport
+from pytest_agentbench.validation.scenario import Shared, validate_scenario
+
+Told = Callable[[int, int], None]
+"""Is told how many scenarios of how many are done."""
+
+CALLS_ONLY = "calls are not made here, so what they would change and answer is not known: calls alone are judged"
+
+
+def validate(
+    path: Path,
+    *,
+    environ: Mapping[str, str],
+    only: Sequence[str] = (),
+    seed: int = 0,
+    mutate: bool = True,
+    now: Callable[[], float] = time.monotonic,
+    told: Told = lambda _done, _total: None,
+) -> SuiteReport:
+    """Validate the suite in a file, or the scenarios `only` of it; same seed, same report but for `seconds`.
+
+    Raise `SuiteError` where the suite cannot be read, its tools cannot be loaded, or it has no such scenario.
+    """
+    begun = now()
+    suite = load_suite(path, environ=environ)
+    try:
+        toolset = load_toolset(suite.environment, suite.root)
+    except AgentBenchError as error:
+        raise SuiteError([Problem(file=path, key="environment", message=str(error))]) from error
+    chosen = _chosen(suite, only)
+    with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
+        shared = Shared(isolation=IsolationGate(Path(directory)), now=now, seed=seed, mutate=mutate)
+        scenarios = asyncio.run(_validated(suite, chosen, toolset, shared, told))
+    return SuiteReport(
+        name=suite.name,
+        path=str(path),
+        seed=seed,
+        problems=tuple(str(problem) for problem in _suite_problems(suite, toolset)),
+        skipped=tuple(_skipped(suite, toolset, scenarios)),
+        scenarios=tuple(scenarios),
+        seconds=now() - begun,
+    )
+
+
+async def _validated(
+    suite: Suite, scenarios: Sequence[Scenario], toolset: Toolset, shared: Shared, told: Told
+) -> list[ScenarioReport]:
+    reports: list[ScenarioReport] = []
+    variant = next(iter(suite.variants), "")
+    for scenario in scenarios:
+        plan = RunPlan(suite=suite, suite_key=str(suite.path), scenario=scenario, variant=variant, toolset=toolset)
+        problems = _static_problems(suite, scenario, toolset)
+        reports.append(_refused(scenario, problems) if problems else await validate_scenario(plan, shared))
+        told(len(reports), len(scenarios))
+    return reports
+
+
+def _chosen(suite: Suite, only: Sequence[str]) -> tuple[Scenario, ...]:
+    names = [scenario.id for scenario in suite.scenarios]
+    if missing := [name for name in only if name not in names]:
+        message = f"there is no scenario {missing[0]!r}; there are {listing(names)}"
+        raise SuiteError([Problem(file=suite.path, message=message, hint=suggestion(missing[0], names))])
+    return tuple(scenario for scenario in suite.scenarios if not only or scenario.id in only)
+
+
+def _static_problems(suite: Suite, scenario: Scenario, toolset: Toolset) -> list[Problem]:
+    """Give what names no tool or argument, or gives a value that a tool refuses, in one scenario."""
+    silent = suite.environment.model_copy(update={"reads": (), "writes": ()})
+    alone = suite.model_copy(update={"scenarios": (scenario,), "policies": (), "environment": silent})
+    return check_calls(alone, toolset)
+
+
+def _suite_problems(suite: Suite, toolset: Toolset) -> list[Problem]:
+    """Give what is wrong in the suite itself and in its policies."""
+    return check_calls(suite.model_copy(update={"scenarios": ()}), toolset)
+
+
+def _refused(scenario: Scenario, problems: Sequence[Problem]) -> ScenarioReport:
+    return ScenarioReport(
+        id=scenario.id,
+        title=scenario.title,
+        file=scenario.file,
+        line=scenario.line,
+        issues=tuple(Issue(kind="static", message=str(problem)) for problem in problems),
+        skipped=(Skipped(what="everything else", why="the expected calls cannot be made as they stand"),),
+    )
+
+
+def _skipped(suite: Suite, toolset: Toolset, scenarios: Sequence[ScenarioReport]) -> list[Skipped]:
+    if all(scenario.mode == "played" for scenario in scenarios):
+        return []
+    why = _why_not_played(suite.environment, toolset)
+    if suite.agent.kind == "transcripts":
+        why = "recorded conversations are judged without an environment"
+    return [Skipped(what="ids, replay, results of tools", why=f"{why}: {CALLS_ONLY}")]
+
+
+def _why_not_played(spec: EnvironmentSpec, toolset: Toolset) -> str:
+    if not toolset:
+        return "the suite names no tools (its agent brings its own)"
+    described = [tools.target for tools in (spec.tools, spec.user_tools) if tools and tools.kind == "schema"]
+    return f"the tools are only described ({', '.join(described)})" if described else "some tools cannot be called"

@@ -1,0 +1,164 @@
+"""Values of a world: the scalars inside JSON, by the key they stand under, and other values that could stand there."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+
+from pytest_agentbench.core.values import JsonValue, is_number, same
+
+Scalar = str | int | float
+"""A value that can be looked for; True, False and null say too little."""
+
+_LONGEST = 20_000
+"""Characters up to which a text is read as JSON."""
+_NUMBER_AT_END = re.compile(r"\d(?=\D*$)")
+
+
+def scalars(value: JsonValue, key: str = "") -> Iterator[tuple[str, Scalar]]:
+    """Yield (nearest key, scalar) for every text and number inside `value`; JSON inside texts is read too."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from scalars(item, str(name))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from scalars(item, key)
+    elif isinstance(value, str):
+        inner = _json(value)
+        if inner is not None:
+            yield from scalars(inner, key)
+        elif value.strip():
+            yield key, value
+    elif is_number(value):
+        yield key, value
+
+
+def keys_of(value: JsonValue) -> Iterator[tuple[str, str]]:
+    """Yield (name of the mapping, key) for every mapping of mappings inside `value`: tables and their keys."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            if isinstance(item, Mapping) and item and all(isinstance(row, Mapping) for row in item.values()):
+                yield from ((str(name), str(key)) for key in item)
+            yield from keys_of(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from keys_of(item)
+
+
+class Columns:
+    """The distinct values that stand under each key of a state."""
+
+    def __init__(self, state: JsonValue) -> None:
+        self._values: dict[str, list[Scalar]] = {}
+        self._keys: dict[str, list[str]] = {}
+        for key, value in (*scalars(state), *keys_of(state)):
+            if key not in self._keys.setdefault(_text(value), []):
+                self._keys[_text(value)].append(key)
+                self._values.setdefault(key, []).append(value)
+
+    def of(self, key: str) -> Sequence[Scalar]:
+        """Give the values under `key`, or under its singular where `key` names a list."""
+        return self._values.get(key) or self._values.get(singular(key)) or ()
+
+    def holds(self, value: Scalar) -> bool:
+        """Whether the value stands anywhere."""
+        return _text(value) in self._keys
+
+    def others(self, value: Scalar, key: str) -> list[Scalar]:
+        """Give the values that stand where `value` does, those under `key` alone where it stands there too."""
+        found = self._keys.get(_text(value), ())
+        places = [place for place in found if place in (key, singular(key))] or list(found) or [key, singular(key)]
+        return [
+            other
+            for place in places
+            for other in self._values.get(place, ())
+            if _text(other) != _text(value) and isinstance(other, str) == isinstance(value, str)
+        ]
+
+
+def another(value: JsonValue, key: str, schema: Mapping[str, JsonValue], columns: Columns, random: Random) -> JsonValue:
+    """Give a value that could stand for `value` and is another: of the schema's list, of the state, else a near one.
+
+    Inside lists and mappings the first part that can be changed is. None where nothing can.
+    """
+    if isinstance(value, list) and value:
+        items = schema.get("items")
+        inner = _replaced(list(enumerate(value)), key, items if isinstance(items, Mapping) else {}, columns, random)
+        return None if inner is None else [inner[1] if n == inner[0] else item for n, item in enumerate(value)]
+    if isinstance(value, Mapping):
+        found = _replaced(list(value.items()), "", {}, columns, random)
+        return None if found is None else {**value, found[0]: found[1]}
+    if isinstance(value, bool):
+        return not value
+    listed = [item for item in schema.get("enum", ()) if not same(item, value)]
+    if listed:
+        return random.choice(listed)
+    if value is None or not isinstance(value, str | int | float):
+        return None
+    others = columns.others(value, key)
+    return random.choice(others) if others else near(value)
+
+
+def near(value: JsonValue) -> JsonValue:
+    """Give a value of the same look that is another: the next number, another last digit, one more word or letter."""
+    if isinstance(value, bool) or value is None:
+        return not value
+    if isinstance(value, list):
+        return [near(value[0]), *value[1:]] if value else ["other"]
+    if isinstance(value, Mapping):
+        first = next(iter(value), None)
+        return {**value, first: near(value[first])} if first is not None else {"other": 1}
+    if isinstance(value, int | float):
+        return value + 1
+    text = str(value)
+    if found := _NUMBER_AT_END.search(text):
+        return f"{text[: found.start()]}{(int(found[0]) + 7) % 10}{text[found.end() :]}"
+    if "@" in text:
+        return f"other.{text}"
+    return f"{text} other" if " " in text else f"{text}x"
+
+
+def leaves(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
+    """Yield (dotted path, leaf) of a value: what holds nothing further, empty lists and mappings included."""
+    if isinstance(value, Mapping) and value:
+        for name, item in value.items():
+            yield from leaves(item, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list | tuple) and value:
+        for place, item in enumerate(value):
+            yield from leaves(item, f"{path}[{place}]")
+    else:
+        yield path, value
+
+
+def singular(key: str) -> str:
+    """Give the name of one item of a list named `key` (`item_ids`: `item_id`)."""
+    return key[:-1] if key.endswith("s") and not key.endswith("ss") else key
+
+
+def _replaced(
+    parts: Sequence[tuple[int | str, JsonValue]],
+    key: str,
+    schema: Mapping[str, JsonValue],
+    columns: Columns,
+    random: Random,
+) -> tuple[int | str, JsonValue] | None:
+    present = [item for _, item in parts]
+    for place, item in parts:
+        for _ in range(5):  # another value may be one that stands beside already
+            other = another(item, key or str(place), schema, columns, random)
+            if other is not None and not any(same(other, beside) for beside in present):
+                return place, other
+    return None
+
+
+def _json(text: str) -> JsonValue:
+    if not text.lstrip().startswith(("{", "[")) or len(text) > _LONGEST:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text(value: Scalar) -> str:
+    return value if isinstance(value, str) else repr(float(value))
