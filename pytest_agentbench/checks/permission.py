@@ -110,7 +110,7 @@ def _words_of(value: JsonValue) -> Iterator[str]:
 
 
 def _newly_named(name: str, added: str, proposed: str) -> bool:
-    """Whether the user asks on top for what the tool is named after (*a bag*: add_baggage), which nobody proposed."""
+    """Whether the user asks on top for what the tool is named after (*a box*: add_gift_box), which nobody proposed."""
     things = [word for word in plain(name.replace("_", " ").replace("-", " ")).split() if len(word) > 3]
     asked = [thing for thing in things if _mentions(thing, added)]
     return bool(asked) and any(not _mentions(thing, proposed) for thing in asked)

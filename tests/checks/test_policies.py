@@ -87,6 +87,30 @@ def test_a_yes_must_be_to_this_question(question: str, answer: str, why: str) ->
     assert messages[0].startswith("kept: refund(") if not why else why in messages[0]
 
 
+CARD = "Shall I refund W1 to your card?"
+
+
+@pytest.mark.parametrize(
+    ("turns", "kept"),
+    [
+        ([CARD, "I'd like it on my gift card instead. And yes, go ahead"], False),
+        ([CARD, "Yes, go ahead. If there is a fee, I'd prefer the gift card"], False),
+        ([CARD, "Yes, go ahead. Also, if it has not shipped, cancel W2"], True),
+        ([CARD, "Oui, allez-y. Si c'est payant, je préfère le bon d'achat"], False),
+        ([CARD, "Yes", "Please specify which card.", "The blue one"], True),
+        ([CARD, "Yes", "Please specify which card.", "No, wait"], False),
+        ([CARD, "Hm", "Please specify which card.", "The blue one"], False),
+        ([CARD, "Yes", "Which card?", "The blue one", "Which country?", "France"], False),
+        (["Shall I change W1?", "Yes please. Also, I'd like to refund my bag"], False),
+    ],
+)
+def test_a_yes_holds_with_what_stands_around_it(turns: list[str], kept: bool) -> None:
+    """Another wish or a condition takes it away, one question for a value does not; what is added was not asked."""
+    spoken = [agent(text) if place % 2 == 0 else user(text) for place, text in enumerate(turns)]
+
+    assert judged(CONFIRM, *spoken, call("refund", order_id="W1")).outcomes[0].kept is kept
+
+
 def test_what_the_user_newly_asks_for_was_not_proposed() -> None:
     """A yes to one proposal does not cover a call that only the user's reply mentions."""
     report = judged(CONFIRM, agent("Shall I refund W1?"), user("yes, and W2 as well"), call("refund", order_id="W2"))

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from pytest_agentbench.checks.matchers import matches
 from pytest_agentbench.checks.policies import check_policies
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.suites.rule_check import rule_faults
 from tests.checks.builders import agent, call, run_of, user
 
 Part = list[Message]
@@ -198,7 +199,7 @@ def test_alternatives_are_judged_call_by_call() -> None:
         ({"arguments": {"note": {"$any": True}}}, False),
         ({"not": {"earlier": {"calls": ["cancel_order"]}}}, True),
         ({"confirmed": True, "not": {"agent_said": "fee"}}, False),
-        ({"any": [{"arguments": {"amount": 1}}, {"all": [{"confirmed": True}, {"user_said": "ada@example.com"}]}]}, True),
+        ({"any": [{"arguments": {"amount": 1}}, {"all": [{"confirmed": True}, {"user_said": "ada"}]}]}, True),
         ({"user_said": {"$result": "email"}}, True),
         ({"user_said": {"$result": "order"}}, False),
     ],
@@ -249,6 +250,42 @@ def test_comparisons_and_quantifiers(matcher: Any, value: Any, fits: bool) -> No
     assert matches(matcher, value) is fits
 
 
+KNOWN = Toolset(
+    specs=tuple(
+        ToolSpec(name=name, parameters={"type": "object", "properties": {"order_id": {}, "amount": {}}})
+        for name in ("refund", "get_order")
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "at"),
+    [
+        ({"only_if": {"calls": ["refund"], "earlier": {"calls": ["get_oder"]}}}, "only_if earlier calls 0"),
+        ({"only_if": {"calls": ["refund"], "any": [{"arguments": {"amont": 1}}]}}, "only_if any 0 arguments amont"),
+        ({"before": {"calls": ["refund"], "first": ["get_order"], "same": ["order"]}}, "before same 0"),
+        ({"at_most": {"calls": ["refund"], "times": 1, "per": ["order"]}}, "at_most per 0"),
+        (
+            {"when": {"calls": ["refund"]}, "then": {"all": [{"must_say": {"$argument": "order"}}]}},
+            "then all 0 must_say $argument",
+        ),
+        (
+            {
+                "when": {"calls": ["get_order"]},
+                "then": {"never": {"calls": ["refund"], "where": {"order_id": {"$argument": "order"}}}},
+            },
+            "then never where order_id $argument",
+        ),
+    ],
+)
+def test_names_that_no_tool_has_are_found_at_any_depth(rule: dict[str, Any], at: str) -> None:
+    """Tools, arguments, and arguments that references lead to."""
+    ((path, message, _),) = rule_faults(Policy(id="p", text="p", rule=rule), KNOWN)
+
+    assert " ".join(map(str, path[1:])) == at
+    assert "has no" in message
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
     lambda inner: (
@@ -261,14 +298,15 @@ JSON = st.recursive(
 @given(JSON, JSON, st.text(max_size=20))
 def test_no_conversation_breaks_the_judge(argument: Any, result: Any, said: str) -> None:
     """Whatever agents and tools say, a rule is kept, broken or not exercised."""
+    bounded = {"calls": "any", "where": {"y": {"$argument": "x"}}, "result": {"$lte": {"$result": "a"}}}
+    needs = [{"user_said": {"$argument": "x"}}, {"earlier": bounded}]
     rule: dict[str, Any] = {
         "all": [
             {"when": {"calls": ["refund"]}, "then": {"must_say": [{"$result": "a.0"}, {"$argument": "x"}]}},
-            {"only_if": {"calls": ["refund"], "any": [{"user_said": {"$argument": "x"}}, {
-                "earlier": {"calls": "any", "where": {"y": {"$argument": "x"}}, "result": {"$lte": {"$result": "a"}}}}]}},
+            {"only_if": {"calls": ["refund"], "any": needs}},
             {"at_most": {"calls": ["refund"], "times": 1, "per": ["x"]}},
         ]
-    }  # fmt: skip
+    }
     parts = [gave("get_order", result, y=argument), user(said), gave("refund", {"a": result}, x=argument), agent(said)]
 
     assert kept(rule, *parts) in (True, False, None)
