@@ -88,19 +88,13 @@ def _nested_holds(matcher: Mapping[str, Any], actual: JsonValue, resolve: Resolv
 
 def _compares(operator: str, actual: JsonValue, bound: float | str) -> bool:
     """Compare numbers with numbers and texts with texts; any other pair does not fit."""
-    left: Any = actual
-    right: Any = bound
-    if not (is_number(left) and is_number(right)) and not (isinstance(left, str) and isinstance(right, str)):
+    if isinstance(actual, str) and isinstance(bound, str):
+        order = (actual > bound) - (actual < bound)
+    elif is_number(actual) and is_number(bound):
+        order = 0 if same(actual, bound) else 1 if actual > bound else -1
+    else:
         return False
-    match operator:
-        case "$lt":
-            return bool(left < right)
-        case "$lte":
-            return bool(left <= right) or same(left, right)
-        case "$gt":
-            return bool(left > right)
-        case _:
-            return bool(left >= right) or same(left, right)
+    return {"$lt": order < 0, "$lte": order <= 0, "$gt": order > 0}.get(operator, order >= 0)
 
 
 def _is_close(expected: float, actual: JsonValue, tolerance: float | None) -> bool:

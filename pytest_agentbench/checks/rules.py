@@ -292,7 +292,8 @@ def _speaker(key: str) -> Speaker:
 
 
 def _described(body: Mapping[str, Any], *, same: bool = True) -> Described:
-    calls: Calls = body["calls"] if isinstance(body["calls"], str) else tuple(body["calls"])
+    named = body["calls"]
+    calls: Calls = "writes" if named == "writes" else "any" if named == "any" else tuple(named)
     return Described(
         calls,
         dict(body.get("where") or {}),
