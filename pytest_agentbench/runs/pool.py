@@ -46,8 +46,9 @@ class Slots:
 class Pool(Generic[T]):
     """Starts runs on the loop and hands their outcomes over, each once.
 
-    Runs that are known to be wanted later wait in a queue and start in its order, as many as `slots` at a time; with
-    `eager_tail` all of them start once fewer than twice as many remain, so that the last slots do not idle.
+    Runs that are known to be wanted later wait in a queue and start in its order, as many as `slots` at a time. With
+    `eager_tail` a quarter more, since none needs a slot while it is set up, uses a tool or is judged; and all of them
+    once fewer than twice as many remain, so that the last slots do not idle.
     """
 
     def __init__(self, loop: LoopThread, *, slots: int, eager_tail: bool = True) -> None:
@@ -56,7 +57,7 @@ class Pool(Generic[T]):
         self._eager_tail = eager_tail
         self._lock = threading.RLock()
         self._running: dict[RunKey, concurrent.futures.Future[T]] = {}
-        self._ahead: list[tuple[RunKey, Work[T]]] = []
+        self._ahead: dict[RunKey, Work[T]] = {}  # in order
 
     def __contains__(self, key: RunKey) -> bool:
         return key in self._running
@@ -69,7 +70,7 @@ class Pool(Generic[T]):
     def start(self, key: RunKey, work: Work[T]) -> None:
         """Start a run now unless it has been started."""
         with self._lock:
-            self._ahead = [(other, job) for other, job in self._ahead if other != key]
+            self._ahead.pop(key, None)
             if key in self._running:
                 return
             future = self._loop.submit(_as_coroutine(work))
@@ -79,17 +80,19 @@ class Pool(Generic[T]):
     def queue(self, ahead: Sequence[tuple[RunKey, Work[T]]]) -> None:
         """Replace the runs that may start ahead of their turn."""
         with self._lock:
-            self._ahead = [(key, work) for key, work in ahead if key not in self._running]
+            self._ahead = {key: work for key, work in ahead if key not in self._running}
         self._refill()
 
     def _refill(self, _: object = None) -> None:
         with self._lock:
             while self._ahead and self._may_start():
-                self.start(*self._ahead[0])
+                self.start(*next(iter(self._ahead.items())))
 
     def _may_start(self) -> bool:
-        waiting = len(self._running) if not self._eager_tail else self.in_flight
-        return waiting < self._slots or (self._eager_tail and waiting + len(self._ahead) < 2 * self._slots)
+        if not self._eager_tail:
+            return len(self._running) < self._slots
+        in_flight = self.in_flight
+        return in_flight < self._slots + self._slots // 4 or in_flight + len(self._ahead) < 2 * self._slots
 
     def take(self, key: RunKey, *, limit: float) -> T:
         """Wait for a started run and hand its outcome over; a later `start` begins anew.
@@ -109,7 +112,7 @@ class Pool(Generic[T]):
     def drain(self, *, limit: float) -> None:
         """Wait until nothing is in flight, `limit` seconds at most; outcomes stay to be taken."""
         with self._lock:
-            self._ahead = []
+            self._ahead = {}
             futures = [future for future in self._running.values() if not future.done()]
         end = time.monotonic() + limit
         while futures and time.monotonic() < end:
@@ -119,7 +122,7 @@ class Pool(Generic[T]):
     def cancel_all(self) -> int:
         """Cancel what is in flight and forget it; give the number of runs that were cancelled."""
         with self._lock:
-            self._ahead = []
+            self._ahead = {}
             count = self.in_flight
             for future in self._running.values():
                 future.cancel()
