@@ -15,7 +15,8 @@ from pytest_agentbench.plugin.accounts import merge_cassettes
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.tally import NOT_BEGUN, Tally
 from pytest_agentbench.plugin.wire import SuiteInfo
-from pytest_agentbench.results.document import Document, SuiteRecord, players_of, write
+from pytest_agentbench.results.document import Document, SuiteRecord, players_of, text_of
+from pytest_agentbench.results.files import write_atomic
 
 
 class Writing:
@@ -35,9 +36,10 @@ class Writing:
             self.told = self._bench.told + merge_cassettes(self._bench.run_path)
         if (self._tally.metas or self._tally.simulated) and not self._bench.options.collect_only:
             self._tally.document = document = self._document()
+            text = text_of(document)
             for path in self._targets():
                 try:
-                    write(document, path)
+                    write_atomic(path, text)
                 except OSError as error:
                     self.problems.append(f"results could not be written to {path}: {error.strerror or error}")
         if self.problems and session.exitstatus == pytest.ExitCode.OK:

@@ -63,7 +63,12 @@ class Document(Model):
 
 def write(document: Document, path: Path) -> None:
     """Write the results file at once: ASCII JSON, indented, the same bytes for the same document."""
-    write_atomic(path, dumps({"schema": SCHEMA, **document.model_dump()}, indent=1) + "\n")
+    write_atomic(path, text_of(document))
+
+
+def text_of(document: Document) -> str:
+    """Give the document as the results file holds it."""
+    return dumps({"schema": SCHEMA, **document.model_dump()}, indent=1) + "\n"
 
 
 def read(path: Path) -> Document:
