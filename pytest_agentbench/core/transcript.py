@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -28,8 +29,6 @@ class Message(Model):
 
     def openai(self) -> dict[str, Any]:
         """Give the message in the OpenAI chat-completions format."""
-        from pytest_agentbench.core.codec import dumps  # noqa: PLC0415 - codec is needed here alone
-
         message: dict[str, Any] = {"role": self.role, "content": self.content}
         if self.tool_calls:
             message["tool_calls"] = [

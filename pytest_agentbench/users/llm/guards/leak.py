@@ -63,9 +63,8 @@ def leak(view: View, draft: Draft) -> str | None:
         return f"{draft.stray[0]!r} stands inside the text; a marker may only stand at the very end"
     if found := _LABEL.search(text) or _TAG.search(text):
         return f"{found[0]!r} is not something a person writes in a chat; write the message alone"
-    open_to_all = " ".join([view.goal, *view.says, *(message.text for message in view.messages)]).lower()
     for found in _BEHIND_SCENES.finditer(text):
-        if found[0].lower() not in open_to_all:
+        if found[0].lower() not in _open_to_all(view):
             return f"{found[0]!r} speaks of what stands behind you; the agent must not learn of it"
     quoted = _quoted(text, view)
     return f"{quoted!r} quotes your instructions word by word; use your own words" if quoted else None
@@ -73,8 +72,9 @@ def leak(view: View, draft: Draft) -> str | None:
 
 def _quoted(text: str, view: View) -> str | None:
     """Give a run of words that stands in the instructions and nowhere else that the user may quote."""
-    source, reply = _words(_QUOTED.sub(" ", view.task_instructions)), _words(text)
+    source = _words(_QUOTED.sub(" ", view.task_instructions))
     runs = {tuple(source[at : at + _RUN]) for at in range(len(source) - _RUN + 1)}
+    reply = _words(text) if runs else []
     at = 0
     while at <= len(reply) - _RUN:
         if tuple(reply[at : at + _RUN]) not in runs:
@@ -89,6 +89,10 @@ def _quoted(text: str, view: View) -> str | None:
             return " ".join(run)
         at = end
     return None
+
+
+def _open_to_all(view: View) -> str:
+    return " ".join([view.goal, *view.says, *(message.text for message in view.messages)]).lower()
 
 
 def _elsewhere(view: View) -> str:
