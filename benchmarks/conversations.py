@@ -9,9 +9,10 @@ a tool and one that speaks).
 - *clients*: the same calls with the same growing conversations, `--in-flight` at a time, through clients as they are.
 - *sessions*: `pytest --agentbench` on a generated project, in one process and with `-n 2`.
 
-The floor is calls × latency / in flight. *Own CPU* of a session is its CPU time less that of collecting the same suite
-and less what the transport takes for the calls, per scenario. Figures are of whole processes; a client's are of its
-calls alone.
+The floor is calls × latency / in flight. *Calls* is the time from the first request to the last answer, as the server
+saw them; *wall* is that of the whole process: pytest's start and its collection before, the results file after. *Own
+CPU* of a session is its CPU time less that of a session of one scenario, which starts, imports and collects all the
+same, and less what the transport takes for the calls, per scenario. A client's figures are of its calls alone.
 """
 
 import argparse
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,18 +118,20 @@ def measure_sessions(load: Load, only: re.Pattern[str], per_call: float) -> None
     """Print a line for each way to run the suite."""
     idle, _ = run_session(load, "--collect-only")
     print(f"\ncollecting alone: {idle.wall:.2f} s, {idle.cpu:.2f} s CPU, {idle.megabytes:.0f} MB")
+    one, _ = run_session(replace(load, scenarios=1, latency=0.0))
+    print(f"a session of one scenario, without latency: {one.wall:.2f} s, {one.cpu:.2f} s CPU")
     print(
-        f"{'sessions':26} {'wall s':>7} {'/ floor':>8} {'less start':>11} {'own CPU ms a scenario':>22} "
+        f"{'sessions':26} {'wall s':>7} {'calls s':>8} {'/ floor':>8} {'CPU s':>6} {'own CPU ms a scenario':>22} "
         f"{'MB':>5} {'calls':>6} {'peak':>5}"
     )
     for name, arguments in {"one process": (), "-n 2": ("-n", "2")}.items():
         if not only.search(name):
             continue
         done, seen = run_session(load, *arguments)
-        starts = idle.cpu * (3 if arguments else 1)  # each worker starts and collects, too
+        starts = one.cpu * (3 if arguments else 1)  # each worker starts and collects, too
         own = (done.cpu - starts - load.calls * per_call) / load.scenarios
         print(
-            f"{name:26} {done.wall:7.2f} {done.wall / load.floor:8.2f} {(done.wall - idle.wall) / load.floor:11.2f} "
+            f"{name:26} {done.wall:7.2f} {seen['seconds']:8.2f} {seen['seconds'] / load.floor:8.2f} {done.cpu:6.2f} "
             f"{own * 1e3:22.2f} {done.megabytes:5.0f} {seen['calls']:6} {seen['peak']:5}"
         )
         for problem in seen["problems"]:

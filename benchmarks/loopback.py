@@ -4,7 +4,8 @@ import json
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -66,12 +67,21 @@ def play_agent(request: ModelRequest) -> Answer:
 
 def serve(latency: float) -> None:
     """Serve until standard input ends; print the address first and the figures last."""
-    with ModelServer(
-        {"user": play_user, "agent": play_agent, "plain": lambda _: ANSWERED[0]}, latency=latency
-    ) as server:
+    arrived: list[float] = []
+
+    def timed(play: Callable[[ModelRequest], Answer]) -> Callable[[ModelRequest], Answer]:
+        def played(request: ModelRequest) -> Answer:
+            arrived.append(time.perf_counter())
+            return play(request)
+
+        return played
+
+    script = {"user": timed(play_user), "agent": timed(play_agent), "plain": timed(lambda _: text(ANSWERED[0]))}
+    with ModelServer(script, latency=latency) as server:
         print(server.base_url, flush=True)
         sys.stdin.read()
         figures = {"calls": len(server.requests), "peak": server.peak_in_flight, "problems": server.problems[:3]}
+    figures["seconds"] = arrived[-1] - arrived[0] + latency if arrived else 0.0
     print(json.dumps({**figures, "cpu": cpu_of(resource.RUSAGE_SELF)}), flush=True)
 
 
