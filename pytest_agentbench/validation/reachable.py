@@ -144,15 +144,17 @@ def known_too_much(scenario: Scenario, heard: Sequence[Heard], columns: Columns,
         spec = toolset.get(call.name, call.requestor)
         if spec is None or spec.kind != "write":
             continue
-        given = {str(value) for _, value in scalars(call.arguments)}
+        given = " ".join(str(value) for _, value in scalars(call.arguments))
         said = Known()
         said.add(result_of(call.name), result.content)
         for text in dict.fromkeys(said.codes()):
-            has_digit = (
-                any(char.isdigit() for char in text) and len(text) > _SHORT and not text.replace(".", "").isdigit()
-            )
-            if has_digit and text not in given and not columns.holds(text) and (place := user.place_of(text)):
+            is_new = _is_id(text) and text not in given and not columns.holds(text)
+            if is_new and (place := user.place_of(text)):
                 yield f"{place} holds {value_text(text)}, which only {call.name} produces"
+
+
+def _is_id(text: str) -> bool:
+    return len(text) > _SHORT and any(char.isdigit() for char in text) and not text.replace(".", "").isdigit()
 
 
 def _reached(want: Wanted, known: Known, traced: Traced) -> bool:

@@ -1,16 +1,16 @@
 """One scenario, every question: does it replay, does a right run pass, do wrong ones fail, can its values be known?"""
 
-import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import cast
 
-from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.errors import AgentBenchError, CheckError
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Verdict
@@ -32,8 +32,6 @@ from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.theatre import Described, Theatre
 from pytest_agentbench.validation.values import Columns
 from pytest_agentbench.validation.weak import weak_agents
-
-T = TypeVar("T")
 
 _FINDINGS = 3
 """Findings against the oracle that are told."""
@@ -72,12 +70,16 @@ async def validate_scenario(plan: RunPlan, shared: Shared) -> ScenarioReport:
     validation = _Validation(plan, shared, theatre)
     try:
         await validation.run()
+    except CheckError as error:
+        validation.problem("oracle", str(error))
     except AgentBenchError as error:
         validation.problem("replay", f"the scenario's world cannot be played in: {error}")
         if isinstance(error, HungError):
             theatre.runner.abandon()
     except NoExampleError as error:
         validation.skip("oracle, weak agents, values and mutants", str(error))
+    except Exception as error:  # noqa: BLE001 - predicates that the suite names may raise anything
+        validation.problem("oracle", f"a check or a matcher of the scenario raised {raised_text(error)}")
     finally:
         theatre.runner.close()
     return validation.report()
@@ -122,12 +124,12 @@ class _Validation:
 
     async def run(self) -> None:
         """Ask everything."""
-        oracle = await self._bounded(self._written())
+        oracle = await self._theatre.bounded(self._written())
         if self._theatre.is_played:
             self._check_replay(oracle)
         right = await self._check_oracle(oracle)
         await self._check_weak(oracle, right.run)
-        self._check_values(oracle, await self._bounded(self._traced(oracle)))
+        self._check_values(oracle, await self._theatre.bounded(self._traced(oracle)))
         if not self._shared.mutate:
             self.skip("mutants", "not asked for")
         elif self._found["oracle"]:
@@ -180,7 +182,7 @@ class _Validation:
         passing: list[str] = []
         agents = weak_agents(self._scenario, oracle, self._plan.toolset, self._columns, self._shared.seed)
         for name, screenplay in agents:
-            transcript, final = await self._bounded(self._theatre.performed(screenplay))
+            transcript, final = await self._theatre.performed(screenplay)
             judgement = await self._theatre.judge_as(base, transcript, final)
             if judgement.verdict is Verdict.PASSED:
                 passing.append(name)
@@ -212,7 +214,7 @@ class _Validation:
         known = of_user(self._scenario)
         for heard in oracle.heard:
             known.add(result_of(heard.call.name), heard.result.content, heard.call.name)
-        extra = await self._bounded(other_writes(self._theatre, oracle, known, self._columns))
+        extra = await self._theatre.bounded(other_writes(self._theatre, oracle, known, self._columns))
         bench = Bench(self._scenario, oracle, toolset, self._rules, self._columns, extra, self._shared.seed)
         found = await score(self._theatre, bench, right)
         self._found.update(
@@ -233,15 +235,6 @@ class _Validation:
             stop_reason="done",
             toolset=plan.toolset,
         )
-
-    async def _bounded(self, work: Awaitable[T]) -> T:
-        """Await what makes calls; raise `HungError` where it does not end."""
-        seconds = self._theatre.grace
-        try:
-            async with asyncio.timeout(seconds):
-                return await work
-        except TimeoutError:
-            raise HungError(f"calls have not ended within {seconds:g} s") from None
 
     def _resolve(self, path: str) -> Callable[[JsonValue], object]:
         return cast("Callable[[JsonValue], object]", load_object(path, self._plan.suite.root))

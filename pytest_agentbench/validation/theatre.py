@@ -1,8 +1,10 @@
 """Where performances take place: a run's real stage with a user of ours, or no environment at all."""
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Judgement, Run
@@ -10,6 +12,7 @@ from pytest_agentbench.core.seams import User
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
 from pytest_agentbench.core.transcript import Transcript
+from pytest_agentbench.environment.faults import HungError
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.runs.cast import Cast
@@ -19,6 +22,8 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.simulation.history import history_of
 from pytest_agentbench.validation.screenplay import Cast as Players
 from pytest_agentbench.validation.screenplay import Screenplay, ScriptedAgent, ToolBox, perform
+
+T = TypeVar("T")
 
 
 class _Given(Cast):
@@ -71,19 +76,30 @@ class Theatre(Stage):
     async def performed(self, screenplay: Screenplay) -> tuple[Transcript, State | None]:
         """Perform a screenplay directly on a fresh environment; give the transcript and the state it leads to.
 
-        Equal calls in the same order are made once: in the same world they give the same results.
+        Equal calls in the same order are made once: in the same world they give the same results. Raise `HungError`
+        where they do not end.
         """
         mark = _mark(screenplay)
         if mark not in self._known:
-            async with self.world() as world:
-                listening = _Listening(world)
-                await perform(screenplay, listening)
-                is_untouched = self._initial is not None and all(one.wrote is False for one in listening.results)
-                final = self._initial if is_untouched else await world.snapshot()
-                self._known[mark] = _Outcome(listening.results, final)
+            self._known[mark] = await self.bounded(self._outcome(screenplay))
         known = self._known[mark]
         transcript = await perform(screenplay, _Repeating(known.results), history_of(self.plan.scenario))
         return transcript, known.final
+
+    async def bounded(self, work: Awaitable[T]) -> T:
+        """Await what makes calls; raise `HungError` where it does not end."""
+        try:
+            async with asyncio.timeout(self.grace):
+                return await work
+        except TimeoutError:
+            raise HungError(f"calls have not ended within {self.grace:g} s") from None
+
+    async def _outcome(self, screenplay: Screenplay) -> "_Outcome":
+        async with self.world() as world:
+            listening = _Listening(world)
+            await perform(screenplay, listening)
+            is_untouched = self._initial is not None and all(one.wrote is False for one in listening.results)
+            return _Outcome(listening.results, self._initial if is_untouched else await world.snapshot())
 
     @asynccontextmanager
     async def world(self) -> AsyncIterator["LocalEnvironment | Described"]:

@@ -169,3 +169,14 @@ def test_a_state_that_is_ignored_too_widely_lets_mutants_through(tmp_path: Path)
 
     assert {mutant.operator for mutant in report.survivors} == {"wrong argument", "invented value"}
     assert all("note=" in mutant.change for mutant in report.survivors)
+
+
+def test_a_predicate_that_raises_is_the_scenarios_problem(tmp_path: Path) -> None:
+    """What the suite's own code raises is told, and ends nothing."""
+    tmp_path.joinpath("predicates.py").write_text("def broken(value):\n    raise RuntimeError('no idea')\n")
+    asking = scenario(expect=[{"close_ticket": {"ticket_id": {"$call": "predicates:broken"}}}])
+
+    report = one(tmp_path, asking)
+
+    assert kinds(report) == ["oracle"]
+    assert "predicates:broken raised RuntimeError" in report.issues[0].message

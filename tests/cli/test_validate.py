@@ -1,0 +1,99 @@
+"""`agentbench validate`: what is printed, what is written, and the exit status."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.cli import main
+from tests.validation.worlds import CLOSE, scenario, write_suite
+
+VACUOUS = scenario("idle", expect=[{"find_person": {"email": "ada@example.org"}}])
+
+
+def test_a_right_suite_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The status is 0, and the last line says so with the mutation score."""
+    status = main(["validate", str(write_suite(tmp_path, scenario()))])
+
+    text = capsys.readouterr().out
+    assert status == 0
+    assert "1 of 1 scenarios valid, mutation score 1.000 >= 0.95: ok" in text
+    assert all(len(line) <= 100 for line in text.splitlines())
+
+
+def test_a_vacuous_scenario_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The status is 1, and the agents that pass stand beside the scenario."""
+    status = main(["validate", str(write_suite(tmp_path, scenario(), VACUOUS))])
+
+    text = capsys.readouterr().out
+    assert status == 1
+    assert "vacuous scenarios, and who passes them (1)" in text
+    assert "  idle (does nothing, echoes the user, uses wrong arguments)" in text
+    assert "1 of 2 scenarios valid" in text
+
+
+def test_the_threshold_decides_over_survivors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the note left out of the comparison mutants survive: shown, and over or under the threshold asked for."""
+    noted = scenario(
+        says=["Close T1, note: no leak"], expect=[{"close_ticket": {"ticket_id": "T1", "note": "no leak"}}]
+    )
+    ignoring = {"tools": "tools", "state": {"json": "state.json", "ignore": ["tickets.*.note"]}}
+    file = str(write_suite(tmp_path, noted, environment=ignoring))
+
+    assert main(["validate", file]) == 1
+    assert "wrong runs that pass (2)" in capsys.readouterr().out
+    assert main(["validate", file, "--min-mutation", "0.5"]) == 0
+
+
+def test_the_json_holds_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Scores, scenarios and survivors are in the file."""
+    out = tmp_path / "out.json"
+
+    main(["validate", str(write_suite(tmp_path, scenario(), VACUOUS)), "--json", str(out)])
+
+    document = json.loads(out.read_text())
+    assert document["vacuous"] == ["idle"]
+    assert document["valid"] is False
+    assert 0 < document["mutation_score"] < 1
+    assert [one["id"] for one in document["scenarios"]] == ["close", "idle"]
+    assert document["scenarios"][1]["survivors"][0]["operator"] == "false claim"
+
+
+def test_one_scenario_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--only` leaves the others out; an unknown name is a usage error with a suggestion."""
+    file = str(write_suite(tmp_path, scenario(), VACUOUS))
+
+    assert main(["validate", file, "--only", "close", "--no-mutants"]) == 0
+    assert "1 of 1 scenarios valid: ok" in capsys.readouterr().out
+    assert main(["validate", file, "--only", "clos"]) == 2
+    assert "did you mean 'close'?" in capsys.readouterr().err
+
+
+def test_a_suite_that_cannot_be_read_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The place of the fault is told, and the status is 2."""
+    file = write_suite(tmp_path, scenario())
+    file.write_text("agent: nowhere:build\n")
+
+    assert main(["validate", str(file)]) == 2
+    assert "agentbench.yaml" in capsys.readouterr().err
+
+
+def test_described_tools_are_judged_by_calls_and_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without functions nothing is called: the report says what was not asked."""
+    tools = [{"name": "close_ticket", "parameters": {"type": "object", "properties": {"ticket_id": {}}}}]
+    (tmp_path / "tools.json").write_text(json.dumps(tools))
+    file = write_suite(tmp_path, scenario(expect=[CLOSE]), environment={"tools": "tools.json"})
+
+    assert main(["validate", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert "not asked: ids, replay, results of tools" in text
+    assert "only described" in text
+
+
+def test_recordings_are_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a suite that scores recordings the scenarios are validated by calls alone."""
+    (tmp_path / "runs.jsonl").write_text("")
+    file = write_suite(tmp_path, scenario(), agent={"transcripts": "runs.jsonl"})
+
+    assert main(["validate", str(file)]) == 0
+    assert "recorded conversations are judged without an environment" in capsys.readouterr().out.replace("\n", " ")
