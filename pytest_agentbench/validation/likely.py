@@ -19,6 +19,8 @@ _TOGETHER = 12
 """Values of each argument that are combined with those of others."""
 _FIRST = 3
 """Values of an argument that are tried in another's place."""
+_ANYTHING: dict[str, JsonValue] = {"integer": 1, "number": 1, "boolean": False, "array": [], "object": {}}
+"""What is given, by type, where nothing is known."""
 _WIDE = 5
 """Arguments from which the likeliest values alone are tried."""
 
@@ -36,7 +38,7 @@ def likely_calls(
 
     For each argument that is required: the value it has in one of the calls `near`, what is known under its name,
     values of the state under its name that somebody said, what the schema lists, and, where the state has nothing of
-    that name, every word that looks like an id.
+    that name, every word that looks like an id. Where nothing is known, any value of the type.
     """
     properties = tool.parameters.get("properties", {})
     required = [name for name in properties if name in tool.parameters.get("required", ())]
@@ -76,6 +78,8 @@ def _likely(
         if fitting not in seen:
             seen.append(fitting)
             yield fitting
+    if not seen:
+        yield _ANYTHING.get(str(schema.get("type")), "text")
 
 
 def _fitted(value: JsonValue, schema: dict[str, JsonValue]) -> JsonValue:

@@ -18,8 +18,8 @@ from pytest_agentbench.validation.screenplay import perform
 from pytest_agentbench.validation.theatre import Theatre
 from pytest_agentbench.validation.values import Columns
 
-_TRIED = 40
-"""Calls tried in the search for a write outside of the goal."""
+_TRIED = (3, 4)
+"""Values of an argument, and calls of a tool, tried in the search for a write outside of the goal."""
 
 
 @dataclass
@@ -49,16 +49,16 @@ class Right:
 async def score(theatre: Theatre, bench: Bench, right: Right) -> Score:
     """Perform and judge every mutant.
 
-    A mutant that passes is equivalent, and left out, where its calls lead to the very state that the right run leads
-    to (nothing ignored), unless it differs in what the scenario or a rule asks for besides the state. Where no state
-    can be read it is equivalent where it makes the same writes, all of which succeed.
+    A mutant that does not fail is equivalent, and left out, where its calls lead to the very state that the right run
+    leads to (nothing ignored), unless it differs in what the scenario or a rule asks for besides the state. Where no
+    state can be read it is equivalent where it makes the same writes, all of which succeed.
     """
     found = Score()
     for mutation in mutations(bench):
         transcript, final = await theatre.performed(mutation.screenplay)
         judgement = await theatre.judge_as(right.run, transcript, final)
         name = mutation.mutant.operator
-        if judgement.verdict is not Verdict.PASSED:
+        if judgement.verdict is Verdict.FAILED:
             found.judged[name] += 1
             found.caught[name] += 1
         elif _is_equivalent(mutation, right, transcript, final):
@@ -77,18 +77,18 @@ async def other_writes(theatre: Theatre, oracle: Oracle, known: Known, columns: 
     tools.sort(key=lambda spec: spec.name in called)
     near = [want.arguments for want in scenario.expected_calls]
     made = [(heard.call.name, heard.call.arguments) for heard in oracle.heard]
-    tried = 0
     async with theatre.world() as world:
         await perform(oracle.screenplay, world)
+        before = await world.snapshot()
         for spec in tools:
-            for call in likely_calls(spec, near, known, columns, never=()):
+            for call in likely_calls(spec, near, known, columns, most=_TRIED):
                 if (call.name, call.arguments) in made:
                     continue
-                tried += 1
-                if tried > _TRIED:
-                    return ()
                 result = await world.call(call)
-                if not result.error and result.wrote is not False:
+                if result.error or result.wrote is False:
+                    continue
+                # what is written anew as it stood is a write to the database, and none to anybody else
+                if before is None or await world.snapshot() != before:
                     return (call,)
     return ()
 
