@@ -165,6 +165,21 @@ class LiveLine:
         )
 
 
+class Watching:
+    """Sets the live line up where somebody watches, which only a session that has begun can tell."""
+
+    def __init__(self, config: pytest.Config, tally: Tally, *, in_flight: Callable[[], int | None]) -> None:
+        self._config = config
+        self._tally = tally
+        self._in_flight = in_flight
+
+    def pytest_sessionstart(self) -> None:
+        """Register the line."""
+        if is_wanted(self._config, os.environ):
+            line = LiveLine(self._config, self._tally, in_flight=self._in_flight)
+            self._config.pluginmanager.register(line, "agentbench-progress")
+
+
 def is_wanted(config: pytest.Config, environ: Mapping[str, str]) -> bool:
     """Whether somebody watches: a terminal that understands escapes, and nothing else that writes to it meanwhile."""
     watched = sys.stdout.isatty() and environ.get("TERM", "dumb") != "dumb"

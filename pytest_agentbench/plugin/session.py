@@ -1,6 +1,5 @@
 """Which hooks a process needs: one process has all, an xdist worker plays, the controller counts."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from pytest_agentbench.plugin.distributed import ControllerSide, WorkerSide, wor
 from pytest_agentbench.plugin.keys import BENCH
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.plugin.playing import Playing
-from pytest_agentbench.plugin.progress import LiveLine, is_wanted
+from pytest_agentbench.plugin.progress import Watching
 from pytest_agentbench.plugin.summary import Summary
 from pytest_agentbench.plugin.tally import Tally
 from pytest_agentbench.plugin.writing import Writing
@@ -47,8 +46,7 @@ def register(config: pytest.Config) -> None:
         plugins["tally"] = tally = Tally(bench, config)
         plugins["writing"] = writing = Writing(bench, tally, config)
         plugins["summary"] = Summary(bench, tally, writing, playing.ahead if role == "single" else None)
-        if is_wanted(config, os.environ):
-            plugins["progress"] = LiveLine(config, tally, in_flight=lambda: bench.in_flight)
+        plugins["watching"] = Watching(config, tally, in_flight=lambda: bench.in_flight)
         plugins["controller"] = ControllerSide(bench, tally)
     for name, plugin in plugins.items():
         config.pluginmanager.register(plugin, f"agentbench-{name}")

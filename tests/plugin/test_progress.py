@@ -41,7 +41,7 @@ def test_the_line_is_cut_to_the_terminal(project: Project) -> None:
     """A narrow terminal gets the beginning."""
     project.suite("a", "b")
 
-    written, screen = run_on_terminal(project.pytester.path, "--agentbench", width=24)
+    written, screen = run_on_terminal(project.pytester.path, "--agentbench", width=20)
 
     assert "done 0/2" in written
     assert "in flight" not in written

@@ -1,7 +1,7 @@
 """Twenty conversations in which a language model answered as the simulated user, replayed from their recording.
 
 They were read when they were recorded: in each the user closed when all that it wanted was done or refused, and
-none of its messages was at fault. Two runs fail, by the agent: it books another exchange than the suite expects, and does
+none of its messages was at fault. Two runs fail, by the agent: it books another exchange than is expected, and does
 not come back from a wrong account.
 """
 
