@@ -34,6 +34,22 @@ def test_airline_tasks_that_nothing_passes_are_named(tmp_path: Path) -> None:
     assert "only described" in report.skipped[0].why
 
 
+def test_retail_tasks_that_nothing_passes_are_named(tmp_path: Path) -> None:
+    """6 of the 11 that τ² rewards: of the others 4 must say something, and 1 expects a write, which fails there."""
+    report = described(tmp_path, "retail")
+
+    assert [one.id for one in report.scenarios if "does nothing" in one.vacuous] == ["10", "12", "25", "50", "57", "65"]
+    assert all(one.oracle for one in report.scenarios)
+
+
+def test_calls_of_the_user_are_made_by_the_user(tmp_path: Path) -> None:
+    """Where both parties have tools, the oracle asks for what is the user's to do, and passes."""
+    report = described(tmp_path, "telecom")
+
+    assert len(report.scenarios) == 114
+    assert all(one.oracle for one in report.scenarios)
+
+
 @pytest.mark.parametrize(("domain", "most"), [("airline", 19)])
 def test_values_that_the_recordings_lead_to_are_reached(domain: str, most: int, tmp_path: Path) -> None:
     """Values are named as unreachable only where no recorded read gives them: recordings are not the whole world."""
