@@ -57,8 +57,9 @@ _RESERVATION = re.compile(
     r"pas sur|pas certaine?|je vais reflechir|reflechir)\b"
 )
 _CHANGE = re.compile(
-    r"\b(?:i'd (?:like|prefer|rather)|i (?:would|do) (?:like|prefer|rather)|i (?:want|prefer|need)|use|put|send|make it|"
-    r"(?:can|could) (?:you|we|i)|je (?:voudrais|veux|prefere|prefererais)|j'aimerais|mettez|utilisez|pouvez-vous)\b"
+    r"\b(?:i'd (?:like|prefer|rather)|i (?:would|do) (?:like|prefer|rather)|i (?:want|prefer|need)|use|put|send|"
+    r"make it|(?:can|could) (?:you|we|i)|je (?:voudrais|veux|prefere|prefererais)|j'aimerais|mettez|utilisez|"
+    r"pouvez-vous)\b"
     r"[^.?!]*\b(?:instead|rather than|plutot|a la place)\b"
 )
 _CONDITION = re.compile(

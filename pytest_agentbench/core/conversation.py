@@ -38,11 +38,12 @@ class View(Model):
     """What a simulated user may know: who it is, what it wants and knows, what was said to it, its own tools.
 
     It holds no tool results of the agent, no expected calls and no judge notes. The first `begun` of its messages were
-    exchanged before the run.
+    exchanged before the run. `feedback` says why the conversation is not over although the user closed it.
     """
 
     messages: tuple[Message, ...] = ()
     begun: int = 0
+    feedback: str = ""
     persona: str | None = None
     goal: str = ""
     says: tuple[str, ...] = ()

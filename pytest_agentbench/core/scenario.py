@@ -11,6 +11,7 @@ from pydantic import Field
 from pytest_agentbench.core.base import Model, OpenModel
 from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.tool import Requestor
 
 OrderMode = Literal["any_order", "in_order", "exact"]
@@ -113,6 +114,7 @@ class Scenario(Model):
     match: Match = Match()
     policies: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    rubric: Rubric | None = None
     complexity: int | None = None
     context: dict[str, Any] = {}
     limits: ScenarioLimits = ScenarioLimits()

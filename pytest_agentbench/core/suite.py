@@ -7,6 +7,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Limits
 
@@ -68,6 +69,13 @@ class UserSpec(Model):
     modifiers: tuple[ModifierSpec, ...] = ()
 
 
+class JudgeSpec(Model):
+    """The model that judges what code cannot, and how often it is asked: an odd number of votes."""
+
+    model: ModelSpec
+    votes: int = 1
+
+
 class CassetteSpec(Model):
     """Where model calls are recorded (None: beside the suite file), and what requests are compared without.
 
@@ -121,6 +129,8 @@ class Suite(Model):
     environment: EnvironmentSpec = EnvironmentSpec()
     user: UserSpec = UserSpec()
     cassette: CassetteSpec = CassetteSpec()
+    judge: JudgeSpec | None = None
+    rubric: Rubric | None = None
     policies: tuple[Policy, ...] = ()
     scenarios: tuple[Scenario, ...] = ()
     limits: Limits = Limits()

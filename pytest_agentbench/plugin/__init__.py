@@ -54,6 +54,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--agentbench-max-calls", type=int, metavar="N", help="stop before the session makes more model calls"
     )
     group.addoption(
+        "--agentbench-no-judge", action="store_true", help="ask no judge: what needs one is shown as not measured"
+    )
+    group.addoption(
         "--agentbench-seed", type=int, default=0, metavar="N", help="seed of whatever is chosen at random (default: 0)"
     )
     parser.addini("agentbench_dir", "folder for results and transcripts (default: .agentbench)", default=".agentbench")

@@ -49,7 +49,13 @@ class Accounts:
     def models(self) -> SessionModels:
         """Give the running loop's way to models."""
         share = 1 / self._options.workers
-        return SessionModels(environ=os.environ, recordings=self.recordings, budgets=self._budgets, share=share)
+        return SessionModels(
+            environ=os.environ,
+            recordings=self.recordings,
+            budgets=self._budgets,
+            share=share,
+            judges=self._options.judge,
+        )
 
     def ledger(self) -> Ledger:
         """Give the session's ledger; a worker on another host gets its part of the budgets."""
@@ -112,6 +118,20 @@ def specs_of(suite: Suite) -> Iterator[ModelSpec]:
     if suite.agent.openai is not None:
         for keywords in suite.variants.values() or ({},):
             yield vary_chat(suite.agent.openai, keywords).model
+    if suite.judge is not None:
+        yield suite.judge.model
+
+
+def check_judges(suites: Iterable[Suite], options: Options) -> None:
+    """Refuse a suite that needs a judge and names none, unless the session is to go without."""
+    for suite in suites:
+        rubrics = (suite.rubric, *(scenario.rubric for scenario in suite.scenarios))
+        judged = [one.id for rubric in rubrics if rubric is not None for one in rubric.judged]
+        if judged and suite.judge is None and options.judge:
+            raise pytest.UsageError(
+                f"{suite.path}: the criterion {judged[0]!r} needs a judge; add `judge: {{llm: {{model: …}}}}`, or "
+                "leave such criteria unmeasured with --agentbench-no-judge"
+            )
 
 
 def merge_cassettes(run_path: Path) -> list[str]:

@@ -10,7 +10,7 @@ from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.plugin.bench import Bench, Finished
 from pytest_agentbench.plugin.failing import ScenarioFailed, default_variant, failure_of
-from pytest_agentbench.plugin.keys import BENCH, RESULT
+from pytest_agentbench.plugin.keys import BENCH, EARLIER, RESULT
 from pytest_agentbench.runs.conduct import limits_of, task_name
 from pytest_agentbench.runs.pool import LoopBlockedError
 from pytest_agentbench.runs.result import crash_result
@@ -27,7 +27,7 @@ def play(request: pytest.FixtureRequest) -> None:
     item: ScenarioItem = request.node
     bench = request.config.stash[BENCH]
     finished = await_run(bench, item)
-    item.stash[RESULT] = finished.result
+    item.stash[RESULT], item.stash[EARLIER] = finished.result, finished.earlier
     show_output(item, finished)
     if finished.result.not_run is not None:
         pytest.skip(f"not run: {printable(finished.result.not_run)}")

@@ -2,7 +2,7 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -29,7 +29,7 @@ from pytest_agentbench.runs.output import OutputRouter, kept_apart
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.pool import Pool, Slots, Work
 from pytest_agentbench.runs.recorded import judge_recorded
-from pytest_agentbench.runs.result import result_of
+from pytest_agentbench.runs.result import deserves_another, result_of
 
 Role = Literal["single", "controller", "worker"]
 
@@ -45,12 +45,16 @@ CRASHES = "crashes.jsonl"
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """A run's result as stored; run and judgement are None when it was taken from the store."""
+    """A run's result as stored; run and judgement are None when it was taken from the store.
+
+    `earlier` are the results of attempts before this one.
+    """
 
     result: Result
     run: Run | None = None
     judgement: Judgement | None = None
     output: str = ""
+    earlier: tuple[Result, ...] = ()
 
 
 @dataclass(kw_only=True, repr=False)
@@ -165,8 +169,12 @@ class Bench:
         """Whether any run was in flight when a process died."""
         return bool(self._suspects)
 
-    def work(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None = None) -> Work[Finished]:
-        """Give what the pool starts for a plan."""
+    def work(self, plan: RunPlan, nodeid: str) -> Work[Finished]:
+        """Give what the pool starts for a plan; a run that its user or its provider spoilt is played once more."""
+        return lambda: self._conduct_again(plan, nodeid)
+
+    def work_once(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None) -> Work[Finished]:
+        """Give what the pool starts for a simulation of a test."""
         return lambda: self._conduct(plan, nodeid, agent, self.conductor)
 
     async def conduct_here(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None) -> Finished:
@@ -177,6 +185,14 @@ class Bench:
             return await self._conduct(plan, nodeid, agent, conductor)
         finally:
             await models.close()
+
+    async def _conduct_again(self, plan: RunPlan, nodeid: str) -> Finished:
+        first = await self._conduct(plan, nodeid, None, self.conductor)
+        replaying = self.options.cassette == "replay"
+        if plan.recording is not None or not deserves_another(first.result, replaying=replaying):
+            return first
+        second = await self._conduct(plan.again(), nodeid, None, self.conductor)
+        return replace(second, earlier=(first.result,))
 
     async def _conduct(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None, conductor: Conductor) -> Finished:
         writer = self.writer
@@ -199,7 +215,7 @@ class Bench:
 
     async def _judged(self, plan: RunPlan, agent: AgentBuilder | None, conductor: Conductor) -> Judged:
         if plan.recording is not None:
-            return await judge_recorded(plan, plan.recording)
+            return await judge_recorded(plan, plan.recording, cast=conductor.cast(plan))
         if not plan.suite.agent.serial:
             return await conductor.conduct(plan, agent=agent)
         key = (plan.suite_key, id(asyncio.get_running_loop()))

@@ -110,7 +110,7 @@ class AgentBench:
         """
         plan = self._plan(agent, says=says, knows=knows, expect=expect, communicate=communicate)
         key = plan.key
-        self.bench.pool.start(key, self.bench.work(plan, self.item.nodeid, _builder(agent)))
+        self.bench.pool.start(key, self.bench.work_once(plan, self.item.nodeid, _builder(agent)))
         return self._simulation(self.bench.pool.take(key, limit=limits_of(plan).seconds))
 
     async def simulate_async(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.plugin.accounts import check_budgets, check_cassettes
+from pytest_agentbench.plugin.accounts import check_budgets, check_cassettes, check_judges
 from pytest_agentbench.plugin.ahead import is_scenario
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.code_first import parametrize
@@ -48,6 +48,7 @@ class Collecting:
             self._check_variants()
         suites = {item.plan.suite_key: item.plan.suite for item in runs}.values()
         check_budgets(suites, self._bench.options)
+        check_judges(suites, self._bench.options)
         if self._bench.options.cassette != "off":
             check_cassettes(suites)
         if self._bench.options.collect_only or not runs:

@@ -8,6 +8,9 @@ from pytest_agentbench.plugin.bench import Bench
 BENCH = pytest.StashKey[Bench]()
 """The session's shared services, on the config."""
 
+EARLIER = pytest.StashKey[tuple[Result, ...]]()
+"""The results of earlier attempts at an item's run."""
+
 RESULT = pytest.StashKey[Result]()
 """The result of the run that an item awaited."""
 

@@ -29,6 +29,7 @@ class Options:
     max_cost: float | None
     max_calls: int | None
     seed: int
+    judge: bool
     workers: int
     directory: Path
     stops_early: bool
@@ -62,6 +63,7 @@ class Options:
             max_cost=config.getoption("agentbench_max_cost"),
             max_calls=config.getoption("agentbench_max_calls"),
             seed=config.getoption("agentbench_seed"),
+            judge=not config.getoption("agentbench_no_judge"),
             directory=config.rootpath / config.getini("agentbench_dir"),
             stops_early=bool(config.getoption("maxfail", 0)) or bool(config.getoption("stepwise", False)),
             collect_only=bool(config.getoption("collectonly", False)),

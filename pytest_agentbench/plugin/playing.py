@@ -15,7 +15,7 @@ from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.code_first import blank_of
 from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.items import meta_of
-from pytest_agentbench.plugin.keys import RESULT, SIMULATED
+from pytest_agentbench.plugin.keys import EARLIER, RESULT, SIMULATED
 from pytest_agentbench.plugin.wire import Meta, attach_meta, attach_results, make_sendable
 
 MISSED = "missed"
@@ -81,7 +81,7 @@ class Playing:
         if result is None:
             return
         del item.stash[RESULT]
-        attach_results(report, [result])
+        attach_results(report, [*item.stash.get(EARLIER, ()), result])
         report.duration = max(report.duration, result.seconds)
         item.user_properties[:] = [pair for pair in item.user_properties if not pair[0].startswith("agentbench.")]
         item.user_properties.extend(junit_properties(result))

@@ -69,8 +69,16 @@ class SessionModels:
     """Gives the roles of runs their models; nothing is opened before it is needed. Belongs to one event loop."""
 
     def __init__(
-        self, *, environ: Mapping[str, str], recordings: Recordings, budgets: Budgets, share: float = 1.0
+        self,
+        *,
+        environ: Mapping[str, str],
+        recordings: Recordings,
+        budgets: Budgets,
+        share: float = 1.0,
+        judges: bool = True,
     ) -> None:
+        """Share what runs of one process share; `judges` False asks no judge anything."""
+        self.judges = judges
         self._recordings = recordings
         self._budgets = budgets
         self._models = Models(environ=environ, ways=Ways(budget=budgets), recorder_of=recordings.of, share=share)

@@ -1,9 +1,13 @@
 """Who plays the roles of a run, what of a model they may use, and what that took."""
 
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from random import Random
+from typing import Any, cast
 
+from pytest_agentbench.checks.judges.ending import EndCritic
+from pytest_agentbench.checks.judges.with_models import judge_with_models, needs_model, without_models
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.errors import (
@@ -15,20 +19,24 @@ from pytest_agentbench.core.errors import (
     SuiteFaultError,
 )
 from pytest_agentbench.core.model import ModelSpec, Usage
-from pytest_agentbench.core.run import BUDGET
+from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.core.run import BUDGET, Judgement, Run
 from pytest_agentbench.core.seams import User
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.suite import UserSpec
+from pytest_agentbench.core.suite import JudgeSpec, Suite, UserSpec
 from pytest_agentbench.core.termination import Limits, Termination
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
+from pytest_agentbench.core.variants import vary_chat
 from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.chat import Paused
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.simulation.conversation import Closed, crashed
+from pytest_agentbench.simulation.conversation import Closed, Objection, crashed
 from pytest_agentbench.users.modifiers.behaviour import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
 
@@ -105,6 +113,70 @@ class Cast:
             return replace(closed, reason=f"{closed.reason} (its model server: {failure})", blame=Blame.PROVIDER)
         return closed
 
+    @property
+    def rubric(self) -> Rubric | None:
+        """The rubric that the run is judged by."""
+        own = self._plan.scenario.rubric
+        return self._plan.suite.rubric if own is None else own
+
+    @property
+    def system(self) -> str:
+        """The agent's system prompt, where it is known."""
+        chat = self._plan.suite.agent.openai
+        return vary_chat(chat, self._plan.keywords).system if chat else ""
+
+    @property
+    def has_judge(self) -> bool:
+        """Whether a model judges this run."""
+        return self._models is not None and self._models.judges and self._plan.suite.judge is not None
+
+    async def judged(self, run: Run, judgement: Judgement, runner: Runner) -> Judgement:
+        """Have models judge what code could not: policies without a rule that the scenario lists, and the rubric."""
+        plan, judge = self._plan, self._plan.suite.judge
+        policies = [policy for policy in run.policies if policy.rule is None]
+        if self.not_run is not None or not (policies or self.rubric):
+            return judgement
+        if self._models is None or not self._models.judges or (judge is None and needs_model(self.rubric, ())):
+            return without_models(judgement, why="no model judges this session", rubric=self.rubric, policies=policies)
+        if judge is None:
+            policies = []
+        state = plan.suite.environment.state
+        root = plan.suite.root
+        try:
+            return await judge_with_models(
+                run,
+                judgement,
+                chat_for=lambda role: self.chat(role, cast("JudgeSpec", judge).model),
+                random=self._random("judge"),
+                rubric=self.rubric,
+                policies=policies,
+                system=self.system,
+                votes=judge.votes if judge else 1,
+                ignore=state.ignore if state else (),
+                resolve=lambda path: cast("Callable[[Run], object]", load_object(path, root)),
+                run_sync=runner,
+            )
+        except NotRunError as error:
+            self.stop(error)
+            return judgement
+
+    def objection(self, initial: State | None, snapshot: Callable[[], Awaitable[State | None]]) -> Objection | None:
+        """Give the critic of endings, for a user that a model plays in a suite that has a judge."""
+        judge = self._plan.suite.judge
+        if judge is None or self._plan.suite.user.model is None or self._models is None or not self._models.judges:
+            return None
+        critic = EndCritic(self.chat("critique", judge.model), random=self._random("ending"), system=self.system)
+
+        async def told(transcript: Transcript, reason: str) -> str | None:
+            now = await snapshot()
+            changes = (initial, now) if initial is not None and now is not None else None
+            return await critic.feedback(transcript, reason, changes=changes)
+
+        return told
+
+    def _random(self, purpose: str) -> Random:
+        return Random(f"{self._seed} {purpose}")  # noqa: S311 - nonces are part of what recordings are compared by
+
     def user(self, state: State | None, tools: Toolset) -> User:
         """Give the simulated user, with the modifiers that fit the scenario and its initial state."""
         spec, scenario = self._plan.suite.user, self._plan.scenario
@@ -134,6 +206,11 @@ class Cast:
             "behaviours": {one.name: shown(one, transcript, scenario) for one in self._behaviours},
             "unfit": self._unfit,
         }
+
+
+def judges_of(suite: Suite) -> dict[str, str]:
+    """Name the model that judges, if there is one."""
+    return {"judge": f"llm:{suite.judge.model.model}"} if suite.judge else {}
 
 
 def player_of(spec: UserSpec) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -31,13 +31,13 @@ from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.runs.access import SessionModels
-from pytest_agentbench.runs.cast import Cast, player_of
+from pytest_agentbench.runs.cast import Cast, judges_of, player_of
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.judging import judge_in_time, undecided
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 from pytest_agentbench.simulation.clock import Slot, Stopwatch
-from pytest_agentbench.simulation.conversation import Closed, Conversation, crashed, out_of_time
+from pytest_agentbench.simulation.conversation import Closed, Conversation, Objection, crashed, out_of_time
 from pytest_agentbench.simulation.history import history_of
 from pytest_agentbench.simulation.recording import Recording
 
@@ -75,6 +75,10 @@ class Conductor:
     seed: int = 0
     _expected: ExpectedStates = field(default_factory=ExpectedStates)
 
+    def cast(self, plan: RunPlan) -> Cast:
+        """Give who plays and judges a run that is not played here."""
+        return Cast(plan, self.models, seed=self.seed, paused=nullcontext)
+
     async def conduct(self, plan: RunPlan, *, agent: AgentBuilder | None = None) -> Judged:
         """Play and judge one run; whatever breaks in it becomes its verdict, never an exception."""
         stage = Stage(
@@ -98,7 +102,7 @@ class Conductor:
         return Judged(
             run=run,
             judgement=judgement,
-            players={"agent": stage.player, "user": player_of(plan.suite.user)},
+            players={"agent": stage.player, "user": player_of(plan.suite.user), **judges_of(plan.suite)},
             usage=stage.cast.usage,
             not_run=stage.cast.not_run,
         )
@@ -193,7 +197,9 @@ class Stage:
                 initial = await self.environment.snapshot()
                 agent = await build(self)
                 user = self.cast.user(initial, self.environment.tools)
-                closed = self.cast.overrule(self._named(await self._converse(agent, user, stopwatch)))
+                objection = self.cast.objection(initial, self.environment.snapshot)
+                closed = self._named(await self._converse(agent, user, stopwatch, objection))
+                closed = self.cast.overrule(closed)
                 if self.environment.fault is not None:
                     closed = crashed(self.environment.fault, Blame.ENVIRONMENT)
             except NotRunError as error:
@@ -222,7 +228,9 @@ class Stage:
                 run = run.model_copy(update={"expected_state": expected.state, "unreplayed": expected.failed})
         except AgentBenchError as error:
             return undecided(f"the state that the expected calls lead to cannot be told: {error}")
-        return await judge_in_time(run, self.plan, self.runner, self.grace)
+        judgement = await judge_in_time(run, self.plan, self.runner, self.grace)
+        async with self._stopwatch.working() if self.cast.has_judge else nullcontext():
+            return await self.cast.judged(run, judgement, self.runner)
 
     async def _prepare(self) -> None:
         """Make the scenario's initial calls; raise `HungError` naming the one that does not end."""
@@ -246,12 +254,15 @@ class Stage:
         reason = f"limits.seconds = {self.limits.seconds:g} spent{self.environment.busy}"
         return replace(closed, reason=reason, blame=Blame.ENVIRONMENT)
 
-    async def _converse(self, agent: Agent, user: User, stopwatch: Stopwatch) -> Closed:
+    async def _converse(
+        self, agent: Agent, user: User, stopwatch: Stopwatch, objection: Objection | None = None
+    ) -> Closed:
         conversation = Conversation(
             scenario=self.plan.scenario,
             agent=agent,
             user=user,
             user_works=self.plan.suite.user.kind == "llm",
+            objection=objection,
             environment=self.environment,
             recording=self.recording,
             stopwatch=stopwatch,

@@ -44,9 +44,12 @@ def _most_calls(plan: RunPlan) -> int:
     if plan.suite.agent.openai is not None:
         # each call of the agent's model ends a turn or makes a tool call, of which there are only so many
         calls += limits.turns + limits.tool_calls
+    if plan.suite.judge is not None:
+        # a rubric, policies and each of three endings, of which each may be asked for once more
+        calls += ASKED_TWICE * (plan.suite.judge.votes + 4)
     return calls if limits.model_calls is None else min(calls, limits.model_calls)
 
 
 def asks_models(plan: RunPlan) -> bool:
     """Whether a model plays a role in a run that is not the agent's own affair."""
-    return plan.suite.user.model is not None or plan.suite.agent.openai is not None
+    return any(role is not None for role in (plan.suite.user.model, plan.suite.agent.openai, plan.suite.judge))

@@ -1,13 +1,15 @@
 """Recorded transcripts as runs: nothing is played, each recording is judged as it stands."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 
-from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.errors import NotRunError, Problem, SuiteError
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.runs.cast import Cast, judges_of
 from pytest_agentbench.runs.conduct import Judged, task_name
 from pytest_agentbench.runs.judging import judge_in_time
 from pytest_agentbench.runs.plan import RunPlan
@@ -57,8 +59,14 @@ def recorded_plans(suite: Suite, suite_key: str, asked: tuple[str, ...], toolset
             )
 
 
-async def judge_recorded(plan: RunPlan, recording: Recording, grace: float = GRACE) -> Judged:
-    """Judge a recording as if it had just been played; checks get a thread of their own, and `grace` seconds."""
+async def judge_recorded(
+    plan: RunPlan, recording: Recording, grace: float = GRACE, *, cast: Cast | None = None
+) -> Judged:
+    """Judge a recording as if it had just been played; checks get a thread of their own, and `grace` seconds.
+
+    `cast` has the models that judge it.
+    """
+    cast = cast or Cast(plan, None, seed=0, paused=nullcontext)
     termination = recording.termination or Termination.FINISHED
     blame = None if termination is Termination.FINISHED else _OTHERS.get(recording.stop_reason, Blame.AGENT)
     run = Run(
@@ -74,6 +82,13 @@ async def judge_recorded(plan: RunPlan, recording: Recording, grace: float = GRA
     runner = RunnerInThread(f"agentbench-{task_name(plan.key)}")
     try:
         judgement = await judge_in_time(run, plan, runner, grace)
+        if cast.has_judge:
+            cast.begin(plan.suite.limits)
+        judgement = await cast.judged(run, judgement, runner)
+        cast.finished()
+    except NotRunError as error:
+        cast.stop(error)
     finally:
         runner.close()
-    return Judged(run=run, judgement=judgement, players={"agent": "recorded", "user": "recorded"})
+    players = {"agent": "recorded", "user": "recorded", **judges_of(plan.suite)}
+    return Judged(run=run, judgement=judgement, players=players, usage=cast.usage, not_run=cast.not_run)

@@ -58,6 +58,15 @@ def result_of(plan: RunPlan, judged: Judged, *, nodeid: str = "") -> Result:
     )
 
 
+def deserves_another(result: Result, *, replaying: bool) -> bool:
+    """Whether a run is played once more, since its user or its provider spoilt it; passed or not is not asked.
+
+    What is `replaying` misses the same recording again.
+    """
+    spoilt = {Blame.USER} if replaying else {Blame.USER, Blame.PROVIDER}
+    return result.not_run is None and result.verdict is Verdict.ERROR and result.blame in spoilt
+
+
 def crash_result(before: Result, reason: str) -> Result:
     """Give the result of a run that took its process down with it."""
     finding = Finding(check="termination", kind="termination", passed=False, message=reason)

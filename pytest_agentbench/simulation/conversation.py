@@ -1,7 +1,7 @@
 """The conversation loop: user and agent in turn, tool calls in between, until something closes it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +20,7 @@ from pytest_agentbench.core.seams import Agent, Environment, User
 from pytest_agentbench.core.termination import Limits, Termination
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.simulation.clock import Stopwatch
 from pytest_agentbench.simulation.progress import Progress
@@ -29,6 +29,9 @@ from pytest_agentbench.simulation.views import agent_turn, user_view
 
 Blocked = Callable[[], tuple[float, float]]
 """Seconds for which this run, and for which all others, blocked the event loop since this one began."""
+
+Objection = Callable[[Transcript, str], Awaitable[str | None]]
+"""Tells, from a transcript that its user closed and the reason given, why it is not over; None where it is."""
 
 UNBLOCK = "make it a plain function, which gets a thread of its own, or await what takes long"
 """What to do about asynchronous code that blocks."""
@@ -52,6 +55,7 @@ class Conversation:
     """One conversation between a simulated user and the agent under test, in an environment of its own.
 
     `user_works` says that a model plays the user, so that what it says needs a slot like the agent's turns.
+    `objection` is asked whenever the user closes; a closing line that does not stand is never sent.
     """
 
     scenario: Scenario
@@ -66,6 +70,7 @@ class Conversation:
     progress: Progress = field(default_factory=Progress)
     blocked: Blocked = lambda: (0.0, 0.0)
     user_works: bool = False
+    objection: Objection | None = None
     _acting: Blame = Blame.AGENT
     _agent_turns: int = 0
     _seen: int = 0
@@ -125,12 +130,16 @@ class Conversation:
         return closed
 
     async def _user_speaks(self) -> Closed | None:
+        feedback = ""
         while True:
             messages, begun = self.recording.messages, self.recording.begun
-            view = user_view(self.scenario, messages, begun=begun, tools=self.environment.tools)
+            tools = self.environment.tools
+            view = user_view(self.scenario, messages, begun=begun, tools=tools, feedback=feedback)
             async with self.stopwatch.working() if self.user_works else nullcontext():
                 said = await self.user.reply(view)
             if isinstance(said, Stop):
+                if feedback := await self._not_over(said):
+                    continue
                 if said.message:
                     self.recording.add(Message(role="user", content=said.message))
                 return Closed(termination=said.termination, reason=said.reason, blame=said.blame)
@@ -142,6 +151,15 @@ class Conversation:
             self._acting = Blame.USER
             if closed := self._spent_calls():
                 return closed
+
+    async def _not_over(self, said: Stop) -> str:
+        """Say why a conversation that its user closed is not over, "" where it is."""
+        if self.objection is None or said.blame is not None or said.termination is not Termination.FINISHED:
+            return ""
+        closing = (Message(role="user", content=said.message),) if said.message else ()
+        transcript = Transcript(messages=(*self.recording.messages, *closing))
+        async with self.stopwatch.working():
+            return await self.objection(transcript, said.reason) or ""
 
     async def _agent_speaks(self) -> Closed | None:
         self._agent_turns += 1

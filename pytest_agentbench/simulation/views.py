@@ -25,16 +25,19 @@ def agent_turn(
     )
 
 
-def user_view(scenario: Scenario, messages: Sequence[Message], *, begun: int, tools: Toolset) -> View:
+def user_view(
+    scenario: Scenario, messages: Sequence[Message], *, begun: int, tools: Toolset, feedback: str = ""
+) -> View:
     """Give the user the texts of both parties, its own calls and what it knows; never the agent's calls or checks.
 
-    The first `begun` messages were exchanged before the run.
+    The first `begun` messages were exchanged before the run. `feedback` says why what the user closed is not over.
     """
     story = scenario.task.user_scenario
     instructions = story.instructions if story else None
     told = instructions if isinstance(instructions, Instructions) else Instructions(reason_for_call=instructions)
     return View(
         messages=tuple(message for message in messages if _user_sees(message)),
+        feedback=feedback,
         begun=sum(_user_sees(message) for message in messages[:begun]),
         persona=story.persona if story else None,
         goal=told.reason_for_call or "",

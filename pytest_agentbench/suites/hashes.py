@@ -32,6 +32,8 @@ def suite_hash(suite: Suite, parts: dict[str, JsonValue], files: Mapping[str, Pa
     content = {
         "parts": mask(parts),
         "user": mask(suite.user.model_dump(exclude={"model": _HOW_REACHED})),
+        "judge": mask(suite.judge.model_dump(exclude={"model": _HOW_REACHED}) if suite.judge else None),
+        "rubric": suite.rubric.model_dump() if suite.rubric else None,
         "chat": mask(suite.agent.openai.model_dump(exclude={"model": _HOW_REACHED}) if suite.agent.openai else None),
         "limits": suite.limits.model_dump(),
         "policies": mask([policy.model_dump() for policy in suite.policies]),

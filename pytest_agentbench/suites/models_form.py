@@ -6,7 +6,7 @@ from pathlib import Path
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.model import ModelSpec, Price
-from pytest_agentbench.core.suite import AgentSpec, CassetteSpec, HttpAgentSpec, OpenAIAgentSpec, UserSpec
+from pytest_agentbench.core.suite import AgentSpec, CassetteSpec, HttpAgentSpec, JudgeSpec, OpenAIAgentSpec, UserSpec
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.document import Document
 
@@ -55,6 +55,12 @@ class ModelReader:
         """Read `agent: {http: …}`."""
         spec = HttpAgentSpec.model_validate(form)
         return AgentSpec(kind="http", target=spec.url, serial=serial, http=spec)
+
+    def judge(self, form: Form | None) -> JudgeSpec | None:
+        """Read `judge:`."""
+        if form is None:
+            return None
+        return JudgeSpec(model=self._model(form["llm"], ("judge", "llm")), votes=form.get("votes", 1))
 
     def cassette(self, form: Form) -> CassetteSpec:
         """Read `cassette:`."""

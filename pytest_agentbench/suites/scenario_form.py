@@ -10,6 +10,7 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.calls import arguments_path, call_form
 from pytest_agentbench.suites.ids import scenario_slug
+from pytest_agentbench.suites.schema_rubric import rubric_misfits
 from pytest_agentbench.suites.tau2 import checked_task, scenario_fields
 
 _LONG_FORMS = ("description", "ticket", "user_scenario", "initial_state", "evaluation_criteria")
@@ -21,6 +22,8 @@ _TEXTS = ("knows", "unknown")
 def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[Misfit]:
     """Turn a mapping that fits the scenario schema into a scenario, or say where it contradicts itself."""
     wrong = [*_contradictions(form, path), *_matchers(form, path)]
+    if "rubric" in form:
+        wrong += rubric_misfits(form["rubric"], (*path, "rubric"))
     if wrong:
         return wrong
     task = checked_task(_task(form), path)

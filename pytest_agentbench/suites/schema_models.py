@@ -1,7 +1,7 @@
 """The form of what reaches a model or an endpoint: models, chat agents, HTTP agents, the simulated user, cassettes."""
 
+from pytest_agentbench.suites.schema_forms import FREE, TEXT, Schema, mapping, texts
 from pytest_agentbench.suites.schema_modifiers import MODIFIERS
-from pytest_agentbench.suites.schema_scenario import FREE, TEXT, Schema, mapping, texts
 
 _FILE: Schema = {"type": "string", "pattern": r"\S", "description": "the path of a file"}
 _URL: Schema = {"type": "string", "pattern": r"^https?://\S+$", "description": "an address such as https://host/v1"}

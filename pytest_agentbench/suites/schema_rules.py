@@ -4,7 +4,7 @@ A rule is a mapping with one operator. `before`, `never`, `confirm_before`, `onl
 themselves what they are about; the other operators are requirements, which stand inside them.
 """
 
-from pytest_agentbench.suites.schema_scenario import FREE, Schema, mapping, texts
+from pytest_agentbench.suites.schema_forms import FREE, Schema, mapping, texts
 
 _FIRST: Schema = {**texts("a list of names of tools, at least one"), "minItems": 1}
 _CALLS: Schema = {

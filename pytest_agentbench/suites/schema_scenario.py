@@ -1,43 +1,19 @@
 """The form of scenario files, as JSON Schema."""
 
-from typing import Any
-
+from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
+from pytest_agentbench.suites.schema_forms import (
+    COUNT,
+    FREE,
+    IMPORT_PATH,
+    NAME,
+    OPTIONAL_TEXT,
+    REASON,
+    TEXT,
+    Schema,
+    mapping,
+    texts,
+)
 from pytest_agentbench.suites.schema_modifiers import MODIFIERS
-
-Schema = dict[str, Any]
-
-TEXT: Schema = {"type": "string"}
-FREE: Schema = {"type": "object", "additionalProperties": True}
-OPTIONAL_TEXT: Schema = {"type": ["string", "null"]}
-COUNT: Schema = {"type": "integer", "minimum": 0, "description": "a whole number, 0 or more"}
-REASON: Schema = {"type": "string", "minLength": 1, "description": "a reason in words"}
-IMPORT_PATH: Schema = {
-    "type": "string",
-    "pattern": r"^[^\s:/]+:[^\s:/]+$",
-    "description": "an import path such as package.module:name",
-}
-NAME: Schema = {
-    "type": ["string", "integer"],
-    "pattern": r"\S",
-    "description": "a name",
-}
-
-
-def texts(description: str) -> Schema:
-    """Give the schema of a list of texts."""
-    return {"type": "array", "items": TEXT, "description": description}
-
-
-def mapping(properties: Schema, description: str, required: tuple[str, ...] = ()) -> Schema:
-    """Give the schema of a mapping that admits these keys alone."""
-    schema: Schema = {
-        "type": "object",
-        "description": description,
-        "properties": properties,
-        "additionalProperties": False,
-    }
-    return {**schema, "required": list(required)} if required else schema
-
 
 _FULL_CALL = mapping(
     {
@@ -115,6 +91,7 @@ EXTRAS: Schema = {
     },
     "complexity": {**COUNT, "description": "a whole number, 0 or more: how hard the scenario is"},
     "checks": {"type": "array", "items": IMPORT_PATH, "description": "a list of import paths of further checks"},
+    "rubric": {**RUBRIC_FILE, "description": "a list of criteria, or {criteria: […], mode: …}, instead of the suite's"},
     "context": {**FREE, "description": "a mapping that the agent's factory and the tools get, never the user"},
     "limits": {"$ref": "#/$defs/limits"},
     "tags": {

@@ -1,18 +1,10 @@
 """The form of suite files and policies, as JSON Schema."""
 
+from pytest_agentbench.suites.schema_forms import FREE, IMPORT_PATH, NAME, TEXT, Schema, mapping, texts
 from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, OPENAI_AGENT, PRICE, UPSTREAM, USER
+from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC
 from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
-from pytest_agentbench.suites.schema_scenario import (
-    DEFINITIONS,
-    FREE,
-    IMPORT_PATH,
-    NAME,
-    SCENARIO_FILE,
-    TEXT,
-    Schema,
-    mapping,
-    texts,
-)
+from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
 
 _FILE: Schema = {"type": "string", "pattern": r"\S", "description": "the path of a file"}
 _FILES: Schema = {"type": "array", "items": _FILE, "minItems": 1, "description": "a list of files"}
@@ -125,6 +117,8 @@ SUITE_FILE: Schema = {
             "user": USER,
             "llm": {**MODEL, "description": "a mapping of what the models of all roles have in common"},
             "cassette": CASSETTE,
+            "judge": JUDGE,
+            "rubric": RUBRIC,
             "policies": {"anyOf": [_FILE, {"$ref": "#/$defs/policies"}], "description": "a file or a list of policies"},
             "scenarios": {
                 "type": "array",

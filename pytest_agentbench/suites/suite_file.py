@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from pytest_agentbench.core.errors import GateError, Problem, SuiteError, SuiteFaultError
 from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, Suite, UserSpec
 from pytest_agentbench.core.termination import Limits
@@ -26,6 +27,8 @@ from pytest_agentbench.suites.scenario_files import (
     read_scenario,
     read_scenario_file,
 )
+from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
+from pytest_agentbench.suites.schema_rubric import read_rubric, rubric_misfits
 from pytest_agentbench.suites.schema_suite import SUITE_FILE
 from pytest_agentbench.suites.shape import misfits
 from pytest_agentbench.suites.substitution import Substitution
@@ -74,6 +77,8 @@ class _SuiteReader:
             environment=self._environment(form),
             user=self._parts.models.user(form.get("user")) if self._fits("user") and self._fits("llm") else UserSpec(),
             cassette=self._parts.models.cassette(self._given("cassette") or {}),
+            judge=self._parts.models.judge(self._given("judge")) if self._fits("llm") else None,
+            rubric=self._rubric(),
             policies=policies,
             scenarios=self._scenarios(policies),
             limits=Limits.model_validate(form.get("limits", {})) if self._fits("limits") else Limits(),
@@ -105,6 +110,28 @@ class _SuiteReader:
 
     def _environment(self, form: dict[str, JsonValue]) -> EnvironmentSpec:
         return self._parts.environment(form.get("environment", {})) if self._fits("environment") else EnvironmentSpec()
+
+    def _rubric(self) -> Rubric | None:
+        form = self._given("rubric")
+        document, path = self._document, cast("Keys", ("rubric",))
+        if isinstance(form, str):
+            file = self._parts.file(form, path)
+            if form not in self._parts.files:
+                return None
+            try:
+                document, path = read_document(file), ()
+            except SuiteError as error:
+                self._problems += error.problems
+                return None
+            form = document.value
+            wrong = list(misfits(form, RUBRIC_FILE))
+        else:
+            wrong = []
+        if form is None:
+            return None
+        wrong = wrong or list(rubric_misfits(form, path))
+        self._problems += [document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in wrong]
+        return None if wrong else read_rubric(form)
 
     def _policies(self) -> tuple[Policy, ...]:
         form = self._given("policies")

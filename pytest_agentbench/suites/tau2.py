@@ -14,6 +14,7 @@ from pytest_agentbench.core.scenario import ExpectedCall, Match, Scenario, Scena
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.suites.calls import call_form
 from pytest_agentbench.suites.ids import scenario_slug
+from pytest_agentbench.suites.schema_rubric import read_rubric
 from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
 from pytest_agentbench.suites.shape import misfits
 
@@ -64,6 +65,8 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
         fields["never"] = tuple(ExpectedCall.model_validate(call_form(item)) for item in extras["never"])
     if "modifiers" in extras:
         fields["modifiers"] = tuple(ModifierSpec.model_validate(item) for item in extras["modifiers"])
+    if "rubric" in extras:
+        fields["rubric"] = read_rubric(extras["rubric"])
     if "match" in extras:
         fields["match"] = Match.model_validate(extras["match"])
     if "limits" in extras:
@@ -80,6 +83,8 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
     if "never" in given:
         ours["never"] = [call.model_dump(exclude_unset=True) for call in scenario.never]
     ours |= {key: getattr(scenario, key).model_dump(exclude_unset=True) for key in ("match", "limits") if key in given}
+    if scenario.rubric is not None:
+        ours["rubric"] = scenario.rubric.model_dump(exclude_unset=True)
     if scenario.modifiers is not None:
         ours["modifiers"] = [one.model_dump() for one in scenario.modifiers]
     if scenario.says and _goal(task) == "":

@@ -27,7 +27,8 @@ import pytest
 import yaml
 
 from pytest_agentbench.core.gates import KINDS
-from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE, Schema
+from pytest_agentbench.suites.schema_forms import Schema
+from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
 from pytest_agentbench.suites.schema_suite import SUITE_FILE
 from pytest_agentbench.suites.shape import misfits
 from tests.docs.pages import ROOT, Block, Command, blocks, codes, commands, first_cells, pages, prose

@@ -211,7 +211,7 @@ MISBEHAVIOUR = {
 
 @pytest.mark.parametrize("name", MISBEHAVIOUR)
 def test_no_misbehaviour_loses_or_misblames_a_run(project: Project, name: str) -> None:
-    """The run that is hit ends as the table says; those beside it pass."""
+    """The run that is hit ends as the table says, and passes when it is played again; those beside it pass."""
     from pytest_agentbench.testing import call
 
     given, verdict, blame = MISBEHAVIOUR[name]
@@ -232,7 +232,9 @@ def test_no_misbehaviour_loses_or_misblames_a_run(project: Project, name: str) -
         project.run()
 
     results = {one.key.scenario: one for one in project.document.results}
+    first = next((one for one in project.document.retried if one.key.scenario == "s1"), results["s1"])
     assert len(results) == 4
-    assert (results["s1"].verdict, results["s1"].blame) == (verdict, blame)
+    assert (first.verdict, first.blame) == (verdict, blame)
+    assert first is results["s1"] or results["s1"].passed
     if not isinstance(given, str):
         assert {results[f"s{number}"].verdict for number in (2, 3, 4)} == {"passed"}

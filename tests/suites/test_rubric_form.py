@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.core.rubric import Criterion, Rubric
-from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC, RUBRIC_FILE, read_rubric, rubric_misfits
+from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
+from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC, read_rubric, rubric_misfits
 from pytest_agentbench.suites.shape import misfits
 
 GOOD: dict[str, Any] = {"id": "done", "text": "Does it."}

@@ -121,7 +121,8 @@ def test_long_forms_stand_in_yaml_too(tmp_path: Path) -> None:
         ({"complexity": -1}, "found -1, expected a whole number, 0 or more"),
         ({"skip": True}, "found True, expected the reason why this scenario is not run"),
         ({"checks": ["x"]}, "found 'x', expected an import path"),
-        ({"rubric": []}, "unknown key 'rubric'"),
+        ({"faults": []}, "unknown key 'faults'"),
+        ({"rubric": []}, "rubric: found an empty list, expected a list of criteria"),
     ],
 )  # fmt: skip
 def test_wrong_forms_are_told_in_words(tmp_path: Path, keys: dict[str, Any], message: str) -> None:

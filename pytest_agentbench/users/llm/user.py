@@ -91,12 +91,20 @@ class LlmUser:
             case None:
                 return message
 
+    def _withdraw(self, view: View) -> None:
+        """Forget the faults of a closing line that was not sent after all."""
+        turns = Transcript(messages=view.messages).turns
+        self.faults[:] = [fault for fault in self.faults if turns and fault.turn <= turns[-1]]
+
     async def _attempt_twice(self, view: View) -> _Attempt:
         """Ask, and where the answer is at fault ask once more with the reasons; of two as bad the second counts."""
         shown = apply(view, self._behaviours, closing=self._is_closing)
         acting = in_force(self._behaviours, view, closing=self._is_closing)
         prompt = system_prompt(shown, [behaviour.instruction for behaviour in acting])
         messages = [{"role": "system", "content": prompt}, *flipped(shown.messages)]
+        if view.feedback:
+            self._withdraw(view)
+            messages.append({"role": "user", "content": render("resume.v1", {"feedback": view.feedback})})
         tools = [tool.openai() for tool in shown.tools]
         checked = _judged_by(shown, acting)
         first = _read(await self._chat.complete(messages, tools=tools), checked)

@@ -1,0 +1,132 @@
+"""Sessions with a judge: rubrics, policies without a rule, endings that are not true, and sessions without."""
+
+from collections.abc import Callable
+
+import pytest
+
+from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, structured, text
+from tests.plugin.models_project import SCRIPT, models_suite, user
+from tests.plugin.project import Project
+
+RUBRIC = [
+    {"id": "clear", "text": "The agent says clearly what it did.", "label": "POS", "weight": 6},
+    {"id": "pushy", "text": "The agent presses the user.", "label": "NEG", "weight": 4},
+    {"id": "no-errors", "text": "No tool failed.", "check": "tool_errors == 0"},
+]
+POLICIES = [{"id": "polite", "text": "Be polite.", "challenge": 1}]
+
+
+def judge(
+    scores: dict[str, int], *, violated: bool = False, quote: str = "It is refunded.", ended: bool = True
+) -> Callable[[ModelRequest], Answer]:
+    """Give a judge model that scores as told, whatever form it is asked for."""
+
+    def answer(request: ModelRequest) -> Answer:
+        asked = request.body["response_format"]["json_schema"]["name"]
+        shown = {"evidence": [{"turn": 2, "quote": quote}], "reason": "so it is"}
+        if asked == "PolicyVerdicts":
+            return structured({"verdicts": [{"policy": "polite", **shown, "exercised": True, "violated": violated}]})
+        if asked == "RubricVerdicts":
+            given = [{"criterion": name, "applies": True, **shown, "score": score} for name, score in scores.items()]
+            return structured({"verdicts": given})
+        return structured({**shown, "ended": ended, "feedback": "" if ended else "The agent has not answered yet."})
+
+    return answer
+
+
+def judged_suite(project: Project, base_url: str, **keys: object) -> None:
+    """Write a suite of two refunds with a judge."""
+    models_suite(project, base_url, count=2, judge={"llm": {"model": "judge"}}, rubric=RUBRIC, **keys)
+    suite = project.pytester.path / "bench/agentbench.yaml"
+    if "policies" in keys:
+        suite.write_text(suite.read_text().replace('"id": "s', '"policies": ["polite"], "id": "s'))
+
+
+def test_a_judge_is_asked_last_and_replays(project: Project) -> None:
+    """Scores become findings and metrics, its calls are counted, and a replay asks nobody."""
+    with ModelServer({**SCRIPT, "judge": judge({"clear": 9, "pushy": 0})}) as server:
+        judged_suite(project, server.base_url)
+        result = project.run("--agentbench-cassette=record")
+        live = project.comparable
+    assert result.ret == 0, result.outlines
+    result.stdout.fnmatch_lines(["model calls*critique 2,*judge 2,*"])
+    assert {one.players["judge"] for one in project.document.results} == {"llm:judge"}
+
+    replayed = project.run("--agentbench-cassette=replay", "--agentbench-concurrency=1")
+
+    assert replayed.ret == 0
+    assert project.comparable == live
+
+
+def test_a_rubric_fails_a_run_that_passed_so_far(project: Project) -> None:
+    """What a judge finds is the agent's fault."""
+    with ModelServer({**SCRIPT, "judge": judge({"clear": 0, "pushy": 10})}) as server:
+        judged_suite(project, server.base_url)
+        project.run()
+
+    assert {(str(one.verdict), str(one.blame)) for one in project.document.results} == {("failed", "agent")}
+    assert {
+        finding.kind for one in project.document.results for finding in one.findings if finding.passed is False
+    } >= {"rubric"}
+
+
+def test_a_policy_in_words_is_judged(project: Project) -> None:
+    """A violation that is quoted fails the run and names the policy."""
+    with ModelServer({**SCRIPT, "judge": judge({"clear": 9, "pushy": 0}, violated=True)}) as server:
+        judged_suite(project, server.base_url, policies=POLICIES)
+        project.run()
+
+    for one in project.document.results:
+        assert [(outcome.policy, outcome.exercised, outcome.kept) for outcome in one.policies] == [
+            ("polite", True, False)
+        ]
+        assert str(one.blame) == "agent"
+
+
+def test_evidence_that_does_not_exist_is_refused(project: Project) -> None:
+    """A judge that makes quotes up twice cannot be used: the run is not scored, and the judge is to blame."""
+    with ModelServer({**SCRIPT, "judge": judge({"clear": 9, "pushy": 0}, quote="Never said so.")}) as server:
+        judged_suite(project, server.base_url)
+        project.run()
+
+    assert {(str(one.verdict), str(one.blame)) for one in project.document.results} == {("error", "judge")}
+
+
+def test_an_ending_that_is_not_true_is_taken_back_twice_at_most(project: Project) -> None:
+    """A critic that is never content lets the conversation go on twice; the lines it objects to are never sent."""
+    closings = []
+
+    def closing(request: ModelRequest) -> Answer:
+        if "was not sent, because it is not over" in request.last:
+            closings.append(request.last)
+        return user(request)
+
+    with ModelServer({**SCRIPT, "user": closing, "judge": judge({"clear": 9, "pushy": 0}, ended=False)}) as server:
+        judged_suite(project, server.base_url)
+        result = project.run("--agentbench-concurrency=1")
+
+    assert result.ret == 0, result.outlines
+    assert len(closings) == 4
+    assert "The agent has not answered yet." in closings[0]
+
+
+def test_a_suite_that_needs_a_judge_says_so(project: Project) -> None:
+    """Without a judge nothing runs, unless what it would judge may stay unmeasured."""
+    with ModelServer(SCRIPT) as server:
+        models_suite(project, server.base_url, count=1, rubric=RUBRIC)
+        refused = project.run()
+        accepted = project.run("--agentbench-no-judge")
+
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*the criterion 'clear' needs a judge; add `judge: {llm: {model: *"])
+    assert accepted.ret == 0
+
+
+def test_no_judge_asks_none(project: Project) -> None:
+    """`--agentbench-no-judge` leaves a judge that is there alone."""
+    with ModelServer({**SCRIPT, "judge": lambda _: text("nobody asked")}) as server:
+        judged_suite(project, server.base_url, policies=POLICIES)
+        result = project.run("--agentbench-no-judge")
+
+        assert {request.model for request in server.requests} == {"agent", "user"}
+    assert result.ret == 0
