@@ -73,11 +73,17 @@ class ChatModel:
         self._recorder = recorder
         self._paused = paused
         self._usage = Usage()
+        self._asked_at: float | None = None
 
     @property
     def usage(self) -> Usage:
         """What the role's calls took so far; answers from a cassette took nothing and only count as `replayed`."""
         return self._usage
+
+    @property
+    def unanswered(self) -> float:
+        """Seconds for which the request in flight, or the one that was broken off, has had no answer; 0 without one."""
+        return 0.0 if self._asked_at is None else self._ways.now() - self._asked_at
 
     async def complete(
         self,
@@ -136,9 +142,12 @@ class ChatModel:
         """Send, and again where that may help, with the run's clock stopped in between."""
         ways = self._ways
         retries = Retries(self.spec.retries, random=ways.random, now=ways.now, patience=ways.patience)
+        self._asked_at = ways.now()
         while True:
             try:
-                return await self._send_once(transport, request, money)
+                response = await self._send_once(transport, request, money)
+                self._asked_at = None
+                return response
             except SendError as error:
                 wait = retries.after(error)
             if wait > 0:

@@ -196,21 +196,6 @@ class Ledger:
             raise ResultsError(f"the ledger of model calls, {self._place}, cannot be used: {error}") from error
 
 
-class StaticShare(Ledger):
-    """A fixed part of a session's budgets, for a worker on a host that cannot open the session's file.
-
-    `index` (from 0) says which of `parts` equal parts; calls that cannot be divided go to the first ones.
-    """
-
-    def __init__(self, index: int, parts: int, *, cost_usd: float | None = None, calls: int | None = None) -> None:
-        super().__init__(None)
-        more = calls is not None and index < calls % parts
-        self.start(
-            cost_usd=None if cost_usd is None else cost_usd / parts,
-            calls=None if calls is None else calls // parts + more,
-        )
-
-
 def _alive(pid: int) -> bool:
     if os.name == "nt":  # there is no signal there that only asks
         return True

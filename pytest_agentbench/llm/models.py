@@ -14,8 +14,8 @@ from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.llm.seams import Recorder, Transport
 from pytest_agentbench.llm.structured_forms import Forms
 
-RecorderOf = Callable[[str], Recorder | None]
-"""Gives what remembers the answers of a suite, named as in `RunKey.suite`; `""` is work that belongs to no run."""
+RecorderOf = Callable[[Caller], Recorder | None]
+"""Gives what remembers the answers to a caller; None for what is not recorded."""
 
 
 class Models:
@@ -60,14 +60,13 @@ class Models:
             requests_per_minute=spec.requests_per_minute,
             tokens_per_minute=spec.tokens_per_minute,
         )
-        suite = caller.run.suite if caller.run is not None else ""
         return ChatModel(
             spec,
             caller,
             transport=lambda: self._transport(spec, url),
             limiter=limiter,
             ways=self._ways,
-            recorder=self._recorder_of(suite) if self._recorder_of is not None else None,
+            recorder=self._recorder_of(caller) if self._recorder_of is not None else None,
             forms=self._forms.setdefault(url, Forms()),
             paused=paused,
         )

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.core.errors import AgentBenchError
-from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.variants import vary_chat
 from pytest_agentbench.llm.cassette.file import cassette_path
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.ledger import Ledger, StaticShare
+from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.prices import check_priced
 from pytest_agentbench.plugin.options import Options
+from pytest_agentbench.results.document import read
 from pytest_agentbench.runs.access import Budgets, SessionModels
 from pytest_agentbench.runs.recordings import Recordings, merge_all
 
 _LEDGER = "ledger.sqlite"
 _CASSETTES = "cassettes"
+
+_KEY_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$")
+_KEY_LIKE = re.compile(r"(?=[^\s]*\d)[^\s/]{12,}")
+"""Long, with a digit and without spaces or slashes: no word, path or switch that happens to have such a name."""
+
+_SHORTEST = 6
 
 
 class Accounts:
@@ -35,7 +43,10 @@ class Accounts:
         process: str,
         run_path: Callable[[], Path],
         redact: Callable[[JsonValue], JsonValue],
+        starts: bool = False,
     ) -> None:
+        """Keep the accounts of `process`; one that `starts` sets the session's budgets when it opens the ledger."""
+        self._starts = starts
         self._options = options
         self._process = process
         self._run_path = run_path
@@ -58,21 +69,17 @@ class Accounts:
         )
 
     def ledger(self) -> Ledger:
-        """Give the session's ledger; a worker on another host gets its part of the budgets."""
+        """Give the session's ledger, which lies in the run directory."""
         if self._ledger is None:
-            folder = self._run_path()
-            if folder.is_dir():
-                self._ledger = Ledger(folder / _LEDGER, process=self._process)
-            else:
-                number = int(self._process.removeprefix("gw") or 0)
-                cost, calls = self._options.max_cost, self._options.max_calls
-                self._ledger = StaticShare(number, self._options.workers, cost_usd=cost, calls=calls)
+            self._ledger = Ledger(self._run_path() / _LEDGER, process=self._process)
+            if self._starts:
+                self._ledger.start(cost_usd=self._options.max_cost, calls=self._options.max_calls)
         return self._ledger
 
     def start(self) -> None:
         """Set the session's budgets, before any run begins anywhere."""
         if self._has_budget:
-            self.ledger().start(cost_usd=self._options.max_cost, calls=self._options.max_calls)
+            self.ledger()
 
     def forget(self, process: str) -> None:
         """Charge what a process that died had in flight."""
@@ -93,6 +100,7 @@ def check_budgets(suites: Iterable[Suite], options: Options) -> None:
         own = (scenario.limits.cost_usd for scenario in suite.scenarios)
         costs = any(cost is not None for cost in (options.max_cost, suite.limits.cost_usd, *own))
         calls = options.max_calls is not None or suite.limits.model_calls is not None
+        calls = calls or all(scenario.limits.model_calls is not None for scenario in suite.scenarios)
         specs = list(specs_of(suite))
         if problems := check_priced(specs, has_cost_budget=costs, has_call_budget=calls):
             raise pytest.UsageError(f"{suite.path.name}: {'; '.join(problems)}")
@@ -134,13 +142,39 @@ def check_judges(suites: Iterable[Suite], options: Options) -> None:
             )
 
 
-def merge_cassettes(run_path: Path) -> list[str]:
-    """Bring what all processes recorded into the cassettes; give what went wrong or is worth telling, a line each."""
+def merge_cassettes(run_path: Path) -> tuple[list[str], list[str]]:
+    """Bring what all processes recorded into the cassettes; give what is worth telling and what went wrong."""
     told: list[str] = []
+    wrong: list[str] = []
+    for cassette, merged in merge_all(run_path / _CASSETTES):
+        if isinstance(merged, str):
+            kept = f"what was recorded stays in {run_path / _CASSETTES}"
+            wrong.append(f"cassette {cassette.name} could not be written: {merged}; {kept}")
+        elif merged.written:
+            told.append(f"cassette {cassette.name}: {merged.recorded} recorded, {merged.dropped} dropped")
+    return told, wrong
+
+
+def secrets_of(suite: Suite) -> set[str]:
+    """Give the keys that a suite's models are reached with, and whatever looks like a key in the environment.
+
+    An agent of the user's has keys of its own there, which a server's error may quote.
+    """
+    named = {os.environ.get(spec.api_key_env, "") for spec in specs_of(suite)}
+    given = {value for spec in specs_of(suite) for value in (spec.api_key, *spec.headers.values())}
+    lying = {value for name, value in os.environ.items() if _KEY_NAME.search(name) and _KEY_LIKE.fullmatch(value)}
+    return {secret for secret in named | given | lying if len(secret) >= _SHORTEST}
+
+
+def last_costs(directory: Path) -> dict[str, float]:
+    """Give what a run of each suite cost on average in the last results, in US dollars, where all was priced."""
     try:
-        for cassette, merged in merge_all(run_path / _CASSETTES):
-            if merged.written:
-                told.append(f"cassette {cassette.name}: {merged.recorded} recorded, {merged.dropped} dropped")
-    except (AgentBenchError, OSError) as error:
-        told.append(f"a cassette could not be written: {error}; what was recorded stays in {run_path / _CASSETTES}")
-    return told
+        last = read(directory / "results.json")
+    except ResultsError:
+        return {}
+    taken: dict[str, list[float]] = {}
+    for result in last.results:
+        usage = sum(result.usage.values(), Usage())
+        if usage.calls and not usage.unpriced:
+            taken.setdefault(result.key.suite, []).append(usage.cost_usd)
+    return {suite: sum(costs) / len(costs) for suite, costs in taken.items()}

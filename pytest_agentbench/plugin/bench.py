@@ -12,13 +12,12 @@ import pytest
 
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
-from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import Judgement, Result, Run, RunKey
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.plugin.accounts import Accounts
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.plugin.wire import Meta
-from pytest_agentbench.results.document import read
 from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.store import RunDirectory, RunWriter, new_run_id, without_attempt
@@ -80,6 +79,7 @@ class Bench:
     _conductor: Conductor | None = None
     _models: SessionModels | None = None
     _accounts: Accounts | None = None
+    _has_started: bool = False
     _stored: dict[RunKey, Result] = field(default_factory=dict)
     _suspects: frozenset[RunKey] = frozenset()
     _crashes_seen: int = -1
@@ -131,8 +131,13 @@ class Bench:
         """What is recorded and what is spent."""
         if self._accounts is None:
             self._accounts = Accounts(
-                self.options, process=self.process, run_path=lambda: self.directory.path, redact=self.redactor.json
+                self.options,
+                process=self.process,
+                run_path=lambda: self.directory.path,
+                redact=self._redacted,
+                starts=self.role != "worker" and not self._has_started,
             )
+            self._has_started = True
         return self._accounts
 
     @property
@@ -147,6 +152,10 @@ class Bench:
         if self._redactor is None or self._redactor[0] != len(self.secrets):
             self._redactor = (len(self.secrets), Redactor(self.secrets))
         return self._redactor[1]
+
+    def _redacted(self, value: JsonValue) -> JsonValue:
+        """Take out the secrets known by now: suites may be read after whoever asks was made."""
+        return self.redactor.json(value)
 
     def stored(self, plan: RunPlan, nodeid: str, scenario_hash: str) -> Result | None:
         """Give the result of a run that this session, or the one it continues, has finished already.
@@ -228,19 +237,6 @@ class Bench:
         if self._writer is None:
             self._writer = self.directory.writer(self.process, self.redactor)
         return self._writer
-
-    def last_costs(self) -> dict[str, float]:
-        """Give what a run of each suite cost on average in the last results, in US dollars, where all was priced."""
-        try:
-            last = read(self.options.directory / "results.json")
-        except ResultsError:
-            return {}
-        taken: dict[str, list[float]] = {}
-        for result in last.results:
-            usage = sum(result.usage.values(), Usage())
-            if usage.calls and not usage.unpriced:
-                taken.setdefault(result.key.suite, []).append(usage.cost_usd)
-        return {suite: sum(costs) / len(costs) for suite, costs in taken.items()}
 
     @property
     def in_flight(self) -> int | None:

@@ -16,6 +16,7 @@ from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Sc
 from pytest_agentbench.core.suite import AgentSpec, Suite
 from pytest_agentbench.core.text import ascii_slug, printable
 from pytest_agentbench.core.verdict import Verdict
+from pytest_agentbench.plugin.accounts import secrets_of
 from pytest_agentbench.plugin.awaiting import show_output
 from pytest_agentbench.plugin.bench import Bench, Finished
 from pytest_agentbench.plugin.keys import BEGUN, BENCH, SIMULATED
@@ -48,7 +49,7 @@ def parametrize(metafunc: pytest.Metafunc, bench: Bench) -> None:
         suite, toolset = read_suite(path, bench.modules)
     except AgentBenchError as error:
         raise pytest.Collector.CollectError(f"{where}: {error}") from None
-    bench.secrets |= set(suite.secrets)
+    bench.secrets |= {*suite.secrets, *secrets_of(suite)}
     bench.variants |= set(suite.variants)
     asked = (mark.kwargs["variant"],) if "variant" in mark.kwargs else bench.options.variants
     every = planned(suite, key_of(path, metafunc.config.rootpath), asked, toolset)

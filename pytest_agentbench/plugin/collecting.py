@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.plugin.accounts import check_budgets, check_cassettes, check_judges
+from pytest_agentbench.plugin.accounts import check_budgets, check_cassettes, check_judges, last_costs
 from pytest_agentbench.plugin.ahead import is_scenario
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.code_first import parametrize
@@ -56,7 +56,6 @@ class Collecting:
         self._bench.metas = {meta.name: meta for meta in (meta_of(item) for item in runs if not item.is_left_out)}
         if self._bench.role == "single":
             self._bench.open_directory()
-            self._bench.accounts.start()
         elif self._bench.process == "gw0":
             self._bench.write_plan()
 
@@ -67,7 +66,7 @@ class Collecting:
         if not runs:
             return []
         plans = [item.plan for item in runs]
-        costs = self._bench.last_costs() if any(asks_models(plan) for plan in plans) else {}
+        costs = last_costs(self._bench.options.directory) if any(asks_models(plan) for plan in plans) else {}
         return [f"agentbench: {estimate(plans, costs)}"]
 
     def _count(self, suite: SuiteModule, selected: int) -> None:

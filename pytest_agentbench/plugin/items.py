@@ -15,6 +15,7 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.plugin import compat
+from pytest_agentbench.plugin.accounts import secrets_of
 from pytest_agentbench.plugin.awaiting import play
 from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.keys import BENCH
@@ -42,7 +43,7 @@ class SuiteModule(pytest.Module):
         """Give an item per run; a bad file raises `SuiteError` with every problem in it."""
         bench = self.config.stash[BENCH]
         suite, toolset = read_suite(self.path, bench.modules)
-        bench.secrets |= set(suite.secrets)
+        bench.secrets |= {*suite.secrets, *secrets_of(suite)}
         key = key_of(self.path, self.config.rootpath)
         plans = list(planned(suite, key, bench.options.variants, toolset))
         recorded = suite.agent.kind == "transcripts"

@@ -56,7 +56,8 @@ def _take_up(bench: Bench) -> None:
     """Take the run directory to be continued, before anything is collected."""
     try:
         bench.load_stored()
-        bench.told = merge_cassettes(bench.directory.path)  # before anybody asks for what the session before recorded
+        bench.told, wrong = merge_cassettes(bench.directory.path)  # before anybody asks for what was recorded
+        bench.told += wrong
     except ResultsError as error:
         raise pytest.UsageError(f"--agentbench-resume: {error}") from None
 

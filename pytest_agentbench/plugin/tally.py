@@ -91,7 +91,9 @@ class Tally:
         self._evaluate_gates()
         failed = [verdict for verdict in self.verdicts if not verdict.passed]
         undecided = [nodeid for nodeid, suite in self._missed.items() if suite in self._ungated]
-        unpaid = [result for result in self.results.values() if (result.not_run or "").startswith(BUDGET)]
+        simulated = (result for results in self.simulated.values() for result in results)
+        everything = (*self.results.values(), *simulated)
+        unpaid = [result for result in everything if (result.not_run or "").startswith(BUDGET)]
         session.testsfailed += len(failed) + len(undecided) + len(lost) + len(unpaid)
         self._tell_junit(failed)
         return result

@@ -33,7 +33,9 @@ class Writing:
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         """Write what there is; a place that cannot be written costs its file and exit status 0, not the report."""
         if self._bench.run_path and not self._bench.options.collect_only:
-            self.told = self._bench.told + merge_cassettes(self._bench.run_path)
+            told, wrong = merge_cassettes(self._bench.run_path)
+            self.told = self._bench.told + told
+            self.problems += wrong
         if (self._tally.metas or self._tally.simulated) and not self._bench.options.collect_only:
             self._tally.document = document = self._document()
             text = text_of(document)

@@ -1,11 +1,12 @@
 """What the runs of one process share to reach models: connections, recordings, the money, and the agents' proxy."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from pytest_agentbench.core.errors import AgentBenchError, SendError
+from pytest_agentbench.core.errors import AgentBenchError, NotRunError, ResultsError, SendError
 from pytest_agentbench.core.model import ModelSpec, Price, Usage
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.termination import Limits
@@ -37,12 +38,14 @@ class Budgets(Budget):
         """Set the budgets of a run as it starts."""
         if limits.cost_usd is not None or limits.model_calls is not None:
             self._bounded.add(run)
-            self._ledger().begin(run, cost_usd=limits.cost_usd, calls=limits.model_calls)
+            with _unreadable_is_not_run():
+                self._ledger().begin(run, cost_usd=limits.cost_usd, calls=limits.model_calls)
 
     @property
     def refused(self) -> str | None:
         """Why no further call of the session passes, or None."""
-        return self._ledger().spent().refused if self._session else None
+        with _unreadable_is_not_run():
+            return self._ledger().spent().refused if self._session else None
 
     def bounds(self, caller: Caller) -> bool:
         """Whether a budget of the session or of the caller's run is set."""
@@ -52,17 +55,29 @@ class Budgets(Budget):
         """Set aside one call and its worst case; raise `BudgetSpentError` where a budget does not hold it."""
         if not self.bounds(caller):
             return _FREE
-        return self._ledger().reserve(caller, cost_usd)
+        with _unreadable_is_not_run():
+            return self._ledger().reserve(caller, cost_usd)
 
     def settle(self, reservation: Reservation, cost_usd: float | None) -> None:
         """Replace what was set aside by what it cost."""
         if reservation is not _FREE:
-            self._ledger().settle(reservation, cost_usd)
+            with _unreadable_is_not_run():
+                self._ledger().settle(reservation, cost_usd)
 
     def release(self, reservation: Reservation) -> None:
         """Give back what was set aside for a call that was never answered."""
         if reservation is not _FREE:
-            self._ledger().release(reservation)
+            with _unreadable_is_not_run():
+                self._ledger().release(reservation)
+
+
+@contextlib.contextmanager
+def _unreadable_is_not_run() -> Iterator[None]:
+    """Turn a ledger that cannot be used into a run that could not take place: no party of it is to blame."""
+    try:
+        yield
+    except ResultsError as error:
+        raise NotRunError(str(error)) from error
 
 
 class SessionModels:
@@ -120,9 +135,10 @@ class SessionModels:
             if self._proxy is None:
                 from pytest_agentbench.llm.proxy.server import Proxy  # noqa: PLC0415 - imports aiohttp
 
-                self._proxy = Proxy(budget=self._budgets)
-                await self._proxy.start()
-        recorder = self._recordings.of(caller.run.suite) if caller.run else None
+                proxy = Proxy(budget=self._budgets, replaying=self._recordings.mode is Mode.REPLAY)
+                await proxy.start()
+                self._proxy = proxy  # one that could not start is tried again by the next run
+        recorder = self._recordings.of(caller)
         url = upstream or self._environ.get("OPENAI_BASE_URL", "")
         replaying = self._recordings.mode is Mode.REPLAY
         return self._proxy.url(caller, url, price=price, recorder=recorder, replaying=replaying)

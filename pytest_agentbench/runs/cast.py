@@ -32,8 +32,7 @@ from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.chat import Paused
-from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.chat import ChatModel, Paused
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.simulation.conversation import Closed, Objection, crashed
@@ -49,7 +48,7 @@ class Cast:
         self._models = models
         self._seed = int(digest([seed, plan.key.scenario, plan.key.trial]), 16)
         self._paused = paused
-        self._chats: dict[str, list[Chat]] = defaultdict(list)
+        self._chats: dict[str, list[ChatModel]] = defaultdict(list)
         self._behaviours: tuple[Behaviour, ...] = ()
         self._unfit: dict[str, str] = {}
         self._faults: list[UserFault] = []
@@ -80,7 +79,7 @@ class Cast:
         if self._models is not None and self.not_run is None:
             self._models.finished(self._plan)
 
-    def chat(self, role: str, spec: ModelSpec) -> Chat:
+    def chat(self, role: str, spec: ModelSpec) -> ChatModel:
         """Give a role its model; raise `SuiteFaultError` where none can be reached."""
         if self._models is None:
             raise SuiteFaultError(f"the {role} needs a model, which only a session with suites gives")
@@ -96,8 +95,16 @@ class Cast:
         spec, caller = self._plan.suite.agent, Caller(role="agent", run=self._plan.key)
         return await self._models.proxied(caller, upstream=spec.upstream or default or "", price=spec.price)
 
-    def overrule(self, closed: Closed) -> Closed:
-        """Judge a closed conversation by what became of the agent's own model calls, whatever the agent made of it."""
+    def overrule(self, closed: Closed, seconds: float) -> Closed:
+        """Judge a closed conversation by what became of model calls, whatever its parties made of it.
+
+        Of the run's `seconds` a provider may leave half to one call before it is held responsible for the lost time.
+        """
+        if closed.termination is Termination.SAFETY_TIMEOUT and closed.blame in {Blame.AGENT, Blame.USER}:
+            waited = max((chat.unanswered for chats in self._chats.values() for chat in chats), default=0.0)
+            if waited >= seconds / 2:
+                reason = f"{closed.reason}; a model server had not answered for {waited:.0f} s"
+                closed = replace(closed, reason=reason, blame=Blame.PROVIDER)
         if self._models is None or not self._is_proxied:
             return closed
         self._watched = _, faults, failure = self._models.left(self._plan.key)

@@ -192,21 +192,22 @@ class Stage:
         async with AsyncExitStack() as stack:
             try:
                 self.cast.begin(self.limits)
-                await stack.enter_async_context(self.environment)
-                await self._prepare()
-                initial = await self.environment.snapshot()
-                agent = await build(self)
+                async with stopwatch.paused():  # the run's seconds are those of its parties
+                    await stack.enter_async_context(self.environment)
+                    await self._prepare()
+                    initial = await self.environment.snapshot()
+                    agent = await build(self)
                 user = self.cast.user(initial, self.environment.tools)
                 objection = self.cast.objection(initial, self.environment.snapshot)
                 closed = self._named(await self._converse(agent, user, stopwatch, objection))
-                closed = self.cast.overrule(closed)
+                closed = self._overruled(closed)
                 if self.environment.fault is not None:
                     closed = crashed(self.environment.fault, Blame.ENVIRONMENT)
             except NotRunError as error:
                 self.cast.stop(error)
-                closed = crashed(error, Blame.PROVIDER)
+                closed = self._overruled(crashed(error, Blame.PROVIDER))
             except (AgentBenchError, TimeoutError) as error:
-                closed = self._broken(error)
+                closed = self._overruled(self._broken(error))
             seconds = stopwatch.seconds
             self.environment.seal()
             if closed.termination is Termination.SAFETY_TIMEOUT:
@@ -217,6 +218,9 @@ class Stage:
                 closed = self._broken(error)
             stack.push_async_callback(self._bounded_close, stack.pop_all())
         return self._run(closed, agent, seconds).model_copy(update={"initial_state": initial, "final_state": final})
+
+    def _overruled(self, closed: Closed) -> Closed:
+        return self.cast.overrule(closed, self.limits.seconds)
 
     async def judge(self, run: Run) -> Judgement:
         """Compute the expected state, then run all checks in the run's thread."""

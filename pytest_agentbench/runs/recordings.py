@@ -1,15 +1,21 @@
 """The cassettes of a session: which suite records where, what each process notes, and the merge at the end."""
 
+import contextlib
 import threading
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.errors import AgentBenchError, NotRunError
+from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.file import cassette_path
 from pytest_agentbench.llm.cassette.merge import Merged, merge
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
+from pytest_agentbench.llm.seams import Recorded
 from pytest_agentbench.runs.plan import RunPlan
 
 _TARGET = "cassette"
@@ -28,28 +34,35 @@ class Recordings:
         self._folder = folder
         self._process = process
         self._redact = redact
-        self._recorders: dict[str, CassetteRecorder] = {}
+        self._recorders: dict[tuple[Path, tuple[str, ...]], CassetteRecorder] = {}
+        self._runs: dict[RunKey, RunRecorder] = {}
         self._lock = threading.Lock()
 
-    def of(self, suite: str) -> CassetteRecorder | None:
-        """Give the recorder of a suite that has begun a run, by its key."""
-        return self._recorders.get(suite)
+    def of(self, caller: Caller) -> "RunRecorder | None":
+        """Give what a caller's answers are kept by; None for what belongs to no run that has begun."""
+        return self._runs.get(caller.run) if caller.run else None
 
     def begin(self, plan: RunPlan) -> None:
         """Begin a run: its recordings are given from the first again.
 
-        Raise `SuiteError` where the cassette cannot be read, `SuiteFaultError` where a pattern to ignore is none.
+        Raise `SuiteError` where the cassette cannot be read, `SuiteFaultError` where a pattern to ignore is none,
+        `NotRunError` where nothing can be written.
         """
         if self.mode is Mode.OFF:
             return
-        with self._lock:
-            recorder = self._recorders.get(plan.suite_key) or self._open(plan)
-        recorder.started(plan.key)
+        with self._lock, unwritable_is_not_run():
+            cassette = cassette_path(plan.suite.path, plan.suite.cassette.file)
+            key = (cassette, plan.suite.cassette.ignore)
+            recorder = self._recorders.get(key)
+            if recorder is None:
+                recorder = self._recorders[key] = self._open(cassette, plan.suite.cassette.ignore)
+            self._runs[plan.key] = run = RunRecorder(recorder, recorded_name(plan))
+        run.started()
 
     def finished(self, plan: RunPlan) -> None:
         """Say that a run was played to its end."""
-        if recorder := self.of(plan.suite_key):
-            recorder.finished(plan.key)
+        if run := self._runs.get(plan.key):
+            run.finished()
 
     def close(self) -> None:
         """Close what this process writes; closing twice is fine."""
@@ -57,20 +70,58 @@ class Recordings:
             for recorder in self._recorders.values():
                 recorder.close()
             self._recorders.clear()
+            self._runs.clear()
 
-    def _open(self, plan: RunPlan) -> CassetteRecorder:
-        cassette = cassette_path(plan.suite.path, plan.suite.cassette.file)
+    def _open(self, cassette: Path, ignore: tuple[str, ...]) -> CassetteRecorder:
         shard = None
         if self.mode.writes:
             folder = self._folder() / digest(str(cassette))
             folder.mkdir(parents=True, exist_ok=True)
             (folder / _TARGET).write_text(str(cassette), encoding="utf-8")
             shard = free_name(folder, self._process)
-        recorder = CassetteRecorder(
-            self.mode, cassette, shard=shard, redact=self._redact, ignore=plan.suite.cassette.ignore
-        )
-        self._recorders[plan.suite_key] = recorder
-        return recorder
+        return CassetteRecorder(self.mode, cassette, shard=shard, redact=self._redact, ignore=ignore)
+
+
+class RunRecorder:
+    """The `Recorder` of one run, under the name by which its cassette knows it."""
+
+    def __init__(self, recorder: CassetteRecorder, name: RunKey) -> None:
+        self._recorder = recorder
+        self._name = name
+
+    def started(self) -> None:
+        """Begin the run's recordings from the first."""
+        self._recorder.started(self._name)
+
+    def finished(self) -> None:
+        """Say that the run was played to its end; raise `NotRunError` where that cannot be noted."""
+        with unwritable_is_not_run():
+            self._recorder.finished(self._name)
+
+    def find(self, caller: Caller, body: dict[str, Any]) -> Recorded | None:
+        """Give the recorded answer; see `Recorder`."""
+        return self._recorder.find(caller.model_copy(update={"run": self._name}), body)
+
+    def keep(self, caller: Caller, body: dict[str, Any], response: dict[str, Any]) -> None:
+        """Keep an answer; raise `NotRunError` where it cannot be written."""
+        with unwritable_is_not_run():
+            self._recorder.keep(caller.model_copy(update={"run": self._name}), body, response)
+
+
+@contextlib.contextmanager
+def unwritable_is_not_run() -> Iterator[None]:
+    """Turn what the disk refuses into a run that could not take place: nobody in it is to blame."""
+    try:
+        yield
+    except OSError as error:
+        raise NotRunError(f"a recording cannot be written: {error}") from error
+
+
+def recorded_name(plan: RunPlan) -> RunKey:
+    """Give the name under which a cassette knows a run: tests that simulate are told apart by their files."""
+    if PurePosixPath(plan.suite_key).name == plan.suite.path.name:
+        return plan.key
+    return plan.key.model_copy(update={"scenario": f"{plan.suite_key}::{plan.key.scenario}"})
 
 
 def free_name(folder: Path, process: str) -> Path:
@@ -81,8 +132,15 @@ def free_name(folder: Path, process: str) -> Path:
     return shard
 
 
-def merge_all(folder: Path) -> Iterable[tuple[Path, Merged]]:
-    """Bring what all processes noted into the cassettes, once nobody writes any more; give what became of each."""
+def merge_all(folder: Path) -> Iterator[tuple[Path, Merged | str]]:
+    """Bring what all processes noted into the cassettes, once nobody writes any more.
+
+    Yield each cassette with what became of it, or with why it could not be written.
+    """
     for target in sorted(folder.glob(f"*/{_TARGET}")):
-        cassette = Path(target.read_text(encoding="utf-8"))
-        yield cassette, merge(cassette, target.parent.glob("*.jsonl"))
+        cassette = target
+        try:
+            cassette = Path(target.read_text(encoding="utf-8"))
+            yield cassette, merge(cassette, target.parent.glob("*.jsonl"))
+        except (AgentBenchError, OSError, ValueError) as error:
+            yield cassette, str(error)

@@ -11,7 +11,7 @@ import pytest
 from pytest_agentbench.core.errors import BudgetSpentError, NotRunError, ResultsError
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.ledger import Ledger, StaticShare
+from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.reserving import reserve_when_free
 
 RUN = RunKey(suite="bench/agentbench.yaml", scenario="a")
@@ -275,26 +275,6 @@ def test_four_processes_spend_exactly_the_budget(tmp_path: Path, ledger: Ledger)
 
 
 @pytest.mark.parametrize(("index", "calls"), [(0, 4), (1, 3), (2, 3)])
-def test_a_static_share_is_a_part(index: int, calls: int) -> None:
-    """Ten calls between three hosts are four, three and three; money is divided evenly."""
-    share = StaticShare(index, 3, cost_usd=0.3, calls=10)
-
-    for _ in range(calls):
-        share.settle(share.reserve(user(), 0.01), 0.01)
-    with pytest.raises(BudgetSpentError, match=f"budget of {calls} model calls"):
-        share.reserve(user(), 0.01)
-    share.close()
-
-
-def test_a_share_of_money_is_bounded() -> None:
-    """A third of 0.3 USD is 0.1 USD."""
-    share = StaticShare(2, 3, cost_usd=0.3)
-
-    with pytest.raises(BudgetSpentError, match=r"budget of 0\.1 USD"):
-        share.reserve(user(), 0.11)
-    share.close()
-
-
 def begin(ledger: Ledger) -> object:
     """Write by starting a run."""
     return ledger.begin(RUN)
