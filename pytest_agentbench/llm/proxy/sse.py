@@ -1,11 +1,15 @@
 """Streamed chat completions: events out of bytes, one completion out of chunks, and chunks out of a completion."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 _DONE = "[DONE]"
-_ENDS = (b"\r\n\r\n", b"\n\n", b"\r\r")
+_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_OVERLAP = 3
+"""Bytes at the end of what was searched that may be the beginning of an event's end."""
 
 
 class Event(NamedTuple):
@@ -20,24 +24,36 @@ class Events:
     """Cuts a stream of bytes into events."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
+        self._searched = 0
 
     @property
     def waiting(self) -> int:
         """How many bytes of an unfinished event were read."""
         return len(self._rest)
 
-    def feed(self, part: bytes) -> Iterator[Event]:
+    def feed(self, part: bytes) -> list[Event]:
         """Give the events that `part` finishes."""
-        self._rest += part
-        while (end := _end(self._rest)) >= 0:
-            block, self._rest = self._rest[:end], self._rest[end:]
-            yield _event(block)
+        rest = self._rest
+        rest += part
+        # nothing is searched or moved twice: a server may send megabytes in events of a few bytes, or in one
+        ends = [found.end() for found in _END.finditer(rest, self._searched)]
+        blocks = [bytes(rest[start:end]) for start, end in pairwise([0, *ends])]
+        if ends:
+            del rest[: ends[-1]]
+        self._searched = max(len(rest) - _OVERLAP, 0)
+        return [_event(block) for block in blocks]
 
     def rest(self) -> Event:
         """Give what stands behind the last whole event."""
-        block, self._rest = self._rest, b""
+        block = bytes(self._rest)
+        self._rest.clear()
+        self._searched = 0
         return _event(block)
+
+
+class _Pieces(list[str]):
+    """A text that comes in pieces: joined once, since adding to a long text copies it."""
 
 
 class Assembly:
@@ -73,11 +89,6 @@ class Assembly:
             "choices": [_choice(*one) for one in sorted(self._choices.items())],
         }
 
-    @property
-    def head(self) -> dict[str, Any]:
-        """What chunks say of the whole answer so far: id, model, usage."""
-        return self._head
-
 
 def chunks(completion: Mapping[str, Any], *, with_usage: bool) -> Iterator[bytes]:
     """Give a completion as the events of a stream, its usage in a last chunk where it was asked for."""
@@ -101,14 +112,10 @@ def _written(chunk: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(chunk, separators=(",", ":")).encode() + b"\n\n"
 
 
-def _end(buffer: bytes) -> int:
-    ends = [at + len(end) for end in _ENDS if (at := buffer.find(end)) >= 0]
-    return min(ends, default=-1)
-
-
 def _event(block: bytes) -> Event:
-    lines = block.decode("utf-8", "replace").splitlines()
-    data = "\n".join(line[5:].removeprefix(" ") for line in lines if line.startswith("data:"))
+    # split as bytes: text also splits at separators that may stand in JSON
+    lines = (line for line in block.splitlines() if line.startswith(b"data:"))
+    data = b"\n".join(line[5:].removeprefix(b" ") for line in lines).decode("utf-8", "replace")
     if data == _DONE:
         return Event(block, done=True)
     try:
@@ -123,8 +130,8 @@ def _extend(choice: dict[str, Any], delta: Mapping[str, Any]) -> None:
     for key, value in delta.items():
         if key == "tool_calls":
             _extend_calls(choice["tools"], value)
-        elif isinstance(value, str) and isinstance(message.get(key), str) and key != "role":
-            message[key] += value
+        elif isinstance(value, str) and key != "role":
+            _lengthen(message, key, value)
         elif value is not None:
             message[key] = value
 
@@ -134,16 +141,30 @@ def _extend_calls(calls: dict[int, dict[str, Any]], deltas: object) -> None:
         index = part.get("index")
         call = calls.setdefault(index if isinstance(index, int) else len(calls), {})
         call.update({key: value for key, value in part.items() if key not in {"index", "function"} and value})
-        function = call.setdefault("function", {"name": "", "arguments": ""})
-        for key, value in (part.get("function") or {}).items():
+        function = call.setdefault("function", {"name": _Pieces(), "arguments": _Pieces()})
+        given = part.get("function")
+        for key, value in given.items() if isinstance(given, dict) else ():
             if isinstance(value, str):
-                function[key] = function.get(key, "") + value
+                _lengthen(function, key, value)
+
+
+def _lengthen(texts: dict[str, Any], key: str, piece: str) -> None:
+    if not isinstance(texts.get(key), _Pieces):
+        texts[key] = _Pieces()
+    texts[key].append(piece)
+
+
+def _joined(texts: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: "".join(value) if isinstance(value, _Pieces) else value for key, value in texts.items()}
 
 
 def _choice(index: int, choice: dict[str, Any]) -> dict[str, Any]:
-    message = {"role": "assistant", "content": None, **choice["message"]}
+    message = {"role": "assistant", "content": None, **_joined(choice["message"])}
     if choice["tools"]:
-        message["tool_calls"] = [{"type": "function", **call} for _, call in sorted(choice["tools"].items())]
+        message["tool_calls"] = [
+            {"type": "function", **call, "function": _joined(call["function"])}
+            for _, call in sorted(choice["tools"].items())
+        ]
     return {"index": index, "message": message, "finish_reason": choice["finish_reason"]}
 
 
