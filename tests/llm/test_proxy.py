@@ -349,6 +349,28 @@ def test_a_body_that_is_no_object_is_refused() -> None:
     assert (status, body["error"]["type"]) == (400, "agentbench_bad_request")
 
 
+def test_what_no_run_sent_is_refused_in_replay() -> None:
+    """An address without a run has no recordings, so nothing of it goes live."""
+    with ModelServer(echo) as server, serving(upstream=server.base_url, replaying=True) as proxy:
+        with pytest.raises(openai.UnprocessableEntityError, match="no known run"):
+            ask(proxy.url(Caller(role="agent")))
+
+        assert server.requests == []
+
+
+def test_an_environment_that_leads_nowhere_concerns_only_those_who_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run with a server of its own goes on; what no run can be told of is refused."""
+    monkeypatch.setenv("OPENAI_BASE_URL", "nowhere")
+    with ModelServer(echo) as server, serving() as proxy:
+        url = proxy.url(agent(), server.base_url)
+
+        assert ask(url).choices[0].message.content == "You said: Hello"
+        with pytest.raises(openai.PermissionDeniedError):
+            ask(url.partition("/run/")[0] + "/v1")
+    with pytest.raises(ProviderError, match="upstream"):
+        asyncio.run(Proxy(open_runs=True).start())
+
+
 @pytest.mark.parametrize("upstream", ["ftp://x/v1", "localhost:8000", "own"])
 def test_an_upstream_that_leads_nowhere_is_refused(upstream: str) -> None:
     """No URL, and the proxy itself, are errors when a run is registered."""

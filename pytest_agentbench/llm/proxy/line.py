@@ -50,6 +50,10 @@ class Line:
             return None
         recorded = self._recorder.find(self.caller, body) if self._recorder else None
         if recorded is None:
+            if self.replaying:
+                raise CassetteMissError(
+                    "nothing may be asked live, and nothing is recorded for requests of no known run"
+                )
             return None
         tokens = read_tokens(recorded.response) or TokenCount(input=0, output=0)
         self.usage += Usage(replayed=1, **_counted(tokens))

@@ -29,7 +29,8 @@ class Proxy:
     """A recording, replaying, metering endpoint on loopback, serving on the loop that `start` is awaited on.
 
     `upstream`, `price`, `recorder` and `replaying` hold for what is registered without its own, and for what no run can
-    be told of. With `open_runs` any id in a URL names a run. All but `start` and `stop` may be called from any thread.
+    be told of; where nothing else was named for those, a useless `OPENAI_BASE_URL` only leaves them refused. With
+    `open_runs` any id in a URL names a run. All but `start` and `stop` may be called from any thread.
     """
 
     def __init__(
@@ -75,8 +76,9 @@ class Proxy:
         try:
             self._lines.setdefault(_SESSION, self._line(Caller(role=_AGENT)))
         except ProviderError:
-            await self.stop()
-            raise
+            if self._upstream or self._open_runs:  # else each run brings its own, and this line is used by mistake only
+                await self.stop()
+                raise
         return self._port
 
     def url(
