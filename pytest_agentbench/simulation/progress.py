@@ -1,26 +1,18 @@
 """Whether a conversation still gets anywhere: repeated or mirrored exchanges, a user talking like the agent, idling."""
 
-import re
-from collections import Counter, deque
-from collections.abc import Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
+from collections import deque
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.simulation.register import offers_help
+from pytest_agentbench.simulation.information import Known
+from pytest_agentbench.simulation.likeness import SIMILARITY, ends, mirrors, normal, similar
+from pytest_agentbench.simulation.register import speaks_as_agent
+from pytest_agentbench.simulation.withholding import leaves_unanswered, withholds
 
-_READ = 1_000
-"""Characters compared at each end of a text, so that time is bounded whatever an agent says."""
-
-_BY_CHARACTER = 400
-"""Characters up to which texts are compared by character, else by word: the matcher's time grows with the square."""
-
-_WORD = re.compile(r"\w+")
-_VALUE = re.compile(r"\w*\d\w*")
-_CONTENT_LENGTH = 3
+__all__ = ["Progress", "Thresholds", "echo_rate", "similar"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,17 +21,28 @@ class Thresholds:
 
     `similarity`: ratio (0 to 1, of `difflib.SequenceMatcher`) from which two texts are the same; texts with different
     numbers never are. `repeats`: how often in a row both parties must repeat themselves. `mirrors`: how many texts in a
-    row must repeat the other party's. `register`: how many user texts in a row must offer help as an agent does.
-    `idle_turns`: texts of each party without a new call or new information. `new_words`: unseen words that are
-    information; one unseen value with a digit is, too.
+    row, of both parties, must repeat the text before. `mirrored_turns`: how many turns of one party in a row must
+    repeat the other party's text. `register`: how many turns of the user in a row must talk as an agent does.
+    `idle_turns`: turns of each party without a new call or new information. `new_words`: unseen words that are
+    information; one unseen value with a digit is, too, and a text of which more than half is unseen.
     """
 
-    similarity: float = 0.9
+    similarity: float = SIMILARITY
     repeats: int = 2
     mirrors: int = 2
+    mirrored_turns: int = 3
     register: int = 2
     idle_turns: int = 6
     new_words: int = 2
+
+
+@dataclass(frozen=True)
+class _Said:
+    """All that a party said in one turn, and whether it called a tool in it."""
+
+    role: str
+    text: str
+    has_called: bool = False
 
 
 class Progress:
@@ -47,99 +50,150 @@ class Progress:
 
     def __init__(self, thresholds: Thresholds = Thresholds()) -> None:
         self._thresholds = thresholds
-        kept = 2 * (max(thresholds.repeats, thresholds.mirrors) + 1)
-        self._texts: deque[tuple[str, str]] = deque(maxlen=kept)
+        # one exchange more than must repeat, since what stands before tells who began
+        self._turns: deque[_Said] = deque(maxlen=2 * (max(thresholds.repeats, thresholds.idle_turns) + 2))
         self._idle = {"user": 0, "assistant": 0}
-        self._seen: set[str] = set()
-        self._calls: set[str] = set()
-        self._mirrored = 0
+        self._mirrored = {"user": 0, "assistant": 0}
+        self._in_a_row = 0
+        self._began_mirroring = ""
         self._register = 0
+        self._known = Known()
+        self._calls: dict[str, str | None] = {}
+        self._waiting: list[tuple[str, str]] = []
+        self._has_called = False
+        self._user_has_tools = False
 
     def see(self, message: Message) -> None:
         """Take notice of the next message of the conversation, of whatever role."""
-        fresh = self._new_calls(message)
-        informs = self._new_information(message.text)
+        fresh = self._new_result(message) if message.role == "tool" else self._new_calls(message)
+        informs = self._known.adds(normal(message.text), words=self._thresholds.new_words)
         if fresh or informs:
             self._idle = {"user": 0, "assistant": 0}
         if fresh:
-            self._texts.clear()
-            self._mirrored = 0
-        if message.role not in self._idle or not message.text.strip():
-            return
-        if not (fresh or informs):
-            self._idle[message.role] += 1
-        text = _normal(message.text)
-        if self._texts and self._texts[-1][0] != message.role:
-            self._mirrored = self._mirrored + 1 if self._same(self._texts[-1][1], text) else 0
-        if message.role == "user":
-            self._register = self._register + 1 if offers_help(message.text) else 0
-        self._texts.append((message.role, text))
+            self._forget(message.requestor if message.role == "tool" else message.role)
+        if message.role in self._idle and message.text.strip():
+            self._hear(message.role, message.text, is_idle=not (fresh or informs))
 
     def stalled(self) -> str | None:
         """Give the reason why nothing moves any more, or None."""
-        limits = self._thresholds
-        if self._repeated():
-            return f"the same exchange {limits.repeats + 1} times in a row"
-        if self._mirrored >= limits.mirrors:
-            return f"the parties mirrored each other's words {self._mirrored} times in a row"
-        if self._register >= limits.register:
-            return f"the user offered help like the agent {self._register} times in a row"
-        if min(self._idle.values()) >= limits.idle_turns:
-            return f"no new call or information for {limits.idle_turns} turns of each party"
-        return None
+        reason, _ = self._stall()
+        return reason
 
     @property
     def blame(self) -> Blame:
-        """Whose fault a stall is: a user who talks like the agent is the simulator's, every other the agent's."""
-        return Blame.USER if self._register >= self._thresholds.register else Blame.AGENT
+        """Whose fault a stall is.
+
+        The user's, where it talks like the agent, gives the agent's words back, or does not answer what the agent asks
+        for; every other stall is the agent's.
+        """
+        _, blame = self._stall()
+        return blame
+
+    def _stall(self) -> tuple[str | None, Blame]:
+        limits = self._thresholds
+        if self._register >= limits.register:
+            return f"the user talked like the agent {self._register} times in a row", Blame.USER
+        for role, party in (("user", Blame.USER), ("assistant", Blame.AGENT)):
+            if self._mirrored[role] >= limits.mirrored_turns:
+                return f"the {party} mirrored the other's words {self._mirrored[role]} times in a row", party
+        if self._in_a_row >= limits.mirrors:
+            blame = Blame.USER if self._began_mirroring == "user" else Blame.AGENT
+            return f"the parties mirrored each other's words {self._in_a_row} times in a row", blame
+        if self._repeated():
+            blame = Blame.USER if self._user_withholds() else Blame.AGENT
+            return f"the same exchange {limits.repeats + 1} times in a row", blame
+        if min(self._idle.values()) >= limits.idle_turns:
+            blame = Blame.USER if self._user_evades() else Blame.AGENT
+            return f"no new call or information for {limits.idle_turns} turns of each party", blame
+        return None, Blame.AGENT
+
+    def _hear(self, role: str, text: str, *, is_idle: bool) -> None:
+        last = self._turns[-1] if self._turns else None
+        if last is not None and last.role == role:
+            self._turns[-1] = replace(
+                last, text=ends(f"{last.text}\n{text}"), has_called=last.has_called or self._has_called
+            )
+        else:
+            self._turns.append(_Said(role, ends(text), has_called=self._has_called and role == "assistant"))
+            self._compare(role, text, last)
+            self._idle[role] += is_idle
+            if role == "user":
+                talks = speaks_as_agent(text, has_tools=self._user_has_tools)
+                self._register = self._register + 1 if talks else 0
+        if role == "assistant":
+            self._has_called = False
+
+    def _compare(self, role: str, text: str, before: _Said | None) -> None:
+        """Count how often in a row a text gives the one before it back, by party and of both."""
+        if before is None or not mirrors(text, before.text, self._thresholds.similarity):
+            self._mirrored[role] = self._in_a_row = 0
+            return
+        if not self._in_a_row:
+            self._began_mirroring = role
+        self._mirrored[role] += 1
+        self._in_a_row += 1
+
+    def _forget(self, actor: str) -> None:
+        """Start anew behind a call, but keep what the other party said to bring it about."""
+        kept = [said for said in list(self._turns)[-1:] if said.role != actor]
+        self._turns.clear()
+        self._turns.extend(kept)
+        self._mirrored = {"user": 0, "assistant": 0}
+        self._in_a_row = 0
 
     def _repeated(self) -> bool:
         """Tell whether each party's last texts, taken in turns, are the same `repeats` times over."""
         needed = 2 * (self._thresholds.repeats + 1)
-        recent = list(self._texts)[-needed:]
-        if len(recent) < needed:
-            return False
-        return all(
-            earlier[0] == later[0] and self._same(earlier[1], later[1])
+        recent = list(self._turns)[-needed:]
+        return len(recent) == needed and all(
+            similar(earlier.text, later.text, self._thresholds.similarity)
             for earlier, later in zip(recent, recent[2:], strict=False)
-        ) and (recent[0][0] != recent[1][0])
+        )
 
-    def _same(self, left: str, right: str) -> bool:
-        return similar(left, right, self._thresholds.similarity)
+    def _user_withholds(self) -> bool:
+        """Tell whether the user of a repeated exchange says nothing, or began it by saying the same to a question."""
+        needed = 2 * (self._thresholds.repeats + 1)
+        turns = list(self._turns)
+        recent, before = turns[-needed:], turns[:-needed]
+        asking = next(said for said in recent if said.role == "assistant")
+        answer = next(said for said in recent if said.role == "user")
+        if any(said.has_called for said in recent):
+            return False
+        asked_before = bool(before) and similar(before[-1].text, asking.text, self._thresholds.similarity)
+        return leaves_unanswered(asking.text, answer.text) or (not asked_before and withholds(asking.text, answer.text))
+
+    def _user_evades(self) -> bool:
+        """Tell whether in all idle turns the agent asked for something, and the user's answers were small talk."""
+        texts = list(self._turns)[-2 * self._thresholds.idle_turns :]
+        exchanges = [
+            (one.text, other.text) for one, other in pairwise(texts) if (one.role, other.role) == ("assistant", "user")
+        ]
+        return bool(exchanges) and all(leaves_unanswered(asking, answer) for asking, answer in exchanges)
 
     def _new_calls(self, message: Message) -> bool:
-        made = {f"{call.requestor} {call.name} {digest(call.arguments)}" for call in message.tool_calls}
-        fresh = made - self._calls
-        self._calls |= made
-        return bool(fresh)
+        fresh = False
+        for call in message.tool_calls:
+            made = f"{call.requestor} {call.name} {digest(call.arguments)}"
+            fresh = fresh or made not in self._calls
+            self._calls.setdefault(made, None)
+            self._waiting.append((call.id, made))
+            self._has_called = self._has_called or call.requestor == "assistant"
+            self._user_has_tools = self._user_has_tools or call.requestor == "user"
+        return fresh
 
-    def _new_information(self, text: str) -> bool:
-        unseen = set(_WORD.findall(_normal(text))) - self._seen
-        fresh = {word for word in unseen if len(word) >= _CONTENT_LENGTH or word.isdigit()}
-        self._seen |= fresh
-        return len(fresh) >= self._thresholds.new_words or any(_VALUE.fullmatch(word) for word in fresh)
-
-
-def similar(left: str, right: str, ratio: float = Thresholds.similarity) -> bool:
-    """Tell whether two texts are the same but for a few characters; texts with different numbers never are."""
-    left, right = _normal(left), _normal(right)
-    if left == right:
-        return True
-    if set(_VALUE.findall(left)) != set(_VALUE.findall(right)):
-        return False
-    if max(len(left), len(right)) > _BY_CHARACTER:
-        return _ratio_reached(left.split(), right.split(), ratio)
-    return _ratio_reached(left, right, ratio)
+    def _new_result(self, message: Message) -> bool:
+        """Tell whether a call made before now gives something else; its first result goes with the call."""
+        named = (at for at, (id_, _) in enumerate(self._waiting) if id_ and id_ == message.tool_call_id)
+        at = next(named, 0)
+        if not self._waiting:
+            return False
+        _, made = self._waiting.pop(at)
+        before, self._calls[made] = self._calls[made], message.text
+        return before is not None and before != message.text
 
 
-def _ratio_reached(left: Sequence[str], right: Sequence[str], ratio: float) -> bool:
-    # what both have in whatever order bounds what a matcher can find, and making one takes longer than counting
-    most = 2 * (Counter(left) & Counter(right)).total() / max(len(left) + len(right), 1)
-    return most >= ratio and SequenceMatcher(None, left, right, autojunk=False).ratio() >= ratio
-
-
-def echo_rate(transcript: Transcript, ratio: float = Thresholds.similarity) -> float | None:
-    """Give the share of user texts after an agent's that repeat it or offer help as it does; None without any."""
+def echo_rate(transcript: Transcript, ratio: float = SIMILARITY) -> float | None:
+    """Give the share of user texts after an agent's that repeat it or talk as it does; None without any."""
     spoken = [(message.role, message.text) for message in transcript.messages if message.text.strip()]
     talk = [(role, text) for role, text in spoken if role in {"user", "assistant"}]
     pairs = [
@@ -147,10 +201,6 @@ def echo_rate(transcript: Transcript, ratio: float = Thresholds.similarity) -> f
     ]
     if not pairs:
         return None
-    return sum(offers_help(text) or similar(before, text, ratio) for before, text in pairs) / len(pairs)
-
-
-def _normal(text: str) -> str:
-    if len(text) > 2 * _READ:
-        text = text[:_READ] + text[-_READ:]
-    return " ".join(text.lower().split())
+    has_tools = any(call.requestor == "user" for message in transcript.messages for call in message.tool_calls)
+    echoes = [speaks_as_agent(text, has_tools=has_tools) or similar(before, text, ratio) for before, text in pairs]
+    return sum(echoes) / len(pairs)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.simulation.progress import Progress, Thresholds, echo_rate, similar
 from tests.shared_data import SHARED, needs_shared
 
@@ -64,7 +65,7 @@ def test_mirrored_words_are_a_stall(text: str) -> None:
 def test_a_user_who_talks_like_the_agent_is_a_stall(text: str) -> None:
     """Two offers of help in a row by the user are its echo of the agent's register."""
     assert watched(text, "I need order 5.") is None
-    assert "offered help" in str(watched(text, "I need order 5.", f"Sure! {text}"))
+    assert "talked like the agent" in str(watched(text, "I need order 5.", f"Sure! {text}"))
 
 
 def test_idling_is_a_stall_and_a_new_call_is_not() -> None:
@@ -78,6 +79,89 @@ def test_idling_is_a_stall_and_a_new_call_is_not() -> None:
     for number, text in enumerate(texts):
         progress.see(Message(role=ROLES[number % 2], content=text))
         progress.see(Message(role="assistant", tool_calls=(ToolCall(name="look", arguments={"n": number}),)))
+        assert progress.stalled() is None
+
+
+BLAMED: dict[str, tuple[Blame, list[str]]] = {
+    "the agent gives back what the user says": (
+        Blame.AGENT,
+        [
+            "Book a taxi.",
+            "Book a taxi.",
+            "Is there anybody?",
+            "Is there anybody?",
+            "I will complain.",
+            "You will complain.",
+        ],
+    ),
+    "the user gives back what the agent says": (
+        Blame.USER,
+        [
+            "Hi",
+            "Where to?",
+            "Where to?",
+            "Name a street.",
+            "Name a street.",
+            "A square, then?",
+            "A square, then?",
+            "Well?",
+        ],
+    ),
+    "the user says the same again instead of what it is asked for": (
+        Blame.USER,
+        ["Move my booking.", "What is your booking number?"] * 3,
+    ),
+    "the agent asks again for what it was given": (
+        Blame.AGENT,
+        ["Move booking B12.", *["What is your booking number?", "It is B12."] * 3, "What is your booking number?"],
+    ),
+    "the agent greets whatever the user says": (Blame.AGENT, ["I need a taxi.", "How can I help you?"] * 3),
+    "the user evades every question": (
+        Blame.USER,
+        ["Hi", "Which street?", *["Well, maybe.", "Which street, please?"] * 2, *["Hmm.", "Which street is it?"] * 5],
+    ),
+    "the agent promises and never does": (
+        Blame.AGENT,
+        ["Hi", "I check.", *["Okay. And now?", "I am still checking."] * 2, *["Fine.", "One moment, please."] * 5],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BLAMED)
+def test_a_stall_is_blamed_on_the_party_that_does_not_do_its_part(kind: str) -> None:
+    """Who mirrors, withholds or evades is to blame, else the agent."""
+    blame, texts = BLAMED[kind]
+    progress = Progress()
+    for index, text in enumerate(texts):
+        progress.see(Message(role=ROLES[index % 2], content=text))  # type: ignore[arg-type]
+
+    assert progress.stalled() is not None
+    assert progress.blame is blame
+
+
+def test_a_repeated_call_is_new_where_its_result_is() -> None:
+    """Waiting for a parcel is progress as long as its place changes, and none where it stays."""
+
+    def polled(places: list[str]) -> str | None:
+        progress = Progress()
+        for number, place in enumerate(places):
+            progress.see(Message(role="user", content="Where is it now?"))
+            progress.see(Message(role="assistant", tool_calls=(ToolCall(name="track", id=f"c{number}"),)))
+            progress.see(Message(role="tool", content=place, tool_call_id=f"c{number}"))
+            progress.see(Message(role="assistant", content="It is on its way."))
+        return progress.stalled()
+
+    assert polled(["van 1", "van 2", "van 3", "van 4"]) is None
+    assert "same exchange 3 times" in str(polled(["van 1"] * 3))
+
+
+def test_taking_down_a_list_is_no_mirror() -> None:
+    """An agent that reads back each item gets somewhere where it calls a tool for each."""
+    progress = Progress()
+    for item in ("Two leeks from the market.", "A litre of oat milk.", "One loaf of rye.", "A bag of rice."):
+        progress.see(Message(role="user", content=item))
+        progress.see(Message(role="assistant", tool_calls=(ToolCall(name="add", arguments={"item": item}),)))
+        progress.see(Message(role="assistant", content=item))
         assert progress.stalled() is None
 
 

@@ -1,0 +1,69 @@
+"""What a text adds to a conversation: values and words that nobody has said, small talk and waiting left out."""
+
+import re
+
+_WORD = re.compile(r"\w+")
+_VALUE = re.compile(r"\w*\d\w*")
+_SHORTEST = 3
+_STEM = 5
+"""Letters of a word that are compared, so that "confirm" and "confirmation" are one word."""
+
+_FILLERS = frozenset(
+    # ruff: noqa: SIM905 - a list of three hundred literals would be unreadable
+    """
+    the and but for not you your yours are was were has have had will would can could shall should may might must
+    this that these those there here with from about into than then too very just also only even ever yet still soon
+    what which who whom whose when where why how does did done doing its his her their our them they she him
+    yes yeah yep okay all right alright sure fine well good great nice perfect understood exactly indeed course
+    certainly absolutely thank thanks thankful please sorry apologies apologize apologise welcome hello bye goodbye
+    wait waits waiting waited hold moment moments minute minutes second seconds patience patient patiently bear again
+    now once one more other else anything something nothing everything further let know tell say said ask asked
+    look looks looking looked check checks checking checked work works working see seeing happen happening
+    don doesn didn isn won maybe perhaps guess think really hmm hum sort kind whatever again later
+    get gets getting got going come coming back need needs want wants like help helps helping assist assistance
+    day wonderful lovely pleasure happy glad enjoy care take
+    les des une aux est sont ete été suis avez avons ont aviez aura sera serez pour par sur dans avec sans sous chez
+    que qui quoi dont comme mais donc car alors ainsi aussi bien très plus moins encore toujours déjà juste bon bonne
+    vous votre vos nous notre nos mon mes ton tes son ses leur leurs ils elle elles lui eux moi toi cela ceci cette ces
+    oui non accord ok parfait entendu compris voilà certes merci prie plaît plait pardon désolé désolée excusez bonjour
+    bonsoir revoir salut quel quelle quels quelles quand combien comment pourquoi où faire fait faites peux peut pouvez
+    puis pourrais voulez veux souhaitez voudrais attends attend attendre attendez attente patience patient patiente
+    patientez patienter instant instants moment minute minutes seconde secondes petit tout toute tous toutes suite
+    vérifie vérifier vérifiez vérifié regarde regarder occupe cours train voir vois autre chose rien quelque besoin aide
+    aider sais être trop vraiment peu euh pense crois tard verra verrai verrons journée
+    soirée belle bientôt plaisir ravi ravie
+    """.split()
+)
+"""Words that keep a conversation going and say nothing, in English and French."""
+
+
+class Known:
+    """Everything said so far; tells whether a text adds to it."""
+
+    def __init__(self) -> None:
+        self._words: set[str] = set()
+
+    def adds(self, text: str, *, words: int) -> bool:
+        """Take notice of `text`; tell whether it holds an unseen value or enough unseen words.
+
+        Enough are `words` of them, or more than half of all that the text says: "White." answers a question.
+        """
+        said, values = content(text), values_in(text)
+        unseen, new_values = said - self._words, values - self._words
+        self._words |= unseen | new_values
+        return bool(new_values) or len(unseen) >= words or len(said) < 2 * len(unseen)
+
+
+def content(text: str) -> frozenset[str]:
+    """Give the stems of the words of `text` that are more than small talk, values left out."""
+    words = _WORD.findall(text)
+    return frozenset(word[:_STEM] for word in words if len(word) >= _SHORTEST and not _is_idle(word))
+
+
+def values_in(text: str) -> frozenset[str]:
+    """Give the words of `text` that hold a digit."""
+    return frozenset(_VALUE.findall(text))
+
+
+def _is_idle(word: str) -> bool:
+    return word in _FILLERS or _VALUE.fullmatch(word) is not None
