@@ -80,7 +80,7 @@ class DirectTransport:
                 timeout=self._timeout,
                 allow_redirects=False,  # the key is for this server alone
             ) as response:
-                content = await _read(response, self._where)
+                content = await read_bounded(response, self._where)
                 status, headers = response.status, response.headers
         except (aiohttp.ClientError, OSError, ValueError) as error:  # ValueError: a header that HTTP cannot hold
             raise hidden(connection_error(error, where=self._where, seconds=self._seconds), self._secrets) from error
@@ -129,7 +129,8 @@ def _open() -> aiohttp.ClientSession:
     )
 
 
-async def _read(response: aiohttp.ClientResponse, place: str) -> bytes:
+async def read_bounded(response: aiohttp.ClientResponse, place: str) -> bytes:
+    """Read an answer; raise `SendError` naming `place` for one of more than 32 MB."""
     if (response.content_length or 0) > LONGEST_REPLY:
         raise too_long(place)
     parts: list[bytes] = []

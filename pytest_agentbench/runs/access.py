@@ -129,7 +129,7 @@ class SessionModels:
         """Give a role of a run its model."""
         return self._models.chat(spec, caller, paused=paused)
 
-    async def proxied(self, caller: Caller, *, upstream: str, price: Price | None) -> str:
+    async def proxied(self, caller: Caller, *, upstream: str, price: Price | None, paused: Paused = nullcontext) -> str:
         """Give the base URL through which the model calls of a run's own agent are seen, recorded and budgeted."""
         async with self._starting:
             if self._proxy is None:
@@ -141,7 +141,7 @@ class SessionModels:
         recorder = self._recordings.of(caller)
         url = upstream or self._environ.get("OPENAI_BASE_URL", "")
         replaying = self._recordings.mode is Mode.REPLAY
-        return self._proxy.url(caller, url, price=price, recorder=recorder, replaying=replaying)
+        return self._proxy.url(caller, url, price=price, recorder=recorder, replaying=replaying, paused=paused)
 
     def left(self, run: RunKey) -> tuple[Usage, tuple[AgentBenchError, ...], SendError | None]:
         """End what a run's own agent has in flight; give what it took, what decides the run, and what failed last."""

@@ -93,7 +93,8 @@ class Cast:
             return None
         self._is_proxied = True
         spec, caller = self._plan.suite.agent, Caller(role="agent", run=self._plan.key)
-        return await self._models.proxied(caller, upstream=spec.upstream or default or "", price=spec.price)
+        upstream = spec.upstream or default or ""
+        return await self._models.proxied(caller, upstream=upstream, price=spec.price, paused=self._paused)
 
     def overrule(self, closed: Closed, seconds: float) -> Closed:
         """Judge a closed conversation by what became of model calls, whatever its parties made of it.

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.proxy.server import Proxy
+from pytest_agentbench.llm.wire import LONGEST_REPLY
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.runs.loop_thread import LoopThread
 from pytest_agentbench.testing import fault
@@ -31,6 +32,9 @@ RUN = RunKey(suite="bench/agentbench.yaml", scenario="a")
 OTHER = RunKey(suite="bench/agentbench.yaml", scenario="b")
 PRICE = Price(input=1.0, output=2.0)
 KEY = "sk-planted-1234567890abcdef"
+
+
+_STRANGE = b'data: {"choices": [{"delta": {"tool_calls": [{"function": ["x"]}]}}]}\n\ndata: [DONE]\n\n'
 
 
 def agent(run: RunKey = RUN) -> Caller:
@@ -244,10 +248,14 @@ def test_errors_and_their_headers_pass_through(tmp_path: Path, ledger: Ledger) -
         (fault.malformed(), False, 1),
         (fault.no_choices(), False, 1),
         (fault.raw("[]"), False, 1),
-        (fault.status(400), True, 0),
+        (fault.status(500), True, 0),
+        (fault.raw(_STRANGE, content_type="text/event-stream"), True, 1),
+        (fault.raw(b"[" + b" " * LONGEST_REPLY + b"]"), False, 1),
+        (fault.raw((b":" * 2**20 + b"\n\n") * 33, content_type="text/event-stream"), True, 1),
     ],
-    ids=["reset", "reset-mid-body", "reset-mid-stream", "malformed", "no-choices", "no-object", "refused"],
-)
+    ids=["reset", "reset-mid-body", "reset-mid-stream", "malformed", "no-choices", "no-object", "refused", "strange",
+         "too-long", "too-long-stream"],
+)  # fmt: skip
 def test_a_misbehaving_server_is_passed_on_and_not_recorded(
     tmp_path: Path, given: Any, stream: bool, charged: int, ledger: Ledger
 ) -> None:
@@ -263,6 +271,53 @@ def test_a_misbehaving_server_is_passed_on_and_not_recorded(
     assert (ledger.spent().calls, ledger.spent().in_flight) == (charged, 0)
     writing.close()
     assert "request" not in (tmp_path / "main.jsonl").read_text()
+
+
+@pytest.mark.parametrize(("status", "is_servers"), [(400, False), (404, False), (422, False), (401, True), (503, True)])
+def test_only_what_the_server_failed_at_is_its_failure(status: int, is_servers: bool) -> None:
+    """A request that is refused as wrong is its sender's affair, and what other paths say concerns no chat."""
+    with ModelServer([fault.status(status)]) as server, serving() as proxy:
+        url = proxy.url(agent(), server.base_url)
+        with pytest.raises(openai.APIStatusError):
+            ask(url)
+        with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0) as client, contextlib.suppress(openai.OpenAIError):
+            client.get("/nothing", cast_to=str)
+
+        assert (proxy.failure(RUN) is not None) == is_servers
+
+
+def test_another_path_that_is_not_there_is_no_failure() -> None:
+    """Agents look for what a server has."""
+    with ModelServer(echo) as server, serving() as proxy:
+        url = proxy.url(agent(), server.base_url)
+        with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0) as client, pytest.raises(openai.NotFoundError):
+            client.embeddings.create(model="m", input="Hello")
+
+        assert proxy.failure(RUN) is None
+
+
+def test_the_clock_of_a_run_stands_still_while_a_call_waits_for_a_budget(ledger: Ledger) -> None:
+    """What other calls hold is no time of the run's own."""
+    seen: list[str] = []
+
+    @contextlib.asynccontextmanager
+    async def paused() -> AsyncIterator[None]:
+        seen.append("stopped")
+        try:
+            yield
+        finally:
+            seen.append("goes on")
+
+    async def freed(_: float) -> None:
+        seen.append("waits")
+        ledger.release(held)
+
+    ledger.begin(RUN, calls=1)
+    held = ledger.reserve(agent(), 0.0)
+    with ModelServer(echo) as server, serving(budget=ledger, sleep=freed) as proxy:
+        ask(proxy.url(agent(), server.base_url, price=PRICE, paused=paused))
+
+    assert seen == ["stopped", "waits", "goes on"]
 
 
 def test_a_server_that_is_not_there_is_named(ledger: Ledger) -> None:

@@ -1,6 +1,7 @@
 """The proxy's requests: recorded answer, else budget, model server, settlement and recording."""
 
 import asyncio
+import contextlib
 import io
 import json
 from collections.abc import Awaitable, Callable
@@ -9,7 +10,8 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, NotRunError
+from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, NotRunError, SendError
+from pytest_agentbench.llm.direct import read_bounded
 from pytest_agentbench.llm.prices import worst_case
 from pytest_agentbench.llm.proxy.forwarding import (
     BAD_REQUEST,
@@ -29,11 +31,12 @@ from pytest_agentbench.llm.proxy.relay import ClientGoneError, Exchange, Stream
 from pytest_agentbench.llm.proxy.sse import chunks
 from pytest_agentbench.llm.reserving import Sleep
 from pytest_agentbench.llm.seams import Budget
-from pytest_agentbench.llm.wire import encode
+from pytest_agentbench.llm.wire import LONGEST_REPLY, encode
 
 _CHAT = "chat/completions"
 _LARGEST = 256 * 1024 * 1024
 _TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=30.0)
+_TOO_LONG = f"answered with more than {LONGEST_REPLY // 1024**2} MB"
 _FREE = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
 
 FindLine = Callable[[str | None], Line | None]
@@ -83,6 +86,10 @@ class Endpoint:
         except AgentBenchError as error:
             line.note(error)
             return said(FAILED, str(error))
+        except Exception as error:  # noqa: BLE001 - what a model server sends may trip anything; the agent is told so
+            message = f"the answer of the model server could not be understood: {type(error).__name__}: {error}"
+            line.failure = SendError(message)
+            return said(FAILED, message)
         finally:
             if task is not None:
                 line.working.discard(task)
@@ -127,7 +134,8 @@ class Endpoint:
         """Send `content`, or `instead` of it where the server does not know `stream_options`, which it adds."""
         line = exchange.line
         worst = worst_case(line.spec, exchange.body)
-        async with Money(self._budget if exchange.metered else None, line.caller, worst, sleep=self._sleep) as money:
+        budget = self._budget if exchange.metered else None
+        async with Money(budget, line.caller, worst, rest=lambda seconds: self._rest(line, seconds)) as money:
             exchange.began = self._now()
             money.sent = True
             try:
@@ -139,6 +147,8 @@ class Endpoint:
                 return said(UNREACHABLE, exchange.failed(f"could not be reached: {type(error).__name__}"))
             except (aiohttp.ClientError, OSError, ValueError) as error:
                 return said(UNREACHABLE, exchange.failed(f"could not be asked: {type(error).__name__}"))
+            except SendError as error:
+                return said(FAILED, exchange.failed(_TOO_LONG, error.status))
             except asyncio.CancelledError:
                 if not exchange.accounted:
                     exchange.failed("had not answered when the client gave up")
@@ -147,6 +157,10 @@ class Endpoint:
                 money.release()
                 exchange.failed(f"answered {answer.status}", answer.status)
             return answer
+
+    async def _rest(self, line: Line, seconds: float) -> None:
+        async with line.paused():
+            await self._sleep(seconds)
 
     async def _send(
         self, exchange: Exchange, money: Money, request: web.Request, tail: str, content: bytes
@@ -162,7 +176,7 @@ class Endpoint:
         ) as response:
             if response.content_type == "text/event-stream" and response.status == 200:
                 return await self._stream(exchange, money, request, response)
-            received = await response.read()
+            received = await read_bounded(response, exchange.server)
         if response.status < 300:
             exchange.account(money, _object(received), self._now() - exchange.began)
         return web.Response(body=received, status=response.status, headers=passed_on(response.headers))
@@ -179,14 +193,22 @@ class Endpoint:
             if stream.whole is not None:  # clients may leave before the last word
                 exchange.account(money, stream.whole, self._now() - exchange.began)
             raise asyncio.CancelledError from gone
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+        except SendError as error:
+            exchange.failed(_TOO_LONG, error.status)
+            return _aborted(request, answer)
+        except Exception as error:  # noqa: BLE001 - whatever a server sends, whoever asked must see that it is not whole
             exchange.failed(f"broke its answer off: {type(error).__name__}")
-            if request.transport is not None:  # whoever asked must see that it is not whole
-                request.transport.abort()
-            return answer
+            return _aborted(request, answer)
         exchange.account(money, stream.whole, self._now() - exchange.began)
-        await answer.write_eof(ending)
+        with contextlib.suppress(aiohttp.ClientError, OSError):  # who has left needs no last word
+            await answer.write_eof(ending)
         return answer
+
+
+def _aborted(request: web.Request, answer: web.StreamResponse) -> web.StreamResponse:
+    if request.transport is not None:
+        request.transport.abort()
+    return answer
 
 
 def _unknown_option(answer: web.StreamResponse) -> bool:

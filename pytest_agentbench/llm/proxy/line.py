@@ -3,30 +3,44 @@
 import asyncio
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, SendError
 from pytest_agentbench.core.model import ModelSpec, Price, Usage
 from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.chat import Paused
 from pytest_agentbench.llm.prices import cost_of, server_of
 from pytest_agentbench.llm.reading import answering_model, read_tokens
 from pytest_agentbench.llm.reply import TokenCount
 from pytest_agentbench.llm.seams import Recorder
+
+_WRONG_REQUEST = frozenset({400, 404, 413, 422})
+"""Statuses by which a model server says that the request was wrong, which is its sender's fault."""
 
 
 class Line:
     """The calls of one caller through the proxy.
 
     `upstream` "" means `OPENAI_BASE_URL`, else OpenAI's. `replaying` says that nothing may be asked live.
+    `paused` stops the clock of the caller's run while it waits for a budget.
     """
 
     def __init__(
-        self, caller: Caller, *, upstream: str, price: Price | None, recorder: Recorder | None, replaying: bool
+        self,
+        caller: Caller,
+        *,
+        upstream: str,
+        price: Price | None,
+        recorder: Recorder | None,
+        replaying: bool,
+        paused: Paused = nullcontext,
     ) -> None:
         self.caller = caller
         self.spec = ModelSpec(model="", base_url=server_of(ModelSpec(model="", base_url=upstream)), price=price)
         self.replaying = replaying
+        self.paused = paused
         self.usage = Usage()
         self.faults: tuple[AgentBenchError, ...] = ()
         self.failure: SendError | None = None
@@ -61,14 +75,17 @@ class Line:
 
     def keep(self, body: dict[str, Any], response: dict[str, Any]) -> None:
         """Remember a good answer."""
+        self.failure = None
         if self._recorder:
             self._recorder.keep(self.caller, body, response)
 
-    def failed(self, body: dict[str, Any] | None, message: str, status: int = 0) -> None:
-        """Note that the server gave no good answer to a request, which the client may send again."""
-        self.failure = SendError(message, status=status)
-        if body is not None:
-            self._unanswered[digest(body)] += 1
+    def failed(self, body: dict[str, Any], message: str, status: int = 0) -> None:
+        """Note that the server gave no good answer to a request, which the client may send again.
+
+        Where the request itself was refused as wrong, nothing of the server's has failed.
+        """
+        self.failure = None if status in _WRONG_REQUEST else SendError(message, status=status)
+        self._unanswered[digest(body)] += 1
 
     def refuse_unrecorded(self, what: str) -> None:
         """Count a request that is never recorded; raise `CassetteMissError` where nothing may be asked live."""
@@ -82,7 +99,6 @@ class Line:
 
     def answered(self, tokens: TokenCount | None, cost: float | None, seconds: float) -> None:
         """Count one live call."""
-        self.failure = None
         counted = _counted(tokens or TokenCount(input=0, output=0))
         self.usage += Usage(calls=1, cost_usd=cost or 0.0, unpriced=int(cost is None), seconds=seconds, **counted)
 

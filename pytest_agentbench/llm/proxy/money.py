@@ -12,13 +12,14 @@ class Money:
     """Reserves one call within an `async with` block and accounts for it whatever happens there.
 
     What was not `sent` when the block ends is given back; what was is charged at its worst case, unless it was settled.
+    `rest` waits so many seconds for calls in flight.
     """
 
-    def __init__(self, budget: Budget | None, caller: Caller, worst_case: float | None, *, sleep: Sleep) -> None:
+    def __init__(self, budget: Budget | None, caller: Caller, worst_case: float | None, *, rest: Sleep) -> None:
         self._budget = budget
         self._caller = caller
         self._worst_case = worst_case
-        self._sleep = sleep
+        self._rest = rest
         self._held: Reservation | None = None
         self.sent = False
 
@@ -37,7 +38,7 @@ class Money:
     async def __aenter__(self) -> Self:
         """Reserve; raise `NotRunError` where no budget holds the call."""
         if self._budget is not None:
-            self._held = await reserve_when_free(self._budget, self._caller, self._worst_case, sleep=self._sleep)
+            self._held = await reserve_when_free(self._budget, self._caller, self._worst_case, sleep=self._rest)
         return self
 
     async def __aexit__(

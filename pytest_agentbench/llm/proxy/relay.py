@@ -11,7 +11,7 @@ from pytest_agentbench.llm.proxy.line import Line
 from pytest_agentbench.llm.proxy.money import Money
 from pytest_agentbench.llm.proxy.sse import Assembly, Event, Events
 from pytest_agentbench.llm.proxy.usage import tokens_of
-from pytest_agentbench.llm.wire import LONGEST_REPLY
+from pytest_agentbench.llm.wire import LONGEST_REPLY, too_long
 
 
 @dataclass(kw_only=True)
@@ -36,9 +36,13 @@ class Exchange:
         return where(self.line.spec.base_url)
 
     def failed(self, what: str, status: int = 0) -> str:
-        """Note that the server gave no good answer; give the whole sentence."""
+        """Note that the server gave no good answer to a chat completion; give the whole sentence.
+
+        A run may end for want of one, but not for want of another path, which agents try to see what there is.
+        """
         message = f"{self.server} {what}"
-        self.line.failed(self.body if self.recorded else None, message, status)
+        if self.recorded:
+            self.line.failed(self.body, message, status)
         return message
 
     def account(self, money: Money, response: dict[str, Any] | None, seconds: float) -> None:
@@ -78,11 +82,15 @@ class Stream:
     async def pass_on(self, response: aiohttp.ClientResponse, answer: web.StreamResponse) -> bytes:
         """Pass on all but the last word, which is given: a client that has it may go on, or end, at once.
 
-        Raise `ClientGoneError` where nobody listens any more, what aiohttp raises where the server broke off.
+        Raise `ClientGoneError` where nobody listens any more, what aiohttp raises where the server broke off,
+        `SendError` beyond 32 MB.
         """
         events = Events()
         ending = b""
+        size = 0
         async for part in response.content.iter_any():
+            if (size := size + len(part)) > LONGEST_REPLY:
+                raise too_long(self._exchange.server)
             for event in events.feed(part):
                 if event.done:
                     ending += event.raw
@@ -90,8 +98,6 @@ class Stream:
                 self._read(event)
                 if self._exchange.with_usage or not _tells_only_usage(event):
                     await _write(answer, event.raw)
-            if events.waiting > LONGEST_REPLY:
-                raise ValueError("an event of the stream has no end")
         rest = events.rest()
         self._read(rest)
         return ending + rest.raw

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from aiohttp import web
 from yarl import URL
@@ -13,6 +14,7 @@ from pytest_agentbench.core.errors import AgentBenchError, ProviderError, SendEr
 from pytest_agentbench.core.model import Price, Usage
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.chat import Paused
 from pytest_agentbench.llm.direct import Connections, where
 from pytest_agentbench.llm.proxy.app import Endpoint
 from pytest_agentbench.llm.proxy.line import Line
@@ -89,15 +91,19 @@ class Proxy:
         price: Price | None = None,
         recorder: Recorder | None = None,
         replaying: bool | None = None,
+        paused: Paused = nullcontext,
     ) -> str:
         """Register a caller; give the `base_url` under which its requests are known: `…/run/<id>/v1`, or `…/v1`.
 
-        Raise `ProviderError` where `upstream` is no URL, or the proxy itself.
+        `paused` gives a context manager within which the clock of the run stands still: a call waits in it for a
+        budget that only calls in flight hold. Raise `ProviderError` where `upstream` is no URL, or the proxy itself.
         """
         if self._runner is None:
             raise RuntimeError("the proxy is not running: await start() first")
         run = digest(str(caller)) if caller.run else _SESSION
-        self._lines[run] = self._line(caller, upstream, price=price, recorder=recorder, replaying=replaying)
+        self._lines[run] = self._line(
+            caller, upstream, price=price, recorder=recorder, replaying=replaying, paused=paused
+        )
         return f"http://{HOST}:{self._port}/run/{run}/v1" if run else f"http://{HOST}:{self._port}/v1"
 
     def closed(self, run: RunKey) -> None:
@@ -143,6 +149,7 @@ class Proxy:
         price: Price | None = None,
         recorder: Recorder | None = None,
         replaying: bool | None = None,
+        paused: Paused = nullcontext,
     ) -> Line:
         line = Line(
             caller,
@@ -150,6 +157,7 @@ class Proxy:
             price=price or self._price,
             recorder=recorder or self._recorder,
             replaying=self._replaying if replaying is None else replaying,
+            paused=paused,
         )
         target = _url(line.spec.base_url)
         if target.host in {HOST, "localhost"} and target.port == self._port:

@@ -27,11 +27,6 @@ class Events:
         self._rest = bytearray()
         self._searched = 0
 
-    @property
-    def waiting(self) -> int:
-        """How many bytes of an unfinished event were read."""
-        return len(self._rest)
-
     def feed(self, part: bytes) -> list[Event]:
         """Give the events that `part` finishes."""
         rest = self._rest
