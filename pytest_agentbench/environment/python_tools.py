@@ -7,7 +7,7 @@ text, None as `null`.
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -21,7 +21,7 @@ from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import Requestor, ToolSpec
 from pytest_agentbench.environment.docstrings import split_docstring
 from pytest_agentbench.environment.kinds import kind_of
-from pytest_agentbench.environment.signatures import INJECTED, ToolSignature, read_signature
+from pytest_agentbench.environment.signatures import INJECTED, Parameter, ToolSignature, read_signature
 
 
 class ArgumentsError(TypeError):
@@ -121,16 +121,11 @@ class PythonTool:
     def _model(self) -> type[BaseModel]:
         """The arguments as a model; fields have names of ours, since a parameter may be called `copy` or `_id`."""
         _, texts = split_docstring(self.function.__doc__)
-        fields: dict[str, Any] = {}
-        for index, parameter in enumerate(self.signature.parameters):
-            options: dict[str, Any] = {"alias": parameter.name}
-            if texts.get(parameter.name):
-                options["description"] = texts[parameter.name]
-            default = ... if parameter.required else parameter.default
-            fields[f"argument_{index}"] = (parameter.annotation, Field(default, **options))
-        config = ConfigDict(extra="allow" if self.signature.open_ended else "forbid")
+        parameters = self.signature.parameters
+        told = tuple(texts.get(parameter.name) or "" for parameter in parameters)
         try:
-            return create_model(self.name, __config__=config, **fields)
+            build = _shared_model if all(map(_is_plain, parameters)) else _model
+            return build(self.name, parameters, told, self.signature.open_ended)
         except PydanticUserError as error:
             raise EnvironmentFaultError(f"tool {self.name!r}: its types cannot be validated: {error}") from error
 
@@ -167,6 +162,30 @@ def tools_of(
             raise EnvironmentFaultError(f"{_file(module)}: two tools are named {tool.name!r}")
         seen.add(tool.name)
     return tools
+
+
+def _model(name: str, parameters: Sequence[Parameter], told: Sequence[str], open_ended: bool) -> type[BaseModel]:
+    fields: dict[str, Any] = {}
+    for index, (parameter, text) in enumerate(zip(parameters, told, strict=True)):
+        options: dict[str, Any] = {"alias": parameter.name}
+        if text:
+            options["description"] = text
+        default = ... if parameter.required else parameter.default
+        fields[f"argument_{index}"] = (parameter.annotation, Field(default, **options))
+    return create_model(name, __config__=ConfigDict(extra="allow" if open_ended else "forbid"), **fields)
+
+
+_shared_model = lru_cache(maxsize=1_000)(_model)
+"""The same for parameters that nothing of a run hangs on: a module is executed anew in every run, and building a
+validator takes longer than all calls of a conversation."""
+
+_PLAIN = (str, int, float, bool, Any)
+
+
+def _is_plain(parameter: Parameter) -> bool:
+    """Tell whether a parameter has a plain type, and no default that equals one of another type (`1`, `True`)."""
+    is_known = any(parameter.annotation is plain for plain in _PLAIN)
+    return is_known and (parameter.required or type(parameter.default) is str)
 
 
 class _Quiet(GenerateJsonSchema):

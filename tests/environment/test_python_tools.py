@@ -288,3 +288,43 @@ def test_values_of_the_declared_types_fit_the_schema_and_arrive_unchanged(data: 
 
     jsonschema.validate(values, made.spec.parameters)
     assert made.bind(values, {})() == values
+
+
+def test_tools_of_one_signature_stay_apart_in_what_differs() -> None:
+    """Modules are executed anew in each run: each call reaches its own function, with its own defaults and texts."""
+
+    def made(answer: str, default: Any, told: str) -> PythonTool:
+        def find(place: str, limit: int = default) -> str:
+            return f"{answer} {place} {limit!r}"
+
+        find.__doc__ = f"Find.\n\n:param place: {told}"
+        return PythonTool(find)
+
+    first, second, third = made("one", 1, "Where."), made("two", True, "Where."), made("three", 1, "There.")
+    assert [tool.bind({"place": "here"}, {})() for tool in (first, second, third)] == [
+        "one here 1",
+        "two here True",
+        "three here 1",
+    ]
+    assert first.spec.parameters["properties"]["place"]["description"] == "Where."
+    assert third.spec.parameters["properties"]["place"]["description"] == "There."
+
+
+def test_runs_of_one_plain_tool_share_nothing_but_its_types() -> None:
+    """Two functions with the same plain parameters are two tools, whatever was called or refused before."""
+
+    def made(answer: str) -> PythonTool:
+        def find(place: str, kind: str = "any") -> str:
+            """Find."""
+            return f"{answer} {place} {kind}"
+
+        return PythonTool(find)
+
+    first, second = made("one"), made("two")
+    with pytest.raises(ArgumentsError, match="missing 'place'"):
+        first.bind({"kind": "x"}, {})
+    assert (first.bind({"place": "a"}, {})(), second.bind({"place": "b", "kind": "c"}, {})()) == (
+        "one a any",
+        "two b c",
+    )
+    assert first.spec == second.spec
