@@ -62,13 +62,21 @@ class Document(Model):
 
 
 def write(document: Document, path: Path) -> None:
-    """Write the results file at once: ASCII JSON, indented, the same bytes for the same document."""
+    """Write the results file at once: ASCII JSON, a result per line, the same bytes for the same document."""
     write_atomic(path, text_of(document))
 
 
 def text_of(document: Document) -> str:
     """Give the document as the results file holds it."""
-    return dumps({"schema": SCHEMA, **document.model_dump()}, indent=1) + "\n"
+    fields = {"schema": SCHEMA, **document.model_dump()}
+    return "{\n" + ",\n".join(f" {dumps(name)}: {_laid_out(value)}" for name, value in fields.items()) + "\n}\n"
+
+
+def _laid_out(value: object) -> str:
+    """Write what a document holds of one kind, one entry a line: the encoder that indents takes ten times as long."""
+    if isinstance(value, list | tuple) and value:
+        return "[\n" + ",\n".join(f"  {dumps(entry)}" for entry in value) + "\n ]"
+    return dumps(value)
 
 
 def read(path: Path) -> Document:
