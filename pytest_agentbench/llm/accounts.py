@@ -11,6 +11,9 @@ from pytest_agentbench.core.errors import BudgetSpentError, NotRunError
 
 NANO = 1_000_000_000
 
+_MOST_USD = 9e9
+"""The most that fits, in billionths, the 64 bits of a column."""
+
 
 class Spent(Model):
     """What calls took so far, and what calls in flight hold.
@@ -79,8 +82,15 @@ def _over(scope: Literal["run", "session"], account: Account, cost: int, *, late
 
 
 def nano(cost_usd: float | None) -> int | None:
-    """Give whole billionths of a dollar, rounded up but for what floating point added."""
-    return None if cost_usd is None else math.ceil(round(cost_usd * NANO, 3))
+    """Give whole billionths of a dollar, rounded up but for what floating point added.
+
+    Raise `ValueError` for what is no sum of money that a ledger can hold.
+    """
+    if cost_usd is None:
+        return None
+    if not -_MOST_USD <= cost_usd <= _MOST_USD:  # what is not a number is not within either
+        raise ValueError(f"{cost_usd!r} USD cannot be accounted for: it must be a number of at most 9 billion")
+    return math.ceil(round(cost_usd * NANO, 3))
 
 
 def usd(amount: int) -> str:

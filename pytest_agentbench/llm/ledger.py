@@ -19,7 +19,8 @@ from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.seams import Reservation
 
 _SESSION = ""
-_PATIENCE = 60.0
+_PATIENCE = 5.0
+"""Seconds that a write waits for other processes: the event loop, and with it all runs, wait meanwhile."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS total (
@@ -44,12 +45,14 @@ class Ledger:
     that write raise `ResultsError` where the file cannot be written.
     """
 
-    def __init__(self, path: Path | None, *, process: str = "main") -> None:
+    def __init__(self, path: Path | None, *, process: str = "main", patience: float = _PATIENCE) -> None:
+        """Open the file; a write waits `patience` seconds for those of other processes."""
         self._place = str(path) if path else ":memory:"
         self._owner = (process, os.getpid())
+        self._patience = patience
         self._lock = threading.Lock()
         with self._explained():
-            self._file = sqlite3.connect(self._place, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+            self._file = sqlite3.connect(self._place, timeout=patience, isolation_level=None, check_same_thread=False)
             # the log is written without waiting for the disk: a killed process loses nothing, only a power cut may
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = OFF")
@@ -193,7 +196,10 @@ class Ledger:
         try:
             yield
         except sqlite3.Error as error:
-            raise ResultsError(f"the ledger of model calls, {self._place}, cannot be used: {error}") from error
+            why = str(error)
+            if "locked" in why:
+                why = f"another process has held it for {self._patience:g} seconds"
+            raise ResultsError(f"the ledger of model calls, {self._place}, cannot be used: {why}") from error
 
 
 def _alive(pid: int) -> bool:

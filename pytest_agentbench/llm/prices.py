@@ -142,7 +142,8 @@ def _output(spec: ModelSpec, body: Mapping[str, Any]) -> int:
     given = (body.get(name) for name in _OUTPUT_LIMITS)
     bounds = [value for value in given if isinstance(value, int) and value > 0]
     answers = body.get("n")
-    return (bounds[0] if bounds else spec.max_tokens or UNSET_OUTPUT) * (answers if isinstance(answers, int) else 1)
+    times = max(answers, 1) if isinstance(answers, int) else 1
+    return (bounds[0] if bounds else spec.max_tokens or UNSET_OUTPUT) * times
 
 
 def _thirds(value: object) -> int:

@@ -1,6 +1,8 @@
 """The ledger: reservations, budgets of session and run, several processes, death and continuation."""
 
 import asyncio
+import contextlib
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -295,3 +297,19 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, ledger: Ledger, wri
     ledger.close()
     with pytest.raises(ResultsError, match=r"ledger\.sqlite, cannot be used"):
         write(ledger)
+
+
+@pytest.mark.parametrize("cost", [float("inf"), float("nan"), 1e10])
+def test_sums_that_no_ledger_holds_are_refused(cost: float) -> None:
+    """The message shows the sum and what is allowed."""
+    with pytest.raises(ValueError, match="9 billion"):
+        Ledger(None).start(cost_usd=cost)
+
+
+def test_a_ledger_that_another_process_holds_is_named(tmp_path: Path) -> None:
+    """All runs of a process wait meanwhile, so it is not for long."""
+    ledger = Ledger(tmp_path / "ledger.sqlite", patience=0.01)
+    other = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with contextlib.closing(other), contextlib.closing(ledger), pytest.raises(ResultsError, match="another process"):
+        ledger.reserve(Caller(role="user"), 1.0)

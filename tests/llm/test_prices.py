@@ -179,3 +179,9 @@ def test_prices_are_loaded_when_first_needed() -> None:
     code = "import sys, pytest_agentbench.llm.prices; sys.exit('genai_prices' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parent).returncode == 0
+
+
+@pytest.mark.parametrize("answers", [0, -3])
+def test_a_request_for_no_answers_counts_as_one(answers: int) -> None:
+    """What a body says of its answers never makes a worst case smaller."""
+    assert worst_case(GIVEN, {"n": answers, "max_tokens": 10**6}) == pytest.approx(10.0, rel=1e-3)
