@@ -1,6 +1,7 @@
 """How much is asked of one provider at a time: bounds that are given, and those it shows by refusing."""
 
 import asyncio
+import contextlib
 import math
 import threading
 from collections import deque
@@ -35,7 +36,8 @@ class Ticket:
         if same:
             self.woken.set()
         elif not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(self.woken.set)
+            with contextlib.suppress(RuntimeError):  # it may be closed meanwhile
+                self.loop.call_soon_threadsafe(self.woken.set)
 
 
 class Limiter:
@@ -127,7 +129,8 @@ class Limiter:
                     await self._sleep(wait)
         except BaseException:
             with self._lock:
-                self._line.remove(ticket)
+                if ticket in self._line:  # it may be let through, or dropped with its loop, just as it is cancelled
+                    self._line.remove(ticket)
                 self._wake_first()
             raise
         return ticket

@@ -275,3 +275,26 @@ def test_no_minute_ever_holds_more_than_its_bound(wishes: list[tuple[float, int]
     for at, _ in passed:
         within = [amount for then, amount in passed if at <= then < at + 60 - 1e-6 and amount]
         assert sum(within) <= bound or len(within) == 1
+
+
+def test_a_loop_that_closes_meanwhile_is_not_woken() -> None:
+    """Between the question whether it is open and the call it may have been closed."""
+
+    class Closing(asyncio.SelectorEventLoop):
+        seems_open = False
+
+        def is_closed(self) -> bool:
+            return not self.seems_open and super().is_closed()
+
+    async def line_up() -> Ticket:
+        return Ticket(0)
+
+    loop = Closing()
+    ticket = loop.run_until_complete(line_up())
+    loop.close()
+    loop.seems_open = True
+
+    ticket.wake()
+
+    loop.seems_open = False
+    assert not ticket.woken.is_set()
