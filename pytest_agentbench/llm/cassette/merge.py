@@ -1,5 +1,6 @@
 """Bringing what the processes of a session noted into the cassette."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ def merge(cassette: Path, shards: Iterable[Path]) -> Merged:
     except in a refresh that has not replaced everything. Runs that were not played stay as they are.
     Raise `SuiteError` where the cassette cannot be read; the shards then stay.
     """
-    found = sorted(shard for shard in shards if shard.is_file())
+    found = sorted((shard for shard in shards if shard.is_file()), key=_session)
     if not found:
         return Merged()
     with locked(cassette):
@@ -48,6 +49,13 @@ def merge(cassette: Path, shards: Iterable[Path]) -> Merged:
         for shard in found:
             shard.unlink()
     return Merged(recorded=(after - before).total(), dropped=(before - after).total(), written=written)
+
+
+def _session(shard: Path) -> tuple[int, list[tuple[int, str]]]:
+    """Order shards by the number of the session that ends their name, then by process; 10 comes after 2."""
+    parts = [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", shard.stem)]
+    process, dash, number = shard.stem.rpartition("-")
+    return int(number) if process and dash and number.isdecimal() else -1, parts
 
 
 def _outcome(held: Roles, played: list[Play]) -> Roles:

@@ -242,3 +242,19 @@ def test_a_folder_that_cannot_be_written_keeps_the_shards(tmp_path):
         bench.merge()
 
     assert list(bench.shards.iterdir())
+
+
+def test_the_last_session_decides_whatever_shards_are_called(tmp_path):
+    """Of shards left behind, number 10 is later than number 2, and a session's number outweighs a worker's name."""
+    for folder, earlier, later in (("a", "main-2", "main-10"), ("b", "gw2-0", "gw10-0"), ("c", "main-0", "gw0-1")):
+        bench = Bench(tmp_path / folder)
+        for name in (earlier, later):
+            recorder = bench.open(Mode.REFRESH, name)
+            recorder.started(run())
+            list(turns(recorder, run(), counting(), [name]))
+            recorder.finished(run())
+            recorder.close()
+        merge(bench.cassette, bench.shards.glob("*.jsonl"))
+
+        assert later in "".join(bench.lines)
+        assert earlier not in "".join(bench.lines)
