@@ -19,7 +19,7 @@ from pytest_agentbench.llm.cassette.nearest import Candidate, explained, nearest
 from pytest_agentbench.llm.cassette.shard import Shard, Used
 from pytest_agentbench.llm.seams import Recorded
 
-TO_RECORD = "--agentbench-cassette=record asks for what is missing and keeps it"
+TO_RECORD = "the mode `record` (--agentbench-cassette=record) asks for what is missing and keeps it"
 
 
 @dataclass
@@ -69,10 +69,6 @@ class CassetteRecorder:
         self._plays: dict[RunName, _Play] = {}
         self._begun = 0
         self._lock = threading.Lock()
-
-    def roles(self, run: RunKey | None) -> frozenset[str]:
-        """Which roles of a run have recordings; none in `off` and `refresh`."""
-        return frozenset(self._runs.get(RunName.of(run), {}))
 
     def started(self, run: RunKey | None) -> None:
         """Begin a play of a run: its recordings are given from the first again. The first request does so as well."""

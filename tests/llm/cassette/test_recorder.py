@@ -249,7 +249,6 @@ def test_off_reads_and_writes_nothing(tmp_path):
 
     assert list(turns(recorder, run(), counting(), ["a"])) == ["answer 1"]
     assert not bench.shards.exists()
-    assert recorder.roles(run()) == frozenset()
 
 
 def test_replay_writes_nothing(tmp_path):
@@ -294,12 +293,3 @@ def test_what_replays_is_a_whole_chat_completion(tmp_path):
     assert response["choices"][0]["finish_reason"] == "tool_calls"
     assert response["choices"][0]["message"] == {"role": "assistant", "content": None, "tool_calls": [call]}
     assert response["usage"] == live["usage"]
-
-
-def test_a_recorder_says_which_roles_are_recorded(tmp_path):
-    """Where an agent cannot be asked live, its caller can know beforehand."""
-    bench = Bench(tmp_path)
-    bench.play(Mode.RECORD, counting(), run())
-
-    assert bench.open(Mode.REPLAY).roles(run()) == {"agent"}
-    assert bench.open(Mode.REPLAY).roles(run("none")) == frozenset()
