@@ -17,7 +17,7 @@ from pytest_agentbench.llm.seams import Chat
 class OpenAIChatAgent:
     """Answers each turn with one model call; the calls it asks for are executed by the conversation.
 
-    It remembers nothing: what the turn tells is the whole conversation. `log` collects what the transcript does not
+    It answers what the turn tells, which is the whole conversation. `log` collects what the transcript does not
     show, such as an answer that was cut off.
     """
 
@@ -27,6 +27,7 @@ class OpenAIChatAgent:
         self.log: list[str] = []
         self._chat = chat
         self._spec = spec
+        self._written: list[tuple[Message, dict[str, Any]]] = []
 
     async def reply(self, turn: Turn) -> Reply:
         """Ask the model; raise `AgentError` where it answers nothing, or calls tools without an end.
@@ -50,7 +51,13 @@ class OpenAIChatAgent:
 
     def _messages(self, turn: Turn) -> list[dict[str, Any]]:
         system = (Message(role="system", content=self._spec.system),) if self._spec.system else ()
-        return [message.openai() for message in (*system, *with_ids(turn.messages))]
+        # each turn tells again what those before told; only what is new has to be written
+        known = self._written
+        self._written = [
+            known[at] if at < len(known) and known[at][0] is message else (message, message.openai())
+            for at, message in enumerate(with_ids(turn.messages))
+        ]
+        return [*(message.openai() for message in system), *(written for _, written in self._written)]
 
     def _read(self, answer: ChatReply) -> Message:
         text = answer.text if answer.text.strip() else answer.refusal or ""

@@ -49,7 +49,7 @@ def _agent_repeats(view: View) -> bool:
 
 def _is_taken(reply: list[str], source: list[str]) -> bool:
     """Tell whether `_SHARE` of `reply` stands in `source` in runs of words."""
-    if _in_both(reply, source) / len(reply) < _SHARE:
+    if _known(reply, source) / len(reply) < _SHARE or _in_both(reply, source) / len(reply) < _SHARE:
         return False
     blocks = SequenceMatcher(None, reply, source, autojunk=False).get_matching_blocks()
     return sum(block.size for block in blocks if block.size >= _RUN) / len(reply) >= _SHARE
@@ -59,7 +59,8 @@ def _alike(left: list[str], right: list[str]) -> bool:
     """Tell whether two texts are the same; texts with different numbers never are."""
     if _values(left) != _values(right):
         return False
-    if 2 * _in_both(left, right) / max(len(left) + len(right), 1) < _SAME and left != right:
+    both = max(len(left) + len(right), 1)
+    if left != right and (2 * _known(left, right) / both < _SAME or 2 * _in_both(left, right) / both < _SAME):
         return False
     return SequenceMatcher(None, left, right, autojunk=False).ratio() >= _SAME
 
@@ -67,6 +68,11 @@ def _alike(left: list[str], right: list[str]) -> bool:
 def _in_both(left: list[str], right: list[str]) -> int:
     """Count the words that both texts have, in whatever order: no runs of words in common can hold more."""
     return (Counter(left) & Counter(right)).total()
+
+
+def _known(words: list[str], others: list[str]) -> int:
+    """Count the words that the others hold at all, which is never less than `_in_both` and much quicker."""
+    return sum(map(set(others).__contains__, words))
 
 
 def _values(words: list[str]) -> list[str]:
