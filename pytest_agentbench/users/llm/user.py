@@ -113,7 +113,7 @@ class LlmUser:
         self.regenerated += 1
         reasons = "\n".join(f"- {reason}" for reason in first.reasons)
         again = [
-            {"role": "assistant", "content": first.content or "(nothing)"},
+            {"role": "assistant", "content": shorten(first.content, _LONGEST) or "(nothing)"},
             {"role": "user", "content": render("again.v1", {"reasons": reasons})},
         ]
         second = _read(await self._chat.complete([*messages, *again], tools=tools), checked)

@@ -228,3 +228,12 @@ def test_a_forgotten_value_is_an_invention() -> None:
 
     assert "W1001" not in chat.asked[0][0]["content"]
     assert [fault.rule for fault in user.faults] == ["invention"]
+
+
+def test_an_answer_without_end_is_not_sent_back_whole() -> None:
+    """Megabytes are shortened before the model is asked again."""
+    chat = PlayedChat("x" * 5_000_000, "Yes, please.")
+
+    reply(LlmUser(chat), "Return it", "Which lamp?")
+
+    assert sum(len(message["content"]) for message in chat.asked[1]) < 20_000
