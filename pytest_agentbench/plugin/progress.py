@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
-from itertools import islice
 
 import pytest
 
@@ -55,9 +54,6 @@ class LiveLine:
         self._is_drawn = False
         self._shown: Progress | None = None
         self._shown_at = 0.0
-        self._counted = 0
-        self._calls = self._unpriced = 0
-        self._cost = 0.0
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logstart(self) -> Generator[None]:
@@ -148,19 +144,16 @@ class LiveLine:
 
     def _progress(self, now: float) -> Progress:
         results = self._tally.results
-        for result in list(islice(results.values(), self._counted, None)):
-            self._counted += 1
-            for usage in result.usage.values():
-                self._calls += usage.calls
-                self._unpriced += usage.unpriced
-                self._cost += usage.cost_usd
+        # counted anew each time: results are replaced by later attempts, and taken away from runs that are left out
+        played = [*list(results.values()), *list(self._tally.retried)]
+        taken = [usage for result in played for usage in result.usage.values()]
         return Progress(
             done=len(results.keys() | self._tally.left_out | self._tally.broken.keys()),
             total=len(self._tally.metas),
             in_flight=self._in_flight(),
-            calls=self._calls,
-            cost_usd=self._cost,
-            unpriced=self._unpriced,
+            calls=sum(usage.calls for usage in taken),
+            cost_usd=sum(usage.cost_usd for usage in taken),
+            unpriced=sum(usage.unpriced for usage in taken),
             seconds=now - self._began,
         )
 
