@@ -24,6 +24,9 @@ _SHOWN = 200
 _LONGEST = 4_000
 """Characters of a message beyond which it is none that a person writes in a chat."""
 
+_EXCHANGED = frozenset({"messages", "begun", "feedback"})
+"""What of a view changes from turn to turn, and stands in no system prompt."""
+
 _NOTHING = Draft()
 
 
@@ -55,6 +58,7 @@ class LlmUser:
         self._chat = chat
         self._behaviours = tuple(behaviours)
         self._is_closing = False
+        self._prompt: tuple[object, str] = (None, "")
         self.faults: list[UserFault] = []
         self.regenerated = 0
 
@@ -100,8 +104,7 @@ class LlmUser:
         """Ask, and where the answer is at fault ask once more with the reasons; of two as bad the second counts."""
         shown = apply(view, self._behaviours, closing=self._is_closing)
         acting = in_force(self._behaviours, view, closing=self._is_closing)
-        prompt = system_prompt(shown, [behaviour.instruction for behaviour in acting])
-        messages = [{"role": "system", "content": prompt}, *flipped(shown.messages)]
+        messages = [{"role": "system", "content": self._prompted(shown, acting)}, *flipped(shown.messages)]
         if view.feedback:
             self._withdraw(view)
             messages.append({"role": "user", "content": render("resume.v1", {"feedback": view.feedback})})
@@ -118,6 +121,15 @@ class LlmUser:
         ]
         second = _read(await self._chat.complete([*messages, *again], tools=tools), checked)
         return first if _is_worse(second, first) else second
+
+    def _prompted(self, view: View, acting: Sequence[Behaviour]) -> str:
+        """Give the system prompt, which is the same in most turns."""
+        instructions = [behaviour.instruction for behaviour in acting]
+        told = {name: value for name, value in view if name not in _EXCHANGED}
+        given = (told, repr(view.knows), instructions)  # as text, too: equal values need not read alike (`1`, `True`)
+        if self._prompt[0] != given:
+            self._prompt = (given, system_prompt(view, instructions))
+        return self._prompt[1]
 
 
 def _is_worse(second: _Attempt, first: _Attempt) -> bool:
