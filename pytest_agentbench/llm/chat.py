@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.core.errors import ProviderError, SendError
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.limiter import Limiter, Ticket
@@ -118,7 +118,11 @@ class ChatModel:
                 reply = read_reply(recorded.response, spec.model)
                 self._usage += Usage(replayed=1)
                 return reply.model_copy(update={"replayed": True, "cost_usd": 0.0})
-        return await self._live(request, body)
+        try:
+            return await self._live(request, body)
+        except ProviderError as error:
+            error.args = (f"{self.caller.role}, model {spec.model!r}: {error}",)
+            raise
 
     async def _live(self, request: ChatRequest, body: dict[str, Any]) -> ChatReply:
         transport = self._transport()

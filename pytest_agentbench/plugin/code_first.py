@@ -130,6 +130,8 @@ class AgentBench:
     def _plan(self, agent: Any, **given: Any) -> RunPlan:
         if isinstance(given["says"], str):
             raise ValueError(f"says must be a list of lines, got the text {given['says']!r}")
+        if given["knows"] is not None and not isinstance(given["knows"], Mapping):
+            raise ValueError(f"knows must be a mapping of names to values, got {given['knows']!r}")
         plan = self.plan or _bare_plan(self.item, agent, given["says"])
         begun = self.item.stash[BEGUN] = self.item.stash.get(BEGUN, 0) + 1
         blank = blank_of(self.item)

@@ -46,6 +46,8 @@ def failure_of(config: pytest.Config, bench: Bench, finished: Finished, *, defau
         result,
         transcript,
         verbose=config.get_verbosity() > 0,
-        rerun=rerun_command(from_here(result, config), default_variant),
+        rerun=rerun_command(
+            from_here(result, config), default_variant, cassette=bench.options.cassette, seed=bench.options.seed
+        ),
         transcript_path=shown,
     )

@@ -26,7 +26,7 @@ def spending(results: Sequence[Result], cassette: str, marks: Glyphs, width: int
     """
     sums = usage_by_role(results)
     begun = [result for result in results if result.players]
-    unseen = [result for result in begun if "agent" not in result.usage and result.players["agent"] != _RECORDED]
+    unseen = [result for result in begun if "agent" not in result.usage and not _is_ours(result.players["agent"])]
     if not sums and not (cassette in {"replay", "record", "refresh"} and unseen):
         return []
     facts = [f"{role} {usage_text(usage)}" for role, usage in sums.items()]
@@ -41,6 +41,11 @@ def spending(results: Sequence[Result], cassette: str, marks: Glyphs, width: int
         warning = "live all the same: the agent, whose model calls cannot be seen (let its factory take `base_url`)"
         lines += [Line(part, "warn") for part in wrap(warning, width, "  ")]
     return lines
+
+
+def _is_ours(player: str) -> bool:
+    """Whether the agent's model calls are made by us, or there are none."""
+    return player == _RECORDED or player.startswith("openai:")
 
 
 def usage_text(usage: Usage) -> str:

@@ -6,6 +6,7 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.report.breakdown import breakdown, own_rows, percent
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style, cells, glyphs
+from pytest_agentbench.report.modifiers import modifiers
 from pytest_agentbench.report.spending import spending
 from pytest_agentbench.report.table import table, wrap
 from pytest_agentbench.report.worst import (
@@ -50,6 +51,7 @@ def terminal_report(
         lines += breakdown(sums, document.gates, marks, width=width, verbose=verbose, brief=brief, tests=tests)
         lines += _endings(sums, marks, width, brief=brief)
     lines += spending(document.results, document.cassette, marks, width)
+    lines += modifiers(document.results, marks, width)
     lines += _failures(document, marks, width, verbose=verbose)
     lines += _unscored(document.results, marks, width, verbose=verbose)
     lines += _gates(document, marks, width)
@@ -141,7 +143,9 @@ def _failures(document: Document, marks: Glyphs, width: int, *, verbose: bool) -
         lines += [Line(part) for part in _beside(start, column, text, marks, width)]
     if len(failures) > len(shown):
         lines.append(Line(f"  {marks.ellipsis} and {len(failures) - len(shown)} more (-v)"))
-    lines.append(Line(f"rerun: {marks.plain(rerun_command(shown[0], _default_variant(shown[0], document.suites)))}"))
+    default = _default_variant(shown[0], document.suites)
+    rerun = rerun_command(shown[0], default, cassette=document.cassette, seed=document.seed)
+    lines.append(Line(f"rerun: {marks.plain(rerun)}"))
     return lines
 
 
@@ -166,7 +170,11 @@ def _unscored(results: Sequence[Result], marks: Glyphs, width: int, *, verbose: 
     for run in shown:
         who = "" if run.not_run is not None else f"{run.blame.value if run.blame else 'unknown'}: "
         name = marks.cut(_id(run, marks), _ID_WIDTH)
-        lines.append(Line(marks.cut(f"  {name}  {who}{no_finding_text(run, marks)}", width), "warn"))
+        found = failed_findings(run)
+        spoilt = bool(found) and found[0].kind == "user"
+        why = f"{found[0].check}: {finding_text(run, found[0], marks)}" if spoilt else no_finding_text(run, marks)
+        parts = wrap(f"{name}  {who}{why}", width - 2, "    ")[:_MOST_LINES]
+        lines += [Line(f"  {part}", "warn") for part in parts]
     if len(runs) > len(shown):
         lines.append(Line(f"  {marks.ellipsis} and {len(runs) - len(shown)} more (-v)"))
     return lines

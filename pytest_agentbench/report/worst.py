@@ -25,10 +25,20 @@ def worst_first(results: Iterable[Result]) -> list[Result]:
 
 
 def failed_findings(result: Result) -> list[Finding]:
-    """Give the findings that failed the run, worst first; a crash or a spent limit explains the others."""
+    """Give the findings that failed the run, worst first; a crash or a spent limit explains the others.
+
+    Of a run that its simulated user spoilt they are what that user did wrong.
+    """
+    if spoilt := [finding for finding in result.findings if finding.kind == "user" and is_fault(finding)]:
+        return spoilt
     failed = [finding for finding in result.findings if finding.required and finding.passed is False]
     cut = result.termination in {Termination.CRASHED, Termination.SAFETY_TIMEOUT}
     return sorted(failed, key=lambda finding: -1 if cut and finding.kind == "termination" else _RANK[finding.kind])
+
+
+def is_fault(finding: Finding) -> bool:
+    """Whether a finding on the simulated user is a fault of it, and not about a modifier."""
+    return finding.passed is False and not finding.check.startswith("modifier ")
 
 
 def check_name(finding: Finding) -> str:
@@ -78,10 +88,15 @@ def no_finding_text(result: Result, glyphs: Glyphs) -> str:
     return f"{ending}: {glyphs.plain(reason)}" if reason else ending
 
 
-def rerun_command(result: Result, default_variant: str = "") -> str:
-    """Give the command that runs this run again; `default_variant` is the one that runs without being asked for."""
+def rerun_command(result: Result, default_variant: str = "", *, cassette: str = "off", seed: int | None = None) -> str:
+    """Give the command that runs this run again.
+
+    `default_variant` is the one that runs without being asked for. What was replayed is replayed again, not asked live.
+    """
     variant = result.key.variant
     option = ["--agentbench-variant", variant] if variant and variant != default_variant else []
+    option += ["--agentbench-cassette", cassette] if cassette == "replay" else []
+    option += ["--agentbench-seed", str(seed)] if seed else []
     return shlex.join(["pytest", "--agentbench", *option, result.nodeid or str(result.key), "-vv"])
 
 

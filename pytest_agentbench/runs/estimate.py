@@ -26,7 +26,7 @@ def estimate(plans: Sequence[RunPlan], costs: Mapping[str, float]) -> str:
         total = sum(costs[plan.suite_key] for plan in known)
         told = f"about {total:.2g} USD by the last results" if len(known) == len(paying) else "cost unknown"
         facts.append(told)
-    return f"{len(plans)} runs; {'; '.join(facts)}"
+    return f"{len(plans)} run{'' if len(plans) == 1 else 's'}; {'; '.join(facts)}"
 
 
 def _calls(plans: Sequence[RunPlan]) -> str:

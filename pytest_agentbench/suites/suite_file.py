@@ -72,7 +72,7 @@ class _SuiteReader:
             name=str(form.get("name", self._default_name())) if self._fits("name") else "",
             path=self._path,
             root=self._root,
-            agent=self._parts.agent(form["agent"]) if self._fits("agent") else AgentSpec(kind="factory"),
+            agent=self._agent(form),
             variants={name: keywords or {} for name, keywords in (self._given("variants") or {}).items()},
             environment=self._environment(form),
             user=self._parts.models.user(form.get("user")) if self._fits("user") and self._fits("llm") else UserSpec(),
@@ -110,6 +110,12 @@ class _SuiteReader:
 
     def _environment(self, form: dict[str, JsonValue]) -> EnvironmentSpec:
         return self._parts.environment(form.get("environment", {})) if self._fits("environment") else EnvironmentSpec()
+
+    def _agent(self, form: dict[str, JsonValue]) -> AgentSpec:
+        takes_from_llm = isinstance(form.get("agent"), dict) and "openai" in form["agent"]
+        if not self._fits("agent") or (takes_from_llm and not self._fits("llm")):
+            return AgentSpec(kind="factory")
+        return self._parts.agent(form["agent"])
 
     def _rubric(self) -> Rubric | None:
         form = self._given("rubric")

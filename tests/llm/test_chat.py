@@ -140,12 +140,12 @@ def test_a_recorded_answer_needs_no_server_no_key_and_no_money() -> None:
     assert [caller for caller, _, _ in memory.kept] == [CALLER]
 
 
-def test_recorders_are_asked_for_by_suite_and_a_miss_is_passed_on() -> None:
-    """The suite of the caller's run chooses the recorder; its miss is the call's error."""
-    asked: list[str] = []
+def test_recorders_are_asked_for_by_caller_and_a_miss_is_passed_on() -> None:
+    """The caller chooses the recorder; its miss is the call's error."""
+    asked: list[Caller] = []
 
-    def recorder_of(suite: str) -> Memory:
-        asked.append(suite)
+    def recorder_of(caller: Caller) -> Memory:
+        asked.append(caller)
         return Memory(only=True)
 
     async def scene(models: Models) -> None:
@@ -155,7 +155,7 @@ def test_recorders_are_asked_for_by_suite_and_a_miss_is_passed_on() -> None:
 
     play(scene, recorder_of=recorder_of)
 
-    assert asked == ["bench", ""]
+    assert asked == [CALLER, Caller(role="critic")]
 
 
 def test_an_answer_that_cannot_be_read_is_not_kept() -> None:

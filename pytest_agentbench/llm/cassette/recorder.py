@@ -19,7 +19,7 @@ from pytest_agentbench.llm.cassette.nearest import Candidate, explained, nearest
 from pytest_agentbench.llm.cassette.shard import Shard, Used
 from pytest_agentbench.llm.seams import Recorded
 
-TO_RECORD = "the mode `record` (--agentbench-cassette=record) asks for what is missing and keeps it"
+TO_RECORD = "--agentbench-cassette=record asks for what is missing and keeps it"
 
 
 @dataclass
