@@ -42,10 +42,11 @@ class Options:
         if asked is not None and asked < 1:
             raise pytest.UsageError(f"--agentbench-concurrency must be >= 1, got {asked}")
         note = _one_at_a_time(config)
-        for name, least in (("max_cost", 0), ("max_calls", 0)):
+        for name, bound, shown in (("max_cost", 1e9, "a billion"), ("max_calls", 2**62, "2**62")):
             value = config.getoption(f"agentbench_{name}")
-            if value is not None and not value >= least:
-                raise pytest.UsageError(f"--agentbench-{name.replace('_', '-')} must be >= {least}, got {value}")
+            if value is not None and not 0 <= value < bound:
+                option = f"--agentbench-{name.replace('_', '-')}"
+                raise pytest.UsageError(f"{option} must be >= 0 and less than {shown}, got {value}")
         workers = worker_count(config)
         names = (config.getoption("agentbench_variant") or "").split(",")
         json = config.getoption("agentbench_json")

@@ -7,7 +7,12 @@ _FILE: Schema = {"type": "string", "pattern": r"\S", "description": "the path of
 _URL: Schema = {"type": "string", "pattern": r"^https?://\S+$", "description": "an address such as https://host/v1"}
 _POSITIVE: Schema = {"type": "integer", "minimum": 1, "description": "a whole number, 1 or more"}
 _SECONDS: Schema = {"type": "number", "exclusiveMinimum": 0, "description": "seconds, more than 0"}
-_DOLLARS: Schema = {"type": "number", "minimum": 0, "description": "US dollars per million tokens, 0 or more"}
+_DOLLARS: Schema = {
+    "type": "number",
+    "minimum": 0,
+    "maximum": 1_000_000_000,
+    "description": "US dollars per million tokens, from 0 to a billion",
+}
 _HEADERS: Schema = {"type": "object", "additionalProperties": TEXT, "description": "a mapping of headers to texts"}
 _PATH: Schema = {"type": "string", "description": "a dotted path into the answer, such as choices.0.message.content"}
 

@@ -49,7 +49,12 @@ _LIMITS = mapping(
         "turns": {"type": "integer", "minimum": 1, "description": "a whole number, 1 or more: agent turns"},
         "tool_calls": {**COUNT, "description": "a whole number, 0 or more: tool calls of both parties"},
         "seconds": {"type": "number", "exclusiveMinimum": 0, "description": "seconds, more than 0"},
-        "cost_usd": {"type": "number", "minimum": 0, "description": "US dollars, 0 or more: what models cost"},
+        "cost_usd": {
+            "type": "number",
+            "minimum": 0,
+            "maximum": 1_000_000_000,
+            "description": "US dollars, from 0 to a billion: what models cost",
+        },
         "model_calls": {**COUNT, "description": "a whole number, 0 or more: calls to models"},
     },
     "limits of one run: turns, tool_calls, seconds, cost_usd, model_calls",

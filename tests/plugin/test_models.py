@@ -238,3 +238,16 @@ def test_no_misbehaviour_loses_or_misblames_a_run(project: Project, name: str) -
     assert first is results["s1"] or results["s1"].passed
     if not isinstance(given, str):
         assert {results[f"s{number}"].verdict for number in (2, 3, 4)} == {"passed"}
+
+
+@pytest.mark.parametrize(
+    "option", ["max-cost=nan", "max-cost=inf", "max-cost=1e9", "max-cost=-1", f"max-calls={2**62}"]
+)
+def test_a_budget_that_no_ledger_holds_is_refused(project: Project, option: str) -> None:
+    """The message names the option and what is allowed."""
+    project.suite("a")
+
+    result = project.run(f"--agentbench-{option}")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*--agentbench-{option.partition('=')[0]} must be >= 0 and less than *"])
