@@ -14,7 +14,7 @@ from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.bench import Bench, Finished
 from pytest_agentbench.plugin.keys import BLOCKED_BY, POSITION
-from pytest_agentbench.runs.pool import Work
+from pytest_agentbench.runs.pool import Pool, Work
 
 if TYPE_CHECKING:
     from pytest_agentbench.plugin.items import ScenarioItem
@@ -33,6 +33,7 @@ class Ahead:
         self._bench = bench
         self.nextitem: pytest.Item | None = None
         self.sequential: dict[str, int] = {}
+        self._holds_all: Pool[Finished] | None = None
         self._cleared: dict[pytest.Item, tuple[RunKey, Work[Finished]]] = {}
 
     def after_setup(self, item: pytest.Item) -> None:
@@ -46,10 +47,16 @@ class Ahead:
         bench.look_for_crashes()
         if self._is_stored(item) or bench.is_suspect(item.plan.key):
             return
-        self._cleared.pop(item, None)
+        was_queued = self._cleared.pop(item, None) is not None
         bench.pool.start(item.plan.key, bench.work(item.plan, item.nodeid))
+        if was_queued and self._holds_all is bench.pool:
+            return
         following = compat.upcoming(item.session, item.stash.get(POSITION, None), self.nextitem)
-        bench.pool.queue(list(self._eligible(item, following)))
+        queued = list(self._eligible(item, following))
+        bench.pool.queue(queued)
+        # in one process nothing is added to what follows: once all of it is queued, there is no need to look again
+        is_all = bench.role == "single" and len(queued) == len(item.session.items) - item.stash.get(POSITION, 0) - 1
+        self._holds_all = bench.pool if is_all else None
 
     def _eligible(
         self, item: ScenarioItem, following: Iterable[pytest.Item]

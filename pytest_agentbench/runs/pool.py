@@ -58,6 +58,7 @@ class Pool(Generic[T]):
         self._lock = threading.RLock()
         self._running: dict[RunKey, concurrent.futures.Future[T]] = {}
         self._ahead: dict[RunKey, Work[T]] = {}  # in order
+        self._in_flight = 0
 
     def __contains__(self, key: RunKey) -> bool:
         return key in self._running
@@ -65,7 +66,7 @@ class Pool(Generic[T]):
     @property
     def in_flight(self) -> int:
         """The number of runs started and not yet done."""
-        return sum(not future.done() for future in list(self._running.values()))
+        return self._in_flight
 
     def start(self, key: RunKey, work: Work[T]) -> None:
         """Start a run now unless it has been started."""
@@ -75,7 +76,8 @@ class Pool(Generic[T]):
                 return
             future = self._loop.submit(_as_coroutine(work))
             self._running[key] = future
-        future.add_done_callback(self._refill)
+            self._in_flight += 1
+        future.add_done_callback(self._landed)
 
     def queue(self, ahead: Sequence[tuple[RunKey, Work[T]]]) -> None:
         """Replace the runs that may start ahead of their turn."""
@@ -83,7 +85,12 @@ class Pool(Generic[T]):
             self._ahead = {key: work for key, work in ahead if key not in self._running}
         self._refill()
 
-    def _refill(self, _: object = None) -> None:
+    def _landed(self, _: object) -> None:
+        with self._lock:
+            self._in_flight -= 1
+        self._refill()
+
+    def _refill(self) -> None:
         with self._lock:
             while self._ahead and self._may_start():
                 self.start(*next(iter(self._ahead.items())))
@@ -123,7 +130,7 @@ class Pool(Generic[T]):
         """Cancel what is in flight and forget it; give the number of runs that were cancelled."""
         with self._lock:
             self._ahead = {}
-            count = self.in_flight
+            count = sum(not future.done() for future in self._running.values())
             for future in self._running.values():
                 future.cancel()
             self._running.clear()
