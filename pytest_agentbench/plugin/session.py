@@ -9,6 +9,7 @@ from pytest_agentbench.plugin.accounts import merge_cassettes
 from pytest_agentbench.plugin.bench import Bench, Role
 from pytest_agentbench.plugin.collecting import Collecting
 from pytest_agentbench.plugin.distributed import ControllerSide, WorkerSide, worker_run
+from pytest_agentbench.plugin.garbage import Garbage
 from pytest_agentbench.plugin.keys import BENCH
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.plugin.playing import Playing
@@ -40,6 +41,8 @@ def register(config: pytest.Config) -> None:
     if role != "controller":
         plugins["playing"] = playing = Playing(bench, config)
         plugins["collecting"] = Collecting(bench, config)
+        if not bench.options.collect_only:
+            plugins["garbage"] = Garbage()
     if role == "worker":
         plugins["worker"] = WorkerSide(bench)
     else:
