@@ -2,8 +2,8 @@
 
 from pytest_agentbench.users.agent_register import ASKING, CHECKING, HELPING, SERVING, compiled
 
-_WITH_TOOLS = compiled((*HELPING, *SERVING, *ASKING))
-_WITHOUT_TOOLS = compiled((*HELPING, *SERVING, *ASKING, *CHECKING))
+_SERVING = compiled((*HELPING, *SERVING, *ASKING))
+_LOOKING_UP = compiled(CHECKING)
 _READ = 4_000
 
 
@@ -12,4 +12,5 @@ def speaks_as_agent(text: str, *, has_tools: bool = False) -> bool:
 
     A user with tools of its own looks things up for the agent, too.
     """
-    return bool((_WITH_TOOLS if has_tools else _WITHOUT_TOOLS).search(text[:_READ]))
+    read = text[:_READ]
+    return bool(_SERVING.search(read) or (not has_tools and _LOOKING_UP.search(read)))
