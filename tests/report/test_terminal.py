@@ -101,7 +101,8 @@ def test_at_most_ten_failures_are_listed():
 def test_a_rerun_names_the_variant_that_does_not_run_by_itself():
     """The first variant needs no option; another one does."""
     runs = [result("a", variant="careful"), wrong_refund("a", variant="hasty")]
-    assert f"rerun: pytest --agentbench --agentbench-variant hasty --agentbench-seed 7 '{SUITE}::a[hasty]' -vv" in text(document(runs))
+    rerun = f"rerun: pytest --agentbench --agentbench-variant hasty --agentbench-seed 7 '{SUITE}::a[hasty]' -vv"
+    assert rerun in text(document(runs))
     assert f"rerun: pytest --agentbench --agentbench-seed 7 '{SUITE}::a[hasty]' -vv" in text(document(runs[1:]))
 
 
