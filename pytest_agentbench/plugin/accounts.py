@@ -53,9 +53,11 @@ class Accounts:
         self._ledger: Ledger | None = None
         self._has_budget = options.max_cost is not None or options.max_calls is not None
         mode = Mode(options.cassette)
-        folder = lambda: run_path() / _CASSETTES  # noqa: E731 - a name for what is asked for late
-        self.recordings = Recordings(mode, folder=folder, process=process, redact=redact)
+        self.recordings = Recordings(mode, folder=self._shards, process=process, redact=redact)
         self._budgets = Budgets(self.ledger, session=self._has_budget)
+
+    def _shards(self) -> Path:
+        return self._run_path() / _CASSETTES
 
     def models(self) -> SessionModels:
         """Give the running loop's way to models."""

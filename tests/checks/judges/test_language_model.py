@@ -16,8 +16,6 @@ from tests.checks.judges.record import CASSETTE, closed, judged, player, spec
 
 T = TypeVar("T")
 
-pytestmark = pytest.mark.skipif(not CASSETTE.exists(), reason=f"nothing was recorded in {CASSETTE.name}")
-
 
 def replayed(name: str, scene: Callable[[Callable[[str], Chat]], Awaitable[T]]) -> T:
     """Play a scene with what was recorded of it."""
