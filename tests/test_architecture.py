@@ -19,6 +19,7 @@ FLOORS = (
     {"runs"},
     {"validation"},
     {"results"},
+    {"generation", "calibration"},
     {"report"},
     {"plugin", "cli"},
 )

@@ -1,0 +1,1 @@
+"""Judges under test: labelled situations, rubrics learned from them, and how far a judge agrees with the labels."""

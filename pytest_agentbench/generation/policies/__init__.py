@@ -1,0 +1,1 @@
+"""Scenarios from policies: extract, graph, sample, events with rows, expected calls; a file per stage."""

@@ -1,0 +1,238 @@
+"""What the stages hand to each other and save: cards, semantic types, the graph, walks, verified calls, stories.
+
+The stages and their values are those of tool-to-scenario (§3.3, §4.1–4.4, Annexes B and D).
+"""
+
+from typing import Any, Literal
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.scenario import ExpectedCall
+
+RUN_CONVERSATION = "Run_Conversation"
+"""The node of the user's turns: the start of every walk (§4.3)."""
+
+END_OF_SIMULATION = "End_of_Simulation"
+"""The node in which every walk ends (§4.3)."""
+
+ProbeKind = Literal[
+    "nominal", "boundary", "missing", "wrong_type", "out_of_range", "cross_parameter", "observed", "proposed"
+]
+"""Why a probe was made; `observed` uses values of other tools' results, `proposed` is a model's."""
+
+Verdict = Literal["ok", "empty", "refused", "broken", "environment"]
+"""What a probe's result means, whatever its error flag says.
+
+ok: it did what the tool is for. empty: an answer without content. refused: the input was not accepted. broken: the tool
+failed on input that its declaration admits. environment: credentials, network or time, no fact about the tool.
+"""
+
+
+class Probe(Model):
+    """One call made to learn about a tool: `seconds` is its latency, `content` the result as text, redacted."""
+
+    kind: ProbeKind
+    arguments: dict[str, Any]
+    content: str = ""
+    error: bool = False
+    verdict: Verdict = "ok"
+    reason: str = ""
+    seconds: float = 0.0
+
+
+class ParameterCard(Model):
+    """What is known of one argument, `path` being its name, dotted where it lies inside an object.
+
+    `declared_required` is what the schema says, `required` what probing found (None: not found out). `accepted` and
+    `refused` are values seen to be, `domain` says in words what is accepted, `no_effect` that no value of it made a
+    difference.
+    """
+
+    path: str
+    schema_: dict[str, Any] = {}
+    declared_required: bool = False
+    required: bool | None = None
+    accepted: tuple[Any, ...] = ()
+    refused: tuple[Any, ...] = ()
+    domain: str = ""
+    no_effect: bool = False
+
+
+class Divergence(Model):
+    """One place where a tool does other than it declares; `kind` names it, `evidence` are indexes of probes."""
+
+    kind: str
+    parameter: str = ""
+    declared: str = ""
+    actual: str = ""
+    evidence: tuple[int, ...] = ()
+
+
+class FailureMode(Model):
+    """A way in which a tool fails, with a recorded example."""
+
+    when: str
+    example: dict[str, Any] = {}
+    answer: str = ""
+
+
+class Card(Model):
+    """The identity card of a tool (Annex B, §4.1).
+
+    `output` is the effective schema of what it returns. `partial` says why the card is incomplete, "" where it is not
+    (the quality alert). `latency` is the median in seconds.
+    """
+
+    tool: str
+    declared_description: str = ""
+    actual_description: str = ""
+    trigger: str = ""
+    consumes: tuple[str, ...] = ()
+    produces: tuple[str, ...] = ()
+    parameters: tuple[ParameterCard, ...] = ()
+    output: dict[str, Any] = {}
+    failure_modes: tuple[FailureMode, ...] = ()
+    divergences: tuple[Divergence, ...] = ()
+    probes: tuple[Probe, ...] = ()
+    writes: bool | None = None
+    destructive: bool = False
+    latency: float | None = None
+    partial: str = ""
+
+
+class Cards(Model):
+    """All cards, in the tools' order; `tools_hash` is that of the declarations they were made from."""
+
+    cards: tuple[Card, ...] = ()
+    tools_hash: str = ""
+
+    def get(self, tool: str) -> Card | None:
+        """Find the card of a tool."""
+        return next((card for card in self.cards if card.tool == tool), None)
+
+
+class Place(Model):
+    """Where a semantic type meets a tool: `path` is dotted into the arguments or the result, `*` for any list entry.
+
+    `pattern` is a regular expression with one group for a value that stands inside prose, "" where the value is whole.
+    """
+
+    tool: str
+    path: str
+    pattern: str = ""
+
+
+class SemanticType(Model):
+    """A concept that flows between tools (§4.2): an ASCII snake_case id, at most one parent, who makes and takes it.
+
+    `evidence` are values that a producer gave and a consumer accepted.
+    """
+
+    id: str
+    parent: str | None = None
+    produced: tuple[Place, ...] = ()
+    consumed: tuple[Place, ...] = ()
+    evidence: tuple[Any, ...] = ()
+
+    @property
+    def is_connector(self) -> bool:
+        """Whether it makes edges: some tool produces it and some tool consumes it."""
+        return bool(self.produced) and bool(self.consumed)
+
+
+class Taxonomy(Model):
+    """The semantic types of an environment; parents do not inherit their children's tools (D.1)."""
+
+    types: tuple[SemanticType, ...] = ()
+
+
+class Edge(Model):
+    """A step that a conversation may take; `via` are the connector types, `reason` says why where none is."""
+
+    source: str
+    target: str
+    via: tuple[str, ...] = ()
+    reason: str = ""
+    weight: float = 0.0
+
+
+class Graph(Model):
+    """The tool graph as data (§4.3): `networkx()` in `graph.py` gives it as a graph. Rows of weights sum to 1."""
+
+    tools: tuple[str, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    wildcards: tuple[str, ...] = ()
+    closing: tuple[str, ...] = ()
+    weights: str = "uniform"
+
+
+class Walk(Model):
+    """A path through the graph from `Run_Conversation` to `End_of_Simulation`; `enriched` names the planned failure."""
+
+    id: str
+    nodes: tuple[str, ...]
+    enriched: str = ""
+
+
+class PoolEntry(Model):
+    """A call that was made and answered as it should: arguments never come from anywhere else but a result."""
+
+    id: str
+    tool: str
+    arguments: dict[str, Any]
+    content: str
+    result: Any = None
+
+
+class Provenance(Model):
+    """Where an argument's value comes from: an entry of the pool, or the result of an earlier call of the story."""
+
+    argument: str
+    source: Literal["pool", "result"]
+    entry: str = ""
+    call: int | None = None
+    path: str = ""
+
+
+class Step(Model):
+    """One arc of a story: what is said, and the call it makes, if any, with its real answer."""
+
+    operation: Literal["select", "extract", "tell", "close"]
+    source: str
+    target: str
+    sentence: str = ""
+    call: ExpectedCall | None = None
+    content: str = ""
+    provenance: tuple[Provenance, ...] = ()
+
+
+class Persona(Model):
+    """The four fields that a simulated user gets (D.5), and the ids of the behaviour modifiers that fit."""
+
+    task_instructions: str
+    reason_for_call: str
+    known_info: str
+    unknown_info: str | None = None
+    modifiers: tuple[str, ...] = ()
+
+
+class Story(Model):
+    """A hydrated walk: real calls with real answers, the critic's summary and situation, and who lives it."""
+
+    id: str
+    walk: Walk
+    language: Literal["en", "fr"] = "en"
+    steps: tuple[Step, ...] = ()
+    summary: str = ""
+    initial_situation: str = ""
+    personas: tuple[Persona, ...] = ()
+    attempts: int = 1
+
+
+class Rejection(Model):
+    """A walk that became no scenario: at which stage, for which reason, after how many attempts."""
+
+    walk: str
+    stage: Literal["hydration", "critic", "persona", "assembly", "validation"]
+    reason: str
+    detail: str = ""
+    attempts: int = 1
