@@ -123,8 +123,8 @@ class LiveLine:
             return
         line = progress_line(self._current(), max(1, width - 1), dot=self._dot)
         back = f"\x1b[{self._column}C" if self._column else ""
+        self._is_drawn = True  # before it is: Ctrl-C may come in between, and the line would stay
         self._write(f"{_ERASE}\n\r{line}\x1b[A\r{back}")
-        self._is_drawn = True
 
     def _erase(self) -> None:
         if self._is_drawn:
