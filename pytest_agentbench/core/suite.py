@@ -114,6 +114,35 @@ class EnvironmentSpec(Model):
     writes: tuple[str, ...] = ()
 
 
+class GenerateSpec(Model):
+    """The recipe of `agentbench generate`: what scenarios are made from, how many, and where they are written.
+
+    `out` is a folder. `languages` are those of the users, () takes the one that the tools are described in. `shortest`
+    and `longest` bound a walk in nodes (tool-to-scenario §4.4). `complexity` maps classes or levels to shares of the
+    scenarios, {} leaves them to the pipeline. `enriched` is the share of scenarios with a planned failure, `personas`
+    the users per scenario, `pool` the verified calls per tool. `weights` says where transition probabilities come
+    from, `traces` from which logs. `model` plays `roles` (() means all of them); None leaves all to their
+    deterministic twins.
+    """
+
+    source: Literal["tools", "policies"]
+    count: int = 50
+    seed: int = 0
+    out: Path = Path("generated")
+    languages: tuple[Literal["en", "fr"], ...] = ()
+    shortest: int = 6
+    longest: int = 25
+    complexity: dict[str, float] = {}
+    enriched: float = 0.0
+    personas: int = 1
+    pool: int = 12
+    allow_writes: bool = False
+    weights: Literal["uniform", "conditioned", "prompting", "empirical", "traces"] = "uniform"
+    traces: tuple[Path, ...] = ()
+    model: ModelSpec | None = None
+    roles: tuple[str, ...] = ()
+
+
 class Suite(Model):
     """A suite file, read and checked. `root` is the folder that import and file paths resolve from.
 
@@ -137,5 +166,6 @@ class Suite(Model):
     gates: tuple[str, ...] = ()
     trials: int | None = None
     context: dict[str, Any] = {}
+    generate: GenerateSpec | None = None
     secrets: tuple[str, ...] = ()
     content_hash: str = ""

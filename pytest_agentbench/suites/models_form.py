@@ -62,6 +62,10 @@ class ModelReader:
             return None
         return JudgeSpec(model=self._model(form["llm"], ("judge", "llm")), votes=form.get("votes", 1))
 
+    def generator(self, form: Form) -> ModelSpec:
+        """Read `generate.llm`."""
+        return self._model(form, ("generate", "llm"))
+
     def cassette(self, form: Form) -> CassetteSpec:
         """Read `cassette:`."""
         file = self._root / form["file"] if "file" in form else None

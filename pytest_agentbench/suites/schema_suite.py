@@ -1,6 +1,7 @@
 """The form of suite files and policies, as JSON Schema."""
 
 from pytest_agentbench.suites.schema_forms import FREE, IMPORT_PATH, NAME, TEXT, Schema, mapping, texts
+from pytest_agentbench.suites.schema_generate import GENERATE
 from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, OPENAI_AGENT, PRICE, UPSTREAM, USER
 from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC
 from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
@@ -129,6 +130,7 @@ SUITE_FILE: Schema = {
                 },
                 "description": "a list of scenarios and of files or patterns, at least one",
             },
+            "generate": GENERATE,
             "limits": {"$ref": "#/$defs/limits"},
             "gates": {
                 "type": "array",

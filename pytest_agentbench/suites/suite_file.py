@@ -1,5 +1,6 @@
 """Suite files: read, checked as a whole, and turned into a `Suite`."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -11,7 +12,7 @@ from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, Suite, UserSpec
+from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, GenerateSpec, Suite, UserSpec
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.variants import vary_chat, vary_http
@@ -37,20 +38,23 @@ from pytest_agentbench.suites.suite_form import PartReader
 _HASHED_PARTS = ("agent", "variants", "environment", "context")
 
 
-def load_suite(path: Path, *, environ: Mapping[str, str]) -> Suite:
+def load_suite(path: Path, *, environ: Mapping[str, str], generating: bool = False) -> Suite:
     """Read a suite with its scenarios and policies; `environ` gives the values of `${VAR}`.
 
+    `generating` leaves out what the recipe (`generate`) writes, which need not be there, or be right, yet.
     Paths in the suite are absolute, whatever `path` is. Raises `SuiteError` with every problem of every file at once,
     ordered by file and line.
     """
-    return _SuiteReader(path.absolute(), Substitution(environ)).read()
+    return _SuiteReader(path.absolute(), Substitution(environ), generating=generating).read()
 
 
 class _SuiteReader:
     """Reads one suite; a part that does not fit the schema is left out so that the others are still checked."""
 
-    def __init__(self, path: Path, substitution: Substitution) -> None:
+    def __init__(self, path: Path, substitution: Substitution, *, generating: bool = False) -> None:
         self._path = path
+        self._generating = generating
+        self._recipe: GenerateSpec | None = None
         self._root = path.parent
         self._substitution = substitution
         self._problems: list[Problem] = []
@@ -68,6 +72,8 @@ class _SuiteReader:
         if not isinstance(form, dict):
             self._raise()
         policies = self._policies()
+        given = self._given("generate") if self._fits("llm") else None
+        self._recipe = self._parts.generate(given) if given is not None else None
         suite = Suite(
             name=str(form.get("name", self._default_name())) if self._fits("name") else "",
             path=self._path,
@@ -85,6 +91,7 @@ class _SuiteReader:
             gates=self._gates(policies),
             trials=self._given("trials"),
             context=self._given("context") or {},
+            generate=self._recipe,
         )
         self._check_variants(suite)
         if self._problems or self._substitution.problems:
@@ -205,15 +212,26 @@ class _SuiteReader:
                 entries.append(Entry(document=self._document, path=path, value=form))
             if path in self._broken or isinstance(form, dict):
                 continue
+            if self._generating and self._is_generated(form):
+                continue
             files = find_scenario_files(self._root, form)
             if isinstance(files, str):
-                self._problems.append(self._document.problem(path, files, "paths are relative to the suite's folder"))
+                hint = "paths are relative to the suite's folder"
+                if self._is_generated(form):
+                    hint = f"write them with: agentbench generate {self._path.name}"
+                self._problems.append(self._document.problem(path, files, hint))
                 continue
             for file in files:
                 if file.resolve() not in seen:
                     seen.add(file.resolve())
                     entries += self._read_file(file)
         return entries
+
+    def _is_generated(self, pattern: JsonValue) -> bool:
+        """Whether a pattern leads into the folder that the recipe writes."""
+        if self._recipe is None or not isinstance(pattern, str):
+            return False
+        return os.path.normpath(self._root.resolve() / pattern).startswith(f"{self._recipe.out}{os.sep}")
 
     def _read_file(self, file: Path) -> list[Entry]:
         entries: list[Entry] = []

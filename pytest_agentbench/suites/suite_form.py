@@ -7,7 +7,7 @@ from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.model import Price
 from pytest_agentbench.core.placeholders import misplaced
-from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, StateSpec, ToolsSpec
+from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, GenerateSpec, StateSpec, ToolsSpec
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.models_form import ModelReader
@@ -57,6 +57,27 @@ class PartReader:
             state=self._state(form["state"]) if "state" in form else None,
             reads=reads,
             writes=writes,
+        )
+
+    def generate(self, form: dict[str, JsonValue]) -> GenerateSpec:
+        """Read `generate:`; a folder outside the suite's own is refused, since what is written is the suite's."""
+        out = (self._root / form.get("out", "generated")).resolve()
+        if not out.is_relative_to(self._root.resolve()) or out == self._root.resolve():
+            message = f"{form.get('out')!r} is not a folder below that of the suite"
+            self._wrong(("generate", "out"), message, "what is generated belongs to its suite")
+        nodes = {"min": 6, "max": 25, **form.get("nodes", {})}
+        if nodes["min"] > nodes["max"]:
+            self._wrong(("generate", "nodes"), f"min is {nodes['min']}, more than max, which is {nodes['max']}")
+        given = {key: form[key] for key in form if key not in ("from", "out", "nodes", "llm", "traces", "complexity")}
+        return GenerateSpec(
+            **given,
+            source=form["from"],
+            out=out,
+            shortest=nodes["min"],
+            longest=nodes["max"],
+            complexity={str(key): float(share) for key, share in form.get("complexity", {}).items()},
+            traces=tuple(self.file(name, ("generate", "traces", n)) for n, name in enumerate(form.get("traces", ()))),
+            model=self.models.generator(form["llm"]) if "llm" in form else None,
         )
 
     def file(self, name: str, path: Keys) -> Path:

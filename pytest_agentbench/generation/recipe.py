@@ -1,0 +1,101 @@
+"""What generated scenarios were made from: the hashes written into them, and whether they still hold.
+
+`agentbench generate` writes the hashes of recipe, tools and policies into the provenance of every scenario; collection
+compares them with those of the suite as it is now.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.suite import GenerateSpec, Suite
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.values import JsonValue
+
+PROVENANCE = "generated"
+"""The key of a scenario's provenance under which its hashes stand."""
+
+_HOW_REACHED = {"api_key", "api_key_env", "price", "seconds", "retries", "in_flight", "headers"}
+"""What changes how a model is asked, and never what it answers."""
+
+_PARTS = ("recipe", "tools", "policies")
+
+
+class Hashes(Model):
+    """What scenarios were made from, 16 hex digits each: the recipe, the tools' declarations, the policies."""
+
+    recipe: str
+    tools: str
+    policies: str
+
+    @property
+    def all(self) -> str:
+        """One hash over the three."""
+        return digest([self.recipe, self.tools, self.policies])
+
+    def differing(self, written: JsonValue) -> tuple[str, ...]:
+        """Name the parts that differ from those found in a scenario's provenance; all where nothing readable is."""
+        known = written if isinstance(written, Mapping) else {}
+        return tuple(part for part in _PARTS if known.get(part) != getattr(self, part))
+
+
+def recipe_of(suite: Suite) -> GenerateSpec:
+    """Give the recipe of a suite; raise `SuiteError` where it has none."""
+    if suite.generate is None:
+        example = "generate: {from: tools, count: 50, seed: 7}"
+        raise SuiteError(
+            [Problem(file=suite.path, key="generate", message="the suite has no recipe", hint=f"add `{example}`")]
+        )
+    return suite.generate
+
+
+def hashes_of(suite: Suite, toolset: Toolset) -> Hashes:
+    """Give the hashes of a suite as it is now; raise `SuiteError` where it has no recipe."""
+    return Hashes(
+        recipe=recipe_hash(recipe_of(suite)), tools=tools_hash(toolset), policies=policies_hash(suite.policies)
+    )
+
+
+def recipe_hash(recipe: GenerateSpec) -> str:
+    """Give 16 hex digits over a recipe; where it is written to and how its model is reached do not count."""
+    content = recipe.model_dump(mode="json", exclude={"out": True, "traces": True, "model": _HOW_REACHED})
+    return digest({**content, "traces": [file.name for file in recipe.traces]})
+
+
+def tools_hash(toolset: Toolset) -> str:
+    """Give 16 hex digits over the declarations of the agent's tools, in whatever order they stand."""
+    specs = sorted(toolset.of("assistant"), key=lambda spec: spec.name)
+    return digest([[spec.name, spec.description, spec.parameters] for spec in specs])
+
+
+def policies_hash(policies: Sequence[Policy]) -> str:
+    """Give 16 hex digits over the policies, in whatever order they stand."""
+    return digest([policy.model_dump(mode="json") for policy in sorted(policies, key=lambda one: one.id)])
+
+
+def staleness(suite: Suite, toolset: Toolset) -> str:
+    """Say why generated scenarios of a suite no longer match it, or give "" where they do or there are none."""
+    if suite.generate is None:
+        return ""
+    current = hashes_of(suite, toolset)
+    stale: dict[tuple[str, ...], int] = {}
+    for scenario in generated_scenarios(suite):
+        if parts := current.differing(scenario.provenance[PROVENANCE]):
+            stale[parts] = stale.get(parts, 0) + 1
+    if not stale:
+        return ""
+    changed = [part for part in _PARTS if any(part in parts for parts in stale)]
+    count = sum(stale.values())
+    noun = "1 generated scenario does" if count == 1 else f"{count} generated scenarios do"
+    return (
+        f"{suite.path.name}: {noun} not match the suite any more: {' and '.join(changed)} changed since; "
+        f"write them anew with: agentbench generate {suite.path.name}"
+    )
+
+
+def generated_scenarios(suite: Suite) -> tuple[Scenario, ...]:
+    """Give the scenarios of a suite that `agentbench generate` wrote."""
+    return tuple(scenario for scenario in suite.scenarios if PROVENANCE in scenario.provenance)

@@ -1,0 +1,49 @@
+"""The form of `generate`, the recipe of `agentbench generate`, as JSON Schema."""
+
+from pytest_agentbench.suites.schema_forms import Schema, mapping
+from pytest_agentbench.suites.schema_models import MODEL
+
+_POSITIVE: Schema = {"type": "integer", "minimum": 1, "description": "a whole number, 1 or more"}
+_SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1, "description": "a share from 0 to 1"}
+_NODES: Schema = {"type": "integer", "minimum": 3, "maximum": 1000, "description": "a number of nodes, from 3 to 1000"}
+_PATH: Schema = {"type": "string", "pattern": r"\S", "description": "a path, relative to the suite's folder"}
+
+GENERATE = mapping(
+    {
+        "from": {"enum": ["tools", "policies"], "description": "tools or policies"},
+        "count": {**_POSITIVE, "maximum": 100_000, "description": "how many scenarios, from 1 to 100000"},
+        "seed": {"type": "integer", "description": "a whole number"},
+        "out": {**_PATH, "description": "the folder that is written"},
+        "languages": {
+            "type": "array",
+            "minItems": 1,
+            "items": {"enum": ["en", "fr"], "description": "en or fr"},
+            "description": "a list of the users' languages: en, fr",
+        },
+        "nodes": mapping({"min": _NODES, "max": _NODES}, "{min: 6, max: 25}: the length of a walk in nodes"),
+        "complexity": {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"type": "number", "minimum": 0, "description": "a share, 0 or more"},
+            "description": "a mapping such as {simple: 0.5, complex: 0.5}",
+        },
+        "enriched": {**_SHARE, "description": "the share of scenarios with a planned failure, from 0 to 1"},
+        "personas": {**_POSITIVE, "maximum": 20, "description": "users per scenario, from 1 to 20"},
+        "pool": {**_POSITIVE, "maximum": 1000, "description": "verified calls per tool, from 1 to 1000"},
+        "allow_writes": {"type": "boolean", "description": "true: tools that change state may be tried"},
+        "weights": {
+            "enum": ["uniform", "conditioned", "prompting", "empirical", "traces"],
+            "description": "where transition probabilities come from",
+        },
+        "traces": {"type": "array", "items": _PATH, "minItems": 1, "description": "a list of recorded conversations"},
+        "llm": {**MODEL, "description": "the model that plays the roles of the pipeline"},
+        "roles": {
+            "type": "array",
+            "minItems": 1,
+            "items": {"type": "string", "pattern": r"\S", "description": "the name of a role"},
+            "description": "a list of the roles that the model plays; without it, all",
+        },
+    },
+    "a recipe: {from: tools, count: 50, seed: 7}",
+    ("from",),
+)
