@@ -1,0 +1,1 @@
+"""A weather assistant for France: looks places up, tells forecasts, conditions, rain and warnings."""
