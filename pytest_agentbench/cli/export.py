@@ -1,5 +1,6 @@
 """`agentbench export`: scenarios as τ²-bench tasks."""
 
+import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -45,3 +46,14 @@ def _is_suite(source: Path) -> bool:
     except SuiteError:  # the reader chosen will tell the same problem
         return False
     return isinstance(value, dict) and "scenarios" in value
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.description = "Variables stay ${VAR}."
+    parser.add_argument("source", type=Path, metavar="SUITE_OR_FILE", help="a suite, or a file of scenarios")
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Give the task list and the exit status 0."""
+    return export(options.source), 0

@@ -1,5 +1,6 @@
 """`agentbench parity`: our τ² verdicts beside the recorded ones, counted per domain and sub-check."""
 
+import argparse
 import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -246,3 +247,26 @@ def _json(found: Sequence[tuple[str, Compared]]) -> str:
         },
         indent=2,
     )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.description = (
+        "The exit status is 1 where a sub-check differs; what was not measured is said, and is no failure."
+    )
+    parser.add_argument(
+        "recordings", type=Path, nargs="+", metavar="RECORDINGS", help="τ² results files, or one simulation a line"
+    )
+    parser.add_argument("--domains", type=Path, metavar="DIR", help="where DOMAIN/tasks.json and DOMAIN/tools.json lie")
+    parser.add_argument(
+        "--world",
+        default="auto",
+        metavar="auto|none|CHECKOUT",
+        help="where to replay: what is installed (auto), nowhere, or a checkout of τ²-bench",
+    )
+    parser.add_argument("--json", action="store_true", help="print the table and all that differs as JSON")
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Give the agreement table and the exit status."""
+    return parity(options.recordings, domains=options.domains, world=options.world, as_json=options.json)

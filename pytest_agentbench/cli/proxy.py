@@ -1,9 +1,11 @@
 """`agentbench proxy`: the recording proxy by itself, for an agent in any language, until it is interrupted."""
 
+import argparse
 import asyncio
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,3 +157,39 @@ def _row(name: str, usage: Usage) -> tuple[str, ...]:
     tokens = (usage.calls, usage.replayed, usage.retries, usage.input_tokens, usage.output_tokens)
     known = usage.unpriced < usage.calls or not usage.calls
     return (name, *map(str, tokens), f"{usage.cost_usd:.4f}" if known else "unknown", str(usage.unpriced))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.description = (
+        "Serves on loopback until interrupted, then prints what each run took. The exit status is 1 where "
+        "a request was refused: not recorded, or over a budget."
+    )
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="where to listen (a free port)")
+    parser.add_argument("--upstream", default="", metavar="URL", help="the model server (else OPENAI_BASE_URL, OpenAI)")
+    parser.add_argument("--cassette", type=Path, metavar="FILE", help="where answers are recorded")
+    parser.add_argument(
+        "--mode",
+        choices=("record", "replay", "refresh"),
+        help="replay what is recorded and record the rest (record), never ask live (replay), record anew (refresh)",
+    )
+    parser.add_argument("--max-cost", type=float, metavar="USD", help="let no call pass that could cost more in sum")
+    parser.add_argument("--max-calls", type=int, metavar="N", help="let no more calls pass")
+    parser.add_argument(
+        "--price", type=float, nargs=2, metavar=("INPUT", "OUTPUT"), help="USD per million tokens, where not known"
+    )
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Serve, then give the table of calls and the exit status."""
+    asked = ProxyOptions(
+        port=options.port,
+        upstream=options.upstream,
+        cassette=options.cassette,
+        mode=Mode(options.mode) if options.mode else None,
+        max_cost=options.max_cost,
+        max_calls=options.max_calls,
+        price=Price(input=options.price[0], output=options.price[1]) if options.price else None,
+        unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
+    )
+    return proxy(asked, lambda line: print(line, flush=True))

@@ -1,5 +1,7 @@
 """`agentbench report`: results files, one or several shards of a session, shown and gated as one."""
 
+import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -44,3 +46,17 @@ def _decide(document: Document) -> tuple[tuple[GateVerdict, ...], list[str]]:
     if failed := sum(not result.passed for result in own):
         problems.append(f"{failed} of {len(own)} simulations in tests did not pass")
     return verdicts, problems
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.description = "With --gate the exit status is 1 unless every gate holds over all runs together."
+    parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="results files (--agentbench-json)")
+    parser.add_argument("--gate", action="store_true", help="evaluate the suites' gates")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show every row and every failure")
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Give the report and the exit status."""
+    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    return report(options.results, gate=options.gate, verbose=options.verbose, unicode=unicode)

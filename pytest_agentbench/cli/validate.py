@@ -1,6 +1,8 @@
 """`agentbench validate`: what is wrong with a suite's scenarios, told on one screen."""
 
+import argparse
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -183,3 +185,38 @@ def _verdict(report: SuiteReport, options: ValidateOptions, *, low: bool) -> str
         parts.append(f"{len(report.problems)} problems of the suite")
     text = ", ".join(parts)
     return f"{text}: {'FAILED' if low or not report.is_valid else 'ok'}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.description = (
+        "A right run must pass, weak agents must fail, values must be knowable, and wrong runs be caught. "
+        "The exit status is 1 where one of them is not so, or fewer wrong runs are caught than asked for."
+    )
+    parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
+    parser.add_argument("--only", action="append", metavar="ID", help="validate this scenario alone; may be repeated")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found there")
+    parser.add_argument(
+        "--min-mutation", type=float, default=0.95, metavar="SHARE", help="share of wrong runs to be caught (0.95)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="chooses the values of wrong runs (0)")
+    parser.add_argument("--no-mutants", action="store_true", help="leave wrong runs out, which take longest")
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Give the report and the exit status; tell a terminal how far it is."""
+    asked = ValidateOptions(
+        suite=options.suite,
+        only=tuple(options.only or ()),
+        json=options.json,
+        min_mutation=options.min_mutation,
+        seed=options.seed,
+        mutate=not options.no_mutants,
+        unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
+    )
+    return validate(asked, _told) if sys.stderr.isatty() else validate(asked)
+
+
+def _told(done: int, total: int) -> None:
+    end = "\r" if done < total else "\r\x1b[K"
+    print(f"{done} of {total} scenarios", end=end, file=sys.stderr, flush=True)

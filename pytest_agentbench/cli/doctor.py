@@ -1,0 +1,87 @@
+"""`agentbench doctor`: builds a suite's agent, plays one turn, and says what it sees and what to do about it."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.text import shorten
+from pytest_agentbench.report.glyphs import Glyphs, glyphs
+from pytest_agentbench.report.table import wrap
+from pytest_agentbench.results.redact import Redactor
+from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.validation.doctor.diagnosis import Diagnosis, Mark
+from pytest_agentbench.validation.doctor.examination import examine
+
+_WIDTH = 100
+_PROBLEMS = 1
+_MARKS: dict[Mark, str] = {"ok": "ok", "note": "note", "problem": "PROBLEM"}
+_INDENT = " " * 21
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.description = (
+        "Plays one turn, then two sessions at once in which a planted word must not travel from one to the other: five "
+        "turns of your agent, which may call models. The exit status is 1 where something would make runs fail or "
+        "mislead."
+    )
+    parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
+    parser.add_argument("--scenario", metavar="ID", help="whose world and first line to use (the first)")
+    parser.add_argument("--variant", metavar="NAME", help="which variant of the agent to build (the first)")
+    parser.add_argument("--say", metavar="TEXT", help="say this instead of the scenario's first line")
+    parser.add_argument(
+        "--max-calls", type=int, default=40, metavar="N", help="let no more model calls of the agent pass (40)"
+    )
+    parser.add_argument("--json", action="store_true", help="print all that was found as JSON")
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Give what was found and the exit status; raise `SuiteError` where the suite cannot be read."""
+    diagnosis = examine(
+        options.suite,
+        environ=os.environ,
+        scenario=options.scenario,
+        variant=options.variant,
+        say=options.say,
+        most_calls=options.max_calls,
+    )
+    redact = Redactor(load_suite(options.suite, environ=os.environ).secrets)
+    status = 0 if diagnosis.is_healthy else _PROBLEMS
+    if options.json:
+        return dumps(redact.json(diagnosis.model_dump(mode="json")), indent=2), status
+    drawn = glyphs(unicode=(sys.stdout.encoding or "").lower().startswith("utf"))
+    return redact.text(drawn.plain("\n".join(_lines(diagnosis, drawn)), newlines=True)), status
+
+
+def _lines(diagnosis: Diagnosis, drawn: Glyphs) -> Iterator[str]:
+    facts = [f"agentbench doctor: {diagnosis.suite}", f"scenario {diagnosis.scenario}"]
+    facts += [f"variant {diagnosis.variant}"] if diagnosis.variant else []
+    yield f" {drawn.dot} ".join([*facts, f"{diagnosis.seconds:.1f} s"])
+    yield f"said: {shorten(' '.join(diagnosis.said.split()), 200)}"
+    yield ""
+    for one in diagnosis.observations:
+        first, *rest = wrap(one.found, _WIDTH - len(_INDENT))
+        yield f"  {_MARKS[one.mark]:<7}  {one.question:<9}  {first}".rstrip()
+        yield from (_INDENT + line for line in rest)
+        if one.advice:
+            first, *rest = wrap(f"-> {one.advice}", _WIDTH - len(_INDENT), "   ")
+            yield _INDENT + first
+            yield from (_INDENT + line for line in rest)
+    if diagnosis.calls:
+        yield ""
+        yield "this turn's calls, as a scenario would expect them if they are right:"
+        yield "    expect:"
+        for call in diagnosis.calls:
+            yield f"      - {dumps({call.name: call.arguments})}"
+    yield ""
+    yield _verdict(diagnosis)
+
+
+def _verdict(diagnosis: Diagnosis) -> str:
+    problems = sum(one.mark == "problem" for one in diagnosis.observations)
+    if problems:
+        return f"{problems} {'problem' if problems == 1 else 'problems'}"
+    return f"healthy; now: pytest --agentbench {diagnosis.path}"

@@ -1,0 +1,275 @@
+"""The questions asked of a suite's agent, in order, and how each is answered from what was played."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
+from pytest_agentbench.core.model import Usage
+from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.seams import Isolation
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.text import shorten
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.environment.own_state import declared_isolation
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.validation.doctor.diagnosis import Diagnosis, Mark, Observation, Question
+from pytest_agentbench.validation.doctor.leaks import CANARY_LINES, ORDER, found_canary
+from pytest_agentbench.validation.doctor.play import Played, Player
+
+HELLO = "Hello, what can you do for me?"
+"""What is said where the suite's scenarios have no line of their own."""
+
+_SHOWN = 300
+
+
+def examine(
+    path: Path,
+    *,
+    environ: Mapping[str, str],
+    scenario: str | None = None,
+    variant: str | None = None,
+    say: str | None = None,
+    most_calls: int = 40,
+    now: Callable[[], float] = time.monotonic,
+) -> Diagnosis:
+    """Build the agent of a suite, play one turn, then two sessions at once; at most `most_calls` model calls.
+
+    `scenario` and `variant` are the suite's first unless named. Raise `SuiteError` where the suite cannot be read, its
+    tools cannot be loaded, its conversations are recorded, or it has no such scenario or variant.
+    """
+    suite = load_suite(path, environ=environ)
+    if suite.agent.kind == "transcripts":
+        raise SuiteError([Problem(file=path, key="agent", message="recorded conversations have no agent to look at")])
+    try:
+        toolset = load_toolset(suite.environment, suite.root)
+    except AgentBenchError as error:
+        raise SuiteError([Problem(file=path, key="environment", message=str(error))]) from error
+    chosen = _chosen(suite, scenario)
+    if variant is not None and variant not in suite.variants:
+        raise _unknown(path, "variant", variant, list(suite.variants))
+    begun = now()
+    with tempfile.TemporaryDirectory(prefix="agentbench-") as folder:
+        player = Player(
+            suite=suite,
+            scenario=chosen,
+            variant=variant or next(iter(suite.variants), ""),
+            toolset=toolset,
+            folder=Path(folder),
+            environ=environ,
+            most_calls=most_calls,
+            now=now,
+        )
+        diagnosis = asyncio.run(_examined(player, say or _line(chosen)))
+    return diagnosis.model_copy(update={"seconds": now() - begun})
+
+
+async def _examined(player: Player, line: str) -> Diagnosis:
+    try:
+        first = await player.alone(line)
+        isolation = _isolation(player.suite)
+        leaks = [] if _is_broken(first) else await _two_sessions(player, isolation)
+    finally:
+        await player.close()
+    run, suite = first.run, player.suite
+    tools = run.toolset or player.toolset
+    observations = [
+        *_agent(first),
+        *_tools(tools),
+        *([] if _is_broken(first) else [*_calls(run), *_state(run)]),
+        *_isolated(isolation, suite),
+        *_leaks(leaks, isolation, suite),
+        *_models(first),
+        *_session(first, suite),
+    ]
+    said = [text for _, text in run.transcript.texts("assistant")]
+    return Diagnosis(
+        suite=suite.name,
+        path=str(suite.path),
+        scenario=player.scenario.id,
+        variant=player.variant,
+        said=line,
+        answered=said[0] if said else "",
+        tools=tuple(tools),
+        calls=tuple(record.call for record in run.calls),
+        observations=tuple(observations),
+        usage=sum((played.usage for played in (first, *leaks) if played.usage), Usage()),
+    )
+
+
+def _chosen(suite: Suite, name: str | None) -> Scenario:
+    names = [scenario.id for scenario in suite.scenarios]
+    if name is None:
+        return next(iter(suite.scenarios), _no_scenario())
+    found = next((scenario for scenario in suite.scenarios if scenario.id == name), None)
+    if found is None:
+        raise _unknown(suite.path, "scenario", name, names)
+    return found
+
+
+def _no_scenario() -> Scenario:
+    return Scenario.model_validate({"id": "none", "title": "none", "task": {"id": "none"}})
+
+
+def _unknown(path: Path, kind: str, name: str, names: Sequence[str]) -> SuiteError:
+    message = f"there is no {kind} {name!r}; there are {listing(names) or 'none'}"
+    return SuiteError([Problem(file=path, message=message, hint=suggestion(name, names))])
+
+
+def _line(scenario: Scenario) -> str:
+    return scenario.says[0] if scenario.says else HELLO
+
+
+def _isolation(suite: Suite) -> Isolation:
+    try:
+        return declared_isolation(suite.environment.state, suite.root)
+    except AgentBenchError:
+        return "exclusive"
+
+
+async def _two_sessions(player: Player, isolation: Isolation) -> list[Played]:
+    if player.suite.agent.serial or isolation != "per_run":
+        return await player.one_after_the_other(CANARY_LINES)
+    return await player.together(CANARY_LINES, ORDER)
+
+
+def _is_broken(played: Played) -> bool:
+    return played.not_run is not None or played.run.termination in {Termination.CRASHED, Termination.SAFETY_TIMEOUT}
+
+
+def _saw(question: Question, mark: Mark, found: str, advice: str = "") -> Observation:
+    return Observation(question=question, mark=mark, found=found, advice=advice)
+
+
+def _agent(played: Played) -> Iterator[Observation]:
+    run = played.run
+    if played.not_run is not None:
+        yield _saw("agent", "problem", f"the conversation could not take place: {played.not_run}")
+        return
+    if _is_broken(played):
+        whose = f" (blame {run.blame.value})" if run.blame else ""
+        yield _saw("agent", "problem", f"{run.error or run.stop_reason}{whose}", "mend this first, then look again")
+        return
+    answers = [text for _, text in run.transcript.texts("assistant")]
+    yield _saw("agent", "ok", f"built, and answered one turn in {run.seconds:.1f} s")
+    if answers:
+        yield _saw("reply", "ok", shorten(" ".join(answers[0].split()), _SHOWN))
+    else:
+        yield _saw("reply", "problem", "it said nothing", "return text, or a message with `content`")
+
+
+def _tools(tools: Toolset) -> Iterator[Observation]:
+    if not tools:
+        yield _saw(
+            "tools",
+            "note",
+            "the suite names none; the agent brings its own",
+            "name them at `environment: {tools: …}`, so that calls are checked against them and state can be kept",
+        )
+        return
+    named = [f"{tool.name} ({tool.kind})" for tool in tools]
+    unknown = [tool.name for tool in tools if tool.kind == "unknown"]
+    advice = ""
+    if unknown:
+        advice = f"say what {listing(unknown)} do{'es' if len(unknown) == 1 else ''}: `environment: {{reads: […]}}`"
+        advice += " or `writes: […]`; a call of unknown kind is neither"
+    yield _saw("tools", "note" if unknown else "ok", f"{len(tools.specs)}: {listing(named)}", advice)
+
+
+def _calls(run: Run) -> Iterator[Observation]:
+    calls = run.calls
+    if calls:
+        names = ", ".join(record.call.name for record in calls)
+        yield _saw("calls", "ok", f"visible; this turn made {len(calls)}: {names}")
+    elif run.calls_visible:
+        yield _saw("calls", "ok", "visible; this turn made none")
+    else:
+        yield _saw(
+            "calls",
+            "note",
+            "none seen, and nothing tells whether any was made",
+            "take `tools` in the factory, return the messages of the turn, or map the answer's calls; an agent that "
+            "shows everything may say `calls_visible = True`",
+        )
+
+
+def _state(run: Run) -> Iterator[Observation]:
+    if run.final_state is None:
+        yield _saw(
+            "state",
+            "note",
+            "cannot be read: verdicts rest on the calls alone",
+            "give the tools a state: `environment: {state: {sqlite: …}}`, `json`, or a provider of your own",
+        )
+        return
+    changed = "changed by this turn" if run.final_state != run.initial_state else "as it was before this turn"
+    yield _saw("state", "ok", f"readable ({_size(run.final_state)}), {changed}")
+
+
+def _size(state: State) -> str:
+    entries = sum(len(table) for table in state.values() if isinstance(table, dict | list))
+    return f"{len(state)} {'part' if len(state) == 1 else 'parts'}, {entries} {'entry' if entries == 1 else 'entries'}"
+
+
+def _isolated(isolation: Isolation, suite: Suite) -> Iterator[Observation]:
+    if suite.agent.serial:
+        yield _saw("isolation", "note", "one run at a time, since the agent says `serial: true`")
+    elif isolation == "per_run":
+        yield _saw("isolation", "ok", "every run has a state of its own; runs overlap")
+    else:
+        where = "in a process" if isolation == "per_worker" else "anywhere"
+        advice = "a state per run (a database from a template, a folder each) lets them overlap"
+        yield _saw("isolation", "note", f"{isolation}: one run at a time {where}", advice)
+
+
+def _leaks(played: Sequence[Played], isolation: Isolation, suite: Suite) -> Iterator[Observation]:
+    if not played:
+        return
+    broken = next((one for one in played if _is_broken(one)), None)
+    how = "one after the other" if suite.agent.serial or isolation != "per_run" else "interleaved"
+    if broken is not None:
+        why = broken.not_run or broken.run.error or broken.run.stop_reason
+        yield _saw("leaks", "problem", f"two sessions, {how}: {why}", "one session works alone; what do they share?")
+        return
+    place = found_canary(played[-1].run)
+    if place:
+        advice = "keep nothing of a conversation at module level: build what remembers in the factory, per session_id"
+        yield _saw("leaks", "problem", f"two sessions, {how}: what one was told showed up in {place}", advice)
+    else:
+        yield _saw("leaks", "ok", f"two sessions, {how}: nothing that one was told showed up in the other")
+
+
+def _models(played: Played) -> Iterator[Observation]:
+    usage = played.usage
+    if usage is None:
+        yield _saw(
+            "models",
+            "note",
+            "the agent's model calls are not observed",
+            "take `base_url` in the factory and give it to the client: calls are then counted, recorded and bounded",
+        )
+        return
+    tokens = usage.input_tokens + usage.output_tokens
+    price = "price unknown" if usage.unpriced else f"{usage.cost_usd:.4f} USD"
+    yield _saw("models", "ok", f"{usage.calls} calls in this turn, {tokens} tokens, {price}")
+
+
+def _session(played: Played, suite: Suite) -> Iterator[Observation]:
+    runs = len(suite.scenarios) * (suite.trials or 1)
+    usage = played.usage
+    told = f"{runs} {'run' if runs == 1 else 'runs'} of a variant"
+    if usage is None or not usage.calls:
+        cost = "cost unknown" if usage is None else "no model calls seen"
+    elif usage.unpriced:
+        cost = f"about {usage.calls} model calls a turn, cost unknown"
+    else:
+        cost = f"about {usage.cost_usd:.4f} USD a turn"
+    advice = "" if suite.scenarios else "add a scenario"
+    yield _saw("session", "ok" if suite.scenarios else "problem", f"{told}; {cost}", advice)
