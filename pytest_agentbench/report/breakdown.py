@@ -41,7 +41,7 @@ def breakdown(
 
     `tests` are the rows of the user's own tests, which stand apart from the suites and their gates.
     """
-    groups = [*_groups(sums, brief=brief), *([("tests of your own", tests)] if tests else [])]
+    groups = [*groups_of(sums, brief=brief), *([("tests of your own", tests)] if tests else [])]
     for metrics in _FEWER:
         texts, styles = _rows(groups, gates, glyphs, metrics, verbose=verbose)
         if natural_width(texts) <= width:
@@ -68,7 +68,7 @@ def _rows(
     texts = [header]
     styles: list[Style] = ["head"]
     for heading, rows in groups:
-        shown = _order(heading, rows)
+        shown = worst_rows_first(heading, rows)
         hidden = 0 if verbose else max(len(shown) - MOST_ROWS, 0)
         if heading:
             texts.append([heading, *[""] * (len(header) - 1)])
@@ -103,7 +103,8 @@ def _right(columns: int) -> list[Align]:
     return [">"] * columns
 
 
-def _groups(sums: Aggregate, *, brief: bool) -> list[tuple[str, Sequence[Row]]]:
+def groups_of(sums: Aggregate, *, brief: bool = False) -> list[tuple[str, Sequence[Row]]]:
+    """Give the groups of rows with their headings, empty ones left out; `brief` as in `breakdown`."""
     top = [sums.all, *([sums.first_attempts] if sums.first_attempts else [])]
     groups: list[tuple[str, Sequence[Row]]] = [("", top)]
     groups += [
@@ -117,7 +118,7 @@ def _groups(sums: Aggregate, *, brief: bool) -> list[tuple[str, Sequence[Row]]]:
     return [(heading, rows) for heading, rows in groups if rows]
 
 
-def _order(heading: str, rows: Sequence[Row]) -> Sequence[Row]:
+def worst_rows_first(heading: str, rows: Sequence[Row]) -> Sequence[Row]:
     """Put the worst first where the rows have no order of their own."""
     if not heading.startswith(("policy", "tool", "tag")):
         return rows
@@ -138,7 +139,7 @@ def _cells(
         cells.append(glyphs.dash if mean is None else _number(mean, digits))
     if not gates:
         return cells, ""
-    mine = list(_gates_of(row, gates))
+    mine = list(gates_of(row, gates))
     failed = any(not verdict.passed for verdict in mine)
     limits = dict.fromkeys(f"{parse_gate(verdict.gate).threshold:.2f}" for verdict in mine)
     cells.append(f"{'/'.join(limits)} {'FAILED' if failed else 'ok'}" if mine else "")
@@ -151,7 +152,8 @@ def _number(value: float, digits: int) -> str:
     return f"{1 - 10**-digits:.{digits}f}" if digits == 2 and value < 1 and text == "1.00" else text
 
 
-def _gates_of(row: Row, gates: Sequence[GateVerdict]) -> Iterable[GateVerdict]:
+def gates_of(row: Row, gates: Sequence[GateVerdict]) -> Iterable[GateVerdict]:
+    """Give the gates that are about the rate of this row."""
     group = row.group.partition(" ")[0]
     one_suite = len({verdict.suite for verdict in gates}) == 1
     for verdict in gates:

@@ -5,7 +5,7 @@ Nothing here depends on the order of the results.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from pytest_agentbench.core.base import Model
@@ -160,20 +160,21 @@ def listed_rows(runs: Sequence[Result], only: str | None = None) -> tuple[Row, .
 
 def complexity_rows(runs: Sequence[Result]) -> tuple[Row, ...]:
     """Give a row per complexity of each scale: exact values up to six, else ranges of three (…, 2–4, 5–7, …)."""
-    rows: list[Row] = []
+    return tuple(make_row(f"complexity ({scale})", label, group) for scale, label, group in complexity_groups(runs))
+
+
+def complexity_groups(runs: Sequence[Result]) -> Iterator[tuple[ComplexityScale, str, list[Result]]]:
+    """Give (scale, label, runs) of every row of `complexity_rows`."""
     for scale in SCALES:
         values: dict[int, list[Result]] = {}
         for run in runs:
             if run.complexity is not None and run.complexity_scale == scale:
                 values.setdefault(run.complexity, []).append(run)
-        if len(values) <= _MOST_EXACT:
-            labelled = {str(value): values[value] for value in sorted(values)}
-        else:
-            labelled = {}
-            for value in sorted(values):
-                labelled.setdefault(_range(value), []).extend(values[value])
-        rows += [make_row(f"complexity ({scale})", label, group) for label, group in labelled.items()]
-    return tuple(rows)
+        labelled: dict[str, list[Result]] = {}
+        for value in sorted(values):
+            label = str(value) if len(values) <= _MOST_EXACT else _range(value)
+            labelled.setdefault(label, []).extend(values[value])
+        yield from ((scale, label, group) for label, group in labelled.items())
 
 
 def _range(value: int) -> str:
