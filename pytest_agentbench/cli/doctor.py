@@ -1,6 +1,7 @@
 """`agentbench doctor`: builds a suite's agent, plays one turn, and says what it sees and what to do about it."""
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -75,7 +76,7 @@ def _lines(diagnosis: Diagnosis, drawn: Glyphs) -> Iterator[str]:
         yield "this turn's calls, as a scenario would expect them if they are right:"
         yield "    expect:"
         for call in diagnosis.calls:
-            yield f"      - {dumps({call.name: call.arguments})}"
+            yield f"      - {json.dumps({call.name: call.arguments})}"
     yield ""
     yield _verdict(diagnosis)
 

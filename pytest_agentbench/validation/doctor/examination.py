@@ -68,7 +68,7 @@ def examine(
             now=now,
         )
         diagnosis = asyncio.run(_examined(player, say or _line(chosen)))
-    return diagnosis.model_copy(update={"seconds": now() - begun})
+    return diagnosis.model_copy(update={"path": str(path), "seconds": now() - begun})
 
 
 async def _examined(player: Player, line: str) -> Diagnosis:
@@ -221,6 +221,8 @@ def _size(state: State) -> str:
 def _isolated(isolation: Isolation, suite: Suite) -> Iterator[Observation]:
     if suite.agent.serial:
         yield _saw("isolation", "note", "one run at a time, since the agent says `serial: true`")
+    elif suite.environment.state is None:
+        yield _saw("isolation", "ok", "the suite has no state; runs overlap")
     elif isolation == "per_run":
         yield _saw("isolation", "ok", "every run has a state of its own; runs overlap")
     else:

@@ -1,0 +1,196 @@
+"""`agentbench doctor`: what it sees of agents that work, break, hide, remember too much and ask models."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.cli import main
+from pytest_agentbench.testing import ModelServer, text
+
+SUITE = """
+agent: my_agent:build
+scenarios:
+  - id: greeting
+    says: ["Hello there"]
+  - id: question
+    says: ["Where is W1?"]
+"""
+
+TOOLS = """
+def get_order(state: dict, order_id: str) -> str:
+    '''Look an order up.'''
+    return state["orders"][order_id]
+
+def touch(state: dict, order_id: str) -> str:
+    '''Touch an order.'''
+    state["orders"][order_id] = "touched"
+    return "ok"
+"""
+
+TOOL_SUITE = """
+agent: my_agent:build
+environment: {tools: my_tools, state: {json: orders.json}}
+scenarios:
+  - id: question
+    says: ["Where is W1?"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of its own module names, since modules of one name cannot be imported twice."""
+    return tmp_path
+
+
+def write(folder: Path, agent: str, suite: str = SUITE, name: str = "") -> Path:
+    """Write a suite whose agent module has a name that no other test uses."""
+    module = f"agent_{folder.name.replace('-', '_')}{name}"
+    (folder / f"{module}.py").write_text(agent)
+    path = folder / "agentbench.yaml"
+    path.write_text(suite.replace("my_agent", module))
+    return path
+
+
+def doctor(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """Run the command; give its exit status and what it printed, on one line."""
+    status = main(["doctor", *arguments])
+    return status, " ".join(capsys.readouterr().out.split())
+
+
+def test_a_plain_agent_is_healthy(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It answers, nothing leaks, and what cannot be seen is said with what to do about it."""
+    suite = write(folder, "def build():\n    return lambda message: f'You said {message}'\n")
+
+    status, told = doctor(capsys, str(suite))
+
+    assert status == 0
+    assert "ok agent built, and answered one turn" in told
+    assert "ok reply You said Hello there" in told
+    assert "note calls none seen, and nothing tells whether any was made -> take `tools` in the factory" in told
+    assert "ok leaks two sessions, interleaved: nothing that one was told showed up in the other" in told
+    assert f"healthy; now: pytest --agentbench {suite}" in told
+
+
+LEAKY = """
+HEARD = []
+
+def build():
+    def reply(message):
+        HEARD.append(message)
+        return "You told me: " + " / ".join(HEARD)
+    return reply
+"""
+
+
+def test_a_planted_word_that_travels_is_a_problem(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a module keeps, every session of it knows."""
+    status, told = doctor(capsys, str(write(folder, LEAKY)))
+
+    assert status == 1
+    assert "PROBLEM leaks two sessions, interleaved: what one was told showed up in an answer of the other" in told
+    assert "1 problem" in told
+
+
+def test_an_agent_that_keeps_to_its_session_is_not_accused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It repeats everything, but only what this session told it."""
+    kept = LEAKY.replace("HEARD = []\n", "").replace("def build():\n", "def build():\n    HEARD = []\n")
+
+    status, told = doctor(capsys, str(write(folder, kept)))
+
+    assert status == 0
+    assert "ok leaks" in told
+
+
+def test_an_agent_that_raises_is_shown_where(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first turn fails; what follows from it is not asked."""
+    suite = write(folder, "def build():\n    def reply(message):\n        return {}[message]\n    return reply\n")
+
+    status, told = doctor(capsys, str(suite))
+
+    assert status == 1
+    assert "PROBLEM agent the agent raised KeyError: 'Hello there'" in told
+    assert "(blame agent) -> mend this first, then look again" in told
+    assert "leaks" not in told
+
+
+def test_a_factory_that_is_none_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the suite names does not fit: said as a run would say it."""
+    status, told = doctor(capsys, str(write(folder, "build = 3\n")))
+
+    assert status == 1
+    assert "which cannot be called" in told
+
+
+USES_TOOLS = """
+def build(tools):
+    call = {tool.__name__: tool for tool in tools}
+    return lambda message: call["touch"](order_id="W1") if "W1" in message else "Hm."
+"""
+
+
+def test_tools_calls_and_state_are_seen(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tools whose kind nobody knows are named, calls shown as a scenario would expect them, state changes noticed."""
+    (folder / "my_tools.py").write_text(TOOLS)
+    (folder / "orders.json").write_text('{"orders": {"W1": "shipped"}}')
+
+    status, told = doctor(capsys, str(write(folder, USES_TOOLS, TOOL_SUITE)))
+
+    assert status == 0
+    assert "note tools 2: get_order (" in told
+    assert "ok calls visible; this turn made 1: touch" in told
+    assert "ok state readable (1 part, 1 entry), changed by this turn" in told
+    assert 'expect: - {"touch": {"order_id": "W1"}}' in told
+
+
+def test_one_run_at_a_time_is_not_waited_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Sessions that cannot be open at once are tried one after the other."""
+    suite = write(folder, LEAKY, SUITE.replace("my_agent:build", "{factory: my_agent:build, serial: true}"))
+
+    status, told = doctor(capsys, str(suite))
+
+    assert status == 1
+    assert "two sessions, one after the other: what one was told showed up" in told
+
+
+def test_a_models_calls_are_counted_and_bounded(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No more calls pass than were allowed, and the one that did not is named."""
+    with ModelServer(lambda request: text("Hello.")) as server:
+        agent = f"{{openai: {{model: m, base_url: '{server.base_url}', api_key: k}}}}"
+        suite = write(folder, "", SUITE.replace("my_agent:build", agent))
+
+        enough = doctor(capsys, str(suite))
+        short = doctor(capsys, str(suite), "--max-calls", "2")
+
+    assert enough[0] == 0
+    assert "ok models 1 calls in this turn" in enough[1]
+    assert short[0] == 1
+    assert "leaks two sessions, interleaved:" in short[1]
+    assert len(server.requests) == 5 + 2
+
+
+def test_the_line_the_scenario_and_the_format_can_be_chosen(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON holds what the text tells; a name that is not there is an error with the nearest one."""
+    suite = write(folder, "def build():\n    return lambda message: f'You said {message}'\n")
+
+    main(["doctor", str(suite), "--scenario", "question", "--json"])
+    chosen = json.loads(capsys.readouterr().out)
+    main(["doctor", str(suite), "--say", "Bonjour\x1b[31m", "--json"])
+    said = json.loads(capsys.readouterr().out)
+    status = main(["doctor", str(suite), "--scenario", "questin"])
+
+    assert (chosen["scenario"], chosen["said"]) == ("question", "Where is W1?")
+    assert said["answered"] == "You said Bonjour\x1b[31m"
+    assert status == 2
+    assert "there is no scenario 'questin'; there are greeting, question (did you mean 'question'?)" in (
+        capsys.readouterr().err
+    )
+
+
+def test_recordings_have_no_agent_to_look_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A suite of recorded conversations is refused."""
+    (tmp_path / "runs.jsonl").write_text("")
+    (tmp_path / "agentbench.yaml").write_text("agent: {transcripts: runs.jsonl}\nscenarios: []\n")
+
+    assert main(["doctor", str(tmp_path / "agentbench.yaml")]) == 2
+    assert "agent" in capsys.readouterr().err
