@@ -1,0 +1,92 @@
+"""Text as the agent and its tools compare it: folded, cut into words and sentences, words cut to their stems."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+from notes.stopwords import STOPWORDS
+
+_WORD = re.compile(r"[^\W_]+(?:[.,][0-9]+)*(?:[+#]+(?!\w))?")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”»)\]*_]*\s+(?=[^\s.,;:!?a-zà-ÿ])")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:e\.g|i\.e|cf|vs|etc|approx|ca|fig|no|dr|mr|mrs|mme?|st|al|env|p\.? ex|ex)\.$", re.I
+)
+_SPELT = str.maketrans({"œ": "oe", "æ": "ae", "’": "'", "‘": "'", "´": "'"})
+_MARKS = re.compile("[\u0300-\u036f]+")
+_ENDINGS = (
+    "issements", "issement", "ements", "ement", "ations", "ation", "atrice", "ateurs", "ateur", "itions", "ition",
+    "nesses", "ness", "ities", "ity", "ites", "ite", "ments", "ment", "ances", "ance", "ences", "ence", "ings", "ing",
+    "ables", "able", "ibles", "ible", "iques", "ique", "ical", "ically", "ives", "ive", "euses", "euse", "eurs", "eur",
+    "ously", "ous", "ions", "ion", "ees", "ee", "ies", "ied", "ers", "er", "ors", "or", "ed", "es", "ly", "ez", "e",
+    "s", "y",
+)  # fmt: skip
+"""Endings that carry inflection or word class, English and French, longest of a family first."""
+
+_ROOT = 4
+"""Letters that a stem keeps at least: shorter ones take unrelated words for one."""
+
+
+def fold(text: str) -> str:
+    """Lower-case `text`, without accents and with plain quotes."""
+    if text.isascii():
+        return text.lower()
+    return _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold().translate(_SPELT)))
+
+
+def words(text: str) -> list[str]:
+    """Give the words of `text`, folded: letters and digits, decimals whole (`3.5`), and `c++` and `c#` as they are."""
+    return _WORD.findall(fold(text))
+
+
+def key_words(text: str) -> list[str]:
+    """Give the words that say what `text` is about, folded, each once, in order."""
+    return list(
+        dict.fromkeys(word for word in words(text) if word not in STOPWORDS and (len(word) > 1 or word.isdigit()))
+    )
+
+
+def stems(text: str) -> list[str]:
+    """Give the stems of all words of `text` that are no stop words."""
+    return [stem(word) for word in words(text) if word not in STOPWORDS]
+
+
+@lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    """Cut a folded word down to what its inflections share; words with digits stay whole."""
+    if any(character.isdigit() for character in word):
+        return word
+    while len(word) > _ROOT:
+        ending = next((e for e in _ENDINGS if word.endswith(e) and len(word) - len(e) >= _ROOT), None)
+        if ending is None:
+            break
+        word = word[: -len(ending)]
+    if len(word) > _ROOT and word[-1] == word[-2]:
+        word = word[:-1]
+    if len(word) == _ROOT and word[-1] == "s" and word[-2] != "s":
+        word = word[:-1]
+    return word[:-1] + "i" if len(word) > 3 and word[-1] == "y" else word
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Cut prose into sentences; dots of abbreviations and numbers end none."""
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        if _ABBREVIATION.search(text[start : match.start()]):
+            continue
+        yield text[start : match.end()].strip()
+        start = match.end()
+    if text[start:].strip():
+        yield text[start:].strip()
+
+
+def count_tokens(text: str) -> int:
+    """Count tokens without a model's tokenizer: one for every four characters begun, OpenAI's rule of thumb."""
+    return math.ceil(len(text) / 4)
+
+
+def first_words(text: str, count: int = 8) -> str:
+    """Give the first words of `text` on one line, with an ellipsis where there are more."""
+    found = text.split()
+    return " ".join(found[:count]) + (" …" if len(found) > count else "")
