@@ -4,6 +4,7 @@ from typing import Any
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.conversation import UserFault
+from pytest_agentbench.core.fault import FaultHit, FaultSpec
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import ComplexityScale, Scenario
@@ -19,16 +20,30 @@ BUDGET = "budget"
 
 
 class RunKey(Model):
-    """What names a run: suite (path relative to the root), scenario, variant, trial and attempt (both from 1)."""
+    """What names a run: suite (path relative to the root), scenario, variant, trial and attempt (both from 1), fault.
+
+    `fault` is the entry of the suite's `faults` that it runs under, "" where there is none.
+    """
 
     suite: str
     scenario: str
     variant: str = ""
     trial: int = 1
     attempt: int = 1
+    fault: str = ""
+
+    @property
+    def label(self) -> str:
+        """What tells runs of one scenario apart, but for trials: the variant and the fault."""
+        return "-".join(part for part in (self.variant, self.fault) if part)
+
+    @property
+    def without_attempt(self) -> tuple[str, str, str, str, int]:
+        """What all attempts of a run share; sorts by suite, scenario, variant, fault and trial."""
+        return (self.suite, self.scenario, self.variant, self.fault, self.trial)
 
     def __str__(self) -> str:
-        variant = f"[{self.variant}]" if self.variant else ""
+        variant = f"[{self.label}]" if self.label else ""
         return f"{self.suite}::{self.scenario}{variant}#{self.trial}.{self.attempt}"
 
 
@@ -39,7 +54,9 @@ class Run(Model):
     and `expected_state` are None where state cannot be read or the expected calls cannot be replayed; `unreplayed` says
     which expected calls (by position) fail when replayed, and how, so that the expected state does not show them.
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
-    wrong; `behaviours` says of each modifier in force whether it showed, `unfit` why others were left out.
+    wrong; `behaviours` says of each modifier in force whether it showed, `unfit` why others were left out. `faults` were
+    to strike at the tools, `met` are those that did.
+    `reported` are the agent's own numbers: the last value it gave under each name.
     """
 
     key: RunKey
@@ -59,6 +76,9 @@ class Run(Model):
     final_state: State | None = None
     expected_state: State | None = None
     unreplayed: dict[int, str] = {}
+    faults: tuple[FaultSpec, ...] = ()
+    met: tuple[FaultHit, ...] = ()
+    reported: dict[str, float] = {}
     seconds: float = 0.0
     log: str = ""
 
@@ -100,7 +120,7 @@ class Judgement(Model):
     """What the checks decided about one run.
 
     `metrics` values are None where not measured: name_recall, strict_recall, complete (0 or 1), tool_errors,
-    errors_then_retried, calls_ratio, agent_turns, tool_calls, echo_rate.
+    errors_then_retried, calls_ratio, agent_turns, tool_calls, redundant_calls, coherence, echo_rate.
     """
 
     verdict: Verdict
@@ -116,7 +136,9 @@ class Result(Model):
 
     `scored` results (passed, or failed by the agent) are the denominator of every rate; the others are unscored.
     `not_run` says why a run never started. `players` names who played each role, `usage` what its model took:
-    `agent` is absent where the agent's model calls could not be observed.
+    `agent` is absent where the agent's model calls could not be observed. `faults` names what was to go wrong at the
+    tools. `reported` are the agent's own numbers. `trials` counts those planned of the scenario; `stops_early` tells
+    that they end once they have decided.
     """
 
     key: RunKey
@@ -137,12 +159,16 @@ class Result(Model):
     policies: tuple[PolicyOutcome, ...] = ()
     listed_policies: tuple[str, ...] = ()
     metrics: dict[str, float | None] = {}
+    reported: dict[str, float] = {}
+    trials: int = 1
+    stops_early: bool = False
     complexity: int | None = None
     complexity_scale: ComplexityScale | None = None
     tags: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     players: dict[str, str] = {}
     usage: dict[str, Usage] = {}
+    faults: tuple[str, ...] = ()
     transcript: str = ""
     seconds: float = 0.0
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from pytest_agentbench.core.base import Model, OpenModel
+from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Rubric
@@ -99,8 +100,8 @@ class Scenario(Model):
 
     `says` are the scripted user's lines. `knows` maps the name of a value to the value the user gives when asked;
     `unknown` lists what it answers that it does not know. `modifiers` are ways in which an LLM-backed user behaves;
-    None takes the suite's. `never` lists forbidden calls (name, or name with arguments). `checks` are import paths of
-    further checks. `skip` and `xfail` are reasons.
+    None takes the suite's. `never` lists forbidden calls (name, or name with arguments). `faults` strike in
+    every run. `checks` are import paths of further checks. `skip` and `xfail` are reasons.
     """
 
     id: str
@@ -111,6 +112,7 @@ class Scenario(Model):
     unknown: tuple[str, ...] = ()
     modifiers: tuple[ModifierSpec, ...] | None = None
     never: tuple[ExpectedCall, ...] = ()
+    faults: tuple[FaultSpec, ...] = ()
     match: Match = Match()
     policies: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
 from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Limits
@@ -87,10 +89,14 @@ class CassetteSpec(Model):
 
 
 class ToolsSpec(Model):
-    """Where tools come from: `python` is executed anew per run, `schema` is a file that only describes them."""
+    """Where tools come from: `python` is executed anew per run, `schema` is a file that only describes them.
 
-    kind: Literal["python", "schema"]
+    `openapi` and `mcp` are executed by another process, which `remote` tells how to reach; `target` names it.
+    """
+
+    kind: Literal["python", "schema", "openapi", "mcp"]
     target: str
+    remote: OpenApiSpec | McpSpec | None = None
 
 
 class StateSpec(Model):
@@ -147,6 +153,7 @@ class Suite(Model):
     """A suite file, read and checked. `root` is the folder that import and file paths resolve from.
 
     `variants` maps a name to the keywords of the factory; it is empty where the suite declares none.
+    `faults` are what each scenario runs under, one after the other, `()` for none; it is empty where none are declared.
     `secrets` are the values of `${VAR}`s, redacted wherever they would be written. `trials` is None when not declared.
     """
 
@@ -165,6 +172,7 @@ class Suite(Model):
     limits: Limits = Limits()
     gates: tuple[str, ...] = ()
     trials: int | None = None
+    faults: tuple[tuple[FaultSpec, ...], ...] = ()
     context: dict[str, Any] = {}
     generate: GenerateSpec | None = None
     secrets: tuple[str, ...] = ()

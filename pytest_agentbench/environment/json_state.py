@@ -35,6 +35,15 @@ class JsonState:
     def close(self, handle: dict[str, Any]) -> None:
         """Nothing is held."""
 
+    def save(self, handle: dict[str, Any]) -> dict[str, Any]:
+        """Give a copy to put back."""
+        return deepcopy(handle)
+
+    def restore(self, handle: dict[str, Any], saved: dict[str, Any]) -> None:
+        """Put a copy back."""
+        handle.clear()
+        handle.update(deepcopy(saved))
+
     def version(self, handle: dict[str, Any]) -> str:
         """Give a digest of the content."""
         return digest(handle)

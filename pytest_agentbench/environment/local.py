@@ -14,6 +14,9 @@ from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult, Toolset
 from pytest_agentbench.environment.faults import caught_async, guarded
+from pytest_agentbench.environment.injection.schedule import Schedule
+from pytest_agentbench.environment.injection.striking import Striker
+from pytest_agentbench.environment.injection.world import InjectionWorld
 from pytest_agentbench.environment.invoke import Done, Invoker
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.own_state import build_provider, state_key
@@ -150,6 +153,16 @@ class LocalEnvironment:
         """Give the agent's tools as plain functions without `state` and `context`; see `wrapped.Wrapper`."""
         wrapper = Wrapper(self._invoker, on_call)
         return [wrapper.wrap(tool) for tool in self._functions.values() if tool.requestor == "assistant"]
+
+    async def strike(self, schedule: Schedule) -> None:
+        """Let faults strike the agent's tools from now on; raise `SuiteFaultError` where the state cannot do them."""
+        striker = await guarded(
+            lambda: Striker(schedule, InjectionWorld(self._state)), self._runner, "the state provider", self._patience
+        )
+        self._functions = {
+            (party, name): striker.around(tool) if party == "assistant" else tool
+            for (party, name), tool in self._functions.items()
+        }
 
     async def _enter(self) -> None:
         loaded = await guarded(self._load, self._runner, "the tools' module", self._patience)

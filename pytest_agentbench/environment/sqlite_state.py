@@ -31,7 +31,7 @@ class SqliteState:
             self._schema, read_text(self._schema) if self._schema else "", self._rows,
             read_text(self._rows) if self._rows else "",
         )  # fmt: skip
-        connection = sqlite3.connect(":memory:", check_same_thread=False)
+        connection = sqlite3.connect(":memory:", check_same_thread=False, factory=_Database)
         try:
             if image:
                 connection.deserialize(image)
@@ -55,8 +55,21 @@ class SqliteState:
         handle.close()
 
     def version(self, handle: sqlite3.Connection) -> int:
-        """Give the number of rows changed so far."""
-        return handle.total_changes
+        """Give the number of rows changed so far and not put back."""
+        return handle.total_changes - (handle.put_back if isinstance(handle, _Database) else 0)
+
+    def save(self, handle: sqlite3.Connection) -> tuple[bytes, int]:
+        """Give the database and its version, to put back; changes that a call left open are committed first."""
+        handle.commit()
+        return handle.serialize(), self.version(handle)
+
+    def restore(self, handle: sqlite3.Connection, saved: tuple[bytes, int]) -> None:
+        """Put the database back."""
+        image, version = saved
+        handle.rollback()
+        handle.deserialize(image)
+        if isinstance(handle, _Database):
+            handle.put_back = handle.total_changes - version
 
     def settle(self, handle: sqlite3.Connection, failed: bool) -> bool:
         """End the transaction that a call left open; say whether changes were taken back."""
@@ -67,6 +80,12 @@ class SqliteState:
         else:
             handle.commit()
         return failed
+
+
+class _Database(sqlite3.Connection):
+    """A connection that knows how many changes were put back: SQLite counts them on."""
+
+    put_back = 0
 
 
 @lru_cache(maxsize=64)

@@ -26,7 +26,7 @@ from pytest_agentbench.runs.conduct import Stage, limits_of
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.calls import call_form
 
-_FILTERS = frozenset({"policy", "complexity", "tag", "scenario", "variant"})
+_FILTERS = frozenset({"policy", "complexity", "tag", "scenario", "variant", "fault"})
 
 
 def parametrize(metafunc: pytest.Metafunc, bench: Bench) -> None:
@@ -72,6 +72,7 @@ def fits(plan: RunPlan, wanted: Mapping[str, Any]) -> bool:
             "tag": value in scenario.tags,
             "scenario": value == scenario.id,
             "complexity": rated is not None and rated[0] == value,
+            "fault": value == plan.key.fault,
         }.get(name, True)
         for name, value in wanted.items()
     )

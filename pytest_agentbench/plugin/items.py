@@ -45,7 +45,8 @@ class SuiteModule(pytest.Module):
         suite, toolset = read_suite(self.path, bench.modules)
         bench.secrets |= {*suite.secrets, *secrets_of(suite)}
         key = key_of(self.path, self.config.rootpath)
-        plans = list(planned(suite, key, bench.options.variants, toolset))
+        asked = bench.options
+        plans = list(planned(suite, key, asked.variants, toolset, trials=asked.trials, stops_early=asked.early_stop))
         recorded = suite.agent.kind == "transcripts"
         self.declared = tuple(dict.fromkeys(plan.variant for plan in plans)) if recorded else tuple(suite.variants)
         self.info = SuiteInfo(
@@ -73,7 +74,7 @@ class SuiteModule(pytest.Module):
 
 
 class ScenarioItem(pytest.Function):
-    """One run: a scenario, for a variant and a trial."""
+    """One run: a scenario, for a variant, a fault and a trial."""
 
     def __init__(self, *, plan: RunPlan, position: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -127,6 +128,8 @@ def marks(plan: RunPlan, policies: dict[str, Policy]) -> Iterator[pytest.MarkDec
     common: dict[str, Any] = {"scenario": scenario.id}
     if plan.variant:
         common["variant"] = plan.variant
+    if plan.key.fault:
+        common["fault"] = plan.key.fault
     if complexity:
         common["complexity"] = complexity[0]
     several = [*({"policy": policy} for policy in scenario.policies), *({"tag": tag} for tag in scenario.tags)]

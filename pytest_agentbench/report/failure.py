@@ -59,7 +59,7 @@ def failure_text(
 
 
 def _headline(result: Result, failed: list[Finding], marks: Glyphs) -> str:
-    variant = f" [{marks.plain(result.key.variant)}]" if result.key.variant else ""
+    variant = f" [{marks.plain(result.key.label)}]" if result.key.label else ""
     name = f"{marks.plain(result.key.scenario)}{variant}"
     if result.not_run is not None:
         return f"{name}: {no_finding_text(result, marks)}"

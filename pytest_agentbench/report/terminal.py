@@ -9,6 +9,7 @@ from pytest_agentbench.report.glyphs import Glyphs, Line, Style, cells, glyphs
 from pytest_agentbench.report.modifiers import modifiers
 from pytest_agentbench.report.spending import spending
 from pytest_agentbench.report.table import table, wrap
+from pytest_agentbench.report.trials import trials_lines
 from pytest_agentbench.report.worst import (
     check_name,
     failed_findings,
@@ -19,6 +20,7 @@ from pytest_agentbench.report.worst import (
 )
 from pytest_agentbench.results.aggregate import Aggregate, BlameCount, aggregate
 from pytest_agentbench.results.document import Document, SuiteRecord
+from pytest_agentbench.results.trials import trials_report
 
 MOST_FAILURES = 10
 """Failures that are listed unless asked for all."""
@@ -50,6 +52,8 @@ def terminal_report(
         lines.append(Line(""))
         lines += breakdown(sums, document.gates, marks, width=width, verbose=verbose, brief=brief, tests=tests)
         lines += _endings(sums, marks, width, brief=brief)
+    left_out = sum(suite.stopped for suite in document.suites)
+    lines += trials_lines(trials_report(runs, left_out=left_out), marks, width, verbose=verbose)
     lines += spending(document.results, document.cassette, marks, width)
     lines += modifiers(document.results, marks, width)
     lines += _failures(document, marks, width, verbose=verbose)
@@ -210,13 +214,13 @@ def _why_not(suite: SuiteRecord, document: Document) -> str:
     if suite.selected < suite.total:
         return f"{suite.selected} of {_count(suite.total, 'run')} selected"
     finished = sum(1 for run in document.results if run.key.suite == suite.path and run.not_run is None)
-    if not document.complete or finished < suite.total:
+    if not document.complete or finished + suite.stopped < suite.total:
         return f"{finished} of {_count(suite.total, 'run')} finished"
     return "switched off"
 
 
 def _id(run: Result, marks: Glyphs) -> str:
-    variant = f"[{run.key.variant}]" if run.key.variant else ""
+    variant = f"[{run.key.label}]" if run.key.label else ""
     trial = f" trial {run.key.trial}" if run.key.trial > 1 else ""
     return marks.plain(f"{run.key.scenario}{variant}{trial}")
 

@@ -95,12 +95,13 @@ def rerun_command(result: Result, default_variant: str = "", *, cassette: str = 
     """
     variant = result.key.variant
     option = ["--agentbench-variant", variant] if variant and variant != default_variant else []
+    option += ["--agentbench-trials", str(result.key.trial)] if result.key.trial > 1 and result.trials > 1 else []
     option += ["--agentbench-cassette", cassette] if cassette == "replay" else []
     option += ["--agentbench-seed", str(seed)] if seed else []
     return shlex.join(["pytest", "--agentbench", *option, result.nodeid or str(result.key), "-vv"])
 
 
-def _severity(result: Result) -> tuple[int, int, float, int, tuple[str, str, str, int]]:
+def _severity(result: Result) -> tuple[int, int, float, int, tuple[str, str, str, str, int]]:
     failed = failed_findings(result)
     recall = result.metrics.get("strict_recall")
     key = result.key
@@ -109,5 +110,5 @@ def _severity(result: Result) -> tuple[int, int, float, int, tuple[str, str, str
         -len(failed),
         1.0 if recall is None else recall,
         -(result.complexity or 0),
-        (key.suite, key.scenario, key.variant, key.trial),
+        key.without_attempt,
     )

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.run import Result, RunKey
+from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.scenario import ComplexityScale
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.results.intervals import wilson
+from pytest_agentbench.results.trials import rate_of
 
 METRICS = (
     "name_recall", "strict_recall", "complete", "agent_turns", "tool_calls",
@@ -38,7 +38,7 @@ class Mean(Model):
 
 
 class Row(Model):
-    """One line of the breakdown: `passed` of `n` scored runs, the rate with its 95 % Wilson interval, 0..1.
+    """One line of the breakdown: `passed` of `n` scored runs, the rate with its 95 % interval (`rate_of`), 0..1.
 
     `unscored` runs belong to the row but not to `n`. `means` has an entry per metric of `METRICS`.
     """
@@ -113,15 +113,15 @@ def make_row(group: str, label: str, runs: Sequence[Result], kept: Callable[[Res
     """Add up `runs` as one row; `kept` says what passing is where it is not the run's verdict."""
     scored = [run for run in runs if run.scored]
     passed = sum(1 for run in scored if (run.passed if kept is None else kept(run)))
-    interval = wilson(passed, len(scored))
+    interval = rate_of(scored, kept)
     return Row(
         group=group,
         label=label,
         n=len(scored),
         passed=passed,
-        rate=passed / len(scored) if scored else None,
-        low=interval[0] if interval else None,
-        high=interval[1] if interval else None,
+        rate=interval.value if interval else None,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
         unscored=len(runs) - len(scored),
         means={metric: mean_of(metric, scored) for metric in METRICS},
     )
@@ -208,7 +208,7 @@ def _terminations(runs: Iterable[Result]) -> dict[str, int]:
 
 
 def _blames(runs: Sequence[Result], retried: Iterable[Result]) -> tuple[BlameCount, ...]:
-    passed = {_run_of(run.key) for run in runs if run.passed}
+    passed = {run.key.without_attempt for run in runs if run.passed}
     counts: Counter[tuple[str, str]] = Counter()
     for run in runs:
         if run.passed and run.blame not in (None, Blame.AGENT):
@@ -217,7 +217,7 @@ def _blames(runs: Sequence[Result], retried: Iterable[Result]) -> tuple[BlameCou
             counts[_blame_of(run), "unscored"] += 1
     for attempt in retried:
         counts[_blame_of(attempt), "retried"] += 1
-        counts[_blame_of(attempt), "recovered"] += _run_of(attempt.key) in passed
+        counts[_blame_of(attempt), "recovered"] += attempt.key.without_attempt in passed
     labels = {label for label, _ in counts}
     fields = ("unscored", "passed", "retried", "recovered")
     return tuple(
@@ -226,9 +226,9 @@ def _blames(runs: Sequence[Result], retried: Iterable[Result]) -> tuple[BlameCou
 
 
 def _first(runs: Iterable[Result], earlier: Iterable[Result]) -> list[Result]:
-    first: dict[tuple[str, str, str, int], Result] = {}
+    first: dict[tuple[str, str, str, str, int], Result] = {}
     for run in sorted((*runs, *earlier), key=lambda run: run.key.attempt, reverse=True):
-        first[_run_of(run.key)] = run
+        first[run.key.without_attempt] = run
     return list(first.values())
 
 
@@ -236,7 +236,3 @@ def _blame_of(run: Result) -> str:
     if run.not_run is not None:
         return NOT_RUN
     return run.blame.value if run.blame else "unknown"
-
-
-def _run_of(key: RunKey) -> tuple[str, str, str, int]:
-    return (key.suite, key.scenario, key.variant, key.trial)

@@ -118,7 +118,7 @@ class RunDirectory:
             ranked.setdefault(without_attempt(result.key), []).append((rank, result))
         return {
             key: tuple(result for _, result in sorted(ranked[key], key=lambda pair: pair[0]))
-            for key in sorted(ranked, key=_order)
+            for key in sorted(ranked, key=lambda key: key.without_attempt)
         }
 
     def in_flight(self, process: str | None = None) -> tuple[RunKey, ...]:
@@ -250,7 +250,7 @@ class RunWriter:
 
 def transcript_name(key: RunKey) -> str:
     """Name the transcript file of an attempt: readable, and unique also where file names ignore case."""
-    slug = ascii_slug("-".join(part for part in (key.scenario, key.variant) if part))[:80]
+    slug = ascii_slug("-".join(part for part in (key.scenario, key.label) if part))[:80]
     return f"{slug}-t{key.trial}a{key.attempt}-{digest(key)[:8]}.json"
 
 
@@ -261,10 +261,6 @@ def read_transcript(path: Path) -> Transcript:
         return Transcript(messages=document["messages"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultsError(f"{path} is not a transcript: {error}") from error
-
-
-def _order(key: RunKey) -> tuple[str, str, str, int]:
-    return (key.suite, key.scenario, key.variant, key.trial)
 
 
 def _run_folders(base: Path) -> list[Path]:

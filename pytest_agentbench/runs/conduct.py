@@ -27,6 +27,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Limits, Termination
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.environment.faults import HungError
+from pytest_agentbench.environment.injection.schedule import Schedule
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import prepare
@@ -129,6 +130,7 @@ class Stage:
         self.limits = limits_of(self.plan)
         self.context = {**self.plan.suite.context, **self.plan.scenario.context}
         self.environment = self.new_environment(self.name)
+        self.faults = Schedule(self.plan.strikes, seed=digest([self.seed, str(self.plan.key)]))
         self.player = self.plan.suite.agent.target
         self._stopwatch = Stopwatch(self.now, self.slot)
         self.cast = Cast(self.plan, self.models, seed=self.seed, paused=self._stopwatch.paused)
@@ -196,6 +198,8 @@ class Stage:
                     await stack.enter_async_context(self.environment)
                     await self._prepare()
                     initial = await self.environment.snapshot()
+                    if self.faults.faults:
+                        await self.environment.strike(self.faults)
                     agent = await build(self)
                 user = self.cast.user(initial, self.environment.tools)
                 objection = self.cast.objection(initial, self.environment.snapshot)
@@ -310,7 +314,10 @@ class Stage:
             blame=closed.blame,
             toolset=self.environment.tools,
             calls_visible=bool(getattr(agent, "calls_visible", True)) or bool(transcript.trajectory),
+            reported=dict(self.recording.reported),
             seconds=seconds,
+            faults=self.plan.strikes,
+            met=self.faults.met,
             log="\n".join([*self.environment.log, *getattr(agent, "log", ())]),
             **self.cast.seen_of_user(transcript),
         )

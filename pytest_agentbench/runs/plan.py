@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
+from pytest_agentbench.core.fault import FaultSpec, axis_id
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.scenario import Scenario
@@ -18,8 +20,9 @@ class RunPlan:
     """One run to be.
 
     `suite_key` is the suite's path relative to the root, `toolset` what its environment was found to offer,
-    `recording` what is judged instead of playing. `shows_trial` says whether the id names the trial, which depends on
-    the suite file alone.
+    `recording` what is judged instead of playing. `faults` are the entry of the suite's axis that it runs under, None
+    where the suite has no axis. `shows_trial` says whether the id names the trial, which depends on
+    the suite file and the trial's number alone. `trials` are planned; `stops_early` leaves out those not needed.
     """
 
     suite: Suite
@@ -29,8 +32,11 @@ class RunPlan:
     trial: int = 1
     attempt: int = 1
     shows_trial: bool = False
+    trials: int = 1
+    stops_early: bool = False
     toolset: Toolset = field(default=Toolset(), repr=False)
     recording: Recording | None = field(default=None, repr=False)
+    faults: tuple[FaultSpec, ...] | None = None
 
     @cached_property
     def key(self) -> RunKey:
@@ -41,6 +47,7 @@ class RunPlan:
             variant=self.variant,
             trial=self.trial,
             attempt=self.attempt,
+            fault="" if self.faults is None else axis_id(self.faults),
         )
 
     @property
@@ -57,29 +64,49 @@ class RunPlan:
 
     @property
     def name(self) -> str:
-        """What pytest shows: the scenario, then `[variant-t2]` as far as the suite declares variants and trials."""
-        parts = [self.variant] if self.variant else []
+        """What pytest shows: the scenario, then `[variant-fault-t2]` as far as the suite declares them."""
+        parts = [part for part in (self.variant, self.key.fault) if part]
         if self.shows_trial:
             parts.append(f"t{self.trial}")
         return f"{self.scenario.id}[{'-'.join(parts)}]" if parts else self.scenario.id
+
+    @property
+    def strikes(self) -> tuple[FaultSpec, ...]:
+        """The faults of this run: the scenario's own, and those of its entry of the axis."""
+        return (*self.scenario.faults, *(self.faults or ()))
 
     def again(self) -> "RunPlan":
         """Give the next attempt of the same run."""
         return replace(self, attempt=self.attempt + 1)
 
 
-def plans(suite: Suite, suite_key: str, variants: tuple[str, ...], toolset: Toolset) -> Iterator[RunPlan]:
-    """Give every run of a suite in order: scenarios, then the chosen variants, then trials."""
-    trials = suite.trials or 1
-    for scenario in suite.scenarios:
-        for variant in variants:
-            for trial in range(1, trials + 1):
-                yield RunPlan(
-                    suite=suite,
-                    suite_key=suite_key,
-                    scenario=scenario,
-                    variant=variant,
-                    trial=trial,
-                    shows_trial=trials > 1,
-                    toolset=toolset,
-                )
+def plans(
+    suite: Suite,
+    suite_key: str,
+    variants: tuple[str, ...],
+    toolset: Toolset,
+    *,
+    trials: int | None = None,
+    stops_early: bool = False,
+) -> Iterator[RunPlan]:
+    """Give every run of a suite in order: scenarios, then the chosen variants, then faults, then trials.
+
+    `trials` replaces the suite's own number. Ids stay what the suite file makes them: the first trial of a suite that
+    declares none is named as ever, those beyond it `[t2]`, `[t3]`, ….
+    """
+    declared = suite.trials or 1
+    trials = trials or declared
+    axis = suite.faults or (None,)
+    for scenario, variant, faults, trial in product(suite.scenarios, variants, axis, range(1, trials + 1)):
+        yield RunPlan(
+            suite=suite,
+            suite_key=suite_key,
+            scenario=scenario,
+            variant=variant,
+            faults=faults,
+            trial=trial,
+            shows_trial=declared > 1 or trial > 1,
+            trials=trials,
+            stops_early=stops_early,
+            toolset=toolset,
+        )

@@ -3,6 +3,7 @@
 from pathlib import PurePath
 
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from pytest_agentbench.runs.conduct import Judged
@@ -19,16 +20,24 @@ def blank(plan: RunPlan, *, nodeid: str = "") -> Result:
         title=plan.scenario.title,
         file=_relative(plan),
         line=plan.scenario.line,
-        scenario_hash=scenario_hash(plan.scenario, plan.suite.secrets),
+        scenario_hash=scenario_hash(_as_run(plan), plan.suite.secrets),
         suite_hash=plan.suite.content_hash,
         verdict=Verdict.ERROR,
         not_run="not run",
         listed_policies=plan.scenario.policies,
         complexity=complexity[0] if complexity else None,
         complexity_scale=complexity[1] if complexity else None,
+        trials=plan.trials,
+        stops_early=plan.stops_early,
         tags=plan.scenario.tags,
         tools=tuple(dict.fromkeys(call.name for call in plan.scenario.expected_calls)),
+        faults=tuple(fault.name for fault in plan.strikes),
     )
+
+
+def _as_run(plan: RunPlan) -> Scenario:
+    """Give the scenario with all the faults that it runs under: under others it is another test."""
+    return plan.scenario.model_copy(update={"faults": plan.strikes}) if plan.faults else plan.scenario
 
 
 def result_of(plan: RunPlan, judged: Judged, *, nodeid: str = "") -> Result:
@@ -50,6 +59,7 @@ def result_of(plan: RunPlan, judged: Judged, *, nodeid: str = "") -> Result:
             "calls": judgement.calls,
             "policies": judgement.policies,
             "metrics": judgement.metrics,
+            "reported": run.reported,
             "tools": tuple(dict.fromkeys((*before.tools, *called))),
             "players": judged.players,
             "usage": judged.usage,

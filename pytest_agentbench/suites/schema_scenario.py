@@ -1,6 +1,7 @@
 """The form of scenario files, as JSON Schema."""
 
 from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
+from pytest_agentbench.suites.schema_faults import FAULT, FAULT_OPTIONS, SCENARIO_FAULTS
 from pytest_agentbench.suites.schema_forms import (
     COUNT,
     FREE,
@@ -88,6 +89,7 @@ EXTRAS: Schema = {
         "description": "what the user does not know: text or a list of texts",
     },
     "never": {**_CALLS, "description": "a list of forbidden calls: names of tools, or {tool: {argument: value}}"},
+    "faults": SCENARIO_FAULTS,
     "match": {"$ref": "#/$defs/match"},
     "policies": {
         "type": "array",
@@ -129,6 +131,8 @@ DEFINITIONS: Schema = {
     "call": _CALL,
     "match": _MATCH,
     "limits": _LIMITS,
+    "fault": FAULT,
+    "fault_options": FAULT_OPTIONS,
     "scenario": mapping(
         {"id": {**NAME, "description": "the name of the scenario, unique in the suite"}, **EXTRAS, **_TASK},
         "a scenario: {id: …, says: […], expect: […]}",

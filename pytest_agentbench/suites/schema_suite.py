@@ -1,5 +1,6 @@
 """The form of suite files and policies, as JSON Schema."""
 
+from pytest_agentbench.suites.schema_faults import AXIS
 from pytest_agentbench.suites.schema_forms import FREE, IMPORT_PATH, NAME, TEXT, Schema, mapping, texts
 from pytest_agentbench.suites.schema_generate import GENERATE
 from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, OPENAI_AGENT, PRICE, UPSTREAM, USER
@@ -130,6 +131,7 @@ SUITE_FILE: Schema = {
                 },
                 "description": "a list of scenarios and of files or patterns, at least one",
             },
+            "faults": AXIS,
             "generate": GENERATE,
             "limits": {"$ref": "#/$defs/limits"},
             "gates": {

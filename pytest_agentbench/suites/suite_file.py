@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from pytest_agentbench.core.errors import GateError, Problem, SuiteError, SuiteFaultError
+from pytest_agentbench.core.fault import FaultSpec, axis_id, read_axis
 from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import listing, suggestion
@@ -90,6 +91,7 @@ class _SuiteReader:
             limits=Limits.model_validate(form.get("limits", {})) if self._fits("limits") else Limits(),
             gates=self._gates(policies),
             trials=self._given("trials"),
+            faults=self._faults(),
             context=self._given("context") or {},
             generate=self._recipe,
         )
@@ -114,6 +116,15 @@ class _SuiteReader:
     def _default_name(self) -> str:
         stem = self._path.name.removesuffix(".yaml").removesuffix("agentbench").rstrip(".")
         return stem or self._path.parent.name or "suite"
+
+    def _faults(self) -> tuple[tuple[FaultSpec, ...], ...]:
+        axis = read_axis(self._given("faults") or ())
+        names = [axis_id(entry) for entry in axis]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                message = "this entry stands here twice; every scenario would run twice under it"
+                self._problems.append(self._document.problem(("faults", index), message, ""))
+        return axis
 
     def _environment(self, form: dict[str, JsonValue]) -> EnvironmentSpec:
         return self._parts.environment(form.get("environment", {})) if self._fits("environment") else EnvironmentSpec()

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.scenario import ExpectedCall, Match, Scenario, ScenarioLimits, Task
@@ -63,6 +64,8 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
     fields |= {key: tuple(map(str, extras[key])) for key in _TUPLES if key in extras}
     if "never" in extras:
         fields["never"] = tuple(ExpectedCall.model_validate(call_form(item)) for item in extras["never"])
+    if "faults" in extras:
+        fields["faults"] = tuple(FaultSpec.model_validate(item) for item in extras["faults"])
     if "modifiers" in extras:
         fields["modifiers"] = tuple(ModifierSpec.model_validate(item) for item in extras["modifiers"])
     if "rubric" in extras:
@@ -85,6 +88,8 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
     ours |= {key: getattr(scenario, key).model_dump(exclude_unset=True) for key in ("match", "limits") if key in given}
     if scenario.rubric is not None:
         ours["rubric"] = scenario.rubric.model_dump(exclude_unset=True)
+    if scenario.faults:
+        ours["faults"] = [one.model_dump() for one in scenario.faults]
     if scenario.modifiers is not None:
         ours["modifiers"] = [one.model_dump() for one in scenario.modifiers]
     if scenario.says and _goal(task) == "":
