@@ -1,5 +1,6 @@
 """Whatever an agent returned becomes a `Reply`, told by its shape; no agent framework is imported."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from pytest_agentbench.agents.content import field, shown, unusable
@@ -22,6 +23,7 @@ class Returned(Model):
     messages: tuple[Message, ...] = ()
     stop: bool = False
     listed: bool = False
+    metrics: dict[str, float] = {}
 
 
 def to_reply(returned: object, turn: Turn | None = None, *, earlier: Sequence[Message] = (), number: int = 1) -> Reply:
@@ -55,7 +57,7 @@ def settle(returned: Returned, turn: Turn, *, earlier: Sequence[Message], number
                 f"unusable reply: it ends with the tool result {shown(messages[-1].text)}; text for the user, or "
                 "calls without results for the loop to run, must come last"
             )
-    return Reply(messages=messages, stop=returned.stop)
+    return Reply(messages=messages, stop=returned.stop, metrics=returned.metrics)
 
 
 def _emptiness(returned: Returned) -> str:
@@ -66,7 +68,8 @@ def _emptiness(returned: Returned) -> str:
 
 def _read(returned: object) -> Returned:
     if isinstance(returned, Reply):
-        return Returned(messages=_read_list(returned.messages), stop=returned.stop)
+        messages, metrics = _read_list(returned.messages), _metrics(returned, returned.metrics)
+        return Returned(messages=messages, stop=returned.stop, metrics=metrics)
     if isinstance(returned, str):
         return Returned(messages=(Message(role="assistant", content=str.__str__(returned)),))
     if isinstance(returned, list | tuple):
@@ -78,18 +81,19 @@ def _read(returned: object) -> Returned:
 
 def _read_object(returned: object) -> Returned:
     stop = _stop(returned)
+    metrics = _metrics(returned, returned.get("metrics")) if isinstance(returned, Mapping) else {}
     run = read_result(returned)
     if run is not None:
         return Returned(messages=tuple(run), listed=True)
     listed = field(returned, "messages")
     if isinstance(listed, list | tuple):
-        return Returned(messages=_read_list(listed), stop=stop, listed=True)
+        return Returned(messages=_read_list(listed), stop=stop, listed=True, metrics=metrics)
     choices = field(returned, "choices")
     if isinstance(choices, list | tuple) and choices:
         return Returned(messages=_read_list([field(choices[0], "message")]), stop=stop)
     if stop and all(field(returned, name) is None for name in ("role", "type", "content", "tool_calls")):
-        return Returned(stop=True)
-    return Returned(messages=_read_list([returned]), stop=stop)
+        return Returned(stop=True, metrics=metrics)
+    return Returned(messages=_read_list([returned]), stop=stop, metrics=metrics)
 
 
 def _read_list(items: Sequence[object]) -> tuple[Message, ...]:
@@ -115,3 +119,16 @@ def _stop(returned: object) -> bool:
     if not isinstance(stop, bool | None):
         raise unusable(returned, "its `stop` is neither true nor false")
     return bool(stop)
+
+
+def _metrics(returned: object, metrics: object) -> dict[str, float]:
+    """Read `metrics`, numbers of the agent's own by name; only mappings and replies have them."""
+    if metrics is None:
+        return {}
+    if not isinstance(metrics, Mapping):
+        raise unusable(returned, "its `metrics` is no mapping of names to numbers")
+    for name, value in metrics.items():
+        is_number = isinstance(value, int | float) and math.isfinite(value)
+        if not isinstance(name, str) or not is_number:
+            raise unusable(returned, f"its `metrics` maps {name!r} to {value!r}, which is not a finite number")
+    return {name: float(value) for name, value in metrics.items()}

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 
+from pytest_agentbench.checks.coherence import coherence, redundant_calls
 from pytest_agentbench.checks.matching import Matching
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.transcript import CallRecord, Transcript
@@ -21,11 +22,14 @@ def measure(run: Run, matching: Matching) -> dict[str, float | None]:
 
     tool_errors: the agent's calls that failed. errors_then_retried: those after which it called the same tool again
     (tool-to-scenario's attempts after an error). calls_ratio: the agent's calls / its expected calls. tool_calls: the
-    agent's calls. agent_turns: its turns. echo_rate: see `echo_rate`.
+    agent's calls. redundant_calls: those whose answer it had. agent_turns: its turns. coherence, echo_rate: see there.
     """
     metrics: dict[str, float | None] = dict.fromkeys(
-        ("name_recall", "strict_recall", "complete", "tool_errors", "errors_then_retried", "calls_ratio", "tool_calls")
-    )
+        (
+            "name_recall", "strict_recall", "complete", "tool_errors", "errors_then_retried", "calls_ratio",
+            "tool_calls", "redundant_calls", "coherence",
+        )
+    )  # fmt: skip
     if run.calls_visible:
         calls = run.calls
         expected = sum(want.requestor == "assistant" for want in matching.expected)
@@ -37,6 +41,8 @@ def measure(run: Run, matching: Matching) -> dict[str, float | None]:
             "errors_then_retried": float(_retried(calls)),
             "calls_ratio": len(calls) / expected if expected else None,
             "tool_calls": float(len(calls)),
+            "redundant_calls": float(len(redundant_calls(run.transcript.trajectory, run.toolset))),
+            "coherence": coherence(run),
         }
     metrics["agent_turns"] = float(run.transcript.agent_turns)
     metrics["echo_rate"] = echo_rate(run.transcript)

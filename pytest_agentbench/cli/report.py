@@ -35,7 +35,7 @@ def _decide(document: Document) -> tuple[tuple[GateVerdict, ...], list[str]]:
     problems: list[str] = []
     for suite in document.suites:
         results = [result for result in document.results if result.key.suite == suite.path]
-        if suite.gates and len(results) < suite.total:
+        if suite.gates and len(results) + suite.stopped < suite.total:
             problems.append(f"gates of {suite.name}: not evaluated, {len(results)} of {suite.total} runs are here")
         elif suite.gates:
             verdicts += evaluate_gates(suite.path, suite.gates, results)

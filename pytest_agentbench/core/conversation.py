@@ -27,11 +27,13 @@ class Reply(Model):
     """What an agent did: messages of calls it ran itself with their results, then text, or calls to be executed.
 
     The last message decides: unanswered tool calls are executed by the loop, text goes to the user.
-    `stop` closes the conversation after this reply.
+    `stop` closes the conversation after this reply. `metrics` are numbers of the agent's own, such as tokens so far or
+    how it rates itself: of each name the last value given in a run is kept and reported.
     """
 
     messages: tuple[Message, ...]
     stop: bool = False
+    metrics: dict[str, float] = {}
 
 
 class View(Model):

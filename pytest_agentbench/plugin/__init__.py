@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pytest_agentbench.plugin.code_first import AgentBench
 
 MARKER = (
-    "agentbench(suite, *, policy, complexity, tag, scenario, variant): run this test with the scenarios of a "
+    "agentbench(suite, *, policy, complexity, tag, scenario, variant, fault): run this test with the scenarios of a "
     "suite that fit; scenarios from suite files carry it too, so that -m \"agentbench(policy='…')\" selects them"
 )
 
@@ -35,6 +35,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("auto", "always", "never"),
         default="auto",
         help="evaluate gates when all runs of a suite were selected (auto), even on a selection (always), or never",
+    )
+    group.addoption(
+        "--agentbench-trials",
+        type=int,
+        metavar="N",
+        help="play each scenario N times (default: `trials` of the suite, else 1)",
+    )
+    group.addoption(
+        "--agentbench-early-stop",
+        action="store_true",
+        help="leave out the trials of a scenario once those before have shown whether it passes reliably",
+    )
+    group.addoption(
+        "--agentbench-save-baseline", metavar="FILE", help="keep the results there, for later sessions to compare with"
+    )
+    group.addoption(
+        "--agentbench-baseline", metavar="FILE", help="compare with the results kept there, scenario by scenario"
     )
     group.addoption("--agentbench-json", metavar="PATH", help="write the results to this file as well")
     group.addoption(

@@ -47,8 +47,10 @@ class Ahead:
         bench.look_for_crashes()
         if self._is_stored(item) or bench.is_suspect(item.plan.key):
             return
+        needed = not bench.early_stop.unneeded(item)
         was_queued = self._cleared.pop(item, None) is not None
-        bench.pool.start(item.plan.key, bench.work(item.plan, item.nodeid))
+        if needed:
+            bench.pool.start(item.plan.key, bench.work(item.plan, item.nodeid))
         if was_queued and self._holds_all is bench.pool:
             return
         following = compat.upcoming(item.session, item.stash.get(POSITION, None), self.nextitem)
@@ -70,8 +72,10 @@ class Ahead:
                 continue
             if not is_scenario(next_) or not same_scope(item, next_) or held_back(next_) or blocking_fixture(next_):
                 return
-            if bench.is_suspect(next_.plan.key):
+            if bench.is_suspect(next_.plan.key) or bench.early_stop.must_wait(next_):
                 return
+            if bench.early_stop.unneeded(next_):
+                continue
             if not self._is_stored(next_):
                 self._cleared[next_] = (next_.plan.key, bench.work(next_.plan, next_.nodeid))
                 yield self._cleared[next_]

@@ -10,7 +10,7 @@ from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.plugin.bench import Bench, Finished
 from pytest_agentbench.plugin.failing import ScenarioFailed, default_variant, failure_of
-from pytest_agentbench.plugin.keys import BENCH, EARLIER, RESULT
+from pytest_agentbench.plugin.keys import BENCH, EARLIER, RESULT, STOPPED
 from pytest_agentbench.runs.conduct import limits_of, task_name
 from pytest_agentbench.runs.pool import LoopBlockedError
 from pytest_agentbench.runs.result import crash_result
@@ -26,7 +26,11 @@ def play(request: pytest.FixtureRequest) -> None:
     """Await the run of an item; skip it where it could not take place, raise `ScenarioFailed` unless it passed."""
     item: ScenarioItem = request.node
     bench = request.config.stash[BENCH]
+    if reason := bench.early_stop.unneeded(item):
+        item.stash[STOPPED] = True
+        pytest.skip(reason)
     finished = await_run(bench, item)
+    bench.early_stop.note(item.plan.key, finished.result)
     item.stash[RESULT], item.stash[EARLIER] = finished.result, finished.earlier
     show_output(item, finished)
     if finished.result.not_run is not None:

@@ -16,6 +16,7 @@ from pytest_agentbench.core.run import Judgement, Result, Run, RunKey
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.plugin.accounts import Accounts
+from pytest_agentbench.plugin.early_stop import EarlyStop
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.plugin.wire import Meta
 from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
@@ -70,6 +71,7 @@ class Bench:
     variants: set[str] = field(default_factory=set)
     modules: dict[str, Path] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
+    early_stop: EarlyStop = field(init=False)
     _redactor: tuple[int, Redactor] | None = None
     _directory: RunDirectory | None = None
     _writer: RunWriter | None = None
@@ -85,6 +87,10 @@ class Bench:
     _crashes_seen: int = -1
     _serial: dict[tuple[str, int], asyncio.Lock] = field(default_factory=dict)
     _gate: IsolationGate | None = None
+
+    def __post_init__(self) -> None:
+        """Let early stop see what ended in other processes, or in the session that this one continues."""
+        self.early_stop = EarlyStop(lambda key: self._stored.get(key))
 
     @property
     def directory(self) -> RunDirectory:

@@ -9,6 +9,7 @@ from pytest_agentbench.plugin.accounts import check_budgets, check_cassettes, ch
 from pytest_agentbench.plugin.ahead import is_scenario
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.code_first import parametrize
+from pytest_agentbench.plugin.early_stop import trial_after_trial
 from pytest_agentbench.plugin.items import SuiteModule, meta_of
 from pytest_agentbench.plugin.keys import POSITION
 from pytest_agentbench.runs.estimate import asks_models, estimate
@@ -33,6 +34,11 @@ class Collecting:
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Run a marked function once per scenario that fits its mark."""
         parametrize(metafunc, self._bench)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Where trials may prove not to be needed, play trial after trial, whatever order others chose before."""
+        trial_after_trial(items)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

@@ -49,7 +49,8 @@ class ControllerSide:
             return None
         from pytest_agentbench.plugin.scheduling import make_window_scheduler  # noqa: PLC0415 - imports xdist
 
-        return make_window_scheduler(config, log, window=self._bench.options.concurrency + 1)
+        options = self._bench.options
+        return make_window_scheduler(config, log, window=options.concurrency + 1, keeps_trials=options.early_stop)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:

@@ -23,5 +23,8 @@ BLOCKED_BY = pytest.StashKey[str | None]()
 SIMULATED = pytest.StashKey[list[Result]]()
 """The results of the conversations that a test of the user's simulated."""
 
+STOPPED = pytest.StashKey[bool]()
+"""That a trial was not needed."""
+
 BEGUN = pytest.StashKey[int]()
 """How many conversations a test of the user's has begun."""

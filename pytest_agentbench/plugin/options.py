@@ -23,6 +23,10 @@ class Options:
     concurrency: int
     concurrency_note: str
     gates: Literal["auto", "always", "never"]
+    trials: int | None
+    early_stop: bool
+    save_baseline: Path | None
+    baseline: Path | None
     json: Path | None
     resume: bool
     cassette: Mode
@@ -48,6 +52,9 @@ class Options:
                 option = f"--agentbench-{name.replace('_', '-')}"
                 raise pytest.UsageError(f"{option} must be >= 0 and less than {shown}, got {value}")
         workers = worker_count(config)
+        trials = config.getoption("agentbench_trials")
+        if trials is not None and trials < 1:
+            raise pytest.UsageError(f"--agentbench-trials must be >= 1, got {trials}")
         names = (config.getoption("agentbench_variant") or "").split(",")
         json = config.getoption("agentbench_json")
         if json and Path(config.invocation_params.dir, json).is_dir():
@@ -58,6 +65,10 @@ class Options:
             workers=workers,
             concurrency_note=note,
             gates=config.getoption("agentbench_gates"),
+            trials=trials,
+            early_stop=config.getoption("agentbench_early_stop"),
+            save_baseline=_file(config, "agentbench_save_baseline"),
+            baseline=_file(config, "agentbench_baseline"),
             json=Path(config.invocation_params.dir, json) if json else None,
             resume=config.getoption("agentbench_resume"),
             cassette=config.getoption("agentbench_cassette"),
@@ -80,6 +91,17 @@ def worker_count(config: pytest.Config) -> int:
         return 1
     specs = [str(spec).partition("*") for spec in config.getoption("tx", None) or ()]
     return sum(int(times) if star and times.isdigit() else 1 for times, star, _ in specs) or 1
+
+
+def _file(config: pytest.Config, option: str) -> Path | None:
+    """Give the file that an option names, seen from where pytest was started."""
+    given = config.getoption(option)
+    if not given:
+        return None
+    path = Path(config.invocation_params.dir, given)
+    if path.is_dir():
+        raise pytest.UsageError(f"--{option.replace('_', '-')}: {given} is a folder; give the name of a file")
+    return path
 
 
 def _one_at_a_time(config: pytest.Config) -> str:

@@ -15,7 +15,7 @@ from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.code_first import blank_of
 from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.items import meta_of
-from pytest_agentbench.plugin.keys import EARLIER, RESULT, SIMULATED
+from pytest_agentbench.plugin.keys import EARLIER, RESULT, SIMULATED, STOPPED
 from pytest_agentbench.plugin.wire import Meta, attach_meta, attach_results, make_sendable
 
 MISSED = "missed"
@@ -78,6 +78,8 @@ class Playing:
         if simulated := item.stash.get(SIMULATED, None):
             attach_results(report, [by_outcome(result, report) for result in simulated])
         result = item.stash.get(RESULT, None)
+        if item.stash.get(STOPPED, False):
+            report.__dict__["agentbench_stopped"] = True
         if result is None:
             return
         del item.stash[RESULT]

@@ -81,12 +81,24 @@ def _unloadable(suite: Suite) -> Iterator[Problem]:
             yield Problem(file=file, line=line, column=1, key=key, message=message)
 
 
-def planned(suite: Suite, key: str, variants: tuple[str, ...], toolset: Toolset) -> Iterator[RunPlan]:
-    """Give the runs of the chosen variants: the named ones, all, or the first that the suite declares."""
+def planned(
+    suite: Suite,
+    key: str,
+    variants: tuple[str, ...],
+    toolset: Toolset,
+    *,
+    trials: int | None = None,
+    stops_early: bool = False,
+) -> Iterator[RunPlan]:
+    """Give the runs of the chosen variants: the named ones, all, or the first that the suite declares.
+
+    `trials` replaces the number that the suite declares; of recordings there are as many as were recorded.
+    """
     if suite.agent.kind == "transcripts":
         yield from recorded_plans(suite, key, variants, toolset)
         return
-    yield from plans(suite, key, chosen(tuple(suite.variants), variants), toolset)
+    asked = chosen(tuple(suite.variants), variants)
+    yield from plans(suite, key, asked, toolset, trials=trials, stops_early=stops_early)
 
 
 def chosen(declared: tuple[str, ...], asked: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,13 +10,19 @@ import pytest
 from xdist.scheduler import LoadScheduling  # noqa: TID253 - this module loads only when xdist asks for a scheduler
 from xdist.workermanage import WorkerController  # noqa: TID253 - same
 
+from pytest_agentbench.plugin.early_stop import own_first, scenario_of
+
 
 class WindowScheduling(LoadScheduling):  # type: ignore[misc]  # xdist ships no types
-    """Load scheduling with a fixed number of items outstanding at each worker."""
+    """Load scheduling with a fixed number of items outstanding at each worker.
 
-    def __init__(self, config: pytest.Config, log: Any, *, window: int) -> None:
+    With `keeps_trials` the trials of a scenario go to one worker, which then knows how those before ended.
+    """
+
+    def __init__(self, config: pytest.Config, log: Any, *, window: int, keeps_trials: bool = False) -> None:
         super().__init__(config, log)
         self._window = max(2, window)
+        self._owners: dict[str, WorkerController] | None = {} if keeps_trials else None
 
     def schedule(self) -> None:
         """Hand out the first items, then fill every worker's window."""
@@ -36,7 +42,28 @@ class WindowScheduling(LoadScheduling):  # type: ignore[misc]  # xdist ships no 
         if missing > 0:
             self._send_tests(node, missing)
 
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Let others take the scenarios of a worker that is gone."""
+        if self._owners is not None:
+            self._owners = {scenario: owner for scenario, owner in self._owners.items() if owner is not node}
+        crashed: str | None = super().remove_node(node)
+        return crashed
 
-def make_window_scheduler(config: pytest.Config, log: Any, *, window: int) -> WindowScheduling:
+    def _send_tests(self, node: WorkerController, num: int) -> None:
+        if self._owners is None:
+            super()._send_tests(node, num)
+            return
+        nodeids = self.collection or ()
+        chosen = own_first(self.pending, nodeids, self._owners, node)[:num]
+        self._owners |= {scenario_of(nodeids[index]): node for index in chosen}
+        taken = set(chosen)
+        self.pending[:] = [*chosen, *(index for index in self.pending if index not in taken)]
+        if chosen:
+            super()._send_tests(node, len(chosen))
+
+
+def make_window_scheduler(
+    config: pytest.Config, log: Any, *, window: int, keeps_trials: bool = False
+) -> WindowScheduling:
     """Give the scheduler of a session."""
-    return WindowScheduling(config, log, window=window)
+    return WindowScheduling(config, log, window=window, keeps_trials=keeps_trials)

@@ -43,6 +43,7 @@ class Tally:
         self.simulated: dict[str, tuple[Result, ...]] = {}
         self.broken: dict[str, str] = {}
         self.left_out: set[str] = set()
+        self.stopped: set[str] = set()
         self.verdicts: tuple[GateVerdict, ...] = ()
         self.document: Document | None = None
         self._metas: dict[str, Meta] = {}
@@ -151,6 +152,8 @@ class Tally:
             return
         elif report.skipped or hasattr(report, "wasxfail"):
             self._leave_out(report.nodeid, name)
+            if name is not None and report.__dict__.get("agentbench_stopped"):
+                self.stopped.add(name)
         if report.when not in ("setup", "call", "teardown") and not report.__dict__.get("agentbench_rerun"):
             self._crashed(report, meta)
 

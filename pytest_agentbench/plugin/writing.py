@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from collections.abc import Generator, Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -51,6 +52,8 @@ class Writing:
     def _document(self) -> Document:
         results = tuple(self._results())
         redact = self._bench.redactor.text
+        metas = self._tally.metas
+        stopped = Counter(metas[name].blank.key.suite for name in self._tally.stopped)
         return Document(
             created=self._tally.created.isoformat(),
             run=self._bench.run_path.name if self._bench.run_path else "",
@@ -66,7 +69,7 @@ class Writing:
             cassette=self._bench.options.cassette,
             complete=self._tally.loop_ended and all(result.not_run is None for result in results),
             players=players_of(results),
-            suites=tuple(_record(suite) for _, suite in sorted(self._tally.suites.items())),
+            suites=tuple(_record(suite, stopped[key]) for key, suite in sorted(self._tally.suites.items())),
             gates=self._tally.verdicts,
             results=results,
             retried=tuple(self._tally.retried),
@@ -95,7 +98,7 @@ def _is_random(result: Result) -> bool:
     return any(player.startswith("llm:") for player in result.players.values())
 
 
-def _record(info: SuiteInfo) -> SuiteRecord:
+def _record(info: SuiteInfo, stopped: int) -> SuiteRecord:
     return SuiteRecord(
         path=info.key,
         name=info.name,
@@ -106,4 +109,5 @@ def _record(info: SuiteInfo) -> SuiteRecord:
         scenarios=info.scenarios,
         total=info.total,
         selected=info.selected,
+        stopped=stopped,
     )

@@ -23,7 +23,8 @@ class SuiteRecord(Model):
     """What the results say about a suite; `path` is relative to the root and is the `suite` of its runs' keys.
 
     `variants` are those declared, in order. `total` counts the runs that the suite has under the variants asked for,
-    `selected` those of them that the session took on (skipped and expected failures of the user's own left out).
+    `selected` those of them that the session took on (skipped and expected failures of the user's own left out),
+    `stopped` those of the selected that early stop found not to be needed.
     """
 
     path: str
@@ -35,6 +36,7 @@ class SuiteRecord(Model):
     scenarios: int = 0
     total: int = 0
     selected: int = 0
+    stopped: int = 0
 
 
 class Document(Model):

@@ -21,7 +21,8 @@ def merge(documents: Sequence[Document]) -> Document:
             if before and before.content_hash != suite.content_hash:
                 raise ResultsError(f"suite {suite.path!r} changed between the results files; run all shards again")
             selected = suite.selected + (before.selected if before else 0)
-            suites[suite.path] = suite.model_copy(update={"selected": selected})
+            stopped = suite.stopped + (before.stopped if before else 0)
+            suites[suite.path] = suite.model_copy(update={"selected": selected, "stopped": stopped})
         for result in document.results:
             run = without_attempt(result.key)
             if run in seen:

@@ -168,6 +168,7 @@ class Conversation:
             reply = await self._agent_replies(results)
             if self.stopwatch.seconds > self.limits.seconds:  # what blocks the loop is not interrupted by a deadline
                 return out_of_time(self.limits.seconds, self._acting, self.blocked())
+            self.recording.reported |= reply.metrics
             fresh = self.recording.unobserved(reply.messages)
             for message in fresh:
                 self.recording.add(message)

@@ -10,12 +10,13 @@ from pytest_agentbench.core.values import same, to_json
 class Recording:
     """Collects messages in the order in which things happened; calls may arrive from another thread.
 
-    The first `begun` messages were exchanged before the run.
+    The first `begun` messages were exchanged before the run. `reported` are the agent's own numbers, last values.
     """
 
     def __init__(self, history: tuple[Message, ...] = ()) -> None:
         self._lock = threading.Lock()
         self.begun = len(history)
+        self.reported: dict[str, float] = {}
         self._messages: list[Message] = list(history)
         self._observed: list[ToolCall] = []
         self._count = 0

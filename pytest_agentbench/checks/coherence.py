@@ -1,0 +1,87 @@
+"""Whether an agent makes use of what has happened: calls that it need not have made, turns that begin anew."""
+
+from collections.abc import Sequence
+
+from pytest_agentbench.checks.effects import wrote
+from pytest_agentbench.checks.spoken import says
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.transcript import CallRecord, Transcript
+from pytest_agentbench.core.values import to_json
+from pytest_agentbench.simulation.likeness import similar
+from pytest_agentbench.users.asked import asked
+from pytest_agentbench.users.kinds import FREE, kind_of
+
+_FEWEST_WORDS = 5
+"""Words from which a text that comes again says something again: shorter ones (`You are welcome.`) are manners."""
+
+
+def redundant_calls(records: Sequence[CallRecord], toolset: Toolset) -> tuple[CallRecord, ...]:
+    """Give the agent's calls whose answer it had: same tool, same arguments, no failure and no write in between.
+
+    A write by whoever made it, and a call of which nobody knows whether it wrote, may have changed the answer.
+    """
+    answered: set[str] = set()
+    redundant = []
+    for record in records:
+        changed = wrote(record, toolset)
+        if record.call.requestor == "assistant" and not record.failed and changed is False:
+            made = f"{record.call.name} {digest(record.call.arguments)}"
+            if made in answered:
+                redundant.append(record)
+            answered.add(made)
+        elif changed is not False and not record.failed:
+            answered.clear()
+    return tuple(redundant)
+
+
+def coherence(run: Run) -> float | None:
+    """Give the share, 0 to 1, of the agent's turns after its first that go on from what was before.
+
+    A turn does not when it makes a redundant call, says again what the agent said before (five words and more, alike
+    as in a stall), or asks for the one value of a name in `knows` that the user has told. None without a second turn.
+    It tells of lost context, not of relevance: whether a turn is right, the checks say.
+    """
+    said = _by_turn(run.transcript, "assistant")
+    later = sorted(_agent_turns(run.transcript))[1:]
+    if not later:
+        return None
+    repeated = {record.turn for record in redundant_calls(run.transcript.trajectory, run.toolset)}
+    told = _by_turn(run.transcript, "user")
+    lost = 0
+    for turn in later:
+        before = [text for other, text in said.items() if other < turn]
+        heard = [text for other, text in told.items() if other < turn]
+        text = said.get(turn, "")
+        lost += turn in repeated or _says_again(text, before) or _asks_again(text, heard, run)
+    return 1 - lost / len(later)
+
+
+def _says_again(text: str, before: Sequence[str]) -> bool:
+    return len(text.split()) >= _FEWEST_WORDS and any(similar(text, earlier) for earlier in before)
+
+
+def _asks_again(text: str, heard: Sequence[str], run: Run) -> bool:
+    known = {kind_of(name): to_json(value) for name, value in run.scenario.knows.items()}
+    free = tuple(kind for kind in known if kind.startswith(FREE))
+    wanted = set(asked(text, free).kinds) if text and known else set()
+    for kind in wanted & known.keys():
+        value = known[kind]
+        if isinstance(value, str | int | float) and any(says(str(value), one) for one in heard):
+            return True
+    return False
+
+
+def _agent_turns(transcript: Transcript) -> set[int]:
+    pairs = zip(transcript.turns, transcript.messages, strict=True)
+    return {turn for turn, message in pairs if message.role == "assistant"}
+
+
+def _by_turn(transcript: Transcript, role: str) -> dict[int, str]:
+    """Give what a party said in each of its turns."""
+    said: dict[int, str] = {}
+    for turn, message in zip(transcript.turns, transcript.messages, strict=True):
+        if message.role == role and message.text.strip():
+            said[turn] = f"{said[turn]}\n{message.text}" if turn in said else message.text
+    return said

@@ -1,0 +1,94 @@
+"""Early stop: the trials of a scenario that are not needed any more, since those before have decided."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_agentbench.core.run import Result, RunKey
+from pytest_agentbench.results.statistics.sequential import StopRule
+from pytest_agentbench.results.store import without_attempt
+
+if TYPE_CHECKING:
+    from pytest_agentbench.plugin.items import ScenarioItem
+
+_TRIAL = re.compile(r"(?:\[|-)t\d+\]$")
+
+
+class EarlyStop:
+    """Knows how the trials of each scenario ended in this process, and says which need not be played.
+
+    A trial is left out on the evidence of all earlier ones alone, so that the same trials are played in one process and
+    in several; where that evidence is missing (a selection, a process that died), the trial is played.
+    """
+
+    def __init__(self, stored: Callable[[RunKey], Result | None]) -> None:
+        """Look trials that ended elsewhere up in `stored`, by their key without attempt."""
+        self._stored = stored
+        self._ended: dict[RunKey, Result] = {}
+
+    def note(self, key: RunKey, result: Result) -> None:
+        """Remember how a run ended."""
+        self._ended[without_attempt(key)] = result
+
+    def unneeded(self, item: ScenarioItem) -> str:
+        """Say why a trial is not needed, or give the empty string."""
+        plan = item.plan
+        if not plan.stops_early or plan.trial == 1:
+            return ""
+        earlier = self._earlier(item)
+        if earlier is None:
+            return ""
+        scored = [result for result in earlier if result.scored]
+        passed = sum(result.passed for result in scored)
+        if not StopRule(most=plan.trials).stops(passed, len(scored)):
+            return ""
+        return f"not needed: {passed} of {len(scored)} trials passed"
+
+    def must_wait(self, item: ScenarioItem) -> bool:
+        """Whether it is not yet known if a trial is needed, so that it cannot start ahead."""
+        return item.plan.stops_early and item.plan.trial > 1 and self._earlier(item) is None
+
+    def _earlier(self, item: ScenarioItem) -> list[Result] | None:
+        """Give the results of the trials before this one that were played, None where one of them is not known."""
+        results: list[Result] = []
+        for trial in range(1, item.plan.trial):
+            key = without_attempt(item.plan.key.model_copy(update={"trial": trial}))
+            found = self._ended.get(key) or self._stored(key)
+            if found is None:
+                passed = sum(result.passed for result in results if result.scored)
+                n = sum(result.scored for result in results)
+                # a trial that was not needed has no result, and makes those behind it unneeded
+                return results if n and StopRule(most=item.plan.trials).stops(passed, n) else None
+            results.append(found)
+        return results
+
+
+def trial_after_trial(items: list[pytest.Item]) -> None:
+    """Put all first trials before all second ones, and so on, so that there is evidence when a trial's turn comes."""
+    places = [place for place, item in enumerate(items) if stops_early(item)]
+    ordered = sorted((items[place] for place in places), key=_trial_of)
+    for place, item in zip(places, ordered, strict=True):
+        items[place] = item
+
+
+def scenario_of(nodeid: str) -> str:
+    """Give what the node ids of all trials of a scenario have in common."""
+    return _TRIAL.sub("", nodeid).removesuffix("]")
+
+
+def own_first(pending: Sequence[int], nodeids: Sequence[str], owners: Mapping[str, object], node: object) -> list[int]:
+    """Give the pending items that `node` may take: its own scenarios' and those nobody has begun."""
+    return [index for index in pending if owners.get(scenario_of(nodeids[index]), node) is node]
+
+
+def stops_early(item: pytest.Item) -> bool:
+    """Whether an item is a run whose scenario's trials end once they have decided."""
+    return hasattr(item, "plan") and hasattr(item, "position") and bool(item.plan.stops_early)
+
+
+def _trial_of(item: pytest.Item) -> int:
+    return int(item.plan.trial) if hasattr(item, "plan") else 0

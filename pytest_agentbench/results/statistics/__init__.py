@@ -1,0 +1,1 @@
+"""Statistics of results: pure functions over numbers, nothing but the standard library."""

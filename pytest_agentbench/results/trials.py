@@ -1,0 +1,141 @@
+"""Scenarios with several trials: their rate, pass@k and pass^k, and those that pass sometimes."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.results.statistics.clusters import clustered_wilson, wilson_of_rates
+from pytest_agentbench.results.statistics.interval import Interval
+from pytest_agentbench.results.statistics.pass_k import mean_pass_at_k, mean_pass_hat_k
+from pytest_agentbench.results.statistics.sequential import Decision, StopRule, unbiased_rate
+
+MOST_K = 8
+"""The largest k of pass@k and pass^k that is computed."""
+
+
+class ScenarioTrials(Model):
+    """The trials of one scenario under one variant: `passed` of `n` scored ones, and the pass rate, 0..1.
+
+    `rate` is corrected for an early stop. `decision` is what the early stop came to, None where there was none.
+    """
+
+    suite: str
+    scenario: str
+    variant: str = ""
+    fault: str = ""
+    passed: int
+    n: int
+    planned: int = 1
+    rate: float
+    decision: Decision | None = None
+
+    @property
+    def is_flaky(self) -> bool:
+        """Whether some trials passed and some did not."""
+        return 0 < self.passed < self.n
+
+    @property
+    def name(self) -> str:
+        """The scenario as node ids name it, without the trial."""
+        label = "-".join(part for part in (self.variant, self.fault) if part)
+        return f"{self.scenario}[{label}]" if label else self.scenario
+
+
+class PassK(Model):
+    """pass@k and pass^k over `n` scenarios with at least k scored trials."""
+
+    k: int
+    n: int
+    at_least_one: Interval
+    all: Interval
+
+
+class TrialsReport(Model):
+    """What several trials tell: pass@k and pass^k for each k, and the flaky scenarios, least reliable first.
+
+    `left_out` counts the trials that an early stop found not to be needed; pass@k and pass^k are then not given beyond
+    the first, since how many trials a scenario got depends on how they ended.
+    """
+
+    scenarios: int
+    runs: int
+    most: int
+    passes: tuple[PassK, ...] = ()
+    flaky: tuple[ScenarioTrials, ...] = ()
+    left_out: int = 0
+    early_stop: bool = False
+
+
+def by_scenario(runs: Iterable[Result]) -> tuple[ScenarioTrials, ...]:
+    """Group scored runs by suite, scenario, variant and fault, in the order in which they come."""
+    groups: dict[tuple[str, str, str, str], list[Result]] = {}
+    for run in runs:
+        key = (run.key.suite, run.key.scenario, run.key.variant, run.key.fault)
+        groups.setdefault(key, []).append(run)
+    return tuple(_trials(group) for group in groups.values() if any(run.scored for run in group))
+
+
+def rate_of(runs: Sequence[Result], kept: Callable[[Result], bool] | None = None) -> Interval | None:
+    """Give the rate of scored `runs` that passed (or that `kept` holds of) with its 95 % interval; None without any.
+
+    The interval knows that runs of one scenario resemble each other (`clustered_wilson`); with one run a scenario it is
+    Wilson's. After an early stop the rate is the mean over scenarios of each one's unbiased rate, since scenarios that
+    are hard to tell got more trials than others.
+    """
+    if kept is None and any(run.stops_early for run in runs):
+        rates: dict[tuple[str, str], list[float]] = {}
+        for one in by_scenario(runs):
+            rates.setdefault((one.suite, one.scenario), []).append(one.rate)
+        return wilson_of_rates([math.fsum(held) / len(held) for held in rates.values()], runs=len(runs))
+    counts: dict[tuple[str, str], tuple[int, int]] = {}
+    for run in runs:
+        passed, n = counts.get((run.key.suite, run.key.scenario), (0, 0))
+        holds = run.passed if kept is None else kept(run)
+        counts[run.key.suite, run.key.scenario] = (passed + holds, n + 1)
+    return clustered_wilson(list(counts.values()))
+
+
+def trials_report(runs: Sequence[Result], *, left_out: int = 0) -> TrialsReport | None:
+    """Sum up several trials; None where every scenario was played once."""
+    scenarios = by_scenario(runs)
+    most = max((one.n for one in scenarios), default=0)
+    if most < 2 and not left_out:
+        return None
+    early_stop = any(run.stops_early for run in runs)
+    return TrialsReport(
+        scenarios=len(scenarios),
+        runs=sum(one.n for one in scenarios),
+        most=most,
+        passes=() if early_stop else tuple(_pass_ks(scenarios, most)),
+        flaky=tuple(
+            sorted((one for one in scenarios if one.is_flaky), key=lambda one: (one.rate, one.suite, one.name))
+        ),
+        left_out=left_out,
+        early_stop=early_stop,
+    )
+
+
+def _pass_ks(scenarios: Sequence[ScenarioTrials], most: int) -> Iterable[PassK]:
+    counts = [(one.passed, one.n) for one in scenarios]
+    for k in range(1, min(most, MOST_K) + 1):
+        one, every = mean_pass_at_k(counts, k), mean_pass_hat_k(counts, k)
+        if one is not None and every is not None:
+            yield PassK(k=k, n=one.n, at_least_one=one, all=every)
+
+
+def _trials(group: Sequence[Result]) -> ScenarioTrials:
+    scored = [run for run in group if run.scored]
+    passed, n, key = sum(run.passed for run in scored), len(scored), group[0].key
+    rule = StopRule(most=max(n, group[0].trials)) if group[0].stops_early else None
+    return ScenarioTrials(
+        suite=key.suite,
+        scenario=key.scenario,
+        variant=key.variant,
+        fault=key.fault,
+        passed=passed,
+        n=n,
+        planned=group[0].trials,
+        rate=passed / n if rule is None else unbiased_rate(rule, passed, n),
+        decision=None if rule is None else rule.decision(passed, n),
+    )
