@@ -32,6 +32,39 @@ _FILLERS = frozenset(
     vérifie vérifier vérifiez vérifié regarde regarder occupe cours train voir vois autre chose rien quelque besoin aide
     aider sais être trop vraiment peu euh pense crois tard verra verrai verrons journée
     soirée belle bientôt plaisir ravi ravie
+    any anyone anybody new news update updates status progress result results already almost nearly shortly momentarily
+    meanwhile while busy load loads loaded loading slow slowly process processes processed processing proceed handle
+    handling handled request requests matter issue thing things stuff right away directly try tries trying tried finish
+    finished finishing complete completed completely start started begin began done think thinking thought idea ideas
+    consider considering decide decided deciding decision hesitate hesitating hesitant unsure undecided sure certain
+    mind minds wonder wondering figure figuring remember recall ponder pondering dunno time times hurry rush worry
+    worries problem problems long longer bit little lot much many well fine cool super awesome excellent fantastic
+    brilliant appreciate appreciated grateful there here hey hiya dear sir madam hang tight stay stand stick sit tuned
+    line both answer answers reply replies respond continue continues keep keeps mention cheers yup nope huh ugh
+    oops err erm uhm umm uhh hah haha lol pleased delighted kind kindly same always often sometimes
+    nouvelle nouvelles nouveau statut avancement résultat résultats presque bientôt tantôt pendant temps occupé occupée
+    charge chargement lent lente lentement traite traiter traité traitement procède procéder procédons demande demandes
+    demandé essaie essayer essaye essayons fini finis finir finit terminé terminer termine commence commencer commencé
+    réfléchis réfléchir réfléchi réfléchit réflexion hésite hésiter hésitant hésitante hésitation décide décider décidé
+    décision sûr sûre certain certaine certaines idée idées demandais rappelle souviens songe songer dire dis dit
+    dites disais parler parle parlez répond réponds répondre réponse problème problèmes souci soucis long longue
+    longtemps peine grave merveilleux super génial formidable excellent excellente magnifique impeccable nickel
+    enfin euhm hmmm bah ben bof tiens allô coucou cher chère monsieur madame là-bas voici maintenant immédiatement
+    directement continue continuer reste rester restez ligne même mêmes jamais souvent parfois chose choses presse
+    give gives given gave giving hard easy tough difficult understand understood understands concern concerns reach
+    reached reaching out donne donner donnez donné difficile dur facile simple comprends comprend comprendre comprenez
+    hum humm euhm voyons laissez laisse question questions pas point ne me te se le la ce on si du au par etre être
+    êtes sommes étais était étiez serais serait seriez ayez soyez aurais aurait auriez avait avais eu allez allons vais
+    va vas vont aller irai pouvait pouvons peuvent pu faudra faut faudrait fallait dois doit devez devoir devons trop
+    choisi choisis choisir choisissez arrive arrivé arrives arriver dessus dedans système systèmes ordinateur serveur
+    connexion demandez réponses préfère préférer intéressant exact exactement effectivement naturellement évidemment
+    system systems computer server connection screen choose chose chosen choosing pick picked picking choice choices
+    roughly question questions am be been being me my mine we us if or as at by to of on in is it so no oh ah eh let's
+    lets that's it's i'm i'll i've i'd you're you'll you've we're we'll don't didn't doesn't isn't can't won't
+    absolument franchement honnêtement simplement seulement ailleurs retour revenir reviens revient recherche
+    recherches chercher cherche cherchez trouve trouver trouvez find finding found search searching seek honest
+    honestly actually basically anyway quickly quick fast faster rapidement rapide vite
+    presser pressé hâte gentil gentille aimable volontiers heureux heureuse content contente prendre prenez
     """.split()
 )
 """Words that keep a conversation going and say nothing, in English and French."""
@@ -46,12 +79,16 @@ class Known:
     def adds(self, text: str, *, words: int) -> bool:
         """Take notice of `text`; tell whether it holds an unseen value or enough unseen words.
 
-        Enough are `words` of them, or more than half of all that the text says: "White." answers a question.
+        Enough are `words` of them, or more than half of all that a text says that is no question: "White." answers one.
         """
         said, values = content(text), values_in(text)
         unseen, new_values = said - self._words, values - self._words
         self._words |= unseen | new_values
-        return bool(new_values) or len(unseen) >= words or len(said) < 2 * len(unseen)
+        return (
+            bool(new_values)
+            or len(unseen) >= words
+            or (len(said) < 2 * len(unseen) and not text.rstrip().endswith("?"))
+        )
 
 
 def content(text: str) -> frozenset[str]:
@@ -66,4 +103,4 @@ def values_in(text: str) -> frozenset[str]:
 
 
 def _is_idle(word: str) -> bool:
-    return word in _FILLERS or _VALUE.fullmatch(word) is not None
+    return word in _FILLERS or word.removesuffix("s") in _FILLERS or _VALUE.fullmatch(word) is not None

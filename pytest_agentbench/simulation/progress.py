@@ -118,7 +118,7 @@ class Progress:
             self._compare(role, text, last)
             self._idle[role] += is_idle
             if role == "user":
-                talks = speaks_as_agent(text, has_tools=self._user_has_tools)
+                talks = speaks_as_agent(text, has_tools=self._user_has_tools, loose=True)
                 self._register = self._register + 1 if talks else 0
         if role == "assistant":
             self._has_called = False
@@ -151,7 +151,7 @@ class Progress:
         )
 
     def _user_withholds(self) -> bool:
-        """Tell whether the user of a repeated exchange says nothing, or began it by saying the same to a question."""
+        """Tell whether the user of a repeated exchange says nothing, or never gave what it is asked for."""
         needed = 2 * (self._thresholds.repeats + 1)
         turns = list(self._turns)
         recent, before = turns[-needed:], turns[:-needed]
@@ -159,16 +159,18 @@ class Progress:
         answer = next(said for said in recent if said.role == "user")
         if any(said.has_called for said in recent):
             return False
-        asked_before = bool(before) and similar(before[-1].text, asking.text, self._thresholds.similarity)
-        return leaves_unanswered(asking.text, answer.text) or (not asked_before and withholds(asking.text, answer.text))
+        if leaves_unanswered(asking.text, answer.text):
+            return True
+        given = [answer.text, *(said.text for said in before if said.role == "user")]
+        return all(withholds(asking.text, text) for text in given)
 
     def _user_evades(self) -> bool:
-        """Tell whether in all idle turns the agent asked for something, and the user's answers were small talk."""
+        """Tell whether in most idle turns the agent asked for something, and the user's answer was small talk."""
         texts = list(self._turns)[-2 * self._thresholds.idle_turns :]
         exchanges = [
             (one.text, other.text) for one, other in pairwise(texts) if (one.role, other.role) == ("assistant", "user")
         ]
-        return bool(exchanges) and all(leaves_unanswered(asking, answer) for asking, answer in exchanges)
+        return 2 * sum(leaves_unanswered(asking, answer) for asking, answer in exchanges) > len(exchanges)
 
     def _new_calls(self, message: Message) -> bool:
         fresh = False

@@ -13,9 +13,11 @@ def withholds(asking: str, answer: str) -> bool:
     """Tell whether `asking` asks for something and `answer`, which its user had said before, holds no value for it.
 
     Where it is known what kind of value is asked for, the answer is looked through for one; an offer of help asks for
-    nothing.
+    nothing, and a yes or no answers what asks for no value.
     """
     wanted = asked(asking)
+    if not wanted and pattern("answers").match(answer.strip()) and not _wants_more(asking):
+        return False
     if any(kind.endswith("_id") for kind in wanted.kinds) or not wanted:
         asks = bool(wanted) or "?" in asking or bool(pattern("requests").search(asking))
         return asks and not values_in(answer) and not (not wanted and speaks_as_agent(asking, has_tools=True))
@@ -24,10 +26,24 @@ def withholds(asking: str, answer: str) -> bool:
 
 
 def leaves_unanswered(asking: str, answer: str) -> bool:
-    """Tell whether `asking` asks for more than a yes or no, and `answer` is nothing but small talk."""
+    """Tell whether `asking` asks for something, and `answer` is nothing but small talk; a yes answers a yes or no."""
     if content(normal(answer)) or values_in(answer):
         return False
     if asked(asking):
         return True
-    asks = any(part.question and pattern("wh_requests").search(part.text) for part in segments(asking))
-    return asks and not pattern("agreements").match(answer.strip())
+    return bool(_questions(asking)) and not pattern("agreements").match(answer.strip())
+
+
+def _questions(asking: str) -> list[str]:
+    """Give the sentences that ask for something or request it, offers of more left out."""
+    return [
+        part.text
+        for part in segments(asking)
+        if (part.question or pattern("requests").search(part.text))
+        and not pattern("closers").search(part.text)
+        and not speaks_as_agent(part.text, has_tools=True)
+    ]
+
+
+def _wants_more(asking: str) -> bool:
+    return any(part.question and pattern("starts_open").match(part.text) for part in segments(asking))

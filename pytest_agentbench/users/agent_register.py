@@ -3,6 +3,14 @@
 # ruff: noqa: E501 - a pattern cut to fit a line is harder to check than a long one
 
 import re
+from collections.abc import Iterator
+from typing import Literal
+
+from pytest_agentbench.users.segments import segments, unquoted
+
+Kind = Literal["help", "work", "data", "service"]
+"""help: an offer. work: something done for the other side. data: a request for a customer's data. service: any of
+them in words that a customer may use once as well."""
 
 HELPING = (
     r"how (?:can|may|could|might) (?:i|we) (?:help|assist|be of (?:help|assistance|service))",
@@ -23,6 +31,12 @@ HELPING = (
     r"(?:je suis|nous sommes) (?:l[àa]|à votre disposition) pour vous (?:aider|assister)",
     r"je reste à votre (?:entière )?disposition",
     r"(?:if|should) you (?:need|require|have) (?:any )?(?:further|more|additional|other) (?:help|assistance)",
+    r"how (?:can|may|could|might) (?:i|we) (?:be (?:useful|helpful)|make your day)",
+    r"(?:i['’]m|i am|we['’]re|we are) (?:always |fully )?at your (?:service|disposal)",
+    r"(?:do|would) you (?:need|like|want) (?:any |some |more |further )?(?:help|assistance) with (?!my|mine|the plates)(?:anything|something|that|this|your)",
+    r"what (?:would you like|do you need|can i get) (?:help|assistance) with",
+    r"(?:je suis|nous sommes|je reste|nous restons|je me tiens) (?:toujours |enti[èe]rement |bien sûr )?à votre (?:enti[èe]re |compl[èe]te )?(?:disposition|[ée]coute|service)",
+    r"(?:comment|en quoi) (?:puis-je|pouvons-nous|pourrais-je|peut-on) (?:encore )?vous (?:[êe]tre (?:agr[ée]able|utile)|servir|aider|assister|renseigner)",
     r"n['’]h[ée]sitez pas (?:à (?:me|nous) [^.?!]{2,40} )?si vous avez (?:encore )?(?:besoin d['’](?:autre chose|aide|assistance)|d['’]autres questions)",
 )
 """Offers of help."""
@@ -36,6 +50,13 @@ SERVING = (
     r"your (?:\w+ ){1,4}(?:has|have) been (?:successfully )?(?:processed|cancell?ed|refunded|updated|modified|exchanged|verified|submitted|issued|reset)",
     r"(?:thank you|thanks) for (?:contacting|calling|reaching out|choosing|being a valued)",
     r"(?:apologi[sz]e|sorry|apologies) for (?:the|any) (?:inconvenience|trouble|delay) (?:you|this (?:has|may|might|have)|caused|to you)",
+    r"(?:je|nous) (?:vais|allons|proc[èe]de|m['’]occupe|nous occupons|traite|traitons|v[ée]rifie|v[ée]rifions|consulte|consultons|enregistre|enregistrons|ouvre|mets à jour)(?: (?:maintenant|tout de suite|bien|donc|imm[ée]diatement|actuellement))* (?:(?:traiter|v[ée]rifier|consulter|enregistrer|ouvrir|mettre à jour|valider|annuler|modifier) )?(?:à |de |du )?(?:votre|vos) (?:demande|dossier|compte|commande|r[ée]servation|contrat|inscription|abonnement|fiche|informations|donn[ée]es|coordonn[ée]es)",
+    r"(?:votre|vos) (?:demande|dossier|compte|commande|r[ée]servation|remboursement|inscription|abonnement) (?:est|sont|sera|seront) (?:bien |maintenant |d[ée]sormais )?(?:en cours|trait|enregistr|valid|pris|prise|annul|confirm|rembours|modifi|transmis)\w*",
+    r"your (?:request|account|booking|reservation|file|refund|ticket|subscription|registration|claim) (?:is|will be|is now|is currently) (?:being |now )?(?:process|cancel|refund|updat|modif|verif|review|handl|register|activat|forward)\w*",
+    r"(?:i|we)(?:['’]ll| will|['’]m| am|['’]re| are|['’]m going to)(?: now| just| currently| gladly| happily)* (?:process|check|verify|review|handl|updat|cancel|access|look(?:ing)? (?:up|into)|open|pull(?:ing)? up|register|forward)(?:e|ing)? your (?:request|account|order|booking|reservation|file|details|information|refund|ticket|subscription|registration|claim|records?|case|data)",
+    r"(?:while|as) (?:i|we) (?:check|process|look (?:up|into)|look|verify|review|pull up|access|open|update|handle) your",
+    r"(?:pendant que|le temps que) (?:je|nous) (?:v[ée]rifie|traite|consulte|recherche|regarde|ouvre|cherche|proc[èe]de|m['’]occupe)\w* (?:à |de )?(?:votre|vos)",
+    r"(?:i|we)(?:['’]ve| have)(?: now| just| successfully| also)* (?:booked|reserved|arranged|scheduled|registered|cancell?ed|noted down|created|opened) (?:it |that |this |everything |a \w+ |an \w+ )?for you",
     r"je (?:vous|m['’]en) (?:occupe (?:tout de suite|imm[ée]diatement)|transf[èe]re|mets en (?:relation|contact))",
     r"(?:votre|vos) (?:[\w'’]+ ){1,4}(?:a|ont) (?:bien )?été (?:bien )?(?:annul|trait|rembours|modifi|mis|enregistr|valid|effectu)\w*",
     r"merci (?:de nous avoir contact|d['’]avoir contact|d['’]avoir appel|de votre appel)\w*",
@@ -59,7 +80,83 @@ ASKING = (
 )
 """Requests for a customer's data."""
 
+_CUSTOMERS = r"(?:full name|first name|last name|surname|(?:customer|client|member(?:ship)?|order|booking|reservation|account|contract|case|file|policy|reference|confirmation|subscription|ticket|invoice|patient|phone|card|passport) (?:number|id|code|reference)|date of birth|birth ?date|birthday|zip ?code|post ?code|postal code|user ?(?:id|name)|password|account|booking|reservation|e-?mail(?: address)?|phone|address|name)"
+_DU_CLIENT = r"(?:nom(?: complet| de famille)?|pr[ée]nom|(?:num[ée]ro|identifiant|r[ée]f[ée]rence|code)(?: de| du| d['’]| d['’]une?)? ?(?:\w+)?|date de naissance|code postal|mot de passe|adresse(?: e-?mail| [ée]lectronique| postale)?|e-?mail|courriel|coordonn[ée]es|t[ée]l[ée]phone|identit[ée])"
+
+LOOSE = (
+    rf"(?:what|which)(?:['’]s| is| was) your {_CUSTOMERS}",
+    rf"(?:may|can|could|might) (?:i|we) (?:please |also |just )*(?:have|get|take|ask for|see|note) your {_CUSTOMERS}",
+    rf"(?:can|could|would|will) you (?:please |kindly |also )*(?:provide|share|give|tell|confirm|verify|send|spell|repeat)(?: me| us)?(?: with)? your {_CUSTOMERS}",
+    rf"(?:please |kindly )(?:provide|share|give|tell|confirm|verify|send|enter|spell)(?: me| us)?(?: with)? your {_CUSTOMERS}",
+    rf"i(?:['’]ll| will|['’]d| would)?(?: also| just| first)* need your {_CUSTOMERS}",
+    rf"quel(?:le)?s? (?:est|sont|[ée]tait) (?:donc |bien )?(?:votre|vos) {_DU_CLIENT}",
+    rf"(?:puis-je|pouvons-nous|pourrais-je|je peux) (?:avoir|vous demander|noter|connaître|prendre|savoir) (?:votre|vos) {_DU_CLIENT}",
+    rf"(?:pouvez|pourriez|voulez|voudriez)-vous (?:bien )?(?:me |nous )?(?:\w+er|dire|transmettre) (?:votre|vos) {_DU_CLIENT}",
+    rf"(?:veuillez|merci de|il me faut|il me faudrait|j['’]ai besoin de|j['’]aurais besoin de)(?: me| nous)?(?: \w+er| dire| transmettre)? (?:votre|vos) {_DU_CLIENT}",
+    rf"(?:donnez|indiquez|communiquez|pr[ée]cisez|confirmez|envoyez)-(?:moi|nous) (?:votre|vos) {_DU_CLIENT}",
+    r"(?:thank you|thanks) for (?:your (?:patience|call|message|request|order|trust|interest|purchase|loyalty)|waiting|holding|calling|getting in touch|being (?:a|our) )",
+    r"merci (?:de|pour) (?:votre (?:patience|appel|message|demande|commande|confiance|fid[ée]lit[ée]|int[ée]rêt)|(?:avoir )?(?:patient[ée]|attendu)|votre)",
+    r"(?:please (?:hold|wait|stand by|bear with me)|one (?:moment|second|minute)|just a (?:moment|second|minute)|hold on)(?:,| please|, please| while| as)* (?:while )?i (?:check|process|look (?:it|that|this) up|verify|review|pull|access)",
+    r"(?:veuillez|merci de) (?:patienter|ne pas quitter|rester en ligne|attendre)",
+    r"(?:welcome to|bienvenue (?:chez|dans|à|sur|au))",
+    r"(?:is there|do you have|do you need|would you like|can i get you|shall i do) (?:anything|something) (?:else|more|further)(?![^.?!]*\b(?:me|my|i should|i can|i could)\b)",
+    r"(?:avez-vous besoin|y a-t-il|d[ée]sirez-vous|souhaitez-vous|voulez-vous|vous faut-il)[^.?!]{0,20}autre chose(?![^.?!]*(?:de ma part|de mon côt[ée]))",
+    r"(?:have|enjoy) (?:a|the rest of your) (?:\w+ )?(?:day|evening|stay|trip|journey) (?:and )?(?:with us|and thank you for)",
+    r"(?:i|we)(?:['’]m| am|['’]re| are)? (?:here )?(?:only |just )?here for you|i(?:['’]m| am) (?:the|your) (?:virtual |digital |personal )?(?:assistant|agent|advisor|representative)",
+    r"je suis (?:votre|l['’]) ?(?:assistante?|conseill[eè]re?|agent)(?: virtuel| virtuelle)?",
+    r"(?:let me|i(?:['’]ll| will| can)) (?:just |quickly |gladly |happily )?(?:check|look|see|find|arrange|book|note|handle|sort|process|do|get)(?: \w+){0,4} for you",
+    r"je (?:peux|vais|pourrais) (?:bien sûr |volontiers |aussi )?vous (?:proposer|r[ée]server|conseiller|trouver|inscrire|envoyer|faire|pr[ée]parer|guider|orienter)",
+    r"(?:i|we) (?:can|could|will|would|['’]ll) (?:gladly |happily |also |now )?(?:offer|recommend|suggest|guide|book|register|advise|provide|serve) you",
+    r"(?:what|which|how many|how much|when) (?:\w+ ){0,3}(?:would|do|are) you (?:like|want|looking|wish|interested)(?! me)(?: to (?:order|book|buy|reserve|purchase|return|change|cancel))?",
+    r"(?:que|quel(?:le)?s? [\w'’]+|combien [\w'’ ]+) (?:souhaitez|d[ée]sirez|voulez|cherchez)-vous|quelle est (?:donc )?votre (?:demande|question|requête)|que recherchez-vous",
+    r"(?:nous avons|j['’]ai) bien (?:reçu|not[ée]|pris (?:en compte|note de)|enregistr[ée]) (?:votre|vos)",
+    r"un(?:e)? (?:conseill[eè]re?|coll[èe]gue|technicien(?:ne)?|agent|responsable) (?:va|vous|prendra|reviendra)",
+    r"(?:we|i)(?:['’]ve| have) (?:received|noted|forwarded|registered) your",
+    r"(?:an?|our|one of our) (?:agents?|colleagues?|advisors?|representatives?|specialists?|team) (?:will|is going to) (?:\w+ )?(?:call|contact|get back|be with|assist|help|take)",
+    r"would you like to (?:add|book|order|continue|proceed|schedule|leave|speak|confirm|receive|hear|know)|(?:souhaitez|d[ée]sirez|voulez)-vous (?:ajouter|r[ée]server|commander|continuer|proc[ée]der|laisser|parler|confirmer|recevoir|savoir|poursuivre)",
+    r"for (?:security|verification) (?:reasons|purposes)|to verify your identity|pour des raisons de s[ée]curit[ée]|pour v[ée]rifier votre identit[ée]",
+    r"(?:my|our) (?:pleasure|team (?:will|is)|system shows)|(?:you['’]re|you are) (?:very |most )?welcome",
+    r"(?:je vous en prie|avec plaisir|à votre service)(?= *[.!])",
+)
+"""What a customer may say once, too; said again and again it is the agent's part."""
+
 
 def compiled(phrases: tuple[str, ...]) -> re.Pattern[str]:
     """Give one pattern for all `phrases`, which finds whole words in any case."""
     return re.compile("|".join(rf"(?<!\w)(?:{phrase})(?!\w)" for phrase in phrases), re.IGNORECASE)
+
+
+_STRICT: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("help", compiled(HELPING)),
+    ("work", compiled(SERVING)),
+    ("data", compiled(ASKING)),
+)
+_LOOKING_UP: tuple[tuple[Kind, re.Pattern[str]], ...] = (("work", compiled(CHECKING)),)
+_OFTEN: tuple[tuple[Kind, re.Pattern[str]], ...] = (("service", compiled(LOOSE)),)
+_OWN = re.compile(
+    r"\b(?:my (?!pleasure|apologies|colleague|system|end\b|side\b|team|supervisor|manager)|mine\b"
+    r"|(?:mon|ma|mes) (?!coll[èe]gue|syst[èe]me|[ée]quipe|responsable|service|côt[ée]|plaisir)|(?:le|la|les) miens?\b)",
+    re.IGNORECASE,
+)
+_BY = re.compile(
+    r"^[^.?!:]{0,40}:\s|^[^.?!]{0,30}?\b(?:by \w+ing|en (?!attendant|cours)\w+ant|with my)\b", re.IGNORECASE
+)
+_READ = 4_000
+
+
+def agent_phrases(text: str, *, has_tools: bool = False, loose: bool = False) -> Iterator[tuple[Kind, str]]:
+    """Give what `text` says that only an agent says, in English or French, quotations left out.
+
+    An offer of help that names one's own things, or how (*by bringing plates*), is a customer's. A user with tools of
+    its own (`has_tools`) looks things up for the agent, too. With `loose`, what a customer may say once is given, too,
+    where it has no tools and says nothing of its own beside.
+    """
+    loose = loose and not (has_tools or _OWN.search(text) or re.search(r"\d", text))
+    patterns = (*_STRICT, *(() if has_tools else _LOOKING_UP), *(_OFTEN if loose else ()))
+    said = unquoted(text[:_READ])
+    read = said if re.search(r"\w", said) else text[:_READ]
+    for part in [segment.text for segment in segments(read)] or [read]:
+        for kind, pattern in patterns:
+            for match in pattern.finditer(part):
+                if kind != "help" or not (_OWN.search(part) or _BY.search(part[match.end() :])):
+                    yield kind, match[0]

@@ -49,8 +49,11 @@ def label_of(case: dict[str, Any]) -> Ending:
 
 
 def load(path: Path) -> list[dict[str, Any]]:
-    """Read a file of labelled conversations."""
-    cases: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["conversations"]
+    """Read a file of labelled conversations: one JSON document, or one conversation a line."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    cases: list[dict[str, Any]] = json.loads(text)["conversations"]
     return cases
 
 
@@ -111,10 +114,11 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.messages: list[dict[str, Any]] = self.case["messages"]
-        self.ends: dict[str, Any] = self.case["ends"] or {}
+        self.ends: dict[str, Any] = self.case.get("ends") or {}
         told = Instructions(reason_for_call=self.case["goal"])
         task = Task(id=self.case["id"], user_scenario=UserScenario(instructions=told))
-        self.scenario = Scenario(id=self.case["id"], title=self.case["id"], task=task, knows=self.case["knows"])
+        knows = self.case.get("knows") or {}
+        self.scenario = Scenario(id=self.case["id"], title=self.case["id"], task=task, knows=knows)
 
     @property
     def limits(self) -> Limits:

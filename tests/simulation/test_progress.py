@@ -68,6 +68,37 @@ def test_a_user_who_talks_like_the_agent_is_a_stall(text: str) -> None:
     assert "talked like the agent" in str(watched(text, "I need order 5.", f"Sure! {text}"))
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        (
+            "For security reasons, please verify your date of birth.",
+            "Welcome to the library! How may I direct your call?",
+        ),
+        ("Votre demande est en cours de traitement.", "Puis-je avoir votre numéro de téléphone ?"),
+        ("Nous avons bien reçu votre demande.", "Un conseiller va vous rappeler. Souhaitez-vous autre chose ?"),
+    ],
+)
+def test_the_agent_s_part_is_heard_in_many_words(texts: tuple[str, str]) -> None:
+    """Who asks for a customer's data and welcomes customers plays the agent."""
+    assert "talked like the agent" in str(watched(texts[0], "I am the clerk.", texts[1], "You are the customer."))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I can help you find it: it is red.",
+        "Shall we swap? “How can I help you today?” No: two seats, please.",
+        "Puis-je vous aider en apportant les assiettes ?",
+        "What would you like me to do next?",
+        "Is there anything else you need from me?",
+    ],
+)
+def test_a_customer_who_offers_its_own_does_not_talk_like_the_agent(text: str) -> None:
+    """Quoted words, and offers of the own things, are a customer's."""
+    assert watched(text, "I see.", f"Well. {text}", "Aha, a second time.") is None
+
+
 def test_idling_is_a_stall_and_a_new_call_is_not() -> None:
     """Without anything new for so many turns of each party the conversation stands; a new call moves it."""
     words = ["so it goes", "well well then", "then so it", "goes well"]
@@ -119,6 +150,26 @@ BLAMED: dict[str, tuple[Blame, list[str]]] = {
     "the user evades every question": (
         Blame.USER,
         ["Hi", "Which street?", *["Well, maybe.", "Which street, please?"] * 2, *["Hmm.", "Which street is it?"] * 5],
+    ),
+    "the user hesitates in ever new words": (
+        Blame.USER,
+        [
+            *("Curtains.", "Which colour?", "Let me see...", "Which colour do you want?", "Hmm.", "What colour?"),
+            *("One second.", "Have you decided on a colour?", "Not yet.", "Colour?", "I can't decide.", "Which one?"),
+            *("Give me a moment.", "Take your time. Which colour?", "Wait, please.", "Colour?"),
+        ],
+    ),
+    "the agent excuses itself in ever new words": (
+        Blame.AGENT,
+        [
+            *("Combien coûte le devis ?", "Je regarde ça.", "Merci.", "Un instant, le système est lent.", "Bien."),
+            *("J'y suis presque.", "Du nouveau ?", "Encore un peu de patience.", "Vous êtes là ?", "Oui, ça arrive."),
+            *("Any news?", "Still loading, bear with me.", "And now?", "Nearly done.", "Hello?", "Un instant."),
+        ],
+    ),
+    "the user says another request instead of what it is asked for": (
+        Blame.USER,
+        ["I want to cancel.", *["Which member number?", "I just want to cancel."] * 3, "Which member number?"],
     ),
     "the agent promises and never does": (
         Blame.AGENT,

@@ -10,7 +10,7 @@ FRENCH = Language(
         "le la les un une des du de d l et ou en dans sur pour avec est sont été être ce cet cette ces vous votre vos je "
         "j mon ma mes me nous notre nos pouvez pourriez peux puis ne pas non oui merci aide si que qu qui quoi quel "
         "quelle quels quelles comment quand où pourquoi veux voulez souhaitez souhaite besoin savoir il elle on au aux "
-        "à plus aussi bien bonjour monsieur madame avez avoir a ai c s y tout tous par plaît svp"
+        "à plus aussi bien bonjour monsieur madame avez avoir a ai c s y tout tous par plaît svp parce"
     ),
     kinds={
         "email": r"(?:adresses? )?(?:e[- ]?mails?|m[ée]ls?|courriels?|[ée]lectroniques?)|adresse de messagerie",

@@ -96,6 +96,35 @@ def test_the_user_may_repeat_itself_where_the_agent_does() -> None:
     assert RULES["echo"](view, read_draft(answer)) is None
 
 
+def test_a_request_may_be_said_again_to_who_did_not_take_it_up() -> None:
+    """Once; the third time is an echo, and the same words about something else are another request."""
+    request = "Any bigger car for my rental at the station will do."
+    heard = [Message(role="assistant", content=text) for text in ("That did not work.", "Something is missing here.")]
+    said = Message(role="user", content=request)
+    once, twice = View(messages=(said, heard[0])), View(messages=(said, heard[0], said, heard[1]))
+
+    assert RULES["echo"](once, read_draft(request)) is None
+    assert RULES["echo"](twice, read_draft(request))
+    assert RULES["echo"](twice, read_draft(request.replace("car", "van"))) is None
+
+
+@pytest.mark.parametrize(
+    ("heard", "said", "is_early"),
+    [
+        ("Le cours coûte 30 euros. Je vous inscris ?", "Oui, inscrivez-moi. Au revoir !", True),
+        ("I have 3 pm. I book it for you?", "Sure, thanks, bye!", True),
+        ("It is booked. Did I help you with that?", "Yes, thanks, bye!", False),
+        ("Ordered! I'll send you the confirmation by email.", "Great, thank you, bye.", False),
+        ("C'est réservé. Je vous envoie une confirmation ?", "Non merci. Au revoir.", False),
+    ],
+)
+def test_a_yes_with_a_good_bye_leaves_work_undone(heard: str, said: str, is_early: bool) -> None:
+    """A yes sets the agent to work that the user does not wait for; a no does not, nor does a notice to be sent."""
+    view = View(messages=(Message(role="user", content="Hello"), Message(role="assistant", content=heard)))
+
+    assert (RULES["early_stop"](view, read_draft(f"{said} ###STOP###")) is not None) is is_early
+
+
 @given(st.text(max_size=300), st.text(max_size=300), st.text(max_size=300))
 def test_no_text_breaks_a_rule(said: str, heard: str, goal: str) -> None:
     """Rules read what models write, whatever that is."""

@@ -51,6 +51,30 @@ _PROPOSES = re.compile(
 )
 """What a yes sets the agent to work on; whether something works now is no proposal."""
 
+_BY_AGENT = re.compile(
+    r"\b(?:i|we|i['’]ll|we['’]ll|me to|us to|for you|je|nous|on)\b|(?<!\w)j['’]",
+    re.IGNORECASE,
+)
+_OF_THE_PAST = re.compile(
+    r"\b(?:did|have|has|had|was|were|could i|can i (?:help|do)|ai-je|avons-nous|a-t-(?:on|il|elle)|avez|ont|puis-je (?:encore )?(?:vous )?(?:aider|faire|[êe]tre))\b"
+    r"|(?<!\w)(?:j['’]ai|nous avons|on a)\b",
+    re.IGNORECASE,
+)
+_ORDERS = re.compile(
+    r"(?<!\w)(?!excus|pardonn|laiss|pens|portez|passez (?:une|un)|gard|imagin|conserv|soyez|ayez)[\w']{2,}ez(?:-(?:moi|nous|le|la|les|lui|leur|y|en))+(?!\w)"
+    r"|^\W*(?:yes|yeah|yep|sure|ok(?:ay)?|please|right|fine|great|perfect)[,!. ]+(?:please |then |just |do |so )*"
+    r"(?:book|cancel|send|order|change|move|add|make|place|refund|return|exchange|reserve|charge|sign|register|put|ship|update|switch|remove|delete|activate|renew|extend|fix|apply|enrol|schedule|arrange|transfer|buy|take|upgrade|confirm|process|submit|close|open|block|try|do)"
+    r" (?:\w+ ){0,4}?(?:it|that|this|them|me|us|those|these|one|both|all|the|my)(?!\w)",
+    re.IGNORECASE,
+)
+"""Orders to do something, which a person gives who waits for it."""
+
+_SENDS = re.compile(r"\b(?:send|e-?mail|envoyer|envoie)\w*$|\bnow \w+$|maintenant (?:vous )?\w+$", re.IGNORECASE)
+_NOTICE = re.compile(
+    r"\b(?:e-?mail(?:ed)? you|confirmation|receipt|summary|invoice|details by|r[ée]capitulatif|re[çc]u|facture|justificatif)\b",
+    re.IGNORECASE,
+)
+
 _HAND_OVER = re.compile(
     r"\b(?:transfer\w*|escalat\w*|connect(?:ing)? you|human (?:agent|representative)|transf[ée]r\w*|conseill\w+|mettre en relation)\b",
     re.IGNORECASE,
@@ -102,19 +126,34 @@ def _request(text: str, heard: str) -> str | None:
     for index, part in enumerate(parts, start=1):
         body = _THANKS_AHEAD.sub(" ", part.text)
         answers_itself = index < len(parts) and _NO.match(parts[index].text)
-        if (part.question and not answers_itself) or (_REQUESTS.search(body) and not _LATER.search(body)):
+        orders = _REQUESTS.search(body) or (_ORDERS.search(body) and _unanswered(heard))
+        if (part.question and not answers_itself) or (orders and not _LATER.search(body)):
             return part.text
-    if parts and pattern("agreements").match(parts[0].text) and any(_PROPOSES.search(part) for part in _open(heard)):
+    if parts and pattern("agreements").match(parts[0].text) and any(_proposes(part) for part in _unanswered(heard)):
         return parts[0].text
     return None
+
+
+def _proposes(question: str) -> bool:
+    """Tell whether a yes to `question` sets the agent to work: it says so, or asks about what the agent would do."""
+    if _PROPOSES.search(question):
+        return True
+    asks_yes_or_no = "?" in question[-4:] and not pattern("starts_open").match(question)
+    return asks_yes_or_no and bool(_BY_AGENT.search(question)) and not _OF_THE_PAST.search(question)
 
 
 def _promise(heard: str) -> str | None:
     """Give the sentence near the end of the agent's message that says what it does now; a condition promises nothing."""
     for part in reversed(segments(heard)[-_NEAR_END:]):
-        if _WORKING.search(part.text) and not _LATER.search(part.text) and not part.question:
+        works = [found[0] for found in _WORKING.finditer(part.text)]
+        if works and not _LATER.search(part.text) and not part.question and not _only_notifies(works, part.text):
             return part.text
     return None
+
+
+def _only_notifies(works: list[str], text: str) -> bool:
+    """Tell whether all that is promised is a notice of what was done, for which nobody waits in a conversation."""
+    return bool(_NOTICE.search(text)) and all(_SENDS.search(found) for found in works)
 
 
 def _waiting(heard: str, *, is_told: bool) -> str | None:
@@ -122,7 +161,7 @@ def _waiting(heard: str, *, is_told: bool) -> str | None:
 
     An offer to hand over may be left unanswered.
     """
-    parts = [part for part in _open(heard) if not _offers_hand_over(part, heard)]
+    parts = [part for part in _unanswered(heard) if not _offers_hand_over(part, heard)]
     is_asked = bool(asked(heard))
     needed = [part for part in parts if not is_told or _PROPOSES.search(part) or _asks_value(part, is_asked)]
     return needed[-1] if needed else None
@@ -141,6 +180,6 @@ def _offers_hand_over(part: str, heard: str) -> bool:
     return bool(_HAND_OVER.search(part) or _HAND_OVER.search(before))
 
 
-def _open(heard: str) -> list[str]:
+def _unanswered(heard: str) -> list[str]:
     """Give the sentences that ask something; "anything else?" does not."""
     return [part for part in open_parts(heard) if "?" in part or asked(part) or asks_to_confirm(part)]

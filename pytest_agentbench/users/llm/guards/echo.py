@@ -1,10 +1,13 @@
-"""Echo: the reply gives back the agent's last message, or says the user's own last message again."""
+"""Echo: the reply gives back the agent's last message, or says the user's own again instead of answering."""
 
 import re
 from collections import Counter
 from difflib import SequenceMatcher
 
 from pytest_agentbench.core.conversation import View
+from pytest_agentbench.users.asked import asked
+from pytest_agentbench.users.confirmation import content_words
+from pytest_agentbench.users.known_info import values_in
 from pytest_agentbench.users.llm.draft import Draft
 from pytest_agentbench.users.llm.guards.heard import agent_texts, last_agent_text, user_texts
 
@@ -19,25 +22,42 @@ _RUN = 6
 """Words in a row that count as taken from the agent; a value or a name is shorter."""
 
 _SHARE = 0.75
-"""Share of the reply that is taken from the agent, or equal to the user's own last message."""
+"""Share of the reply that is taken from the agent."""
 
 _SAME = 0.9
+"""Ratio from which two texts are the same, if no word that carries content differs."""
+
+_OWN = 2
+"""How many of the user's own last messages a reply must equal."""
 
 
 def echo(view: View, draft: Draft) -> str | None:
     """Find a reply of eight words or more that is the agent's message for three quarters, or the own last one again.
 
-    Saying the same again is right where the agent says the same again, too, or said nothing.
+    A person says the same again to whoever did not take it up, but not instead of a value asked for, nor a third time.
+    It does so any number of times to who says the same again, too, or says nothing. The same request about something
+    else is another one.
     """
     reply = _words(draft.text)
     if len(reply) < _WORDS:
         return None
-    if _is_taken(reply, _words(last_agent_text(view))):
+    heard = last_agent_text(view)
+    if _is_taken(reply, _words(heard)):
         return "it gives the agent's own message back; answer it in your own words instead"
-    own = user_texts(view)
-    if own and _alike(reply, _words(own[-1])) and not _agent_repeats(view):
+    if _agent_repeats(view):
+        return None
+    own = user_texts(view)[-_OWN:]
+    again = [_asks_the_same(reply, _words(text)) for text in own]
+    if again[-1:] == [True] and (again == [True] * _OWN or _withholds(draft.text, heard)):
         return "it says your last message again; answer what the agent has said since"
     return None
+
+
+def _withholds(reply: str, heard: str) -> bool:
+    """Tell whether the agent asked for values of known kinds, and the reply holds none of them."""
+    wanted = asked(heard)
+    given = values_in(reply)
+    return bool(wanted) and not any(kind in given for kind in (*wanted.kinds, *wanted.instead))
 
 
 def _agent_repeats(view: View) -> bool:
@@ -63,6 +83,12 @@ def _alike(left: list[str], right: list[str]) -> bool:
     if left != right and (2 * _known(left, right) / both < _SAME or 2 * _in_both(left, right) / both < _SAME):
         return False
     return SequenceMatcher(None, left, right, autojunk=False).ratio() >= _SAME
+
+
+def _asks_the_same(left: list[str], right: list[str]) -> bool:
+    """Tell whether two texts are the same, and neither has a word with content in another one's place."""
+    ours, theirs = content_words(" ".join(left)), content_words(" ".join(right))
+    return not (ours - theirs and theirs - ours) and _alike(left, right)
 
 
 def _in_both(left: list[str], right: list[str]) -> int:
