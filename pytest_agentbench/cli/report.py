@@ -5,28 +5,53 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_agentbench.report.html.page import Reading, html_report
+from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.results.document import Document, read
+from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
 from pytest_agentbench.results.merge import merge
+from pytest_agentbench.results.transcripts import Transcripts
 
 UNDECIDED = 1
 
 
-def report(paths: Sequence[Path], *, gate: bool, verbose: bool, unicode: bool) -> tuple[str, int]:
+def report(
+    paths: Sequence[Path],
+    *,
+    gate: bool,
+    verbose: bool,
+    unicode: bool,
+    html: Path | None = None,
+    markdown: Path | None = None,
+) -> tuple[str, int]:
     """Give the report over `paths` and the exit status: 1 when `gate` is asked for and something does not hold.
 
     Without gates of its own a suite holds when every run passed; with gates when all of its runs are there and every
-    gate holds.
+    gate holds. `html` and `markdown` are files to write the same results to, in those forms.
     """
-    document = merge([read(path) for path in paths])
+    documents = [read(path) for path in paths]
+    document = merge(documents)
     problems: list[str] = []
     if gate:
         verdicts, problems = _decide(document)
         document = document.model_copy(update={"gates": verdicts})
+    _write_pages(document if gate or len(documents) > 1 else documents[0], paths, documents, html, markdown)
     lines = terminal_report(document, verbose=verbose, unicode=unicode)
     text = "\n".join([line.text for line in lines] + problems)
     return text, UNDECIDED if problems or any(not verdict.passed for verdict in document.gates) else 0
+
+
+def _write_pages(
+    document: Document, paths: Sequence[Path], documents: Sequence[Document], html: Path | None, markdown: Path | None
+) -> None:
+    if html is not None:
+        found = Transcripts.beside(zip(paths, documents, strict=True))
+        reading = Reading(transcript=found.read, path=lambda result: str(found.file(result) or result.transcript))
+        write_atomic(html, html_report(document, reading))
+    if markdown is not None:
+        write_atomic(markdown, markdown_report(document), encoding="utf-8")
 
 
 def _decide(document: Document) -> tuple[tuple[GateVerdict, ...], list[str]]:
@@ -53,10 +78,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "With --gate the exit status is 1 unless every gate holds over all runs together."
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="results files (--agentbench-json)")
     parser.add_argument("--gate", action="store_true", help="evaluate the suites' gates")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page; conversations come from the transcripts beside RESULTS"
+    )
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a short report for a CI summary")
     parser.add_argument("-v", "--verbose", action="store_true", help="show every row and every failure")
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give the report and the exit status."""
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    return report(options.results, gate=options.gate, verbose=options.verbose, unicode=unicode)
+    return report(
+        options.results,
+        gate=options.gate,
+        verbose=options.verbose,
+        unicode=unicode,
+        html=options.html,
+        markdown=options.markdown,
+    )

@@ -55,6 +55,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--agentbench-json", metavar="PATH", help="write the results to this file as well")
     group.addoption(
+        "--agentbench-html", metavar="FILE", help="write a page with every conversation, to be opened in a browser"
+    )
+    group.addoption(
+        "--agentbench-markdown", metavar="FILE", help="write a short report for a CI summary or a comment"
+    )
+    group.addoption(
+        "--agentbench-annotations",
+        action="store_true",
+        help="print GitHub's annotations of failed scenarios, as is done anyway where GITHUB_ACTIONS is true",
+    )
+    group.addoption(
         "--agentbench-resume", action="store_true", help="continue the last run: finished runs are taken from it"
     )
     group.addoption(

@@ -28,6 +28,9 @@ class Options:
     save_baseline: Path | None
     baseline: Path | None
     json: Path | None
+    html: Path | None
+    markdown: Path | None
+    annotations: bool
     resume: bool
     cassette: Mode
     max_cost: float | None
@@ -70,6 +73,9 @@ class Options:
             save_baseline=_file(config, "agentbench_save_baseline"),
             baseline=_file(config, "agentbench_baseline"),
             json=Path(config.invocation_params.dir, json) if json else None,
+            html=_file(config, "agentbench_html"),
+            markdown=_file(config, "agentbench_markdown"),
+            annotations=config.getoption("agentbench_annotations"),
             resume=config.getoption("agentbench_resume"),
             cassette=config.getoption("agentbench_cassette"),
             max_cost=config.getoption("agentbench_max_cost"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from pytest_agentbench.plugin.ahead import Ahead
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.collecting import Collecting
 from pytest_agentbench.plugin.failing import from_here
+from pytest_agentbench.plugin.pages import annotation_lines
 from pytest_agentbench.plugin.tally import Tally
 from pytest_agentbench.plugin.writing import Writing
 from pytest_agentbench.report.terminal import terminal_report
@@ -21,6 +23,11 @@ _MARKUP: dict[str, dict[str, bool]] = {
     "warn": {"yellow": True},
     "head": {"bold": True},
 }
+
+
+def ascii_only(text: str) -> str:
+    """Give `text` for a terminal that shows nothing else."""
+    return text.encode("ascii", "backslashreplace").decode("ascii")
 
 
 class Summary:
@@ -68,6 +75,8 @@ class Summary:
             )
         for reason, count in (self._ahead.sequential if self._ahead else {}).items():
             terminalreporter.write_line(f"{count} runs one at a time: {reason}")
+        for text in annotation_lines(self._bench, document, config.rootpath, os.environ):
+            terminalreporter.write_line(text if compat.shows_unicode(config) else ascii_only(text))
 
     def _print_nothing_found(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         collecting = config.pluginmanager.get_plugin("agentbench-collecting")

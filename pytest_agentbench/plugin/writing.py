@@ -14,6 +14,7 @@ import pytest
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.plugin.accounts import merge_cassettes
 from pytest_agentbench.plugin.bench import Bench
+from pytest_agentbench.plugin.pages import write_pages
 from pytest_agentbench.plugin.tally import NOT_BEGUN, Tally
 from pytest_agentbench.plugin.wire import SuiteInfo
 from pytest_agentbench.results.document import Document, SuiteRecord, players_of, text_of
@@ -45,6 +46,7 @@ class Writing:
                     write_atomic(path, text)
                 except OSError as error:
                     self.problems.append(f"results could not be written to {path}: {error.strerror or error}")
+            self.problems += write_pages(self._bench, document, self._config.rootpath)
         if self.problems and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)

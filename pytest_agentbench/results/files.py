@@ -10,12 +10,12 @@ from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.values import JsonValue
 
 
-def write_atomic(path: Path, text: str) -> None:
-    """Write `text` as ASCII beside `path`, then move it there; parent folders are made."""
+def write_atomic(path: Path, text: str, *, encoding: str = "ascii") -> None:
+    """Write `text` beside `path`, then move it there; parent folders are made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
-        draft.write_bytes(text.encode("ascii"))
+        draft.write_bytes(text.encode(encoding))
         draft.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

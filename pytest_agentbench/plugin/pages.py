@@ -1,0 +1,58 @@
+"""The reports for people beside the terminal's: the HTML page, Markdown, and annotations where GitHub runs us."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.plugin.bench import Bench
+from pytest_agentbench.report.annotations import annotations, in_repository
+from pytest_agentbench.results.document import Document
+from pytest_agentbench.results.files import write_atomic
+from pytest_agentbench.results.transcripts import Transcripts
+
+
+def write_pages(bench: Bench, document: Document, root: Path) -> Iterator[str]:
+    """Write what `--agentbench-html` and `--agentbench-markdown` ask for; yield what went wrong.
+
+    The file that `GITHUB_STEP_SUMMARY` names is added to, since other commands of the step write there too.
+    """
+    html, markdown = bench.options.html, bench.options.markdown
+    if html is not None:
+        from pytest_agentbench.report.html.page import Reading, html_report  # noqa: PLC0415 - loads only when asked for
+
+        def path(result: Result) -> str:
+            file = bench.run_path / result.transcript if bench.run_path else Path(result.transcript)
+            return file.relative_to(root).as_posix() if file.is_relative_to(root) else file.as_posix()
+
+        found = Transcripts(default=[bench.run_path] if bench.run_path else [])
+        yield from _written(html, "the HTML report", html_report(document, Reading(transcript=found.read, path=path)))
+    if markdown is not None:
+        from pytest_agentbench.report.markdown import markdown_report  # noqa: PLC0415 - same
+
+        before = _text(markdown) if str(markdown) == os.environ.get("GITHUB_STEP_SUMMARY") else ""
+        yield from _written(markdown, "the Markdown report", before + markdown_report(document))
+
+
+def annotation_lines(bench: Bench, document: Document, root: Path, environ: Mapping[str, str]) -> list[str]:
+    """Give the lines that GitHub reads off the log; none anywhere else, unless asked for."""
+    if environ.get("GITHUB_ACTIONS") != "true" and not bench.options.annotations:
+        return []
+    workspace = environ.get("GITHUB_WORKSPACE") or str(root)
+    return annotations(document, place=in_repository(root.as_posix(), Path(workspace).as_posix()))
+
+
+def _written(path: Path, what: str, text: str) -> Iterator[str]:
+    try:
+        write_atomic(path, text, encoding="utf-8")
+    except OSError as error:
+        yield f"{what} could not be written to {path}: {error.strerror or error}"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

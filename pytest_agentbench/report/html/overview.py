@@ -1,0 +1,194 @@
+"""What the page says about all runs together: facts, gates, rows with intervals, heat map, variants, endings."""
+
+from collections.abc import Iterable, Sequence
+
+from pytest_agentbench.core.gates import parse_gate
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, worst_rows_first
+from pytest_agentbench.report.html.shown import number, shown
+from pytest_agentbench.results.aggregate import (
+    Aggregate,
+    BlameCount,
+    Row,
+    aggregate,
+    complexity_groups,
+    exercised_rows,
+    listed_rows,
+    make_row,
+)
+from pytest_agentbench.results.document import Document
+from pytest_agentbench.results.gates import GateVerdict
+
+MEANS = ("name_recall", "strict_recall", "agent_turns", "tool_calls")
+"""The metrics that rows of the page show, as in the terminal."""
+
+_MOST_DIFFERING = 200
+
+
+def overview(document: Document) -> dict[str, JsonValue]:
+    """Give the figures of the first page; rates are 0..1, and None where nothing was measured."""
+    known = {suite.path for suite in document.suites}
+    runs = [run for run in document.results if run.key.suite in known]
+    own = [run for run in document.results if run.key.suite not in known]
+    sums = aggregate(runs or own, document.retried)
+    groups = [*groups_of(sums), *([("tests of your own", own_rows(own))] if runs and own else [])]
+    return {
+        "facts": _facts(document, runs),
+        "all": _row(sums.all, document.gates),
+        "groups": [
+            {"title": title, "rows": [_row(row, document.gates) for row in worst_rows_first(title, rows)]}
+            for title, rows in groups
+            if title
+        ],
+        "gates": [_gate(verdict, document) for verdict in document.gates],
+        "ungated": [
+            suite.name or suite.path
+            for suite in document.suites
+            if suite.gates and suite.path not in {verdict.suite for verdict in document.gates}
+        ],
+        "heat": list(_heat(runs or own, sums)),
+        "variants": _variants(runs),
+        "terminations": [[label, count] for label, count in sums.terminations.items()],
+        "blames": [_blame(blame) for blame in sums.blames],
+    }
+
+
+def _facts(document: Document, runs: Sequence[Result]) -> dict[str, JsonValue]:
+    return {
+        "names": [shown(suite.name or suite.path, 80) for suite in document.suites],
+        "created": document.created,
+        "run": document.run,
+        "command": shown(" ".join(("pytest", *document.command)), 400) if document.command else "",
+        "seconds": number(document.seconds),
+        "seed": document.seed,
+        "complete": document.complete,
+        "cassette": document.cassette,
+        "scenarios": len({(run.key.suite, run.key.scenario) for run in runs}),
+        "runs": len(document.results),
+        "selected": sum(suite.selected for suite in document.suites),
+        "players": {shown(role, 40): [shown(one, 200) for one in played] for role, played in document.players.items()},
+        "versions": {shown(name, 40): shown(version, 40) for name, version in document.versions.items()},
+    }
+
+
+def _row(row: Row, gates: Sequence[GateVerdict] = ()) -> dict[str, JsonValue]:
+    mine = list(gates_of(row, gates))
+    return {
+        "label": shown(row.label, 200),
+        "n": row.n,
+        "passed": row.passed,
+        "unscored": row.unscored,
+        "rate": number(row.rate),
+        "low": number(row.low),
+        "high": number(row.high),
+        "means": [number(row.mean(metric)) for metric in MEANS],
+        "gates": [parse_gate(verdict.gate).threshold for verdict in mine],
+        "missed": any(not verdict.passed for verdict in mine),
+    }
+
+
+def _gate(verdict: GateVerdict, document: Document) -> dict[str, JsonValue]:
+    several = len({one.suite for one in document.gates}) > 1
+    name = next((suite.name for suite in document.suites if suite.path == verdict.suite), verdict.suite)
+    label = f"{name}: {verdict.label}" if several else verdict.label
+    return {
+        "label": shown(label, 200),
+        "reason": shown(verdict.reason, 200),
+        "n": verdict.n,
+        "passed": verdict.passed,
+        "near": number(verdict.near_miss),
+    }
+
+
+def _heat(runs: Sequence[Result], sums: Aggregate) -> Iterable[dict[str, JsonValue]]:
+    """Give a policy × complexity table per scale: how often a policy was kept where it was exercised.
+
+    Of a policy without a rule it is the verdict of the runs that list it.
+    """
+    ruled = [row.label for row in sums.policies_exercised]
+    listed = [row.label for row in sums.policies_listed]
+    columns: dict[str, list[tuple[str, list[Result]]]] = {}
+    for scale, label, group in complexity_groups(runs):
+        columns.setdefault(scale, []).append((label, group))
+    for name, buckets in columns.items():
+        rows: list[tuple[str, list[Row | None]]] = [("", [make_row("all", "all", group) for _, group in buckets])]
+        for policy, of in [
+            *((policy, exercised_rows) for policy in ruled),
+            *((policy, listed_rows) for policy in listed),
+        ]:
+            rows.append((policy, [next(iter(of(group, only=policy)), None) for _, group in buckets]))
+        yield {
+            "scale": name,
+            "columns": [label for label, _ in buckets],
+            "rows": [
+                {
+                    "label": shown(policy, 200),
+                    "all": not place,
+                    "listed": place > len(ruled),
+                    "cells": [_cell(row) for row in cells],
+                }
+                for place, (policy, cells) in enumerate(rows)
+                if any(row is not None and row.n for row in cells)
+            ],
+        }
+
+
+def _cell(row: Row | None) -> JsonValue:
+    if row is None or not row.n:
+        return None
+    return [row.passed, row.n, number(row.rate), number(row.low), number(row.high)]
+
+
+def _variants(runs: Sequence[Result]) -> JsonValue:
+    """Put variants side by side, and list the scenarios that they do not all end alike; None for fewer than two."""
+    names = list(dict.fromkeys(run.key.variant for run in runs if run.key.variant))
+    if len(names) < 2:
+        return None
+    groups = [[run for run in runs if run.key.variant == name] for name in names]
+    sums = [aggregate(group) for group in groups]
+    policies = dict.fromkeys(row.label for one in sums for row in (*one.policies_exercised, *one.policies_listed))
+    return {
+        "names": [shown(name, 80) for name in names],
+        "rows": [_row(one.all) for one in sums],
+        "endings": [[[label, count] for label, count in one.terminations.items()] for one in sums],
+        "policies": [
+            {
+                "label": shown(policy, 200),
+                "cells": [
+                    _cell(next((r for r in (*one.policies_exercised, *one.policies_listed) if r.label == policy), None))
+                    for one in sums
+                ],
+            }
+            for policy in sorted(policies)
+        ],
+        "differing": _differing(runs, names),
+    }
+
+
+def _differing(runs: Sequence[Result], names: Sequence[str]) -> JsonValue:
+    by_scenario: dict[tuple[str, str], dict[str, list[Result]]] = {}
+    for run in runs:
+        by_scenario.setdefault((run.key.suite, run.key.scenario), {}).setdefault(run.key.variant, []).append(run)
+    listed: list[JsonValue] = []
+    for (_, scenario), variants in by_scenario.items():
+        cells = [_passed_of(variants.get(name, ())) for name in names]
+        shares = {cell[0] / cell[1] for cell in cells if cell is not None}
+        if len(shares) > 1:
+            listed.append({"label": shown(scenario, 200), "cells": [list(cell) if cell else None for cell in cells]})
+    return {"rows": listed[:_MOST_DIFFERING], "more": max(len(listed) - _MOST_DIFFERING, 0)}
+
+
+def _passed_of(runs: Sequence[Result]) -> tuple[int, int] | None:
+    scored = [run for run in runs if run.scored]
+    return (sum(run.passed for run in scored), len(scored)) if scored else None
+
+
+def _blame(blame: BlameCount) -> dict[str, JsonValue]:
+    return {
+        "label": shown(blame.blame, 80),
+        "unscored": blame.unscored,
+        "passed": blame.passed,
+        "retried": blame.retried,
+        "recovered": blame.recovered,
+    }

@@ -1,0 +1,222 @@
+"""The report as short Markdown, for the summary of a CI job or a comment on a pull request.
+
+Whatever a suite, an agent, a tool or a model wrote stands in code spans: there nothing is a link, a mention, an image,
+an element or the end of a table.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, percent, worst_rows_first
+from pytest_agentbench.report.glyphs import UNICODE
+from pytest_agentbench.report.worst import (
+    check_name,
+    failed_findings,
+    finding_text,
+    no_finding_text,
+    rerun_command,
+    worst_first,
+)
+from pytest_agentbench.results.aggregate import Aggregate, Row, aggregate
+from pytest_agentbench.results.document import Document
+
+MOST_CHARACTERS = 60_000
+"""GitHub takes 65,536 characters in a comment (and 1 MiB in a job's summary)."""
+
+MOST_FAILURES = 15
+MOST_ROWS = 20
+MOST_FLIPS = 20
+
+_WIDTH = 240
+_NAME = 120
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flip:
+    """A run that a comparison with a baseline found changed; `line` says what is wrong with it now, or was."""
+
+    name: str
+    change: Literal["broken", "fixed"]
+    line: str = ""
+
+
+def markdown_report(document: Document, *, flips: Sequence[Flip] = (), limit: int = MOST_CHARACTERS) -> str:
+    """Give the report in at most `limit` characters, the worst first; whole sections are left out from the end."""
+    known = {suite.path for suite in document.suites}
+    runs = [run for run in document.results if run.key.suite in known]
+    own = [run for run in document.results if run.key.suite not in known]
+    sums = aggregate(runs or own, document.retried)
+    sections = [
+        _head(document, sums),
+        _gates(document),
+        _flips(flips),
+        _worst(document),
+        _unscored(document),
+        *_tables(document, sums, own_rows(own) if runs else ()),
+    ]
+    left_out = "\n_The rest is left out to fit; the HTML report and the results file have it._\n"
+    text = ""
+    for section in sections:
+        if section and len(text) + len(section) + 1 > limit - len(left_out):
+            return text + left_out
+        text += f"{section}\n" if section else ""
+    return text
+
+
+def code(text: str, width: int = _WIDTH, *, in_table: bool = True) -> str:
+    """Give `text` as a code span on one line, which no table cell and no markup can break out of.
+
+    `in_table` escapes bars, as a cell needs them and other places show them. Backslashes before a bar, which would undo
+    that, become look-alikes.
+    """
+    shown = shorten(printable(text[: 4 * width]), width).strip()
+    if not shown:
+        return ""
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    space = " " if shown.startswith("`") or shown.endswith("`") else ""
+    if in_table:
+        shown = re.sub(r"\\*\|", lambda found: found[0].replace("\\", "\u2216").replace("|", r"\|"), shown)
+    return f"{ticks}{space}{shown}{space}{ticks}"
+
+
+def _head(document: Document, sums: Aggregate) -> str:
+    names = ", ".join(code(suite.name or suite.path, 60, in_table=False) for suite in document.suites[:3])
+    rate, failed = sums.all, sums.all.n - sums.all.passed
+    bad = any(not verdict.passed for verdict in document.gates) if document.gates else failed > 0
+    sign = "❌" if bad or not rate.n else "✅"
+    result = (
+        f"{rate.passed} of {rate.n} passed ({percent(rate.rate, UNICODE)}, 95 % CI {_interval(rate)})"
+        if rate.n
+        else "nothing was scored"
+    )
+    facts = [f"{len({(run.key.suite, run.key.scenario) for run in document.results})} scenarios"]
+    variants = dict.fromkeys(run.key.variant for run in document.results if run.key.variant)
+    if variants:
+        facts.append(f"variant{'s' if len(variants) > 1 else ''} {', '.join(code(name, 40, in_table=False) for name in variants)}")
+    facts.append(f"{document.seconds:.1f} s")
+    if rate.unscored:
+        facts.append(f"{rate.unscored} not scored")
+    if not document.complete:
+        facts.append("**cut short**")
+    return f"### {sign} agentbench{f' {names}' if names else ''}: {result}\n\n{' · '.join(facts)}\n"
+
+
+def _gates(document: Document) -> str:
+    rows = [
+        [
+            "✅" if verdict.passed else "❌",
+            code(verdict.label, _NAME),
+            code(verdict.reason, _NAME),
+            str(verdict.n),
+            percent(verdict.near_miss, UNICODE),
+        ]
+        for verdict in sorted(document.gates, key=lambda verdict: verdict.passed)
+    ]
+    return _table(["", "gate", "measured", "n", "missed by chance"], rows) if rows else ""
+
+
+def _flips(flips: Sequence[Flip]) -> str:
+    if not flips:
+        return ""
+    ordered = sorted(flips, key=lambda flip: (flip.change != "broken", flip.name))
+    broken = sum(flip.change == "broken" for flip in flips)
+    rows = [[flip.change, code(flip.name, _NAME), code(flip.line)] for flip in ordered[:MOST_FLIPS]]
+    title = f"#### Against the baseline: {broken} broken, {len(flips) - broken} fixed\n\n"
+    return title + _table(["", "run", ""], rows) + _more(len(flips) - MOST_FLIPS)
+
+
+def _worst(document: Document) -> str:
+    failures = worst_first(document.results)
+    if not failures:
+        return ""
+    rows = []
+    for run in failures[:MOST_FAILURES]:
+        found = failed_findings(run)
+        what = finding_text(run, found[0], UNICODE, _WIDTH) if found else no_finding_text(run, UNICODE)
+        rows.append(
+            [
+                code(_name(run), _NAME),
+                "–" if run.complexity is None else str(run.complexity),
+                code(check_name(found[0]) if found else "termination", 60),
+                code(what) + (f" (+{len(found) - 1} more)" if len(found) > 1 else ""),
+            ]
+        )
+    first = failures[0]
+    default = next(
+        (suite.variants[0] for suite in document.suites if suite.path == first.key.suite and suite.variants), ""
+    )
+    again = rerun_command(first, default, cassette=document.cassette, seed=document.seed)
+    return (
+        f"#### Worst first ({len(failures)} failed)\n\n"
+        + _table(["scenario", "complexity", "check", "what happened"], rows)
+        + _more(len(failures) - MOST_FAILURES)
+        + f"\nRun the first one again: {code(again, 600, in_table=False)}\n"
+    )
+
+
+def _unscored(document: Document) -> str:
+    runs = [run for run in document.results if not run.scored]
+    if not runs:
+        return ""
+    runs.sort(key=lambda run: (run.not_run is not None, str(run.key)))
+    rows = [
+        [
+            code(_name(run), _NAME),
+            str(run.blame or "–") if run.not_run is None else "not run",
+            code(no_finding_text(run, UNICODE)),
+        ]
+        for run in runs[:MOST_FAILURES]
+    ]
+    return (
+        f"#### Not scored, and not counted against the agent ({len(runs)})\n\n"
+        + _table(["scenario", "whose fault", "why"], rows)
+        + _more(len(runs) - MOST_FAILURES)
+    )
+
+
+def _tables(document: Document, sums: Aggregate, tests: Sequence[Row]) -> Iterable[str]:
+    """Give one folded table per way to group the runs, policies first."""
+    groups = [(title, rows) for title, rows in groups_of(sums) if title]
+    groups += [("tests of your own", tests)] if tests else []
+    groups.sort(key=lambda group: not group[0].startswith("policy"))
+    for title, rows in groups:
+        shown = worst_rows_first(title, rows)
+        cells = []
+        for row in shown[:MOST_ROWS]:
+            missed = any(not verdict.passed for verdict in gates_of(row, document.gates))
+            rate = percent(row.rate, UNICODE)
+            cells.append(
+                [
+                    code(row.label, _NAME),
+                    f"{row.passed} / {row.n}",
+                    f"**{rate}** ❌" if missed else rate,
+                    _interval(row),
+                ]
+            )
+        table = _table([title.partition(" ")[0], "passed", "rate", "95 % CI"], cells)
+        yield (
+            f"<details{' open' if title.startswith('policy (exercised)') else ''}><summary>By {title}</summary>\n\n"
+            f"{table}{_more(len(shown) - MOST_ROWS)}\n</details>\n"
+        )
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _interval(row: Row) -> str:
+    return "–" if row.low is None or row.high is None else f"{row.low * 100:.0f}–{row.high * 100:.0f} %"
+
+
+def _more(count: int) -> str:
+    return f"\n… and {count} more\n" if count > 0 else ""
+
+
+def _name(run: Result) -> str:
+    label = f"[{run.key.label}]" if run.key.label else ""
+    return f"{run.key.scenario}{label}{f' trial {run.key.trial}' if run.key.trial > 1 else ''}"
