@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from notes.markdown import Document, Section
-from notes.text import fold, key_words, stem, words
+from notes.text import beginnings, fold, key_words, stem, words
 from notes.vault import Vault
 
 K1, B = 1.2, 0.4
@@ -53,18 +53,21 @@ class Wanted:
     phrase: str
     names: tuple[str, ...]
     stems: tuple[str, ...]
+    roots: tuple[str, ...]
 
     @classmethod
     def of(cls, keyword: str) -> "Wanted":
         """Read a search: its key words, or all of its words where none is one."""
         names = tuple(key_words(keyword) or dict.fromkeys(words(keyword)))
-        return cls(phrase=fold(keyword).strip(), names=names, stems=tuple(stem(name) for name in names))
+        cut = tuple(stem(name) for name in names)
+        roots = tuple(root for one in cut for root in beginnings(one))
+        return cls(phrase=fold(keyword).strip(), names=names, stems=cut, roots=roots)
 
     def may_be_in(self, folded: str) -> bool:
-        """Whether a folded text can hold any of the words: a stem without its last letter is how they begin."""
+        """Whether a folded text can hold any of the words: one of `beginnings` is in any text that holds a word."""
         if not self.stems:
             return bool(self.phrase) and self.phrase in folded
-        return any(_root(one) in folded for one in self.stems)
+        return any(root in folded for root in self.roots)
 
 
 def in_headers(vault: Vault, keyword: str, folder: str = "") -> Found:
@@ -163,7 +166,3 @@ def _literal_hits(path: str, document: Document, phrase: str) -> Iterable[Hit]:
         for line in range(section.line, section.end + 1):
             if phrase in fold(document.lines[line - 1]):
                 yield Hit(path=path, line=line, text=document.lines[line - 1].strip(), section=section, score=1.0)
-
-
-def _root(one: str) -> str:
-    return one[:-1] if len(one) > 3 else one

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
+from notes.irregular import IRREGULAR
 from notes.stopwords import STOPWORDS
 
 _WORD = re.compile(r"[^\W_]+(?:[.,][0-9]+)*(?:[+#]+(?!\w))?")
@@ -57,6 +58,7 @@ def stem(word: str) -> str:
     """Cut a folded word down to what its inflections share; words with digits stay whole."""
     if any(character.isdigit() for character in word):
         return word
+    word = IRREGULAR.get(word, word)
     while len(word) > _ROOT:
         ending = next((e for e in _ENDINGS if word.endswith(e) and len(word) - len(e) >= _ROOT), None)
         if ending is None:
@@ -67,6 +69,12 @@ def stem(word: str) -> str:
     if len(word) == _ROOT and word[-1] == "s" and word[-2] != "s":
         word = word[:-1]
     return word[:-1] + "i" if len(word) > 3 and word[-1] == "y" else word
+
+
+def beginnings(one: str) -> list[str]:
+    """Give how words with a stem may begin: the stem, whose last letter may have changed, and irregular forms."""
+    irregular = [form for form, word in IRREGULAR.items() if stem(word) == one]
+    return [one[:-1] if len(one) > 3 else one, *irregular]
 
 
 def sentences(text: str) -> Iterator[str]:

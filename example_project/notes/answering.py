@@ -1,0 +1,229 @@
+"""From a passage to the statements that answer a question, with the lines they stand in."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from notes.library import Passage
+from notes.question import Query
+from notes.statements import Statement, statements
+from notes.text import fold, stems
+from notes.wording import answers
+
+WEAK_WEIGHT, CONTEXT_WEIGHT, TITLE_SHARE = 0.35, 0.5, 0.6
+"""What words count for that need not be there, that were said before, and that stand in titles only."""
+
+TYPE_BONUS = 1.5
+"""What counts for a statement to have what the question asks for: a figure, a name, a reason."""
+
+MOST_STATEMENTS = 3
+
+_COPULA = (" is ", " are ", " was ", " means ", " est ", " sont ", " signifie ", " designe ", " refers to ")
+_POINTERS = ("see ", "voir ", "cf ")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where something stands: note, section and lines; no lines where only the note is known."""
+
+    path: str
+    title: str = ""
+    first: int = 0
+    last: int = 0
+
+    def __str__(self) -> str:
+        if not self.first:
+            return f"[{self.path}]"
+        return f"[{self.path}:{self.first}]" if self.first == self.last else f"[{self.path}:{self.first}-{self.last}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a passage answers: statements, their source, what share of the question they cover, and its type."""
+
+    pieces: tuple[Statement, ...]
+    source: Source
+    coverage: float
+    typed: bool
+    listed: bool = False
+    anchored: bool = True
+    focus: tuple[str, ...] = ()
+    """The cells of a table row whose columns were asked for."""
+
+    @property
+    def figures(self) -> str:
+        """The text without the columns of a table that were not asked for."""
+        return " ".join(self.focus) or self.text
+
+    @property
+    def text(self) -> str:
+        """The statements as one text."""
+        if self.listed:
+            return _listed(self.pieces)
+        return " ".join(_closed(piece.text, piece.kind) for piece in self.pieces)
+
+    @property
+    def good(self) -> bool:
+        """Whether it is an answer at all: about what was asked, with all names and figures of the question."""
+        return self.anchored and self.coverage >= 0.5
+
+    @property
+    def score(self) -> float:
+        """How well it answers, to compare answers from different passages."""
+        return self.coverage + 0.4 * self.typed + 0.3 * self.anchored
+
+
+def extract(read: Passage, query: Query, *, most: int = MOST_STATEMENTS, ordinal: int = 0) -> Answer | None:
+    """Give what a passage says to a question; None where it says nothing."""
+    said = [one for one in statements(read) if one.text]
+    if not said:
+        return None
+    scorer = _Scorer(read, query, said)
+    if query.asked.listed or ordinal:
+        block = scorer.best_block()
+        if block:
+            pieces = _nth(block, ordinal)
+            return scorer.answer(pieces, listed=len(pieces) > 1)
+    pieces = scorer.best(most)
+    if not pieces:
+        return None
+    block = scorer.block_of(pieces[0])
+    return scorer.answer(block or pieces, listed=bool(block))
+
+
+class _Scorer:
+    def __init__(self, read: Passage, query: Query, said: Sequence[Statement]) -> None:
+        self._read, self._query, self._said = read, query, said
+        self._words = {id(one): set(stems(one.text)) for one in said}
+        self._around = {id(one): set(stems(" ".join((*one.titles, one.intro)))) for one in said}
+        self._note = set(stems(f"{read.path} {read.title}"))
+        held = Counter(word for words in self._words.values() for word in words)
+        base = dict.fromkeys(query.context, CONTEXT_WEIGHT) | dict.fromkeys(query.weak, WEAK_WEIGHT)
+        base |= dict.fromkeys(query.strong, 1.0)
+        self._weights = {one: by * math.log(1 + len(said) / (1 + held[one])) for one, by in base.items()}
+
+    def score(self, one: Statement) -> float:
+        """Score a statement by the words it shares with the question and by having what is asked for."""
+        words, around, weights = self._words[id(one)], self._around[id(one)], self._weights
+        score = sum(weight for word, weight in weights.items() if word in words)
+        score += TITLE_SHARE * sum(weight for word, weight in weights.items() if word in around - words)
+        if not score:
+            return 0.0
+        kind = self._query.asked.kind
+        typical = sum(weights.values()) / max(len(weights), 1)
+        if kind and answers(kind, one.text):
+            score += TYPE_BONUS * typical
+        if self._query.asked.defined:
+            score += typical * self._defines(one)
+        if one.kind == "code" and kind != "how":
+            score *= 0.6
+        if fold(one.text).startswith(_POINTERS):
+            score *= 0.6
+        return score - 0.002 * self._said.index(one)
+
+    def _defines(self, one: Statement) -> float:
+        folded = f" {fold(one.text)}"
+        at = min((folded.find(copula) for copula in _COPULA if copula in folded), default=-1)
+        subject = set(stems(folded[:at])) if at > 0 else set()
+        return 1.5 if subject.intersection(self._query.strong) else 0.0
+
+    def best(self, most: int) -> list[Statement]:
+        """Give the best statement, and those that add what it lacks of the question."""
+        scored = [(self.score(one), one) for one in self._said]
+        top, first = max(scored, key=lambda item: item[0])
+        if top <= 0:
+            return []
+        chosen = [first]
+        kind = self._query.asked.kind
+        if kind and not answers(kind, first.text):
+            chosen += self._completing(first)
+        wanted = set(self._query.strong)
+        for score, one in sorted(scored, key=lambda item: -item[0]):
+            covered = set().union(*(self._words[id(piece)] for piece in chosen))
+            lacking = wanted - covered
+            if len(chosen) >= most or score < 0.35 * top:
+                break
+            if one not in chosen and (lacking & self._words[id(one)] or score > 0.9 * top):
+                chosen.append(one)
+        return sorted(chosen, key=lambda one: one.line)
+
+    def _completing(self, first: Statement) -> list[Statement]:
+        """Give the statement next to one that has what is asked for: “It cost 28 euros.”"""
+        at = self._said.index(first)
+        near = [self._said[i] for i in (at + 1, at + 2) if i < len(self._said)]
+        return [one for one in near if answers(self._query.asked.kind, one.text)][:1]
+
+    def best_block(self) -> list[Statement]:
+        """Give the list or table that the question is about: by its titles, what announces it, its own words."""
+        groups: dict[int, list[Statement]] = {}
+        for one in self._said:
+            if one.kind in {"item", "row"}:
+                groups.setdefault(one.group, []).append(one)
+        best, top = [], 0.0
+        for block in groups.values():
+            head = self._around[id(block[0])]
+            score = sum(weight for word, weight in self._weights.items() if word in head | self._note)
+            within = set().union(*(self._words[id(one)] for one in block))
+            score += 0.5 * sum(weight for word, weight in self._weights.items() if word in within - head)
+            if score > top + 1e-9:
+                best, top = block, score
+        return best
+
+    def block_of(self, one: Statement) -> list[Statement]:
+        """Give the whole list of an item that answers by what announces it rather than by its own words."""
+        if one.kind != "item" or self._query.asked.kind or self._words[id(one)].intersection(self._query.strong):
+            return []
+        return [other for other in self._said if other.group == one.group]
+
+    def answer(self, pieces: Sequence[Statement], *, listed: bool = False) -> Answer:
+        """Say how much of the question the pieces cover, their titles and the note's name included."""
+        held = set(self._note)
+        for one in pieces:
+            held |= self._words[id(one)] | self._around[id(one)]
+        near = set().union(*self._words.values())
+        strong = self._query.strong
+        coverage = sum(1.0 if one in held else 0.6 if one in near else 0.0 for one in strong) / max(len(strong), 1)
+        source = Source(
+            path=self._read.path,
+            title=self._title(pieces),
+            first=min(one.line for one in pieces),
+            last=max(one.end for one in pieces),
+        )
+        kind = self._query.asked.kind
+        return Answer(
+            pieces=tuple(pieces),
+            source=source,
+            coverage=coverage,
+            typed=not kind or any(answers(kind, one.text) for one in pieces),
+            listed=listed,
+            focus=tuple(cell for one in pieces if one.kind == "row" for cell in self._focus(one)),
+            anchored=all(one in held | near for one in self._query.anchors),
+        )
+
+    def _focus(self, row: Statement) -> list[str]:
+        asked_for = {*self._query.strong, *self._query.weak}
+        cells = [cell for cell in row.text.split("; ") if ": " in cell]
+        return [cell for cell in cells if asked_for.intersection(stems(cell.partition(": ")[0]))]
+
+    def _title(self, pieces: Sequence[Statement]) -> str:
+        return pieces[0].titles[-1] if pieces[0].titles else self._read.title
+
+
+def _nth(block: list[Statement], ordinal: int) -> list[Statement]:
+    if not ordinal:
+        return block
+    at = ordinal - 1 if ordinal > 0 else len(block) + ordinal
+    return [block[at]] if 0 <= at < len(block) else block
+
+
+def _listed(pieces: Sequence[Statement]) -> str:
+    ordered = pieces[0].ordered
+    texts = [f"{number}. {one.text}" if ordered else one.text for number, one in enumerate(pieces, 1)]
+    return "; ".join(text.rstrip(";,. ") for text in texts) + "."
+
+
+def _closed(text: str, kind: str) -> str:
+    if kind == "code":
+        return f"`{text}`" if "\n" not in text else text
+    return text if text.endswith((".", "!", "?", "…", ":", ";")) else f"{text}."

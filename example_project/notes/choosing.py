@@ -1,0 +1,70 @@
+"""Which sections to read first, judged by what the searches showed of them."""
+
+from collections.abc import Collection, Sequence
+
+from notes.library import Library, Passage, Place, failed, passage
+from notes.question import Query
+from notes.text import stems
+from notes.wording import answers
+
+RANK, COVERED, HEADED, TYPED, FAVOURED = 0.6, 1.0, 0.4, 0.3, 0.5
+"""What counts for a section: its rank in the text search, the share of the question's words seen in it, in its heading,
+having what is asked for, and being in the note that was talked about."""
+
+READ_LINES = 60
+"""Lines of a section that are read at first; answers stand near its top more often than not."""
+
+Key = tuple[str, str]
+
+
+def ranked(hits: Sequence[Place], headed: Sequence[Place], query: Query, *, favour: str = "") -> list[Place]:
+    """Give one place for each section that a search showed, the most promising first."""
+    groups: dict[Key, list[Place]] = {}
+    for place in (*hits, *headed):
+        groups.setdefault((place.path, place.title), []).append(place)
+    order = {(place.path, place.title): number for number, place in reversed(list(enumerate(hits)))}
+    scored = []
+    for number, (key, seen) in enumerate(groups.items()):
+        score = RANK / (1 + 0.3 * order[key]) if key in order else 0.0
+        score += _judged(seen, query) + FAVOURED * (bool(favour) and key[0] == favour)
+        scored.append((-score, number, seen[0]))
+    return [place for _, _, place in sorted(scored, key=lambda item: item[:2])]
+
+
+def _judged(seen: Sequence[Place], query: Query) -> float:
+    strong = set(query.strong) or {""}
+    title = set(stems(seen[0].title))
+    text = set(stems(" ".join(place.text for place in seen)))
+    path = set(stems(seen[0].path.rpartition(".")[0]))
+    share = len(strong & (title | text | path)) / len(strong)
+    weak = len({*query.weak} & (title | text)) / max(len(query.weak), 1)
+    recalled = len({*query.context} & (title | text | path)) / max(len(query.context), 1)
+    headed = len({*query.strong, *query.weak} & title) / max(len({*query.strong, *query.weak}), 1)
+    typed = bool(query.asked.kind) and any(answers(query.asked.kind, place.text) for place in seen)
+    return COVERED * share + 0.3 * weak + 0.5 * recalled + HEADED * headed + TYPED * typed
+
+
+def read_place(library: Library, place: Place) -> Passage | None:
+    """Read the section of a place: the right one of several with its title, and far enough to hold its line."""
+    if not place.title:
+        return passage(library.call("read_note", file_path=place.path, max_lines=place.line + READ_LINES))
+    read = _section(library, place, place.title, READ_LINES)
+    if read is None:
+        return None
+    if place.line < read.first and read.also or place.line > read.last and any(r <= place.line for r in read.also):
+        starts = sorted([read.first, *read.also])
+        number = max(sum(start <= place.line for start in starts), 1)
+        read = _section(library, place, f"{place.title}#{number}", READ_LINES) or read
+    if place.line > read.last:
+        read = _section(library, place, place.title, place.line - read.first + READ_LINES // 2) or read
+    return read
+
+
+def untried(places: Sequence[Place], tried: Collection[Key]) -> list[Place]:
+    """Leave out the sections that were read already."""
+    return [place for place in places if (place.path, place.title) not in tried]
+
+
+def _section(library: Library, place: Place, title: str, lines: int) -> Passage | None:
+    text = library.call("read_section", file_path=place.path, section_title=title, max_lines=lines)
+    return None if failed(text) else passage(text)

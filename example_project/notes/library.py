@@ -1,0 +1,133 @@
+"""The agent's hands: it calls the tools by name, keeps what they gave, and reads it back as places and passages."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Tool = Callable[..., Any]
+
+_HIT = re.compile(r"^(?P<path>.+?\.(?:md|markdown)):(?P<line>\d+): (?P<rest>.*)$", re.IGNORECASE)
+_SECTIONED = re.compile(r"^\[(?P<title>.*?)\] (?P<text>.*)$|^\[(?P<only>.*)\]$")
+_READ = re.compile(
+    r"^(?P<path>.+?), lines (?P<first>\d+)-(?P<last>\d+)(?: of (?:\d+-)?(?P<total>\d+))?"
+    r"(?:, section (?P<quoted>.+?)(?: \(also at line (?P<also>[\d, ]+)\))?)?:$"
+)
+_MISSING = re.compile(r"no note holds (.*?)(?:; |:$)")
+RAISED = "Error: the tool failed with "
+"""How the text of a tool that raised begins: unlike an error that a tool tells of, this may pass."""
+
+_MARK = re.compile(r"^(?:#{1,6}|\*\*|¶) ")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A line of a note and the title of its section, as a search gave it."""
+
+    path: str
+    line: int
+    title: str
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage:
+    """Lines of a note as they were read: a section, or the whole note where `title` is empty."""
+
+    path: str
+    first: int
+    title: str
+    lines: tuple[str, ...]
+    also: tuple[int, ...] = ()
+    """First lines of other sections with this title."""
+
+    @property
+    def last(self) -> int:
+        """The number of the last line."""
+        return self.first + max(len(self.lines), 1) - 1
+
+
+@dataclass
+class Library:
+    """The tools, a log of the calls made, and what they gave; `remember` keeps that from one turn to the next."""
+
+    tools: dict[str, Tool]
+    remember: bool
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    _given: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tools: Sequence[Tool], *, remember: bool) -> "Library":
+        """Take the tools of a run."""
+        return cls(tools={tool.__name__: tool for tool in tools}, remember=remember)
+
+    def begin_turn(self) -> None:
+        """Forget what was read, unless there is a memory."""
+        if not self.remember:
+            self._given.clear()
+
+    def call(self, name: str, **arguments: Any) -> str:
+        """Call a tool, or give what the same call gave before; what it raises becomes a text like its other errors."""
+        key = json.dumps([name, arguments], sort_keys=True, default=str)
+        if key not in self._given:
+            self.calls.append((name, arguments))
+            self._given[key] = self._called(name, arguments)
+        return self._given[key]
+
+    def reread(self, name: str, **arguments: Any) -> str:
+        """Call a tool whatever it gave before."""
+        self._given.pop(json.dumps([name, arguments], sort_keys=True, default=str), None)
+        return self.call(name, **arguments)
+
+    def _called(self, name: str, arguments: dict[str, Any]) -> str:
+        tool = self.tools.get(name)
+        if tool is None:
+            return f"Error: there is no tool {name!r}; the tools are {', '.join(sorted(self.tools))}"
+        try:
+            return str(tool(**arguments))
+        except Exception as error:  # noqa: BLE001 - an agent goes on when a tool fails, whatever it raises
+            return f"{RAISED}{type(error).__name__}: {error}"
+
+
+def failed(text: str) -> bool:
+    """Whether a tool's text is an error."""
+    return text.startswith("Error: ")
+
+
+def places(text: str) -> list[Place]:
+    """Read the hits of a search."""
+    found = []
+    for line in text.split("\n")[1:]:
+        hit = _HIT.match(line)
+        if hit is None:
+            continue
+        sectioned = _SECTIONED.match(hit["rest"])
+        if sectioned:
+            title, rest = sectioned["title"] or sectioned["only"] or "", sectioned["text"] or ""
+        else:
+            title, rest = _MARK.sub("", hit["rest"]), ""
+        found.append(Place(path=hit["path"], line=int(hit["line"]), title=title, text=rest))
+    return found
+
+
+def missing(text: str) -> list[str]:
+    """Read which words no note holds, as the header line of `grep_content` says."""
+    found = _MISSING.search(text.partition("\n")[0])
+    return re.findall(r"'([^']*)'", found[1]) if found else []
+
+
+def passage(text: str) -> Passage | None:
+    """Read what `read_note` or `read_section` gave; None for an error and for outlines."""
+    header, _, body = text.partition("\n")
+    head = _READ.match(header)
+    if head is None:
+        return None
+    also = tuple(int(number) for number in (head["also"] or "").split(",") if number.strip())
+    title = (head["quoted"] or "")[1:-1]
+    return Passage(path=head["path"], first=int(head["first"]), title=title, lines=tuple(body.split("\n")), also=also)
+
+
+def items(text: str) -> list[str]:
+    """Give the lines below the header line."""
+    return [line for line in text.split("\n")[1:] if line.strip()]

@@ -1,0 +1,1 @@
+"""Planner and executor: a question becomes a plan, a plan becomes results, results become an answer."""

@@ -1,0 +1,147 @@
+"""A passage as statements: sentences, list items, table rows and code, each with its lines and the titles above it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from markdown_it.token import Token
+
+from notes.library import Passage
+from notes.markdown import Document, parse, plain
+from notes.text import sentences
+
+Kind = Literal["sentence", "item", "row", "code", "title"]
+
+_CELL = re.compile(r"(?<!\\)\|")
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+_NUMBERED = re.compile(r"^\s*\d+[.)]\s")
+_QUOTE = re.compile(r"^\s*(?:>\s?)+(?:\[![\w-]+\][+-]?\s*)?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """Something a note says; `group` numbers the block that it belongs to, `intro` is the text that announces it."""
+
+    text: str
+    line: int
+    end: int
+    kind: Kind
+    group: int
+    titles: tuple[str, ...] = ()
+    intro: str = ""
+    ordered: bool = False
+
+
+def statements(read: Passage) -> list[Statement]:
+    """Give what a passage says, in order; lines count as in the note."""
+    document = parse("\n".join(read.lines))
+    offset = read.first - 1
+    found: list[Statement] = []
+    intro = ""
+    for group, token in enumerate(document.blocks):
+        first, last = token.map or (0, 0)
+        titles = _titles(document, first + 1)
+        if token.type == "heading_open":
+            intro = ""
+            continue
+        block = list(_block(document, token, first, last))
+        for text, line, end, kind in block:
+            ordered = kind == "item" and bool(_NUMBERED.match(document.lines[line - 1]))
+            found.append(
+                Statement(
+                    text=text,
+                    line=line + offset,
+                    end=end + offset,
+                    kind=kind,
+                    group=group,
+                    titles=titles,
+                    intro=intro,
+                    ordered=ordered,
+                )
+            )
+        intro = block[-1][0] if block and token.type == "paragraph_open" else ""
+    return found
+
+
+def _titles(document: Document, line: int) -> tuple[str, ...]:
+    """Give the titles of the headings and bold lines around a line, outermost first."""
+    around = [s for s in document.sections if s.kind in {"heading", "bold"} and s.line <= line <= s.end]
+    return tuple(section.title for section in around)
+
+
+Piece = tuple[str, int, int, Kind]
+
+
+def _block(document: Document, token: Token, first: int, last: int) -> Iterator[Piece]:
+    lines = document.lines[first:last]
+    if token.type in {"bullet_list_open", "ordered_list_open"}:
+        yield from _list(lines, first + 1)
+    elif token.type == "table_open":
+        yield from _table(lines, first + 1)
+    elif token.type in {"fence", "code_block"}:
+        text = token.content.strip()
+        if text:
+            yield text, first + 1, last, "code"
+    elif token.type == "blockquote_open":
+        yield from _prose([_QUOTE.sub("", line) for line in lines], first + 1)
+    elif token.type == "paragraph_open":
+        yield from _prose(lines, first + 1)
+
+
+def _prose(lines: Sequence[str], number: int) -> Iterator[Piece]:
+    """Cut a paragraph into sentences; lines that are wholly bold are titles."""
+    kept = [(number + index, plain(line)) for index, line in enumerate(lines)]
+    joined = ""
+    starts: list[tuple[int, int]] = []
+    for line, text in kept:
+        if text:
+            starts.append((len(joined), line))
+            joined += f"{text} "
+    position = 0
+    for sentence in sentences(joined.rstrip()):
+        begin = joined.index(sentence, position)
+        position = begin + len(sentence)
+        yield sentence, _line_at(starts, begin), _line_at(starts, position - 1), "sentence"
+
+
+def _line_at(starts: Sequence[tuple[int, int]], offset: int) -> int:
+    return next((line for start, line in reversed(starts) if start <= offset), starts[0][1])
+
+
+def _list(lines: Sequence[str], number: int) -> Iterator[Piece]:
+    """Give each item with what continues it; nested items stand for themselves."""
+    current: list[str] = []
+    start = end = number
+    fenced = False
+    for index, line in enumerate(lines):
+        fence = line.lstrip().startswith(("```", "~~~"))
+        if _BULLET.match(line) and not fenced:
+            if current:
+                yield _joined(current), start, end, "item"
+            current, start = [_BULLET.sub("", line)], number + index
+            end = start
+        elif line.strip() and not fence:
+            current.append(line.strip())
+            end = number + index
+        fenced ^= fence
+    if current:
+        yield _joined(current), start, end, "item"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return plain(" ".join(parts))
+
+
+def _table(lines: Sequence[str], number: int) -> Iterator[Piece]:
+    rows = [[plain(cell.strip().replace("\\|", "|")) for cell in _cells(line)] for line in lines]
+    if len(rows) < 3:
+        return
+    for index, row in enumerate(rows[2:], 2):
+        pairs = [f"{name}: {cell}" if name else cell for name, cell in zip(rows[0], row, strict=False) if cell]
+        if pairs:
+            yield "; ".join(pairs), number + index, number + index, "row"
+
+
+def _cells(line: str) -> list[str]:
+    return _CELL.split(line.strip().removeprefix("|").removesuffix("|"))
