@@ -79,7 +79,8 @@ class Card(Model):
     """The identity card of a tool (Annex B, §4.1).
 
     `output` is the effective schema of what it returns. `partial` says why the card is incomplete, "" where it is not
-    (the quality alert). `latency` is the median in seconds.
+    (the quality alert). `latency` is the median in seconds. `closed` tells whether arguments that the schema does not
+    name are refused (None: not found out), `safety` why it was called, or why not.
     """
 
     tool: str
@@ -97,13 +98,45 @@ class Card(Model):
     destructive: bool = False
     latency: float | None = None
     partial: str = ""
+    closed: bool | None = None
+    safety: str = ""
+
+
+class Flow(Model):
+    """A value that one tool gave and another accepted (§4.2, observed): `values` are such values.
+
+    `source_path`, `pattern` and `origin` say where it stood as a `Place` does, `target_path` is the argument's.
+    `refused` are values of the same shape that were not accepted; without any, names are what joins the two.
+    """
+
+    source: str
+    source_path: str
+    pattern: str = ""
+    origin: Literal["result", "argument"] = "result"
+    target: str
+    target_path: str
+    values: tuple[Any, ...] = ()
+    refused: tuple[Any, ...] = ()
+
+
+class Enabling(Model):
+    """A call that was not accepted before another tool had been called, and was afterwards, with no value handed on."""
+
+    source: str
+    target: str
+    reason: str = ""
 
 
 class Cards(Model):
-    """All cards, in the tools' order; `tools_hash` is that of the declarations they were made from."""
+    """All cards, in the tools' order; `tools_hash` is that of the declarations they were made from.
+
+    `flows` and `enablings` are what was seen between tools.
+    """
 
     cards: tuple[Card, ...] = ()
     tools_hash: str = ""
+    flows: tuple[Flow, ...] = ()
+    enablings: tuple[Enabling, ...] = ()
 
     def get(self, tool: str) -> Card | None:
         """Find the card of a tool."""
@@ -114,11 +147,14 @@ class Place(Model):
     """Where a semantic type meets a tool: `path` is dotted into the arguments or the result, `*` for any list entry.
 
     `pattern` is a regular expression with one group for a value that stands inside prose, "" where the value is whole.
+    `origin` is `argument` where a tool makes something under the name it was given: the value is then that argument.
+    A path leads through JSON that stands inside a string as through any other.
     """
 
     tool: str
     path: str
     pattern: str = ""
+    origin: Literal["result", "argument"] = "result"
 
 
 class SemanticType(Model):
@@ -194,7 +230,10 @@ class Provenance(Model):
 
 
 class Step(Model):
-    """One arc of a story: what is said, and the call it makes, if any, with its real answer."""
+    """One arc of a story: what is said, and the call it makes, if any, with its real answer.
+
+    `facts` are what the agent tells with it: names of values and dotted paths into the answer of the call before.
+    """
 
     operation: Literal["select", "extract", "tell", "close"]
     source: str
@@ -203,6 +242,7 @@ class Step(Model):
     call: ExpectedCall | None = None
     content: str = ""
     provenance: tuple[Provenance, ...] = ()
+    facts: dict[str, str] = {}
 
 
 class Persona(Model):

@@ -1,0 +1,174 @@
+"""Finding calls that work: declared and usual values first, then those that other tools' results hold, in rounds."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.generation.tools.candidates import declared, described, fits, usual
+from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
+from pytest_agentbench.generation.tools.names import words
+from pytest_agentbench.generation.tools.observed import as_argument, seen_for
+from pytest_agentbench.generation.tools.reading import atoms
+from pytest_agentbench.generation.tools.schemas import Slot
+
+ROUNDS = 5
+"""Rounds over all tools: an id of an id of an id is found in the fourth."""
+_A_ROUND = 7
+"""Calls of one tool in one round."""
+_CONTEXTS = 4
+"""Different accepted calls to look for: what has no effect in one may have some in another."""
+_STAGES = ("read", "unknown", "write", "destructive")
+
+
+class Explorer:
+    """Looks for a call that each tool accepts."""
+
+    def __init__(self, lab: Laboratory) -> None:
+        self._lab = lab
+        self._tried: set[str] = set()
+        self._extra: dict[str, list[str]] = {}
+        self._told: dict[str, dict[str, list[Any]]] = {}
+
+    async def explore(self, subjects: Sequence[Subject], rounds: int = ROUNDS) -> None:
+        """Go over the tools, reads first, until a round brings nothing new; then look for further contexts."""
+        for number in range(rounds):
+            before = len(self._lab.trials)
+            progress = False
+            for subject in ordered(subjects):
+                if subject.base is None and subject.permission.called:
+                    progress |= await self._search(subject)
+            if not progress and (number > 1 or len(self._lab.trials) == before):
+                break
+        for subject in ordered(subjects):
+            await self._contexts(subject)
+
+    async def _search(self, subject: Subject) -> bool:
+        nominal = sum(trial.kind == "nominal" for trial in subject.trials)
+        left = min(_A_ROUND if self._is_ready(subject) else 2, self._lab.budget.nominal - nominal)
+        for _ in range(max(left, 0)):
+            values = next((one for one in self._assignments(subject) if self._is_new(subject, one)), None)
+            if values is None:
+                return False
+            trial = await self._try(subject, values)
+            if trial is None:
+                return False
+            if trial.ok:
+                subject.base = trial
+                return True
+            self._learn(subject, trial)
+        return False
+
+    def _is_ready(self, subject: Subject) -> bool:
+        """Whether each id that a tool needs was given by another one; until then it is hardly worth guessing."""
+        needs = [slot for slot in subject.slots if slot.required and is_reference(slot)]
+        return all(any(one.likeness >= 0.5 for one in seen_for(self._lab, subject, slot)) for slot in needs)
+
+    async def _contexts(self, subject: Subject) -> None:
+        """Try further values of a tool that works, one argument after the other and all at once."""
+        most = _CONTEXTS if subject.is_read else 2
+        if subject.base is None or subject.effect == "destructive":
+            return
+        made = 0
+        self._extra.setdefault(subject.name, []).extend(path for path in subject.base.values if subject.slot(path))
+        for values in list(self._assignments(subject)):
+            if not self._is_new(subject, values):
+                continue
+            distinct = len({dumps(trial.arguments) for trial in subject.gives()})
+            if distinct >= most or made >= 2 * _CONTEXTS or not self._lab.may_call(subject):
+                return
+            trial = await self._try(subject, values)
+            made += trial is not None
+
+    async def _try(self, subject: Subject, values: dict[str, Any]) -> Trial | None:
+        self._tried.add(self._key(subject, values))
+        return await self._lab.try_values(subject, values, "nominal", again=True)
+
+    def _is_new(self, subject: Subject, values: dict[str, Any]) -> bool:
+        return self._key(subject, values) not in self._tried
+
+    def _key(self, subject: Subject, values: dict[str, Any]) -> str:
+        """Give what is equal for calls that need not be made twice: what was written since may change the answer."""
+        return dumps([subject.name, values, self._lab.epoch])
+
+    def _assignments(self, subject: Subject) -> Iterator[dict[str, Any]]:
+        """Give arguments to try; optional ones that answers have asked for are among them."""
+        extra = self._extra.get(subject.name, [])
+        required = [slot for slot in subject.slots if slot.required]
+        options = {slot.path: self.options(subject, slot) for slot in subject.slots}
+
+        def chosen(index: int) -> dict[str, Any]:
+            taken = [*required, *(slot for slot in subject.slots if slot.path in extra and not slot.required)]
+            return {slot.path: _nth(options[slot.path], index) for slot in taken if options[slot.path]}
+
+        yield chosen(0)
+        longest = max((len(options[slot.path]) for slot in required), default=1)
+        for index in range(1, min(longest, 10)):
+            yield chosen(index)
+            for slot in required[: 3 if len(required) > 1 else 0]:
+                if index < len(options[slot.path]):
+                    yield {**chosen(0), slot.path: options[slot.path][index]}
+        for slot in subject.slots:
+            if not slot.required:
+                for value in options[slot.path][:2]:
+                    yield {**chosen(0), slot.path: value}
+
+    def options(self, subject: Subject, slot: Slot) -> list[Any]:
+        """Give values to try for an argument, the most promising first."""
+        hints = self._lab.world.hints
+        given = [*hints.get(f"{subject.name}.{slot.name}", ()), *hints.get(slot.name, ())]
+        told = [value for value in self._told.get(subject.name, {}).get(slot.path, []) if fits(value, slot)]
+        seen = seen_for(self._lab, subject, slot)
+        likely = [one.value for one in seen if one.likeness >= 0.5][:8]
+        unlike = [one.value for one in seen if one.likeness < 0.5][:4]
+        stated = [*declared(slot), *described(slot, subject.spec.description)]
+        by_name = usual(slot, self._lab.random)
+        if slot.schema.get("enum"):
+            likely, unlike = [], []
+        named = [value for value in chain(told, stated)]
+        if is_reference(slot):
+            by_name = [*unlike, *by_name]
+        ordered_values = chain(given, told[:3], declared(slot), likely, named, by_name, unlike)
+        values = {dumps(value): value for value in ordered_values if fits(value, slot) or value in given}
+        return list(values.values())
+
+    def _learn(self, subject: Subject, trial: Trial) -> None:
+        """Read a refusal: which argument it asks for, and which values it names."""
+        message = trial.answer.content
+        if trial.verdict not in ("refused", "broken") or len(message) > 5_000:
+            return
+        spoken = set(words(message))
+        extra = self._extra.setdefault(subject.name, [])
+        known = {*self._lab.subjects, *(slot.name for slot in subject.slots), *map(str, trial.values.values())}
+        for slot in subject.slots:
+            is_named = re.search(rf"(?<!\w){re.escape(slot.name)}(?!\w)", message) is not None
+            is_usage = "It takes: " in message  # our own refusal of wrong arguments lists all of them
+            if is_named and not is_usage and not slot.required and slot.path not in (*extra, *trial.values):
+                extra.append(slot.path)
+            if slot.type in ("string", "any") and not is_usage and (is_named or set(words(slot.name)) & spoken):
+                values = [as_argument(atom.value, slot) for atom in atoms(message) if atom.names[-1:] != ("error",)]
+                fresh = [value for value in values if value is not None and str(value) not in known]
+                told = self._told.setdefault(subject.name, {}).setdefault(slot.path, [])
+                told[:0] = [value for value in fresh[:6] if value not in told]
+
+
+def ordered(subjects: Sequence[Subject]) -> list[Subject]:
+    """Give tools in the order in which they may be tried: reads first, destructive ones last, few needs before many."""
+
+    def rank(subject: Subject) -> tuple[int, int, bool, int]:
+        needs = sum(slot.required for slot in subject.slots)
+        makes = {"create", "add", "insert", "new", "put", "register", "make", "write"} & set(words(subject.name))
+        ids = sum("id" in words(slot.name) for slot in subject.slots if slot.required)
+        return _STAGES.index(subject.effect), ids, not makes, needs
+
+    return sorted(subjects, key=rank)
+
+
+def is_reference(slot: Slot) -> bool:
+    """Whether an argument's name says that it refers to something that is there already."""
+    return bool({"id", "key", "hash", "reference", "code", "revision", "uri"} & set(words(slot.name)))
+
+
+def _nth(values: Sequence[Any], index: int) -> Any:
+    return values[min(index, len(values) - 1)]

@@ -1,0 +1,258 @@
+"""What flows between tools: values of results that another tool accepts where strangers of the same shape fail."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.generation.tools.candidates import declared, described, fits
+from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
+from pytest_agentbench.generation.tools.names import GENERIC, likeness, nouns, words
+from pytest_agentbench.generation.tools.observed import Seen, as_argument, is_echo, is_specific, own_values, seen_for
+from pytest_agentbench.generation.tools.schemas import Slot
+from pytest_agentbench.generation.tools.values import Enabling, Flow
+
+_PLACES = 8
+"""Places whose values are tried on one argument."""
+_KEPT = 5
+"""Values and strangers that a flow keeps as its evidence."""
+
+_CHOICES = frozenset({
+    "status", "type", "kind", "state", "level", "priority", "language", "format", "unit", "mode", "order", "sort",
+})  # fmt: skip
+"""What arguments are called that choose among a few words, which no other tool need be asked for."""
+
+Closed = frozenset[tuple[str, str]]
+"""Arguments, as (tool, path), that take known values only."""
+
+
+async def try_observed(lab: Laboratory, subject: Subject) -> None:
+    """Try on each argument what other tools' results hold: what its name suggests, then, where it takes known values
+    only, one value of every other place. Arguments that come together (latitude, longitude) are taken together.
+    """
+    if subject.base is None:
+        return
+    most = len(subject.trials) + lab.budget.observed
+    likely: dict[str, list[Seen]] = {}
+    for slot in subject.slots:
+        if slot.type in ("boolean", "object", "array") or slot.schema.get("enum"):
+            continue
+        seen = _one_a_place(seen_for(lab, subject, slot))
+        likely[slot.path] = [one for one in seen if one.likeness >= 0.5]
+        rest = [
+            one for one in seen if one.likeness < 0.5 and (is_specific(one.value) or isinstance(one.atom.value, str))
+        ]
+        is_closed = (subject.name, slot.path) in closed_slots({subject.name: subject})
+        for one in [*likely[slot.path][:_PLACES], *(rest[: 2 * _PLACES] if is_closed else ())]:
+            if lab.may_call(subject, most):
+                values = {**subject.base.values, slot.path: one.value, **_companions(lab, subject, slot, one)}
+                await lab.try_values(subject, values, "observed")
+
+
+def _companions(lab: Laboratory, subject: Subject, slot: Slot, one: Seen) -> dict[str, Any]:
+    """Give the values of other arguments that stand beside a value: with the same name but for the last word."""
+    found: dict[str, Any] = {}
+    head = one.atom.path.rpartition(".")[0]
+    for other in subject.slots:
+        if other.path == slot.path or other.path not in (subject.base.values if subject.base else {}):
+            continue
+        if not {"latitude", "longitude"} & set(words(other.name)):
+            continue
+        for atom in lab.atoms(one.trial):
+            beside = atom.path.rpartition(".")[0] == head
+            if beside and likeness(other.path, subject.name, atom.names, one.trial.tool) >= 0.9:
+                value = as_argument(atom.value, other)
+                if value is not None:
+                    found[other.path] = value
+                    break
+    return found
+
+
+def closed_slots(subjects: dict[str, Subject]) -> Closed:
+    """Give the arguments that take known values only: a conforming stranger was not accepted, where the rest was."""
+    return frozenset(
+        (name, slot.path)
+        for name, subject in subjects.items()
+        for slot in subject.slots
+        if strangers_refused(subject, slot)
+    )
+
+
+def strangers_refused(subject: Subject, slot: Slot) -> list[Any]:
+    """Give the conforming values of an argument that were not accepted in a call that otherwise works."""
+    if slot.schema.get("enum") or slot.type in ("boolean", "object", "array"):
+        return []
+    worked = [(_rest(trial, slot.path), trial) for trial in subject.gives()]
+    rests = {rest for rest, _ in worked}
+    found: dict[str, Any] = {}
+    for trial in subject.trials:
+        value = trial.values.get(slot.path)
+        if value in (None, "") or not fits(value, slot) or trial.verdict not in ("refused", "broken", "empty"):
+            continue
+        if isinstance(value, str) and (value != value.strip() or len(value) > 200):
+            continue
+        if _rest(trial, slot.path) in rests:
+            found.setdefault(dumps(value), value)
+    return list(found.values())
+
+
+def flows_of(lab: Laboratory) -> tuple[Flow, ...]:
+    """Give what flows between tools, evidence first.
+
+    Into an argument that takes known values only flows every value that it accepted and that stands, not as an echo,
+    in another tool's result; a value that may stand there by chance counts where the names agree, or where the place
+    gave two that were accepted and none that was not. Into an argument that takes anything flows what was accepted
+    and has the same telling name.
+    """
+    closed = closed_slots(lab.subjects)
+    found: dict[tuple[str, ...], Flow] = {}
+    places = list(_places(lab, closed))
+    for subject in lab.subjects.values():
+        for slot in subject.slots:
+            if slot.type in ("boolean", "object", "array") or slot.schema.get("enum"):
+                continue
+            refused = strangers_refused(subject, slot)
+            for flow in _into(subject, slot, places, refused, (subject.name, slot.path) in closed):
+                found.setdefault((flow.source, flow.source_path, flow.pattern, flow.target, flow.target_path), flow)
+    return tuple(
+        sorted(_best(found.values()), key=lambda one: (one.source, one.target, one.target_path, one.source_path))
+    )
+
+
+class _Spot:
+    """A place in a tool's results, or an argument it makes something under, with its values."""
+
+    def __init__(self, tool: str, path: str, pattern: str, origin: str, names: tuple[str, ...]) -> None:
+        self.tool = tool
+        self.path = path
+        self.pattern = pattern
+        self.origin = origin
+        self.names = names
+        self.values: dict[str, Any] = {}
+
+
+def _places(lab: Laboratory, closed: Closed) -> Iterator[_Spot]:
+    """Give every place with the values that calls brought about there: neither echoes nor references given on."""
+    spots: dict[tuple[str, str, str, str], _Spot] = {}
+    for trial in lab.trials:
+        if not trial.ok:
+            continue
+        subject = lab.subjects[trial.tool]
+        values = trial.values
+        references = [value for path, value in values.items() if (trial.tool, path) in closed]
+        given = references if not subject.is_read else own_values(trial)
+        for atom in lab.atoms(trial):
+            if isinstance(atom.value, bool) or is_echo(atom.value, given):
+                continue
+            key = (trial.tool, atom.path, atom.pattern, "result")
+            spot = spots.setdefault(key, _Spot(*key, atom.names))
+            spot.values.setdefault(dumps(atom.value), atom.value)
+        if subject.is_read or subject.effect == "destructive":
+            continue
+        for path, value in values.items():
+            if (trial.tool, path) not in closed and isinstance(value, str | int) and not isinstance(value, bool):
+                key = (trial.tool, path, "", "argument")
+                names = tuple(step for step in path.split(".") if step != "*")
+                spots.setdefault(key, _Spot(*key, names)).values.setdefault(dumps(value), value)
+    yield from spots.values()
+
+
+def _into(subject: Subject, slot: Slot, places: list[_Spot], refused: list[Any], is_closed: bool) -> Iterator[Flow]:
+    accepted = {str(trial.values[slot.path]) for trial in subject.gives() if slot.path in trial.values}
+    strangers = {str(value) for value in refused}
+    telling = set(words(slot.name)) - GENERIC
+    named = {str(value) for value in (*declared(slot), *described(slot, subject.spec.description))}
+    for spot in places:
+        if spot.tool == subject.name and not subject.is_read:
+            continue
+        taken = [(raw, value) for raw in spot.values.values() if str(value := as_argument(raw, slot)) not in named]
+        fitting = [value for raw, value in taken if value is not None and str(value) in accepted]
+        if not fitting:
+            continue
+        like = likeness(slot.path, subject.name, spot.names, spot.tool)
+        turned_down = [value for _, value in taken if value is not None and str(value) in strangers - accepted]
+        if not _is_flow(spot, slot, fitting, turned_down, like, is_closed=is_closed, telling=bool(telling)):
+            continue
+        yield Flow(
+            source=spot.tool,
+            source_path=spot.path,
+            pattern=spot.pattern,
+            origin="argument" if spot.origin == "argument" else "result",
+            target=subject.name,
+            target_path=slot.path,
+            values=tuple(fitting[:_KEPT]),
+            refused=tuple(refused[:_KEPT]),
+        )
+
+
+def _is_flow(
+    spot: _Spot, slot: Slot, fitting: list[Any], turned_down: list[Any], like: float, *, is_closed: bool, telling: bool
+) -> bool:
+    if len(turned_down) > len(fitting):
+        return False
+    if set(words(slot.name)[-1:]) & _CHOICES and not any(is_specific(value) for value in fitting):
+        return False
+    if not is_closed:
+        if spot.origin == "argument":
+            return False
+        return (like >= 0.9 and telling) or (like >= 0.9 and any(is_specific(value) for value in fitting))
+    if like >= 0.5 or any(is_specific(value) for value in fitting):
+        return not (spot.origin == "argument" and like < 0.5 and not any(is_specific(value) for value in fitting))
+    is_text = all(isinstance(value, str) for value in spot.values.values()) and not spot.pattern
+    return is_text and spot.origin == "result" and len(fitting) >= 2 and not turned_down
+
+
+def _best(flows: Any) -> Iterator[Flow]:
+    """Keep of each pair of tool and argument the places that say it best: whole values before patterns and arguments."""
+    groups: dict[tuple[str, str, str], list[Flow]] = defaultdict(list)
+    for flow in flows:
+        groups[flow.source, flow.target, flow.target_path].append(flow)
+    for group in groups.values():
+        whole = [flow for flow in group if flow.origin == "result" and not flow.pattern]
+        result = [flow for flow in group if flow.origin == "result"]
+        chosen = whole or result or group
+        slot_words = words(group[0].target_path.split(".")[-1])
+        chosen.sort(
+            key=lambda one: (-len(set(words(one.source_path)) & set(slot_words)), -len(one.values), one.source_path)
+        )
+        yield from chosen[:2]
+
+
+def enablings_of(lab: Laboratory) -> tuple[Enabling, ...]:
+    """Give calls that were refused, then accepted with equal arguments, after one other tool alone had written.
+
+    Where several had, the one whose name the refusal speaks of is taken; where that says nothing, none.
+    """
+    found: dict[tuple[str, str], Enabling] = {}
+    failed: dict[str, tuple[int, Trial]] = {}
+    for position, trial in enumerate(lab.trials):
+        key = dumps([trial.tool, trial.arguments])
+        if trial.verdict in ("refused", "broken"):
+            failed.setdefault(key, (position, trial))
+        elif trial.ok and key in failed:
+            since, before = failed[key]
+            between = [one for one in lab.trials[since + 1 : position] if one.ok and one.tool != trial.tool]
+            wrote = sorted({one.tool for one in between if not lab.subjects[one.tool].is_read})
+            spoken = set(words(before.answer.content))
+            named = [tool for tool in wrote if nouns(tool) & spoken or set(words(tool)) & spoken]
+            chosen = wrote if len(wrote) == 1 else (named if len(named) == 1 else [])
+            for tool in chosen:
+                reason = f"refused before ({before.judged.reason[:120]}), accepted after"
+                found.setdefault((tool, trial.tool), Enabling(source=tool, target=trial.tool, reason=reason))
+    return tuple(found[pair] for pair in sorted(found))
+
+
+def _rest(trial: Trial, path: str) -> str:
+    return dumps({name: value for name, value in trial.values.items() if name != path})
+
+
+def _one_a_place(seen: list[Seen]) -> list[Seen]:
+    """Give two values of each place, the likeliest places first."""
+    counted: dict[tuple[str, str, str], int] = defaultdict(int)
+    kept = []
+    for one in seen:
+        place = (one.trial.tool, one.atom.path, one.atom.pattern)
+        counted[place] += 1
+        if counted[place] <= 2:
+            kept.append(one)
+    return kept

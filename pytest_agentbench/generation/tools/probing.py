@@ -1,0 +1,91 @@
+"""Probing: every tool called with what it should and should not take, within bounds, and a card made of what it did.
+
+Order: calls that work, reads first, then what they refuse, then what other tools' results bring, then effects; tools
+that destroy come last.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.generation.recipe import tools_hash
+from pytest_agentbench.generation.tools.cards import card_of
+from pytest_agentbench.generation.tools.challenge import challenge
+from pytest_agentbench.generation.tools.effects import effects_of, try_effects
+from pytest_agentbench.generation.tools.explore import Explorer, ordered
+from pytest_agentbench.generation.tools.flowing import enablings_of, flows_of, try_observed
+from pytest_agentbench.generation.tools.laboratory import Budget, Laboratory, Subject
+from pytest_agentbench.generation.tools.react import propose
+from pytest_agentbench.generation.tools.safety import Policy
+from pytest_agentbench.generation.tools.values import Cards
+from pytest_agentbench.generation.tools.world import World
+from pytest_agentbench.llm.seams import Chat
+
+
+def _silent(_: str) -> None:
+    """Tell nobody."""
+
+
+async def probe(
+    world: World,
+    *,
+    seed: int = 0,
+    policy: Policy | None = None,
+    budget: Budget | None = None,
+    chat: Chat | None = None,
+    told: Callable[[str], None] = _silent,
+) -> Cards:
+    """Probe all tools of the agent and give their cards, in declared order, with what flows between them.
+
+    Never raises for what a tool does. `policy` says what may be called (default: reads, and everything where the
+    environment can be reset), `budget` how often. With a `chat` a model proposes further probes, which the same policy
+    and budget bound. `told` hears one line of progress per step. Raise `EnvironmentFaultError` where no environment
+    can be opened, and what the model's access raises.
+    """
+    lab = Laboratory(world, seed=seed, policy=policy or Policy(), budget=budget or Budget())
+    unstable: dict[str, frozenset[str]] = {}
+    if not lab.subjects:
+        return Cards(tools_hash=tools_hash(world.toolset))
+    subjects = list(lab.subjects.values())
+    gentle = [subject for subject in subjects if subject.permission.effect != "destructive"]
+    destructive = [subject for subject in subjects if subject.permission.effect == "destructive"]
+    for subject in subjects:
+        if not subject.permission.called:
+            told(f"{subject.name}: {subject.permission.why}")
+    async with lab:
+        for several in (gentle, destructive):
+            if not several:
+                continue
+            explorer = Explorer(lab)
+            told(f"calls that work, of {len(several)} tools")
+            await explorer.explore(several)
+            for subject in ordered(several):
+                await challenge(lab, subject)
+            told("values of other tools' results")
+            for subject in ordered(several):
+                await try_observed(lab, subject)
+            if chat is not None:
+                for subject in ordered(several):
+                    told(f"{subject.name}: probes that the model proposes")
+                    await propose(lab, subject, chat, Random(f"{seed}{subject.name}"))
+            for subject in ordered(several):
+                unstable[subject.name] = await try_effects(lab, subject)
+                told(f"{subject.name}: {len(subject.trials)} probes")
+    cards = tuple(card_of(subject, _effects(subject, unstable)) for subject in subjects)
+    return Cards(
+        cards=cards,
+        tools_hash=tools_hash(world.toolset),
+        flows=flows_of(lab),
+        enablings=enablings_of(lab),
+    )
+
+
+def _effects(subject: Subject, unstable: dict[str, frozenset[str]]) -> dict[str, object]:
+    return effects_of(subject, unstable.get(subject.name, frozenset()))  # type: ignore[return-value]
+
+
+def probing_hash(world: World, *, seed: int, policy: Policy, budget: Budget, model: str = "") -> str:
+    """Give what must be equal for saved cards to be used again: declarations, seed, what was allowed, how much, who."""
+    allowed = [policy.writes, policy.destructive, sorted(policy.allow), sorted(policy.deny), world.resettable]
+    counts = [budget.nominal, budget.challenges, budget.observed, budget.effects, budget.gentle]
+    return digest([tools_hash(world.toolset), seed, allowed, counts, world.hints, model])

@@ -1,0 +1,175 @@
+"""What stands in a result: JSON, JSON inside strings, Python literals, prose; each value with the place to find it."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_agentbench.core.values import is_number
+
+LONGEST = 300_000
+"""Characters of a result that are read; the rest of a huge one holds more of the same."""
+
+_DEEP = 12
+_ENTRIES = 25
+"""Entries of a list that are read: the others look like these."""
+_PROSE = 60
+"""Characters up to which a text on one line is also a value as a whole."""
+
+_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+
+# (name of the value, pattern with one group); a general form that extracts the value from other results too
+_FORMS: tuple[tuple[str, str], ...] = (
+    ("uuid", rf"({_UUID})"),
+    ("hash", r"(?<![\w-])((?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,64})(?![\w-])"),
+    ("url", r"(https?://[^\s\"'<>)\]]+)"),
+    ("email", r"([\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5})"),
+    ("path", r"(?<![\w./:])(/(?:[\w.@+-]+/)*[\w.@+-]*[\w@+-])"),
+    ("file", r"(?<![\w/])((?:[\w@+-]+/)*[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,4})(?![\w/])"),
+    ("date", r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)"),
+    ("code", r"(?<![\w-])([A-Z]{1,6}-?\d{1,12})(?![\w-])"),
+)
+_PAIR = re.compile(r"(?<![\d.])(-?\d{1,3}\.\d{1,10})\s*[,;/]\s*(-?\d{1,3}\.\d{1,10})(?![\d.])")
+_LATITUDE = r"(?<![\d.])(-?\d{1,2}\.\d{1,10})\s*[,;/]\s*-?\d{1,3}\.\d{1,10}(?![\d.])"
+_LONGITUDE = r"(?<![\d.])-?\d{1,2}\.\d{1,10}\s*[,;/]\s*(-?\d{1,3}\.\d{1,10})(?![\d.])"
+_COUNTED = re.compile(
+    r"(?<![\w-])([A-Za-z][A-Za-z_]{1,30})(?: id| no\.?| number)?\s*[:=#]?\s*#?(\d{1,12})(?![\w.-])", re.I
+)
+_QUOTED = re.compile(r"(?<!\w)(['\"`])([^'\"`\n]{1,100}?)\1(?!\w)")
+_KEYED = re.compile(r"^[ \t>*-]*([A-Za-z][A-Za-z _-]{0,30}?)[ \t]*[:=][ \t]*(\S.{0,120}?)[ \t]*$", re.M)
+_LISTED = re.compile(r"^[ \t]*(?:[*+-][ \t]+)?(?:\[[A-Za-z]+\][ \t]*)?([^\s:\[\]{}]{1,100})[ \t]*$", re.M)
+LISTED = _LISTED.pattern
+QUOTED_AFTER = r"(?i)\b{word}[ :=]+['\"`]([^'\"`\n]{{1,100}}?)['\"`]"
+COUNTED_AFTER = r"(?i)(?<![\w-]){word}(?: id| no\.?| number)?\s*[:=#]?\s*#?(\d{{1,12}})(?![\w.-])"
+KEYED_AFTER = r"(?mi)^[ \t>*-]*{word}[ \t]*[:=][ \t]*(\S.{{0,120}}?)[ \t]*$"
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One scalar of a result: its value, the dotted path to it, the pattern within a text, and what it is called.
+
+    `names` are what stands on the way to it, the nearest last.
+    """
+
+    value: Any
+    path: str
+    pattern: str = ""
+    names: tuple[str, ...] = ()
+
+
+def parsed(content: str) -> Any:
+    """Give the JSON (or Python literal) that a result is, else the text itself; a huge one is cut off first."""
+    text = content.strip()
+    if text[:1] not in '{["tfn-0123456789(' or not text:
+        return content[:LONGEST]
+    if len(text) <= 20 * LONGEST:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            pass
+    if text[:1] in "{[(" and len(text) <= LONGEST:
+        try:
+            literal = ast.literal_eval(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return content[:LONGEST]
+        return list(literal) if isinstance(literal, tuple) else literal
+    return content[:LONGEST]
+
+
+def atoms(content: str) -> list[Atom]:
+    """Give every scalar of a result, those inside JSON strings and prose included, each place and value once."""
+    seen: dict[tuple[str, str, str], Atom] = {}
+    for atom in _within(parsed(content), "", (), 0):
+        seen.setdefault((atom.path, atom.pattern, repr(atom.value)), atom)
+    return list(seen.values())
+
+
+def at(content: str, path: str, pattern: str = "") -> list[Any]:
+    """Give the values at a place of a result, in order; numbers found in prose are numbers as well as texts there."""
+    found = list(_at(parsed(content), path.split(".") if path else []))
+    if not pattern:
+        return [value for value in found if not isinstance(value, dict | list)]
+    expression = re.compile(pattern)
+    texts = [value for value in found if isinstance(value, str)]
+    return [match[1] for text in texts for match in expression.finditer(text[:LONGEST])]
+
+
+def inner(value: Any) -> Any:
+    """Give the JSON that a string holds, else the value itself."""
+    if isinstance(value, str) and value.strip()[:1] in ("{", "["):
+        read = parsed(value)
+        return read if isinstance(read, dict | list) else value
+    return value
+
+
+def _at(value: Any, path: list[str]) -> Iterator[Any]:
+    if not path:
+        yield value
+        return
+    value = inner(value)
+    if path[0] == "*" and isinstance(value, list):
+        for entry in value:
+            yield from _at(entry, path[1:])
+    elif isinstance(value, dict):
+        if path[0] in value:
+            yield from _at(value[path[0]], path[1:])
+        elif path[0] == "*":
+            for entry in value.values():
+                yield from _at(entry, path[1:])
+
+
+def _within(value: Any, path: str, names: tuple[str, ...], depth: int) -> Iterator[Atom]:
+    if depth > _DEEP:
+        return
+    value = inner(value)
+    if isinstance(value, dict):
+        for key, entry in list(value.items())[:200]:
+            name = str(key)
+            step = f"{path}.{name}" if path else name
+            if "." in name or not name:
+                continue  # no path leads there
+            yield from _within(entry, step, (*names, name), depth + 1)
+    elif isinstance(value, list):
+        for entry in value[:_ENTRIES]:
+            yield from _within(entry, f"{path}.*" if path else "*", names, depth + 1)
+    elif isinstance(value, str):
+        yield from _in_text(value, path, names)
+    elif value is not None and (isinstance(value, bool) or is_number(value)):
+        yield Atom(value, path, "", names)
+
+
+def _in_text(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
+    stripped = text.strip()
+    if not stripped:
+        return
+    is_value = len(stripped) <= _PROSE and "\n" not in stripped
+    if is_value and (path or " " not in stripped):
+        yield Atom(text, path, "", names)
+        if " " not in stripped:
+            return
+    text = text[:LONGEST]
+    for name, form in _FORMS:
+        for match in list(re.finditer(form, text))[:_ENTRIES]:
+            yield Atom(match[1], path, form, (*names, name))
+    for match in list(_PAIR.finditer(text))[:_ENTRIES]:
+        yield Atom(float(match[1]), path, _LATITUDE, (*names, "latitude"))
+        yield Atom(float(match[2]), path, _LONGITUDE, (*names, "longitude"))
+    for match in list(_COUNTED.finditer(text))[:_ENTRIES]:
+        word = match[1].lower()
+        yield Atom(int(match[2]), path, COUNTED_AFTER.format(word=re.escape(word)), (*names, word))
+    for match in list(_QUOTED.finditer(text))[:_ENTRIES]:
+        before = re.search(r"([A-Za-z]\w*)[ :=]+$", text[: match.start()][-40:])
+        if before:
+            word = before[1].lower()
+            yield Atom(match[2], path, QUOTED_AFTER.format(word=re.escape(word)), (*names, word))
+        else:
+            yield Atom(match[2], path, r"['\"`]([^'\"`\n]{1,100}?)['\"`]", (*names, "quoted"))
+    for match in list(_KEYED.finditer(text))[:_ENTRIES]:
+        word = match[1].strip().lower()
+        yield Atom(match[2], path, KEYED_AFTER.format(word=re.escape(word)), (*names, word.replace(" ", "_")))
+    listed = list(_LISTED.finditer(text))
+    if listed and ("\n" in stripped or not path):
+        for match in listed[:_ENTRIES]:
+            yield Atom(match[1], path, LISTED, names)

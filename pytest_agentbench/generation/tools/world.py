@@ -1,0 +1,175 @@
+"""Environments to probe: fresh ones of a suite, each opened for itself, whose calls always come back.
+
+Built on the environment that runs use (`environment.local`), so that a tool answers a probe as it answers an agent.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.suite import EnvironmentSpec, Suite
+from pytest_agentbench.core.tool import ToolCall, Toolset
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.local import LocalEnvironment
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.results.redact import Redactor
+from pytest_agentbench.runs.run_thread import RunnerInThread
+
+PATIENCE = 10.0
+"""Seconds that a call, and each step of opening and closing, may take."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a call gave: the text, redacted, its error flag, whether state changed (None: nobody can tell), seconds.
+
+    `hung` says that it had not ended in time, `crashed` that the tool tried to end the process or cannot be called.
+    """
+
+    content: str
+    error: bool = False
+    wrote: bool | None = None
+    seconds: float = 0.0
+    hung: bool = False
+    crashed: bool = False
+
+
+class Opened:
+    """One open environment."""
+
+    def __init__(self, environment: LocalEnvironment, runner: RunnerInThread, world: "World") -> None:
+        self._environment = environment
+        self._runner = runner
+        self._world = world
+
+    @property
+    def tools(self) -> Toolset:
+        """The tools."""
+        return self._environment.tools
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
+        """Call a tool of the agent's; never raises for what a tool does and never takes longer than the patience."""
+        world = self._world
+        began = world.now()
+        try:
+            async with asyncio.timeout(world.patience):
+                result = await self._environment.call(ToolCall(name=tool, arguments=dict(arguments)))
+        except TimeoutError:
+            self._runner.abandon()
+            text = f"no answer within {world.patience:g} s"
+            return Answer(content=text, error=True, hung=True, seconds=world.patience)
+        except EnvironmentFaultError as error:
+            return Answer(content=str(error), error=True, crashed=True, seconds=max(world.now() - began, 0.0))
+        content = world.redactor.text(result.content)
+        seconds = max(world.now() - began, 0.0)
+        return Answer(content=content, error=result.error, wrote=result.wrote, seconds=seconds)
+
+
+@dataclass(kw_only=True)
+class World:
+    """The environments of a suite: its tools, and `resettable`: whether each opened one starts from the same state.
+
+    `hints` are values that the user gives for arguments, by `argument` or `tool.argument`. `now` is the clock that
+    latency is measured with, in seconds.
+    """
+
+    spec: EnvironmentSpec
+    root: Path
+    toolset: Toolset
+    resettable: bool
+    context: dict[str, Any] = field(default_factory=dict)
+    hints: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    redactor: Redactor = field(default_factory=Redactor)
+    gate: IsolationGate = field(default_factory=lambda: IsolationGate(Path(".agentbench")))
+    patience: float = PATIENCE
+    now: Callable[[], float] = time.monotonic
+    _opened: int = 0
+
+    @property
+    def tools_hash(self) -> str:
+        """What changes whenever a declaration does."""
+        return digest([spec.model_dump() for spec in self.toolset.of("assistant")])
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Opened]:
+        """Open a fresh environment; raise `EnvironmentFaultError` where it cannot be opened."""
+        self._opened += 1
+        runner = RunnerInThread(f"agentbench-probe{self._opened}")
+        environment = LocalEnvironment(
+            self.spec,
+            root=self.root,
+            scenario_state={},
+            context=self.context,
+            run_name=f"probe{self._opened}",
+            runner=runner,
+            gate=self.gate,
+            known=self.toolset,
+            patience=self.patience,
+        )
+        try:
+            async with asyncio.timeout(3 * self.patience):
+                await environment.__aenter__()
+            try:
+                yield Opened(environment, runner, self)
+            finally:
+                try:
+                    async with asyncio.timeout(self.patience):
+                        await environment.__aexit__(None, None, None)
+                except (TimeoutError, EnvironmentFaultError):
+                    runner.abandon()
+        except TimeoutError:
+            message = f"the environment has not opened within {3 * self.patience:g} s"
+            raise EnvironmentFaultError(message) from None
+        finally:
+            runner.close()
+
+
+def world_of(
+    suite: Suite,
+    *,
+    toolset: Toolset | None = None,
+    resettable: bool | None = None,
+    hints: Mapping[str, Any] | None = None,
+    directory: Path | None = None,
+    patience: float = PATIENCE,
+    now: Callable[[], float] = time.monotonic,
+) -> World:
+    """Give the world of a suite; `toolset` saves loading the tools, `resettable` overrules what the suite shows.
+
+    `directory` is where locks of states are that only one process may use. Raise `EnvironmentFaultError` where the
+    tools cannot be loaded.
+    """
+    spec = suite.environment
+    given = {name: tuple(value) if isinstance(value, list) else (value,) for name, value in (hints or {}).items()}
+    return World(
+        spec=spec,
+        root=suite.root,
+        toolset=toolset or load_toolset(spec, suite.root),
+        resettable=is_resettable(spec) if resettable is None else resettable,
+        context=suite.context,
+        hints=given,
+        redactor=Redactor(suite.secrets),
+        gate=IsolationGate(directory or suite.root / ".agentbench"),
+        patience=patience,
+        now=now,
+    )
+
+
+def is_resettable(spec: EnvironmentSpec) -> bool:
+    """Whether every opened environment starts from the same state, as far as the suite shows.
+
+    It does where Python tools work on a state of the suite. Without one, who knows what a tool reaches; other kinds of
+    tools say it themselves, by `resettable`.
+    """
+    if spec.tools is None:
+        return False
+    said = getattr(spec.tools, "resettable", None)
+    if isinstance(said, bool):
+        return said
+    return spec.tools.kind == "python" and spec.state is not None
