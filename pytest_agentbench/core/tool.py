@@ -16,13 +16,19 @@ ToolKind = Literal["read", "write", "generic", "unknown"]
 
 
 class ToolSpec(Model):
-    """A tool as the agent sees it: name, description, JSON Schema of the arguments, and whether it writes."""
+    """A tool as the agent sees it: name, description, JSON Schema of the arguments, and whether it writes.
+
+    `returns` is the JSON Schema that its results are declared to have, `destructive` whether it declares that what it
+    does cannot be undone; None where it declares nothing.
+    """
 
     name: str
     description: str = ""
     parameters: dict[str, Any] = {"type": "object", "properties": {}}
     kind: ToolKind = "unknown"
     requestor: Requestor = "assistant"
+    returns: dict[str, Any] | None = None
+    destructive: bool | None = None
 
     @property
     def arguments(self) -> frozenset[str] | None:

@@ -114,6 +114,11 @@ class Invoker:
             raise self.fault from raised
         return Done(ToolResult(content=content, error=raised is not None, wrote=wrote), value)
 
+    def settle(self, watch: Watch, *, failed: bool) -> bool | None:
+        """End a call that no function of Python's made; tell whether it changed state, None where nobody can."""
+        self.raised = None
+        return self._end(watch, failed=failed)
+
     def _end(self, watch: Watch, *, failed: bool) -> bool | None:
         with self._lock:
             self._active.pop(watch, None)

@@ -12,6 +12,7 @@ from pathlib import Path
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.seams import Isolation
 from pytest_agentbench.environment.file_lock import FileLock
+from pytest_agentbench.environment.shared import SharedByLoop
 
 _PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Seconds between two looks at a lock that another process holds; the last one repeats."""
@@ -22,12 +23,13 @@ class IsolationGate:
     among all processes that use the same `directory`.
 
     Waiting never blocks the event loop and may be cancelled; runs may come from several loops. What a process that
-    died held is free again.
+    died held is free again. `shared` holds what runs share on purpose, such as a service that all of them use.
     """
 
     def __init__(self, directory: Path, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._directory = directory
         self._pause = pause
+        self.shared = SharedByLoop()
         self._guard = threading.Lock()
         self._turns: dict[str, _Turn] = {}
         self._locks: dict[FileLock, asyncio.AbstractEventLoop] = {}

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.core.text import shorten
@@ -21,10 +22,12 @@ from pytest_agentbench.environment.invoke import Done, Invoker
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.own_state import build_provider, state_key
 from pytest_agentbench.environment.python_tools import PythonTool
+from pytest_agentbench.environment.remote import RemoteTools, open_remote
+from pytest_agentbench.environment.remote_calls import RemoteCalls
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.environment.state_access import OpenState
-from pytest_agentbench.environment.toolset import LoadedTools, load_tools
-from pytest_agentbench.environment.wrapped import OnCall, Wrapper
+from pytest_agentbench.environment.toolset import LoadedTools, load_tools, opening_of, remote_parts
+from pytest_agentbench.environment.wrapped import OnCall
 
 
 class LocalEnvironment:
@@ -65,6 +68,7 @@ class LocalEnvironment:
         self._stack = AsyncExitStack()
         self._state: OpenState | None = None
         self._functions: dict[tuple[Requestor, str], PythonTool] = {}
+        self._remote = RemoteCalls()
         self._invoker = Invoker(None, self._context, is_over)
         self.tools: Toolset = Toolset()
 
@@ -142,8 +146,8 @@ class LocalEnvironment:
         return result
 
     def can_call(self, name: str, requestor: Requestor) -> bool:
-        """Whether there is a function behind a tool; some are only described, some are the agent's own."""
-        return (requestor, name) in self._functions
+        """Whether something is behind a tool that executes it; some are only described, some are the agent's own."""
+        return (requestor, name) in self._functions or self._remote.source(name, requestor) is not None
 
     async def snapshot(self) -> State | None:
         """Read the whole state, or None where the suite has none; raise `EnvironmentFaultError` where it breaks."""
@@ -151,8 +155,13 @@ class LocalEnvironment:
 
     def wrapped_tools(self, on_call: OnCall) -> list[Callable[..., Any]]:
         """Give the agent's tools as plain functions without `state` and `context`; see `wrapped.Wrapper`."""
-        wrapper = Wrapper(self._invoker, on_call)
-        return [wrapper.wrap(tool) for tool in self._functions.values() if tool.requestor == "assistant"]
+        wrapper = self._remote.wrapper(self._invoker, on_call)
+        wrapped = [wrapper.wrap(tool) for tool in self._functions.values() if tool.requestor == "assistant"]
+        for spec in self.tools.of("assistant"):
+            source = self._remote.source(spec.name, "assistant")
+            if source is not None:
+                wrapped.append(wrapper.wrap_remote(spec, source))
+        return wrapped
 
     async def strike(self, schedule: Schedule) -> None:
         """Let faults strike the agent's tools from now on; raise `SuiteFaultError` where the state cannot do them."""
@@ -163,14 +172,16 @@ class LocalEnvironment:
             (party, name): striker.around(tool) if party == "assistant" else tool
             for (party, name), tool in self._functions.items()
         }
+        self._remote.strike(striker)
 
     async def _enter(self) -> None:
         loaded = await guarded(self._load, self._runner, "the tools' module", self._patience)
         self._stack.callback(loaded.forget)
         self.tools, self._functions = loaded.toolset, loaded.functions
+        await self._open_remote()
         spec = self._spec.state
         if spec is None:
-            if self._scenario_state and self._functions:
+            if self._scenario_state and (self._functions or self._remote):
                 raise EnvironmentFaultError("the scenario gives initial state, but the suite has no environment.state")
             return
         provider = await guarded(
@@ -183,10 +194,24 @@ class LocalEnvironment:
         self._state = state
         self._invoker = Invoker(state, self._context, self._is_over)
 
+    async def _open_remote(self) -> None:
+        for part, requestor in remote_parts(self._spec):
+            opening = opening_of(
+                self._spec, requestor, self._root, run=self._run_name, gate=self._gate, context=self._context
+            )
+            source: RemoteTools = await open_remote(cast("OpenApiSpec | McpSpec", part.remote), opening)
+            self._stack.push_async_callback(source.aclose)
+            self._remote.add(source, requestor)
+            self.tools = Toolset(specs=(*self.tools, *source.specs))
+        self._stack.callback(self._remote.cancel)
+
     def _load(self) -> LoadedTools:
         return load_tools(self._spec, self._root, self._run_name, self._known)
 
     async def _performed(self, call: ToolCall) -> ToolResult:
+        source = self._remote.source(call.name, call.requestor)
+        if source is not None:
+            return await self._call_remote(source, call)
         tool = self._functions[call.requestor, call.name]
         arguments = copy.deepcopy(call.arguments)  # the tool may keep and change them; the transcript must not
         if tool.is_async:
@@ -214,12 +239,25 @@ class LocalEnvironment:
         done = await guarded(lambda: self._invoker.finish(tool, given, watch), self._runner, who)
         return done.result
 
+    async def _call_remote(self, source: RemoteTools, call: ToolCall) -> ToolResult:
+        who = f"tool {call.name!r}"
+        watch = await guarded(lambda: self._invoker.begin(call.name), self._runner, who)
+        try:
+            result = await source.call(call.name, copy.deepcopy(call.arguments))
+        except BaseException as error:
+            self._invoker.abandon(watch)
+            if isinstance(error, EnvironmentFaultError):
+                self._invoker.fault = error
+            raise
+        wrote = await guarded(lambda: self._invoker.settle(watch, failed=result.error), self._runner, who)
+        return result if wrote is None else result.model_copy(update={"wrote": wrote})
+
     def _refused(self, call: ToolCall) -> ToolResult | None:
         """Give the error of a call that reaches no function; raise where the tool is only described."""
         if self.tools.get(call.name, call.requestor) is None:
             names = ", ".join(spec.name for spec in self.tools.of(call.requestor)) or "none"
             return _error(f"unknown tool {shorten(call.name, 100)!r}. The tools are: {names}")
-        if (call.requestor, call.name) not in self._functions:
+        if not self.can_call(call.name, call.requestor):
             raise EnvironmentFaultError(f"tool {call.name!r} is only described by a file; it cannot be called")
         if call.raw is not None:
             return _error(f"the arguments of {call.name!r} are not a JSON object: {shorten(call.raw, 200)}")

@@ -1,14 +1,18 @@
 """Loads the tools that a suite names, without opening any state or calling any tool."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.suite import EnvironmentSpec, ToolsSpec
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import forget_module, load_fresh_module
+from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.python_tools import PythonTool, tools_of
+from pytest_agentbench.environment.remote import Opening, declared_tools
 from pytest_agentbench.environment.schema_tools import read_schema_tools
 
 
@@ -29,22 +33,58 @@ class LoadedTools:
 def load_toolset(spec: EnvironmentSpec, root: Path) -> Toolset:
     """Give the tools of an environment; Python modules are imported, nothing of them is called.
 
-    Raise `ImportPathError` or `EnvironmentFaultError` where a module, a file or a function is not usable.
+    Nothing is given where only a process or the network could tell some of the tools: runs find out. Raise
+    `ImportPathError` or `EnvironmentFaultError` where a module, a file or a function is not usable.
     """
     loaded = load_tools(spec, root, "collected")
     loaded.forget()
-    return loaded.toolset
+    specs = list(loaded.toolset)
+    for source, requestor in remote_parts(spec):
+        found = declared_tools(source.remote, opening_of(spec, requestor, root)) if source.remote else None
+        if found is None:
+            return Toolset()
+        specs += found
+    toolset = Toolset(specs=tuple(specs))
+    _refuse_namesakes(toolset)
+    return toolset
+
+
+def remote_parts(spec: EnvironmentSpec) -> list[tuple[ToolsSpec, Requestor]]:
+    """Give the parts of an environment whose tools another process executes, and whose tools they are."""
+    parts: tuple[tuple[ToolsSpec | None, Requestor], ...] = ((spec.tools, "assistant"), (spec.user_tools, "user"))
+    return [(source, requestor) for source, requestor in parts if source is not None and source.remote is not None]
+
+
+def opening_of(
+    spec: EnvironmentSpec,
+    requestor: Requestor,
+    root: Path,
+    *,
+    run: str = "collected",
+    gate: IsolationGate | None = None,
+    context: Mapping[str, Any] | None = None,
+) -> Opening:
+    """Give what opening the remote tools of one party needs to know."""
+    return Opening(
+        root=root,
+        run=run,
+        gate=gate or IsolationGate(root),
+        context=context or {},
+        requestor=requestor,
+        reads=spec.reads,
+        writes=spec.writes,
+    )
 
 
 def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | None = None) -> LoadedTools:
-    """Load fresh tools for the run named `unique`; `known` saves describing again what was described before."""
+    """Load fresh tools, but for remote ones, for the run named `unique`; `known` saves describing them again."""
     specs: list[ToolSpec] = []
     functions: dict[tuple[Requestor, str], PythonTool] = {}
     modules: list[ModuleType] = []
     parties: tuple[tuple[ToolsSpec | None, Requestor], ...] = ((spec.tools, "assistant"), (spec.user_tools, "user"))
     try:
         for source, requestor in parties:
-            if source is None:
+            if source is None or source.remote is not None:
                 continue
             if source.kind == "schema":
                 party = None if requestor == "assistant" else requestor

@@ -4,6 +4,7 @@ from pytest_agentbench.suites.schema_faults import AXIS
 from pytest_agentbench.suites.schema_forms import FREE, IMPORT_PATH, NAME, TEXT, Schema, mapping, texts
 from pytest_agentbench.suites.schema_generate import GENERATE
 from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, OPENAI_AGENT, PRICE, UPSTREAM, USER
+from pytest_agentbench.suites.schema_remote import MCP_TOOLS, OPENAPI_TOOLS
 from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC
 from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
 from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
@@ -47,8 +48,10 @@ _TOOLS: Schema = {
             {"python": {"type": "string", "pattern": r"\S", "description": "a module"}}, "{python: …}", ("python",)
         ),
         mapping({"schema": _FILE}, "{schema: tools.json}", ("schema",)),
+        OPENAPI_TOOLS,
+        MCP_TOOLS,
     ],
-    "description": "a Python module, a .json file, {python: …} or {schema: …}",
+    "description": "a Python module, a .json file, {python: …}, {schema: …}, {openapi: …} or {mcp: …}",
 }
 
 _IGNORE = texts("a list of path patterns left out of comparisons, such as orders.*.updated_at")

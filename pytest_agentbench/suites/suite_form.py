@@ -11,6 +11,7 @@ from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, GenerateSpe
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.models_form import ModelReader
+from pytest_agentbench.suites.remote_form import remote_tools
 
 
 class PartReader:
@@ -119,6 +120,8 @@ class PartReader:
             return None
         if isinstance(form, dict) and "python" in form:
             return ToolsSpec(kind="python", target=form["python"])
+        if isinstance(form, dict) and ("openapi" in form or "mcp" in form):
+            return remote_tools(form, path, self.file)
         if isinstance(form, dict):
             return ToolsSpec(kind="schema", target=str(self.file(form["schema"], (*path, "schema"))))
         if form.lower().endswith(".json"):

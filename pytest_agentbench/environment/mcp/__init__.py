@@ -1,0 +1,1 @@
+"""The tools of an MCP server, over its standard streams or over HTTP."""

@@ -1,0 +1,90 @@
+"""An MCP server as a source of tools: one process for each run, or one connection for all runs of a session."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.placeholders import fill_text
+from pytest_agentbench.core.remote import McpSpec
+from pytest_agentbench.core.tool import ToolKind, ToolResult, ToolSpec
+from pytest_agentbench.environment.mcp.connection import Connection
+from pytest_agentbench.environment.mcp.content import result_of
+from pytest_agentbench.environment.remote import Opening, listed_tools, offered
+
+
+class McpTools:
+    """The tools of a server, for one run (`environment.remote.RemoteTools`)."""
+
+    def __init__(self, connection: Connection, specs: tuple[ToolSpec, ...], *, own: bool) -> None:
+        """`own` says that the connection is this run's, and closed with it."""
+        self.specs = specs
+        self._connection = connection
+        self._own = own
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        """Call a tool; raise `EnvironmentFaultError` where the server is gone or does not answer in time."""
+        return result_of(await self._connection.call(name, arguments))
+
+    async def aclose(self) -> None:
+        """Close the connection where it is this run's own."""
+        if self._own:
+            await self._connection.aclose()
+
+
+async def open_server(spec: McpSpec, opening: Opening) -> McpTools:
+    """Connect to a server for one run; raise `EnvironmentFaultError` where it does not start or answer."""
+    told = {"context": dict(opening.context), "session_id": opening.run}
+    headers = {name: fill_text(text, told) for name, text in spec.headers.items()}
+
+    async def connect() -> Connection:
+        connection = Connection(spec, opening.root, headers)
+        await connection.open()
+        return connection
+
+    if spec.share == "run":
+        connection = await connect()
+    else:
+        key = f"mcp {opening.root} {digest([spec.model_dump(mode='json'), headers])}"
+        connection = await opening.gate.shared.get(key, connect)
+        if not connection.is_open:
+            opening.gate.shared.drop(key)
+            connection = await opening.gate.shared.get(key, connect)
+    try:
+        listed = listed_tools(spec.tools, opening) if spec.tools else None
+        specs = [_spec(tool, opening) for tool in connection.tools]
+        chosen = offered(specs, spec.only, listed, connection.name)
+    except BaseException:
+        if spec.share == "run":
+            await connection.aclose()
+        raise
+    return McpTools(connection, chosen, own=spec.share == "run")
+
+
+def _spec(tool: Mapping[str, Any], opening: Opening) -> ToolSpec:
+    """Give a tool as listed; what its annotations tell settles its kind where the suite's lists do not."""
+    name = str(tool.get("name", ""))
+    schema = tool.get("inputSchema")
+    parameters = dict(schema) if isinstance(schema, Mapping) else {"type": "object"}
+    parameters.setdefault("properties", {})
+    hints = tool.get("annotations")
+    hints = hints if isinstance(hints, Mapping) else {}
+    returns = tool.get("outputSchema")
+    destructive = hints.get("destructiveHint")
+    return ToolSpec(
+        name=name,
+        description=str(tool.get("description") or tool.get("title") or ""),
+        parameters=parameters,
+        kind=opening.kind(name, _hinted(hints)),
+        requestor=opening.requestor,
+        returns=dict(returns) if isinstance(returns, Mapping) else None,
+        destructive=destructive if isinstance(destructive, bool) and hints.get("readOnlyHint") is not True else None,
+    )
+
+
+def _hinted(hints: Mapping[str, Any]) -> ToolKind | None:
+    """Give the kind that annotations tell: they are hints, and `destructiveHint` means nothing for reads."""
+    if hints.get("readOnlyHint") is True:
+        return "read"
+    if hints.get("readOnlyHint") is False or hints.get("destructiveHint") is True:
+        return "write"
+    return None

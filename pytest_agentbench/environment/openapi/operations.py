@@ -1,0 +1,232 @@
+"""Operations as tools: one JSON Schema for all that a request takes, and where each argument goes in the request."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pytest_agentbench.core.tool import ToolKind, ToolSpec
+from pytest_agentbench.environment.openapi.document import Document
+from pytest_agentbench.environment.openapi.names import operation_names, unique
+from pytest_agentbench.environment.openapi.schemas import Schema, small_schema
+
+Place = Literal["path", "query", "header", "cookie", "form", "body", "whole"]
+"""Where an argument goes; `body` is a key of a JSON body, `whole` the body itself."""
+
+_KINDS: dict[str, ToolKind] = {"get": "read", "head": "read", "options": "read", "trace": "read"}
+_UNSENT = frozenset({"accept", "content-type", "authorization"})
+"""Headers that a document may name but that are not parameters (OpenAPI 3.1 §4.8.12)."""
+
+_PLACES: tuple[Place, ...] = ("path", "query", "header", "cookie")
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Argument:
+    """An argument: its name, and the key under which a request holds it. `many` says how lists are written there."""
+
+    name: str
+    place: Place
+    key: str
+    many: Literal["repeat", "comma", "space", "pipe", "deep", "json"] = "comma"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """An operation; `content` is the media type of its body, "" where it takes none."""
+
+    method: str
+    path: str
+    arguments: tuple[Argument, ...]
+    content: str
+    spec: ToolSpec
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A parameter as declared, and its schema."""
+
+    argument: Argument
+    schema: Schema
+    required: bool
+
+
+def operations_of(document: Document, fixed: frozenset[str] = frozenset()) -> tuple[Operation, ...]:
+    """Give all operations as tools; `fixed` are headers and query parameters that the suite sends itself.
+
+    Raise `EnvironmentFaultError` where a reference leads nowhere.
+    """
+    declared = list(document.operations())
+    names = operation_names([(method, path, found.get("operationId")) for method, path, found, _ in declared])
+    return tuple(_operation(document, name, entry, fixed) for name, entry in zip(names, declared, strict=True))
+
+
+def _operation(
+    document: Document, name: str, entry: tuple[str, str, Mapping[str, Any], list[Any]], fixed: frozenset[str]
+) -> Operation:
+    method, path, declared, parameters = entry
+    given = _parameters(document, parameters, fixed)
+    content, body = _body(document, declared, parameters)
+    given += body
+    properties: dict[str, Schema] = {}
+    taken: set[str] = set()
+    arguments: list[Argument] = []
+    for one in sorted(given, key=lambda one: (*_PLACES, "form", "body", "whole").index(one.argument.place)):
+        key = one.argument.key
+        shown = unique([key, f"{one.argument.place}_{key}"], taken)
+        arguments.append(Argument(name=shown, place=one.argument.place, key=key, many=one.argument.many))
+        properties[shown] = one.schema
+    required = [
+        argument.name
+        for argument in arguments
+        if next(
+            one.required for one in given if (one.argument.place, one.argument.key) == (argument.place, argument.key)
+        )
+    ]
+    schema: Schema = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    spec = ToolSpec(
+        name=name,
+        description=_description(declared, method, path),
+        parameters=schema,
+        kind=_KINDS.get(method, "write"),
+        returns=_returns(document, declared),
+        destructive=method == "delete",
+    )
+    return Operation(method=method.upper(), path=path, arguments=tuple(arguments), content=content, spec=spec)
+
+
+def _description(declared: Mapping[str, Any], method: str, path: str) -> str:
+    told = [str(declared[key]).strip() for key in ("summary", "description") if declared.get(key)]
+    return "\n\n".join(dict.fromkeys(told)) or f"{method.upper()} {path}"
+
+
+def _parameters(document: Document, entries: Sequence[Any], fixed: frozenset[str]) -> list[_Given]:
+    """Give the parameters of path, query, header and cookie; an operation's replace those of its path."""
+    found: dict[tuple[str, str], _Given] = {}
+    for entry in map(document.resolved, entries):
+        if not isinstance(entry, Mapping) or entry.get("in") not in _PLACES or not entry.get("name"):
+            continue
+        key, place = str(entry["name"]), entry["in"]
+        if (place == "header" and key.lower() in _UNSENT) or f"{place}:{key.lower()}" in fixed:
+            found.pop((place, key), None)
+            continue
+        found[place, key] = _Given(
+            Argument(name=key, place=place, key=key, many=_many(entry)),
+            _described(_parameter_schema(document, entry), entry),
+            entry.get("required") is True or place == "path",
+        )
+    return list(found.values())
+
+
+def _parameter_schema(document: Document, entry: Mapping[str, Any]) -> Schema:
+    if "schema" in entry:
+        return small_schema(document, entry["schema"])
+    content = entry.get("content")
+    if isinstance(content, Mapping) and content:
+        media = next(iter(content.values()))
+        return small_schema(document, media.get("schema") if isinstance(media, Mapping) else None)
+    return small_schema(document, {key: value for key, value in entry.items() if key != "required"})  # OpenAPI 2.0
+
+
+def _described(schema: Schema, entry: Mapping[str, Any]) -> Schema:
+    told = dict(schema)
+    if entry.get("description"):
+        told["description"] = str(entry["description"]).strip()
+    if "example" in entry and "examples" not in told:
+        told["examples"] = [entry["example"]]
+    return told
+
+
+def _many(entry: Mapping[str, Any]) -> Literal["repeat", "comma", "space", "pipe", "deep", "json"]:
+    """Say how a list is written: styles of 3.x (§4.8.12.2), collection formats of 2.0."""
+    if isinstance(entry.get("content"), Mapping):
+        return "json"
+    if "collectionFormat" in entry or ("schema" not in entry and "type" in entry):
+        formats = {"multi": "repeat", "ssv": "space", "pipes": "pipe"}
+        return formats.get(str(entry.get("collectionFormat")), "comma")  # type: ignore[return-value]  # of the three
+    style = entry.get("style") or ("form" if entry.get("in") in ("query", "cookie") else "simple")
+    if style == "deepObject":
+        return "deep"
+    if entry.get("explode", style == "form") and style == "form":
+        return "repeat"
+    return {"spaceDelimited": "space", "pipeDelimited": "pipe"}.get(str(style), "comma")  # type: ignore[return-value]
+
+
+def _body(document: Document, declared: Mapping[str, Any], entries: Sequence[Any]) -> tuple[str, list[_Given]]:
+    """Give the media type of the body and the arguments that make it up."""
+    if document.is_swagger:
+        return _swagger_body(document, declared, [document.resolved(entry) for entry in entries])
+    body = document.resolved(declared.get("requestBody"))
+    content = body.get("content") if isinstance(body, Mapping) else None
+    if not isinstance(content, Mapping) or not content:
+        return "", []
+    media = _preferred(list(content))
+    inner = content[media] if isinstance(content[media], Mapping) else {}
+    schema = small_schema(document, inner.get("schema"))
+    return media, _body_arguments(media, schema, required=body.get("required") is True)
+
+
+def _swagger_body(document: Document, declared: Mapping[str, Any], entries: Sequence[Any]) -> tuple[str, list[_Given]]:
+    takes = declared.get("consumes") or document.content.get("consumes") or ["application/json"]
+    forms = [entry for entry in entries if isinstance(entry, Mapping) and entry.get("in") == "formData"]
+    if forms:
+        given = [
+            _Given(
+                Argument(name=str(entry["name"]), place="form", key=str(entry["name"]), many=_many(entry)),
+                _described(_parameter_schema(document, entry), entry),
+                entry.get("required") is True,
+            )
+            for entry in forms
+        ]
+        return (_FORMS[1] if _FORMS[1] in takes else _FORMS[0]), given
+    for entry in entries:
+        if isinstance(entry, Mapping) and entry.get("in") == "body":
+            media = _preferred([str(one) for one in takes])
+            schema = _described(small_schema(document, entry.get("schema")), entry)
+            return media, _body_arguments(media, schema, required=entry.get("required") is True)
+    return "", []
+
+
+def _preferred(medias: Sequence[str]) -> str:
+    """Choose JSON where it is offered, then forms, then what comes first."""
+    plain = [media.partition(";")[0].strip().lower() for media in medias]
+    for position, media in enumerate(plain):
+        if media == "application/json":
+            return medias[position]
+    for wanted in (lambda media: media.endswith("+json"), lambda media: media in _FORMS):
+        for position, media in enumerate(plain):
+            if wanted(media):
+                return medias[position]
+    return medias[0]
+
+
+def _body_arguments(media: str, schema: Schema, *, required: bool) -> list[_Given]:
+    """Give an object's properties as arguments of their own; any other body is one argument."""
+    place: Place = "form" if media.partition(";")[0] in _FORMS else "body"
+    properties = schema.get("properties")
+    others = {"oneOf", "anyOf", "allOf", "patternProperties"} & schema.keys()
+    if not properties or others or isinstance(schema.get("additionalProperties"), dict):
+        return [_Given(Argument(name="body", place="whole", key="body"), schema, required)]
+    needed = schema.get("required") or () if required else ()
+    return [
+        _Given(Argument(name=name, place=place, key=name, many="repeat"), one, name in needed)
+        for name, one in properties.items()
+    ]
+
+
+def _returns(document: Document, declared: Mapping[str, Any]) -> Schema | None:
+    """Give the schema of the first successful answer that declares one."""
+    responses = declared.get("responses")
+    for status, response in sorted(responses.items(), key=str) if isinstance(responses, Mapping) else ():
+        answer = document.resolved(response)
+        if not str(status).startswith("2") or not isinstance(answer, Mapping):
+            continue
+        schema = answer.get("schema")
+        content = answer.get("content")
+        if isinstance(content, Mapping) and content:
+            media = content[_preferred(list(content))]
+            schema = media.get("schema") if isinstance(media, Mapping) else None
+        if schema is not None:
+            return small_schema(document, schema, answer=True)
+    return None

@@ -1,0 +1,212 @@
+"""A REST service as a source of tools: its document read, the service started or reset, calls made over HTTP."""
+
+import time
+from contextlib import AsyncExitStack
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.placeholders import fill_text
+from pytest_agentbench.core.remote import OpenApiSpec
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.tool import ToolResult, ToolSpec
+from pytest_agentbench.environment.openapi.auth import Authoriser
+from pytest_agentbench.environment.openapi.document import Document, parse_document, read_document
+from pytest_agentbench.environment.openapi.operations import Operation, operations_of
+from pytest_agentbench.environment.openapi.request import Request, UnfitArgumentsError, request_of
+from pytest_agentbench.environment.openapi.sending import Answer, Sender
+from pytest_agentbench.environment.remote import Now, Opening, hide, is_address, listed_tools, offered
+from pytest_agentbench.environment.service import Service, filled, start_service
+
+_OUTAGES = {
+    429: "is asked too often (a lower --agentbench-concurrency helps)",
+    502: "is not reached by its gateway",
+    503: "is out of service",
+    504: "does not answer its gateway",
+}
+"""Statuses that tell of the service rather than of the request (RFC 9110 §15.6, RFC 6585 §4)."""
+
+
+class RestTools:
+    """The operations of a service as tools, for one run (`environment.remote.RemoteTools`)."""
+
+    def __init__(
+        self,
+        operations: tuple[Operation, ...],
+        specs: tuple[ToolSpec, ...],
+        sender: Sender,
+        authoriser: Authoriser,
+        stack: AsyncExitStack,
+    ) -> None:
+        self.specs = specs
+        self._operations = {operation.spec.name: operation for operation in operations}
+        self._sender = sender
+        self._authoriser = authoriser
+        self._stack = stack
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        """Make a request: its body is the result, an error from status 400 on.
+
+        Raise `EnvironmentFaultError` where the service cannot be reached, is out of service, or refuses the key.
+        """
+        try:
+            request = request_of(self._operations[name], arguments)
+        except UnfitArgumentsError as error:
+            return ToolResult(content=f"Error: {error}", error=True, wrote=False)
+        answer = await self.send(request)
+        text = hide(answer.text, self._authoriser.secrets)
+        if answer.status >= 400:
+            return ToolResult(content=f"HTTP {answer.status}: {text or answer.reason}", error=True)
+        return ToolResult(content=text)
+
+    async def send(self, request: Request) -> Answer:
+        """Send an authorised request, once more with a new token where the first was refused."""
+        answer = await self._sender.send(await self._authoriser.authorise(request))
+        if answer.status == 401 and self._authoriser.renewable:
+            self._authoriser.forget()
+            answer = await self._sender.send(await self._authoriser.authorise(request))
+        place = f"{request.method} {self._sender.base_url}{request.path}"
+        said = shorten(printable(hide(answer.text, self._authoriser.secrets)), 200)
+        if answer.status in (401, 407):
+            raise EnvironmentFaultError(
+                f"{place}: HTTP {answer.status}: the service does not accept who asks: {said or answer.reason} "
+                "(look at environment.tools.auth: a key may be missing, wrong or expired)"
+            )
+        if answer.status in _OUTAGES:
+            raise EnvironmentFaultError(f"{place}: HTTP {answer.status}: the service {_OUTAGES[answer.status]}: {said}")
+        return answer
+
+    async def aclose(self) -> None:
+        """Close the connections, and the service where it is this run's own."""
+        await self._stack.aclose()
+
+
+def read_tools(spec: OpenApiSpec, opening: Opening) -> tuple[ToolSpec, ...]:
+    """Give the tools of a document in a file; raise `EnvironmentFaultError` where it is not usable."""
+    return _offered(spec, opening, operations_of(_read(opening.root / spec.document), _fixed(spec)))
+
+
+async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.monotonic) -> RestTools:
+    """Open a service for one run: start it, read its document, reset it; raise `EnvironmentFaultError` on the way."""
+    async with AsyncExitStack() as stack:
+        service = await _service(spec, opening, stack)
+        values = {"port": str(service.port)} if service else {}
+        told = {"context": dict(opening.context), "session_id": opening.run}
+        headers = {name: fill_text(text, told) for name, text in spec.headers.items()}
+        sender = await stack.enter_async_context(Sender(headers=headers, seconds=spec.seconds))
+        key = f"auth {digest(spec.auth.model_dump(mode='json'))}" if spec.auth else "no auth"
+        authoriser = await opening.gate.shared.get(key, lambda: _authoriser(spec, now))
+        document = await _document(spec, opening, sender, authoriser, values)
+        sender.base_url = filled(spec.base_url, values).rstrip("/") or document.server()
+        if not sender.base_url:
+            raise EnvironmentFaultError(
+                f"{document.place}: names no server; say where the service listens: environment.tools.base_url"
+            )
+        operations = operations_of(document, _fixed(spec))
+        closing = AsyncExitStack()
+        tools = RestTools(operations, _offered(spec, opening, operations), sender, authoriser, closing)
+        if spec.reset:
+            if service is None or (spec.service and spec.service.share == "session"):
+                held = opening.gate.hold("exclusive", f"reset {sender.base_url}")
+                await stack.enter_async_context(held)  # runs that share it take turns
+            await _reset(tools, spec.reset)
+        closing.push_async_exit(stack.pop_all())
+    return tools
+
+
+async def _authoriser(spec: OpenApiSpec, now: Now) -> Authoriser:
+    async def post(url: str, form: dict[str, str], headers: dict[str, str]) -> tuple[int, str]:
+        async with Sender(headers={}, seconds=spec.seconds) as sender:
+            return await sender.post_form(url, form, headers)
+
+    return Authoriser(spec.auth, post, now)
+
+
+async def _reset(tools: RestTools, reset: str) -> None:
+    """Make the request that resets the service."""
+    method, _, path = reset.partition(" ")
+    answer = await tools.send(Request(method=method.upper(), path=path.strip()))
+    if answer.status >= 400:
+        said = shorten(printable(answer.text), 200)
+        raise EnvironmentFaultError(f"environment.tools.reset: {reset}: HTTP {answer.status}: {said}")
+
+
+async def _service(spec: OpenApiSpec, opening: Opening, stack: AsyncExitStack) -> Service | None:
+    """Give the running service, started if need be; None where the suite starts none."""
+    started = spec.service
+    if started is None:
+        return None
+
+    async def start() -> Service:
+        service = start_service(started, opening.root)
+        try:
+            async with Sender(headers={}, seconds=started.seconds) as sender:
+                address = f"http://127.0.0.1:{service.port}/{started.ready.lstrip('/')}"
+                await service.until_up(lambda: sender.is_up(address), started.seconds)
+        except BaseException:
+            await service.aclose()
+            raise
+        return service
+
+    if started.share == "run":
+        service = await start()
+        stack.push_async_callback(service.aclose)
+        return service
+    key = f"service {opening.root} {digest(started.model_dump(mode='json'))}"
+    service = await opening.gate.shared.get(key, start)
+    if service.exit_status is None:
+        return service
+    opening.gate.shared.drop(key)
+    return await opening.gate.shared.get(key, start)
+
+
+async def _document(
+    spec: OpenApiSpec, opening: Opening, sender: Sender, authoriser: Authoriser, values: dict[str, str]
+) -> Document:
+    if not is_address(spec.document):
+        return _read(opening.root / spec.document)
+    address = filled(spec.document, values)
+    parts = urlsplit(address)
+    sender.base_url = f"{parts.scheme}://{parts.netloc}"
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
+    answer = await sender.send(await authoriser.authorise(Request(method="GET", path=path)))
+    if answer.status >= 400:
+        raise EnvironmentFaultError(f"{address}: HTTP {answer.status}: there is no OpenAPI document to be had")
+    return _parsed(answer.text, address, address)
+
+
+def _read(file: Path) -> Document:
+    try:
+        return _parsed(file.read_text(encoding="utf-8"), str(file), "")
+    except (OSError, ValueError):
+        return read_document(file)  # says what is wrong
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str, place: str, address: str) -> Document:
+    return parse_document(text, place, address)
+
+
+def _fixed(spec: OpenApiSpec) -> frozenset[str]:
+    """Give the headers and query parameters that no agent has to fill in, as `place:name`."""
+    fixed = {f"header:{name.lower()}" for name in spec.headers}
+    if spec.auth is not None and spec.auth.kind == "api_key":
+        fixed.add(f"{spec.auth.place}:{spec.auth.name.lower()}")
+    return frozenset(fixed)
+
+
+def _offered(spec: OpenApiSpec, opening: Opening, operations: tuple[Operation, ...]) -> tuple[ToolSpec, ...]:
+    specs = [
+        operation.spec.model_copy(
+            update={
+                "kind": opening.kind(operation.spec.name, operation.spec.kind),
+                "requestor": opening.requestor,
+            }
+        )
+        for operation in operations
+    ]
+    listed = listed_tools(spec.tools, opening) if spec.tools else None
+    return offered(specs, spec.only, listed, spec.document)

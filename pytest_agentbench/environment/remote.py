@@ -1,0 +1,128 @@
+"""The seam to tools that another process executes: what such a source of tools does, and how one is opened."""
+
+import fnmatch
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
+from pytest_agentbench.core.tool import Requestor, ToolKind, ToolResult, ToolSpec
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.kinds import guessed_kind
+from pytest_agentbench.environment.schema_tools import read_schema_tools
+
+
+class RemoteTools(Protocol):
+    """A source of tools, opened for one run on one event loop."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools, in the order in which the source lists them."""
+        ...
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        """Call a tool; what the tool refuses is a result, what the world breaks is an `EnvironmentFaultError`."""
+        ...
+
+    async def aclose(self) -> None:
+        """End what belongs to this run; closing twice is fine."""
+        ...
+
+
+class ToolFailedError(Exception):
+    """A remote tool did not do what it was asked, as agents that call tools themselves are told, in its own words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """What opening a source needs to know of its run: folder of the suite, a name, context, and what runs share.
+
+    `reads` and `writes` are the suite's lists, `known` the tools as a committed list describes them.
+    """
+
+    root: Path
+    run: str
+    gate: IsolationGate
+    context: Mapping[str, Any] = field(default_factory=dict)
+    requestor: Requestor = "assistant"
+    reads: Sequence[str] = ()
+    writes: Sequence[str] = ()
+
+    def kind(self, name: str, told: ToolKind | None) -> ToolKind:
+        """Settle what a tool does: the suite's lists, else what the source tells, else a verb in the name."""
+        if name in self.writes:
+            return "write"
+        if name in self.reads:
+            return "read"
+        return told or guessed_kind(name)
+
+
+async def open_remote(spec: OpenApiSpec | McpSpec, opening: Opening) -> RemoteTools:
+    """Open a source of tools; raise `EnvironmentFaultError` where it is not there."""
+    if isinstance(spec, OpenApiSpec):
+        from pytest_agentbench.environment.openapi.provider import open_service  # noqa: PLC0415 - aiohttp is heavy
+
+        return await open_service(spec, opening)
+    from pytest_agentbench.environment.mcp.provider import open_server  # noqa: PLC0415 - the extra may be missing
+
+    return await open_server(spec, opening)
+
+
+def declared_tools(spec: OpenApiSpec | McpSpec, opening: Opening) -> tuple[ToolSpec, ...] | None:
+    """Give the tools as far as files tell them, without a process or the network; None where no file does.
+
+    Raise `EnvironmentFaultError` where a file is not usable.
+    """
+    if spec.tools is not None:
+        return listed_tools(spec.tools, opening)
+    if isinstance(spec, OpenApiSpec) and not is_address(spec.document):
+        from pytest_agentbench.environment.openapi.provider import read_tools  # noqa: PLC0415 - aiohttp is heavy
+
+        return read_tools(spec, opening)
+    return None
+
+
+def listed_tools(file: Path, opening: Opening) -> tuple[ToolSpec, ...]:
+    """Give the tools of a committed list; the suite's `reads` and `writes` settle more than the list does."""
+    specs = read_schema_tools(file, requestor=opening.requestor)
+    return tuple(spec.model_copy(update={"kind": opening.kind(spec.name, spec.kind)}) for spec in specs)
+
+
+def is_address(document: str) -> bool:
+    """Whether a document is to be fetched rather than read."""
+    return document.startswith(("http://", "https://"))
+
+
+def offered(
+    specs: Sequence[ToolSpec], only: Sequence[str], listed: Sequence[ToolSpec] | None, source: str
+) -> tuple[ToolSpec, ...]:
+    """Give the tools that are offered: those that `only` names, and of a committed list what it lists.
+
+    Raise `EnvironmentFaultError` where something is asked for that the source does not have.
+    """
+    names = [spec.name for spec in specs]
+    for wanted in [*only, *(spec.name for spec in listed or ())]:
+        if not fnmatch.filter(names, wanted):
+            there = f"it has {listing(names)}" if names else "it has no tools"
+            hint = suggestion(wanted, names)
+            raise EnvironmentFaultError(f"{source} has no tool {wanted!r}; {there}{f' ({hint})' if hint else ''}")
+    chosen = [spec for spec in specs if not only or any(fnmatch.fnmatchcase(spec.name, one) for one in only)]
+    if listed is None:
+        return tuple(chosen)
+    kept = {spec.name: spec for spec in listed}
+    return tuple(spec.model_copy(update={"kind": kept[spec.name].kind}) for spec in chosen if spec.name in kept)
+
+
+def hide(text: str, secrets: Sequence[str]) -> str:
+    """Take secrets of at least 6 characters out of a text: services quote the keys they refuse."""
+    for secret in secrets:
+        if len(secret) >= 6:
+            text = text.replace(secret, "[hidden]")
+    return text
+
+
+Now = Callable[[], float]
+"""A clock, in seconds."""

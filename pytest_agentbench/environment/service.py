@@ -1,0 +1,157 @@
+"""A service that is started for the runs: its process, whether it is up, the last it said, and its end."""
+
+import asyncio
+import collections
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import weakref
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.remote import ServiceSpec
+from pytest_agentbench.core.text import printable, shorten
+
+_LINES = 8
+"""Last lines of a process that an error quotes."""
+
+_PAUSE = 0.05
+"""Seconds between two looks at whether a service is up."""
+
+_GOODBYE = 2.0
+"""Seconds that a process has to end after it was asked to, before it is killed."""
+
+KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "SYSTEMROOT", "VIRTUAL_ENV", "PYTHONPATH")
+"""Variables that a started process gets of the process environment; keys of other services are not among them."""
+
+
+class Service:
+    """A running service in a folder of its own; `port` is where it was told to listen."""
+
+    def __init__(self, spec: ServiceSpec, root: Path, port: int, folder: Path) -> None:
+        self.port = port
+        self._said: collections.deque[str] = collections.deque(maxlen=_LINES)
+        values = {"port": str(port), "run_dir": str(folder)}
+        self._command = [filled(part, values) for part in spec.command]
+        env = {**inherited(), **{name: filled(value, values) for name, value in spec.env.items()}}
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - the suite says what is started
+                self._command,
+                cwd=root,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="backslashreplace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise EnvironmentFaultError(start_text(self._command, error.strerror or str(error))) from error
+        self._end = weakref.finalize(self, _ended, self._process, folder)  # also at the exit of the interpreter
+        threading.Thread(target=self._listen, name="agentbench-service", daemon=True).start()
+
+    @property
+    def command(self) -> str:
+        """The command, as it is called in messages."""
+        return shown(self._command)
+
+    @property
+    def last_lines(self) -> str:
+        """The last it said, as the end of a message."""
+        return quoted_lines(list(self._said))
+
+    @property
+    def exit_status(self) -> int | None:
+        """How it ended, None while it runs."""
+        return self._process.poll()
+
+    async def aclose(self) -> None:
+        """End the process with all that it started, and remove its folder; closing twice is fine."""
+        await asyncio.to_thread(self._end)
+
+    async def until_up(self, is_up: Callable[[], Awaitable[bool]], seconds: float) -> None:
+        """Wait until the service answers; raise `EnvironmentFaultError` where it ends, or does not within `seconds`."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not await is_up():
+                    if self.exit_status is not None:
+                        await asyncio.sleep(_PAUSE)  # its last lines are on their way
+                        raise EnvironmentFaultError(
+                            f"{self.command} ended with status {self.exit_status} before it answered{self.last_lines}"
+                        )
+                    await asyncio.sleep(_PAUSE)
+        except TimeoutError:
+            raise EnvironmentFaultError(
+                f"{self.command} has not answered at port {self.port} within {seconds:g} s (does it listen on "
+                f"{{port}}? `ready` is the path that is asked, `seconds` how long){self.last_lines}"
+            ) from None
+
+    def _listen(self) -> None:
+        with contextlib.suppress(ValueError, OSError):  # closed under its hands
+            for line in self._process.stdout or ():
+                self._said.append(line.rstrip())
+
+
+def start_service(spec: ServiceSpec, root: Path) -> Service:
+    """Start a service on a free port; raise `EnvironmentFaultError` where there is no such command."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    return Service(spec, root, port, Path(tempfile.mkdtemp(prefix="agentbench-")))
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """Put the values of `{port}` and `{run_dir}` into a text."""
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+def inherited(names: Sequence[str] = ()) -> dict[str, str]:
+    """Give the variables of the process environment that a started process gets, `names` besides."""
+    return {name: os.environ[name] for name in (*KEPT, *names) if name in os.environ}
+
+
+def shown(command: Sequence[str]) -> str:
+    """Show a command as one would type it."""
+    return f"`{shorten(printable(shlex.join(command)), 200)}`"
+
+
+def start_text(command: Sequence[str], reason: str) -> str:
+    """Say that a command cannot be started, and what to do."""
+    return (
+        f"{shown(command)} cannot be started: {reason} (is it installed, and on the PATH? Commands are run in the "
+        "suite's folder)"
+    )
+
+
+def quoted_lines(lines: Sequence[str]) -> str:
+    """Quote the last lines that a process said, as the end of a message."""
+    last = [shorten(printable(line), 300) for line in lines if line.strip()][-_LINES:]
+    return f"; the last it said: {' | '.join(last)}" if last else "; it said nothing"
+
+
+def _ended(process: "subprocess.Popen[str]", folder: Path) -> None:
+    for ask in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+        if process.poll() is not None:
+            break
+        with contextlib.suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, ask)
+            else:
+                process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_GOODBYE)
+    if process.stdout is not None:
+        with contextlib.suppress(OSError):
+            process.stdout.close()
+    shutil.rmtree(folder, ignore_errors=True)
