@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 COMMANDS = {
+    "compare": "compare two results files scenario by scenario",
     "convert": "turn a τ-bench v1 task list into scenarios",
     "doctor": "build a suite's agent, play one turn, and say what can be seen of it",
     "export": "write a suite's scenarios as τ²-bench tasks (JSON)",

@@ -10,8 +10,11 @@ from pytest_agentbench.core.names import listing, suggestion
 
 Operator = Literal[">=", ">", "<=", "<"]
 
-Kind = Literal["rate", "share", "count", "mean"]
-"""rate: passed / scored. share: unscored / all. count: runs that ended so. mean: of a metric between 0 and 1."""
+Kind = Literal["rate", "share", "count", "mean", "loss"]
+"""rate: passed / scored. share: unscored / all. count: runs that ended so. mean: of a metric between 0 and 1.
+
+loss: how much of a rate was lost against a baseline, as far as chance does not explain it.
+"""
 
 DEFAULT_GATE = "errors <= 0.05"
 """Stands beside the gates of a suite that says nothing about errors."""
@@ -21,6 +24,7 @@ KINDS: dict[str, Kind] = {
     "errors": "share",
     "crashed": "count",
     "stalled": "count",
+    "regression": "loss",
     "complete": "rate",
     "name_recall": "mean",
     "strict_recall": "mean",
@@ -111,7 +115,7 @@ def _about(text: str, name: str, policies: Collection[str] | None) -> tuple[str,
 
 
 def _operator(text: str, metric: str, found: re.Match[str]) -> Operator:
-    fewer_is_better = KINDS[metric] in ("share", "count")
+    fewer_is_better = KINDS[metric] in ("share", "count", "loss")
     allowed: tuple[Operator, Operator] = ("<=", "<") if fewer_is_better else (">=", ">")
     for operator in allowed:
         if found["operator"] == operator:

@@ -90,7 +90,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         """Let early stop see what ended in other processes, or in the session that this one continues."""
-        self.early_stop = EarlyStop(lambda key: self._stored.get(key))
+        self.early_stop = EarlyStop(self._find_stored)
 
     @property
     def directory(self) -> RunDirectory:
@@ -174,6 +174,9 @@ class Bench:
         if (found.scenario_hash, found.suite_hash) != (scenario_hash, plan.suite.content_hash):
             return None
         return found.model_copy(update={"nodeid": nodeid})
+
+    def _find_stored(self, key: RunKey) -> Result | None:
+        return self._stored.get(key)
 
     def is_suspect(self, key: RunKey) -> bool:
         """Whether the run was in flight when a process died, so that it must run with nothing beside it."""

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.plugin.accounts import merge_cassettes
+from pytest_agentbench.plugin.baseline import read_baseline
 from pytest_agentbench.plugin.bench import Bench, Role
 from pytest_agentbench.plugin.collecting import Collecting
 from pytest_agentbench.plugin.distributed import ControllerSide, WorkerSide, worker_run
@@ -46,7 +47,8 @@ def register(config: pytest.Config) -> None:
     if role == "worker":
         plugins["worker"] = WorkerSide(bench)
     else:
-        plugins["tally"] = tally = Tally(bench, config)
+        baseline = read_baseline(bench.options.baseline)
+        plugins["tally"] = tally = Tally(bench, config, baseline)
         plugins["writing"] = writing = Writing(bench, tally, config)
         plugins["summary"] = Summary(bench, tally, writing, playing.ahead if role == "single" else None)
         plugins["watching"] = Watching(config, tally, in_flight=lambda: bench.in_flight)

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.ahead import Ahead
+from pytest_agentbench.plugin.baseline import comparison_with
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.collecting import Collecting
 from pytest_agentbench.plugin.failing import from_here
@@ -62,6 +63,7 @@ class Summary:
             unicode=compat.shows_unicode(config),
             path=_shown(run / "results.json", config) if run else "",
         )
+        lines += comparison_with(self._tally.baseline, shown, self._bench.options, config, terminalreporter)
         for line in lines:
             terminalreporter.write_line(line.text, **_MARKUP.get(line.style, {}))
         for problem in self._writing.problems:

@@ -12,6 +12,7 @@ import pytest
 from pytest_agentbench.core.run import BUDGET, Result
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.plugin import compat
+from pytest_agentbench.plugin.baseline import gates_of
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.playing import MISSED
 from pytest_agentbench.plugin.wire import Meta, SuiteInfo, take_meta, take_results
@@ -32,8 +33,10 @@ class Tally:
     simulate have no suite of theirs and are told apart by node id.
     """
 
-    def __init__(self, bench: Bench, config: pytest.Config) -> None:
+    def __init__(self, bench: Bench, config: pytest.Config, baseline: Document | None = None) -> None:
+        """Gate `regression` against the results of `baseline`."""
         self._bench = bench
+        self.baseline = baseline
         self._config = config
         self.began = monotonic()
         self.created = datetime.now(UTC)
@@ -188,7 +191,9 @@ class Tally:
             results = [result for result in ended if result.key.suite == key]
             excused = sum(1 for name in self.left_out if (own := metas[name].suite) is not None and own.key == key)
             if mode == "always" or (suite.gated and len(results) + excused == suite.selected):
-                self.verdicts += evaluate_gates(key, suite.gates, results)
+                before = self.baseline.results if self.baseline else ()
+                texts = gates_of(suite.gates, self._bench.options)
+                self.verdicts += evaluate_gates(key, texts, results, baseline=before)
             else:
                 self._ungated.append(key)
 

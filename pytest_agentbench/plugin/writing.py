@@ -13,6 +13,7 @@ import pytest
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.plugin.accounts import merge_cassettes
+from pytest_agentbench.plugin.baseline import save_baseline
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.pages import write_pages
 from pytest_agentbench.plugin.tally import NOT_BEGUN, Tally
@@ -46,6 +47,8 @@ class Writing:
                     write_atomic(path, text)
                 except OSError as error:
                     self.problems.append(f"results could not be written to {path}: {error.strerror or error}")
+            told, wrong = save_baseline(self._bench.options, document, text)
+            self.told, self.problems = [*self.told, *told], [*self.problems, *wrong]
             self.problems += write_pages(self._bench, document, self._config.rootpath)
         if self.problems and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

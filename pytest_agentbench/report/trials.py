@@ -29,17 +29,17 @@ def trials_lines(report: TrialsReport | None, marks: Glyphs, width: int, *, verb
 
 def _pass_ks(report: TrialsReport, marks: Glyphs, width: int) -> list[Line]:
     rows = [["trials", "scenarios", "pass@k", "95 % CI", "pass^k", "95 % CI"]]
-    for one in report.passes:
-        rows.append(
-            [
-                f"  k = {one.k}",
-                str(one.n),
-                percent(one.at_least_one.value, marks),
-                _ends(one.at_least_one, marks),
-                percent(one.all.value, marks),
-                _ends(one.all, marks),
-            ]
-        )
+    rows += [
+        [
+            f"  k = {one.k}",
+            str(one.n),
+            percent(one.at_least_one.value, marks),
+            _ends(one.at_least_one, marks),
+            percent(one.all.value, marks),
+            _ends(one.all, marks),
+        ]
+        for one in report.passes
+    ]
     laid = table(rows, ["<", ">", ">", ">", ">", ">"], width=width, glyphs=marks)
     return [Line(text, "head" if place == 0 else "") for place, text in enumerate(laid)]
 

@@ -9,13 +9,14 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.results.aggregate import SCALES, Row, exercised_rows, listed_rows, make_row, mean_of
 from pytest_agentbench.results.intervals import binomial_mass
+from pytest_agentbench.results.regression import Loss, losses_against
 
 
 class GateVerdict(Model):
     """What became of a gate. `label` names the gate, and the variant or scale where there are several.
 
     `value` is None when nothing was measured (`n` is 0). `near_miss` is the chance, 0..1, that an agent exactly at
-    the measured rate would miss the gate in as many runs; None for means and where nothing was measured.
+    the measured rate would miss the gate in as many runs; None for means, losses and where nothing was measured.
     """
 
     suite: str
@@ -29,17 +30,27 @@ class GateVerdict(Model):
     near_miss: float | None = None
 
 
-def evaluate_gates(suite: str, texts: Iterable[str], results: Iterable[Result]) -> tuple[GateVerdict, ...]:
-    """Decide every gate of `suite` over its results; with several variants each of them must hold."""
+def evaluate_gates(
+    suite: str, texts: Iterable[str], results: Iterable[Result], *, baseline: Sequence[Result] = ()
+) -> tuple[GateVerdict, ...]:
+    """Decide every gate of `suite` over its results; with several variants each of them must hold.
+
+    `regression` is measured against the results of the same suite in `baseline`, and not exercised without any.
+    """
     gates = parse_gates(texts)
     runs = [run for run in results if run.key.suite == suite]
+    before = [run for run in baseline if run.key.suite == suite]
+    losses = losses_against(before, runs) if any(gate.kind == "loss" for gate in gates) else {}
     variants = sorted({run.key.variant for run in runs})
     verdicts: list[GateVerdict] = []
     for gate in gates:
         for variant in variants or [""]:
             mine = [run for run in runs if run.key.variant == variant]
             named = f"{gate.text} [{variant}]" if len(variants) > 1 else gate.text
-            verdicts += _verdicts(gate, suite, named, variant, mine)
+            if gate.kind == "loss":
+                verdicts.append(_loss(gate, suite, named, variant, losses.get(variant)))
+            else:
+                verdicts += _verdicts(gate, suite, named, variant, mine)
     return tuple(verdicts)
 
 
@@ -57,6 +68,17 @@ def _verdicts(gate: Gate, suite: str, label: str, variant: str, runs: Sequence[R
             reason=_reason(gate, value, passed=passed),
             near_miss=None if hits is None or n == 0 else _near_miss(gate, n, hits),
         )
+
+
+def _loss(gate: Gate, suite: str, label: str, variant: str, loss: Loss | None) -> GateVerdict:
+    value = None if loss is None else loss.value
+    passed = value is not None and gate.holds(value)
+    reason = _reason(gate, value, passed=passed) if loss else "no scenario of a baseline was compared"
+    told = f" (p = {loss.p:.2g})" if loss is not None and loss.value else ""
+    n = 0 if loss is None else loss.n
+    return GateVerdict(
+        suite=suite, gate=gate.text, label=label, variant=variant, value=value, n=n, passed=passed, reason=reason + told
+    )
 
 
 _Measure = tuple[str, float | None, int, int | None]

@@ -26,8 +26,8 @@ def bootstrap_mean(
     """Give the mean of `values` with its bootstrap interval, None without values; the same bytes for the same seed.
 
     For pairs give their differences. Values that are all equal have an interval of no width, which says more than is
-    known: tell n beside it. Source: B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap" (1993): percentile
-    §13.3, BCa §14.3 with the jackknife's acceleration (14.15).
+    known: tell n beside it. Source: B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap" (1993),
+    percentile §13.3, BCa §14.3 with the jackknife's acceleration (14.15).
     """
     if not values:
         return None
@@ -44,7 +44,7 @@ def bootstrap_mean(
 def bootstrap_p(differences: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES) -> float:
     """Give the two-sided p-value of the mean of paired `differences` being 0: resampled with the mean taken out.
 
-    What is resampled is the studentised mean, so that few scenarios do not make it bold; never below 1 / (resamples + 1).
+    What is resampled is the studentised mean, so that few scenarios do not make it bold; at least 1 / (resamples + 1).
     Source: Efron and Tibshirani (1993), §16.4, algorithm 16.2; P. Hall and S. R. Wilson, Biometrics 47 (1991).
     """
     n = len(differences)
@@ -55,13 +55,13 @@ def bootstrap_p(differences: Sequence[float], *, seed: int = 0, resamples: int =
         return min(1.0, 2.0 ** (1 - n))
     observed = abs(_studentised(differences))
     centred = [one - mean for one in differences]
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 - statistics, no secret
     at_least = sum(abs(_studentised(rng.choices(centred, k=n))) >= observed for _ in range(resamples))
     return (at_least + 1) / (resamples + 1)
 
 
 def _means(values: Sequence[float], *, seed: int, resamples: int) -> list[float]:
-    rng, n = random.Random(seed), len(values)
+    rng, n = random.Random(seed), len(values)  # noqa: S311 - statistics, no secret
     return sorted(sum(rng.choices(values, k=n)) / n for _ in range(resamples))
 
 

@@ -33,7 +33,7 @@ def clustered_wilson(scenarios: Sequence[tuple[int, int]], confidence: float = 0
 
 
 def effective_runs(scenarios: Sequence[tuple[int, int]], confidence: float = 0.95) -> float:
-    """Give how many independent runs the runs of `scenarios` are worth for an interval: at most as many as there are."""
+    """Give how many independent runs those of `scenarios` are worth for an interval: at most as many as there are."""
     total = sum(n for _, n in scenarios)
     count = len(scenarios)
     rate = sum(passed for passed, _ in scenarios) / total
@@ -50,8 +50,8 @@ def effective_runs(scenarios: Sequence[tuple[int, int]], confidence: float = 0.9
 def wilson_of_rates(rates: Sequence[float], *, runs: int, confidence: float = 0.95) -> Interval | None:
     """Give the mean of one rate a scenario (0..1) with Wilson's interval for as many runs as their spread speaks for.
 
-    For rates that are estimated scenario by scenario, as after an early stop; `runs` is how many they rest on, more than
-    which they are never taken for. Sources as of `clustered_wilson`. None without rates.
+    For rates that are estimated scenario by scenario, as after an early stop; `runs` is how many they rest on, which
+    they are never taken for more than. Sources as of `clustered_wilson`. None without rates.
     """
     count = len(rates)
     if not count:

@@ -1,9 +1,9 @@
 """pass@k and pass^k: the chance that at least one, or that every one, of k trials passes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from pytest_agentbench.results.statistics.clusters import mean_interval
+from pytest_agentbench.results.statistics.clusters import wilson_of_rates
 from pytest_agentbench.results.statistics.interval import Interval
 
 Counts = tuple[int, int]
@@ -32,7 +32,7 @@ def pass_hat_k(passed: int, n: int, k: int) -> float:
 
 def mean_pass_at_k(scenarios: Sequence[Counts], k: int) -> Interval | None:
     """Give pass@k averaged over scenarios, with the interval of their mean; scenarios of fewer trials are left out."""
-    return mean_interval([pass_at_k(passed, n, k) for passed, n in scenarios if n >= k], bounds=(0.0, 1.0))
+    return _mean(pass_at_k, scenarios, k)
 
 
 def mean_pass_hat_k(scenarios: Sequence[Counts], k: int) -> Interval | None:
@@ -40,7 +40,13 @@ def mean_pass_hat_k(scenarios: Sequence[Counts], k: int) -> Interval | None:
 
     Scenarios of fewer than `k` trials are left out; τ²-bench stops at the fewest trials of any task instead.
     """
-    return mean_interval([pass_hat_k(passed, n, k) for passed, n in scenarios if n >= k], bounds=(0.0, 1.0))
+    return _mean(pass_hat_k, scenarios, k)
+
+
+def _mean(estimate: Callable[[int, int, int], float], scenarios: Sequence[Counts], k: int) -> Interval | None:
+    kept = [(passed, n) for passed, n in scenarios if n >= k]
+    mean = wilson_of_rates([estimate(passed, n, k) for passed, n in kept], runs=sum(n for _, n in kept))
+    return None if mean is None else mean.model_copy(update={"n": len(kept)})
 
 
 def _check(passed: int, n: int, k: int) -> None:

@@ -10,7 +10,7 @@ from pytest_agentbench.results.statistics.interval import Interval
 def paired_difference(differences: Sequence[float], *, confidence: float = 0.95) -> Interval | None:
     """Give the mean of paired differences of rates (−1..1, one a scenario) with an interval; None without any.
 
-    Wald's interval over the differences and two made-up ones, half a scenario each way for gain and loss, so that it has
+    Wald's interval over the differences and two made-up scenarios, half of one lost and half of one won, so that it has
     a width where nothing changed: with one trial a scenario, that of A. Agresti and Y. Min, Statist. Med. 24 (2005).
     """
     n = len(differences)

@@ -64,8 +64,8 @@ def course(rule: StopRule, rate: float) -> Course:
 def unbiased_rate(rule: StopRule, passed: int, n: int) -> float:
     """Estimate the pass rate of a scenario whose trials were stopped by `rule`, without bias.
 
-    The share of the ways to this end that begin with a pass. Source: M. A. Girshick, F. Mosteller and L. J. Savage, Ann.
-    Math. Statist. 17 (1946). Where `rule` cannot have ended here, as in a selection of trials, passed / n.
+    The share of the ways to this end that begin with a pass. Source: M. A. Girshick, F. Mosteller and L. J. Savage,
+    Ann. Math. Statist. 17 (1946). Where `rule` cannot have ended here, as in a selection of trials, passed / n.
     """
     return _rates(rule).get((passed, n), passed / n)
 

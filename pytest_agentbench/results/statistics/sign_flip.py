@@ -1,4 +1,4 @@
-"""The exact paired test of scenarios with several trials: every scenario's difference might as well have its sign turned.
+"""The exact paired test of scenarios with several trials: each one's difference might as well have its sign turned.
 
 With one trial a scenario it is McNemar's exact test, to the last digit. With several it takes the scenario as the unit,
 since its trials resemble each other: under no change, what two sessions gave for a scenario can be exchanged, whatever
@@ -31,7 +31,7 @@ def sign_flip(differences: Sequence[Fraction | int], *, seed: int = 0) -> float:
         return 1.0
     if 2 * sum(steps) // math.gcd(*steps) <= MOST_STATES:
         return _exact(steps, observed)
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 - statistics, no secret
     at_least = sum(abs(sum(step if rng.random() < 0.5 else -step for step in steps)) >= observed for _ in range(DRAWS))
     return (at_least + 1) / (DRAWS + 1)
 

@@ -1,0 +1,84 @@
+"""Baselines: results that were kept, for a session to be compared and gated with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.gates import parse_gate
+from pytest_agentbench.plugin import compat
+from pytest_agentbench.plugin.options import Options
+from pytest_agentbench.report.comparison import comparison_lines
+from pytest_agentbench.report.glyphs import Line, glyphs
+from pytest_agentbench.results.comparison import compare_results
+from pytest_agentbench.results.document import Document, read
+from pytest_agentbench.results.files import write_atomic
+
+
+def read_baseline(path: Path | None) -> Document | None:
+    """Read the baseline asked for; raise `pytest.UsageError` where it cannot be read, before anything runs."""
+    if path is None:
+        return None
+    try:
+        return read(path)
+    except ResultsError as error:
+        hint = "keep one with --agentbench-save-baseline FILE"
+        raise pytest.UsageError(f"--agentbench-baseline: {error} ({hint})") from None
+
+
+def gates_of(gates: Iterable[str], options: Options) -> tuple[str, ...]:
+    """Give the gates to evaluate: a session that is kept as a baseline, and has none, has nothing to regress from."""
+    is_first = options.save_baseline is not None and options.baseline is None
+    return tuple(gate for gate in gates if not (is_first and parse_gate(gate).kind == "loss"))
+
+
+def save_baseline(options: Options, document: Document, text: str) -> tuple[list[str], list[str]]:
+    """Keep the results where asked for; give what is worth telling and what went wrong.
+
+    Results that are not whole are not kept, since scenarios that they lack would never be compared.
+    """
+    if options.save_baseline is None:
+        return [], []
+    path = options.save_baseline
+    if not document.complete:
+        return [], [f"baseline not written to {path}: not every run finished"]
+    if is_partial(document):
+        return [], [f"baseline not written to {path}: only a part of the runs was selected"]
+    try:
+        write_atomic(path, text)
+    except OSError as error:
+        return [], [f"baseline could not be written to {path}: {error.strerror or error}"]
+    told = [f"baseline: {path}"]
+    skipped = [gate for suite in document.suites for gate in suite.gates if gate not in gates_of(suite.gates, options)]
+    told += [f"gate {gate}: not evaluated, this session is the baseline" for gate in dict.fromkeys(skipped)]
+    return told, []
+
+
+def is_partial(document: Document) -> bool:
+    """Whether runs of a suite were not selected."""
+    return any(suite.selected < suite.total for suite in document.suites)
+
+
+def comparison_with(
+    baseline: Document | None,
+    document: Document,
+    options: Options,
+    config: pytest.Config,
+    reporter: pytest.TerminalReporter,
+) -> list[Line]:
+    """Give the lines that compare a session with its baseline, if it has one."""
+    if baseline is None or options.baseline is None:
+        return []
+    known = {suite.path for suite in document.suites}
+    runs = [run for run in document.results if run.key.suite in known]
+    partial = is_partial(document) or not document.complete
+    return comparison_lines(
+        compare_results(baseline.results, runs, seed=options.seed, partial=partial),
+        glyphs(unicode=compat.shows_unicode(config)),
+        compat.report_width(config, reporter),
+        title=f"against the baseline {options.baseline.name} ({baseline.created[:10] or 'no date'})",
+        verbose=config.get_verbosity() > 0,
+    )

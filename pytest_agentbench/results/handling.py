@@ -1,0 +1,51 @@
+"""What became of faults over a session: per fault, how often it struck and what the agent did about it."""
+
+from collections.abc import Sequence
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.run import Result
+
+
+class FaultRow(Model):
+    """One fault: `runs` played under it, of which it struck in `met`. The others count among the runs it struck.
+
+    `recovered`: a later call of the tool was answered. `told`: the agent said that something did not work, of those
+    not recovered. `made_up`: it told figures that came from nowhere. `passed`: the run passed. `unseen` were not
+    scored, since the fault shows in no answer.
+    """
+
+    fault: str
+    runs: int = 0
+    met: int = 0
+    recovered: int = 0
+    told: int = 0
+    made_up: int = 0
+    passed: int = 0
+    unseen: int = 0
+    shows: bool = True
+
+
+def fault_rows(results: Sequence[Result]) -> tuple[FaultRow, ...]:
+    """Give a row per fault, or per set of faults that strike together, in the order in which they first appear."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        if result.faults and result.not_run is None:
+            groups.setdefault(" + ".join(result.faults), []).append(result)
+    return tuple(_row(fault, runs) for fault, runs in groups.items())
+
+
+def _row(fault: str, runs: Sequence[Result]) -> FaultRow:
+    met = [run for run in runs if run.metrics.get("faults_met")]
+    shows = any(run.metrics.get("faults_recovered") is not None for run in met)
+    open_runs = [run for run in met if (run.metrics.get("faults_recovered") or 0.0) < 1]
+    return FaultRow(
+        fault=fault,
+        runs=len(runs),
+        met=len(met),
+        recovered=sum(run.metrics.get("faults_recovered") == 1 for run in met),
+        told=sum(run.metrics.get("faults_told") == 1 for run in open_runs),
+        made_up=sum(bool(run.metrics.get("faults_made_up")) for run in met),
+        passed=sum(run.passed for run in met),
+        unseen=sum(not run.scored for run in met),
+        shows=shows or not met,
+    )

@@ -1,0 +1,94 @@
+"""The numbers of a run that are compared: what each is called, which way is better, and where it is found."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_agentbench.core.run import Result
+
+REPORTED = "reported."
+"""How the names of an agent's own numbers begin."""
+
+TOKENS, COST = "tokens", "cost_usd"
+"""The agent's own numbers that stand for what could not be observed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """A number of a run: its name, its heading, the digits it is shown with, and which way is better, if any."""
+
+    name: str
+    title: str
+    digits: int
+    better: Literal["more", "fewer", ""]
+
+
+NUMBERS = (
+    Number(name="complete", title="complete", digits=2, better="more"),
+    Number(name="name_recall", title="R_name", digits=2, better="more"),
+    Number(name="strict_recall", title="R_strict", digits=2, better="more"),
+    Number(name="agent_turns", title="turns", digits=1, better=""),
+    Number(name="tool_calls", title="calls", digits=1, better=""),
+    Number(name="redundant_calls", title="redundant", digits=2, better="fewer"),
+    Number(name="tool_errors", title="tool errors", digits=2, better="fewer"),
+    Number(name="coherence", title="coherence", digits=2, better="more"),
+    Number(name=TOKENS, title="tokens", digits=0, better="fewer"),
+    Number(name=COST, title="cost USD", digits=4, better="fewer"),
+    Number(name="seconds", title="seconds", digits=2, better="fewer"),
+)
+"""What is measured of runs beside success; the agent's own numbers come behind."""
+
+
+def numbers_of(runs: Iterable[Result]) -> tuple[Number, ...]:
+    """Give the numbers to compare over `runs`: the common ones, then the agent's own in alphabetical order."""
+    own = sorted({name for run in runs for name in run.reported} - {TOKENS, COST})
+    return (*NUMBERS, *(Number(name=f"{REPORTED}{name}", title=name, digits=2, better="") for name in own))
+
+
+def value_of(run: Result, name: str) -> float | None:
+    """Give a number of a run, None where it was not measured.
+
+    tokens: input and output of the agent's model calls, else what the agent says. cost_usd: their price in US dollars
+    where all of them were live and priced, else what the agent says. seconds: the run's own time, without waits.
+    """
+    value: float | None
+    if name == "seconds":
+        value = run.seconds
+    elif name == TOKENS:
+        value = _tokens(run)
+    elif name == COST:
+        value = _cost(run)
+    elif name.startswith(REPORTED):
+        value = run.reported.get(name.removeprefix(REPORTED))
+    else:
+        value = run.metrics.get(name)
+    return value if value is not None and math.isfinite(value) else None
+
+
+def scenario_means(runs: Iterable[Result], value: Callable[[Result], float | None]) -> dict[str, float]:
+    """Give the mean of what `value` measures over the scored runs of each scenario that have it."""
+    held: dict[str, list[float]] = {}
+    for run in runs:
+        if run.scored and (measured := value(run)) is not None:
+            held.setdefault(run.key.scenario, []).append(measured)
+    return {scenario: mean(values) for scenario, values in held.items()}
+
+
+def mean(values: Sequence[float]) -> float:
+    """Give the mean, rounded once, so that the order cannot show."""
+    return math.fsum(values) / len(values)
+
+
+def _tokens(run: Result) -> float | None:
+    usage = run.usage.get("agent")
+    if usage is None or not usage.calls + usage.replayed:
+        return run.reported.get(TOKENS)
+    return float(usage.input_tokens + usage.output_tokens)
+
+
+def _cost(run: Result) -> float | None:
+    usage = run.usage.get("agent")
+    if usage is None or not usage.calls + usage.replayed:
+        return run.reported.get(COST)
+    return None if usage.unpriced or usage.replayed else usage.cost_usd
