@@ -113,6 +113,49 @@ _ADDITION = re.compile(
 )
 
 
+_VERIFIES = re.compile(
+    r"\b(?:confirm(?:e[rz])?|verif(?:y|ier|iez))(?: (?:if|whether|that|si|que))? (?:"
+    r"you(?:'re| are| were) (?!sure|ok|okay|happy|ready|fine|good|satisfied|agree|request|ask|look|aware|certain|will|"
+    r"comfortable|still)|you (?:can )?see|you use|vous (?:etes (?!sur|d'accord|pret|certain)|utilisez|voyez)|"
+    r"(?:your|votre) (?:(?:full|first|last|current|own) )?(?:name|phone|telephone|e-?mail|user ?id|identity|identite|"
+    r"zip|postcode|date of birth|date de naissance|account|compte|nom|prenom|(?:customer|order|reservation|booking) "
+    r"(?:id|number)|numero)(?: (?:number|address|code|de \w+))?"
+    r"(?= *(?:[.?!,;]|$|is|and|or|so|to|by|with|on|et|ou|pour)))"
+)
+"""A request to confirm who or what the user is, which asks for no permission."""
+
+_ANNOUNCED = re.compile(
+    r"\b(?:(?:i|we)(?:'ll| will| am going to|'m going to| are going to)|let's|let us|je vais|nous allons)"
+    r"(?: now| then| just| next| go ahead and| maintenant| donc| ensuite)* "
+    r"(?!check|look|verify|see|need|be able|be happy|wait|transfer|review|find|try|ask|help|"
+    r"assist|verifier|regarder|chercher|attendre|aider|voir)\w+"
+)
+_CHOICE = re.compile(
+    r"\b(?:which (?:one|of|option|would|do|should|flight|item)|what would you (?:like|prefer)|"
+    r"would you (?:like|prefer)|do you (?:want|prefer)|how would you like|"
+    r"please (?:choose|select|confirm which|let me know (?:which|how))|"
+    r"(?:lequel|laquelle|quelle? (?:option|solution)|preferez-vous|souhaitez-vous|voulez-vous|que preferez))\b"
+)
+_OPTIONS = re.compile(
+    r"(?:^|\n)\s*(?:\d+[.)]|[-*•])\s.*\n(?:.*\n)*?\s*(?:\d+[.)]|[-*•])\s|\b(?:or|ou)\b", re.IGNORECASE
+)
+_CONDITIONAL = re.compile(r"\b(?:if|once|after|when|unless|before|should you|si|des que|une fois|apres|quand)\b")
+_ORDER = re.compile(
+    r"\b(?:please (?!let|tell|note|confirm|check|explain|provide|show|advise|wait|hold|give|look|see|double)\w+|"
+    r"i(?:'d| would) (?:like|prefer|want) [^.?!]*\bplease|i(?:'ll| will) (?:take|have|go|choose)|go with|let's (?:do|go|use|take|add|book)|je (?:prends|choisis)|"
+    r"(?:prenez|reservez|ajoutez|faites|annulez|changez|choisissez|mettez|utilisez|commandez|remboursez))\b"
+)
+_WISH = re.compile(
+    r"\b(?:i(?:'d| would) (?:like|prefer|want)|i (?:want|choose|prefer|pick)|je (?:voudrais|veux|souhaite|prefere)|"
+    r"j'aimerais) "
+)
+_FIRST = re.compile(
+    r"\bbefore (?:(?:you|we|i) \w+|(?:finali[sz]|confirm|proceed|book|charg|process|mak|do|commit|decid|go|agree|"
+    r"chang|cancel|pay)\w*ing)|\bavant (?:de |d'|que |tout)"
+)
+"""What must come before the change: no yes yet."""
+
+
 def read_answer(text: str) -> Answer:
     """Say what a reply to a question for permission amounts to.
 
@@ -131,6 +174,8 @@ def read_answer(text: str) -> Answer:
         return "no" if gone_ahead is None and not _YES.match(opening) else "reserved"
     if _NO.match(opening):
         return "yes" if gone_ahead is not None and not _RESERVATION.search(sentences[gone_ahead]) else "no"
+    if any(_FIRST.search(sentence) for sentence in sentences):
+        return "reserved"
     if gone_ahead is not None and any(_CONDITION.search(sentence) for sentence in sentences[1:]):
         return "reserved"
     if _YES.match(opening):
@@ -158,7 +203,46 @@ def asks_detail(text: str) -> bool:
     )
 
 
+def announces(text: str) -> bool:
+    """Whether a message says what the agent does next and leaves the user to object: *I will book it now.*"""
+    sentences = _sentences(text)
+    return any(_ANNOUNCED.search(sentence) and not _CONDITIONAL.search(sentence) for sentence in sentences)
+
+
+def offers_choice(text: str) -> bool:
+    """Whether a message spells several ways out and asks which one."""
+    return _OPTIONS.search(text) is not None and any(_CHOICE.search(sentence) for sentence in _sentences(text))
+
+
+def orders(text: str) -> str:
+    """Give the sentences of a reply that order something without a condition: *please book that one*."""
+    return _unconditional(text, _ORDER)
+
+
+def wishes(text: str) -> str:
+    """Give the sentences of a reply that say what the user wants, without a condition: *I'd like to book that one*."""
+    return _unconditional(text, _WISH)
+
+
+def proposals(text: str) -> str:
+    """Give the sentences of a message that ask for a yes."""
+    return "\n".join(filter(_asks, _sentences(text)))
+
+
+def _unconditional(text: str, pattern: re.Pattern[str]) -> str:
+    return "\n".join(
+        sentence
+        for sentence in _sentences(text)
+        if pattern.search(sentence)
+        and not _RESERVATION.search(pattern.split(sentence, maxsplit=1)[-1])
+        and not _CONDITIONAL.search(sentence)
+        and not sentence.endswith("?")
+    )
+
+
 def _asks(sentence: str) -> bool:
+    if _VERIFIES.search(sentence):
+        return _REQUEST.search(_VERIFIES.sub(" ", sentence).replace("can you", " ")) is not None
     if _REQUEST.search(sentence):
         return True
     if _MORE.search(sentence):

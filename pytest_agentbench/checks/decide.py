@@ -13,6 +13,7 @@ from pytest_agentbench.checks.calls import check_calls
 from pytest_agentbench.checks.communicate import check_communicate
 from pytest_agentbench.checks.explain import explain
 from pytest_agentbench.checks.forbidden import check_forbidden
+from pytest_agentbench.checks.handling.check import Handling, check_handling
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, match_calls, match_run
 from pytest_agentbench.checks.metrics import measure
@@ -26,6 +27,9 @@ from pytest_agentbench.core.text import printable, raised_text
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, Verdict
 
 T = TypeVar("T")
+
+_SUFFERS: frozenset[FindingKind] = frozenset({"write", "state", "calls", "communicate"})
+"""What goes wrong by itself where tools do not do what they should."""
 
 WORST_FIRST: tuple[FindingKind, ...] = get_args(FindingKind)
 """The kinds of findings in the order in which failures are listed."""
@@ -43,7 +47,8 @@ def judge(
     agent did in it. So is one in which the simulated user broke a rule of its own, passed or failed alike, and one with
     a check that raised, blamed on the scenario. Everything else is judged on the agent: FAILED, blame *agent*, when a
     required finding failed; ERROR, blame *scenario*, when a required one could not be measured, since the scenario
-    relies on it; and PASSED otherwise.
+    relies on it; and PASSED otherwise. Faults that were let loose on purpose: what a silent one spoilt is the
+    environment's; what one that lasts made impossible is not asked of an agent that said so.
     """
     guard = _Guard()
     nothing = match_calls((), run.transcript.trajectory)
@@ -59,11 +64,15 @@ def judge(
         *guard.ask("never", lambda: check_forbidden(run, resolve)),
         *policies.findings,
     ]
+    handling = guard.run("fault", lambda: check_handling(run), Handling())
+    findings.extend(handling.findings)
     for check in extra:
         findings.extend(guard.ask(_name(check), partial(check, run)))
     metrics: dict[str, float | None] = {}
     metrics = guard.run("metrics", lambda: measure(run, matching), metrics)
-    verdict, blame = _decide(run, findings, broken=bool(guard.findings))
+    findings = _excused(findings, explanations, handling)
+    metrics = {**metrics, **handling.metrics}
+    verdict, blame = _decide(run, findings, broken=bool(guard.findings), handling=handling)
     return Judgement(
         verdict=verdict,
         blame=blame,
@@ -86,18 +95,30 @@ def _about_calls(
     ]
 
 
-def _decide(run: Run, findings: Iterable[Finding], *, broken: bool) -> tuple[Verdict, Blame | None]:
+def _decide(run: Run, findings: Sequence[Finding], *, broken: bool, handling: Handling) -> tuple[Verdict, Blame | None]:
     if run.blame is not None and run.blame is not Blame.AGENT:
         return Verdict.ERROR, run.blame
     if run.user_faults:
         return Verdict.ERROR, Blame.USER
     if broken:
         return Verdict.ERROR, Blame.SCENARIO
-    if any(finding.required and finding.passed is False for finding in findings):
+    if failed := [finding for finding in findings if finding.required and finding.passed is False]:
+        if handling.silent and all(finding.kind in _SUFFERS for finding in failed):
+            return Verdict.ERROR, Blame.ENVIRONMENT
         return Verdict.FAILED, Blame.AGENT
     if any(finding.required and finding.passed is None for finding in findings):
         return Verdict.ERROR, Blame.SCENARIO
     return Verdict.PASSED, None
+
+
+def _excused(findings: Sequence[Finding], explanations: Sequence[CallExplanation], handling: Handling) -> list[Finding]:
+    """Do not ask for what a fault that lasts made impossible, of an agent that said so and did nothing else."""
+    did_else = any(
+        call.status in ("extra_write", "wrong_arguments") and call.write is not False for call in explanations
+    )
+    if not (handling.lasting and handling.told) or handling.made_up or did_else:
+        return list(findings)
+    return [one.model_copy(update={"required": False}) if one.kind in _SUFFERS else one for one in findings]
 
 
 def _badness(finding: Finding) -> tuple[int, int, int]:

@@ -96,10 +96,14 @@ class FaultSpec(Model):
 
 
 class FaultHit(Model):
-    """A fault that came to pass: which, and in which call of the run's tools, counted from 1 in the order begun."""
+    """A fault that came to pass: which, and in which call of the run's tools, counted from 1 in the order begun.
+
+    `nth` is the position among equal calls, from 1.
+    """
 
     fault: FaultSpec
     call: int
+    nth: int = 1
     tool: str
     arguments: dict[str, Any] = {}
 

@@ -54,8 +54,8 @@ class Run(Model):
     and `expected_state` are None where state cannot be read or the expected calls cannot be replayed; `unreplayed` says
     which expected calls (by position) fail when replayed, and how, so that the expected state does not show them.
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
-    wrong; `behaviours` says of each modifier in force whether it showed, `unfit` why others were left out. `faults` were
-    to strike at the tools, `met` are those that did.
+    wrong; `behaviours` says of each modifier in force whether it showed, `unfit` why others were left out. `faults`
+    were to strike at the tools, `met` are those that did.
     `reported` are the agent's own numbers: the last value it gave under each name.
     """
 

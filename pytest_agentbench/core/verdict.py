@@ -25,7 +25,9 @@ class Blame(StrEnum):
     SCENARIO = "scenario"
 
 
-FindingKind = Literal["write", "policy", "state", "calls", "communicate", "rubric", "termination", "user", "check"]
+FindingKind = Literal[
+    "write", "policy", "fault", "state", "calls", "communicate", "rubric", "termination", "user", "check"
+]
 """What a finding is about; also the order, worst first, in which failures are listed."""
 
 

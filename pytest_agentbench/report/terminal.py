@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.report.breakdown import breakdown, own_rows, percent
+from pytest_agentbench.report.faults import faults
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style, cells, glyphs
 from pytest_agentbench.report.modifiers import modifiers
 from pytest_agentbench.report.spending import spending
@@ -56,6 +57,7 @@ def terminal_report(
     lines += trials_lines(trials_report(runs, left_out=left_out), marks, width, verbose=verbose)
     lines += spending(document.results, document.cassette, marks, width)
     lines += modifiers(document.results, marks, width)
+    lines += faults(document.results, marks, width)
     lines += _failures(document, marks, width, verbose=verbose)
     lines += _unscored(document.results, marks, width, verbose=verbose)
     lines += _gates(document, marks, width)

@@ -83,6 +83,9 @@ def no_finding_text(result: Result, glyphs: Glyphs) -> str:
     unmeasured = [finding for finding in result.findings if finding.required and finding.passed is None]
     if result.verdict is Verdict.ERROR and unmeasured and not result.error and result.not_run is None:
         return f"{check_name(unmeasured[0])} {glyphs.plain(unmeasured[0].message)}"
+    if result.verdict is Verdict.ERROR and result.faults and not result.error:
+        wrong = next((finding.message for finding in result.findings if finding.passed is False), "")
+        return f"{glyphs.plain(', '.join(result.faults))} struck unseen: {glyphs.plain(wrong)}"
     ending = result.termination.value if result.termination else "no result"
     reason = result.error or result.stop_reason
     return f"{ending}: {glyphs.plain(reason)}" if reason else ending

@@ -14,6 +14,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.argument_types import argument_misfits
 from pytest_agentbench.suites.calls import arguments_path
 from pytest_agentbench.suites.document import Document
+from pytest_agentbench.suites.fault_check import fault_problems
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.rule_check import rule_faults
 from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
@@ -30,7 +31,8 @@ def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
     if not toolset:
         # tools that could not be loaded are told elsewhere, and say nothing about names
         has_tools = suite.environment.tools or suite.environment.user_tools
-        return [] if has_tools else list(_name_problems(suite, toolset, finder))
+        known = [] if has_tools else list(_name_problems(suite, toolset, finder))
+        return [*known, *fault_problems(suite, toolset, finder.suite_problem)]
     problems: list[Problem] = []
     for scenario in suite.scenarios:
         for kind, calls in (("expect", scenario.expected_calls), ("never", scenario.never)):
@@ -42,7 +44,8 @@ def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
                         problems.append(Problem(file=file, line=line, key=kind, message=message, hint=fault.hint))
                     else:
                         problems.append(found.problem(fault))
-    return [*problems, *_name_problems(suite, toolset, finder), *_rule_problems(suite, toolset, finder)]
+    named = [*_name_problems(suite, toolset, finder), *_rule_problems(suite, toolset, finder)]
+    return [*problems, *named, *fault_problems(suite, toolset, finder.suite_problem)]
 
 
 def _faults(call: ExpectedCall, toolset: Toolset) -> Iterator[Misfit]:

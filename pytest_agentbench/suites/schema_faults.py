@@ -33,7 +33,10 @@ FAULT: Schema = {
     "anyOf": [
         {"type": "string", "pattern": _PATTERN, "description": f"kind, kind@tool or kind@tool#2; kinds: {_KINDS}"},
         {
-            **mapping(dict.fromkeys(FAULT_KINDS, {"$ref": "#/$defs/fault_options"}), f"a fault with options; kinds: {_KINDS}"),
+            **mapping(
+                {kind: {"$ref": "#/$defs/fault_options"} for kind in FAULT_KINDS},
+                f"a fault with options; kinds: {_KINDS}",
+            ),
             "minProperties": 1,
             "maxProperties": 1,
         },

@@ -1,10 +1,11 @@
 """Which call is struck: counts the calls of a run and gives each its fault."""
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from random import Random
 
-from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.codec import digest, dumps
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
 from pytest_agentbench.core.tool import ToolCall
 
@@ -17,6 +18,7 @@ class Schedule:
         self._seed = seed
         self._counts = [0] * len(self.faults)
         self._calls = 0
+        self._equal: Counter[str] = Counter()
         self._met: dict[int, FaultHit] = {}
         self._lock = threading.Lock()
 
@@ -30,6 +32,8 @@ class Schedule:
         """Count a call; give its number, from 1, and the first fault that strikes it."""
         with self._lock:
             self._calls += 1
+            mark = dumps([call.name, call.arguments])
+            self._equal[mark] += 1
             chosen: FaultSpec | None = None
             for index, fault in enumerate(self.faults):
                 if not fault.fits(call):
@@ -39,7 +43,11 @@ class Schedule:
                     chosen = fault
             if chosen is not None:
                 self._met[self._calls] = FaultHit(
-                    fault=chosen, call=self._calls, tool=call.name, arguments=call.arguments
+                    fault=chosen,
+                    call=self._calls,
+                    nth=self._equal[mark],
+                    tool=call.name,
+                    arguments=call.arguments,
                 )
             return self._calls, chosen
 

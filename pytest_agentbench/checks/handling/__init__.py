@@ -1,0 +1,1 @@
+"""What an agent did about faults at its tools: tried again, said so, made something up."""
