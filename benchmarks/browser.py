@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-import aiohttp
+import aiohttp  # noqa: TID253 - nothing of the package loads this
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 

@@ -96,7 +96,8 @@ def _head(document: Document, sums: Aggregate) -> str:
     facts = [f"{len({(run.key.suite, run.key.scenario) for run in document.results})} scenarios"]
     variants = dict.fromkeys(run.key.variant for run in document.results if run.key.variant)
     if variants:
-        facts.append(f"variant{'s' if len(variants) > 1 else ''} {', '.join(code(name, 40, in_table=False) for name in variants)}")
+        named = ", ".join(code(name, 40, in_table=False) for name in variants)
+        facts.append(f"{'variants' if len(variants) > 1 else 'variant'} {named}")
     facts.append(f"{document.seconds:.1f} s")
     if rate.unscored:
         facts.append(f"{rate.unscored} not scored")

@@ -118,6 +118,7 @@ def _finding(finding: Finding, *, failing: bool) -> dict[str, JsonValue]:
     return {
         "check": shown(finding.check, 200),
         "kind": finding.kind,
+        "tool": shown(finding.tool or "", 120),
         "passed": finding.passed,
         "failing": failing,
         "required": finding.required,

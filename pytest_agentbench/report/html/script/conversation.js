@@ -19,10 +19,10 @@ const STATUS = {
 };
 
 function callNode(name, values, differing) {
-  const given = Object.entries(values || {});
+  const given = Object.entries(values || {}), differs = (key) => Boolean(differing) && Object.hasOwn(differing, key);
   const missing = Object.keys(differing || {}).filter((key) => !given.some(([other]) => other === key)).map((key) => [key, "left out"]);
   return h("code", { class: "call" }, h("b", {}, name), "(", h("wbr"), [...given, ...missing].map(([key, value], place, all) => [
-    h("span", { class: differing && key in differing ? "argument differs" : "argument", title: differing && key in differing ? `expected ${differing[key][0]}` : null }, h("i", {}, `${key}=`), value),
+    h("span", { class: differs(key) ? "argument differs" : "argument", title: differs(key) ? `expected ${differing[key][0]}` : null }, h("i", {}, `${key}=`), value),
     place < all.length - 1 ? [", ", h("wbr")] : ""]), ")");
 }
 
@@ -43,12 +43,15 @@ function answer(message, run) {
   return h("details", { class: `result ${label}`, open: message.error }, h("summary", {}, h("span", { class: "tag" }, label), h("code", {}, text.replace(/\s+/g, " ").slice(0, 160))), h("pre", {}, whole), note);
 }
 
-function conversation(run) {
+const checkName = (one) => one.check.replace(/^(policy|rubric):/, "");
+
+function conversation(run, headline) {
   if (!run.messages) {
     const why = run.not_run ? "This run never started." : run.dropped ? "Left out to keep this page small." : "The transcript was not there when this page was written.";
     return h("p", { class: "notice" }, why, run.transcript ? h("code", { class: "path" }, ` ${run.transcript}`) : null);
   }
-  const find = explanations(run);
+  const find = explanations(run), objections = run.findings.filter((one) => one.failing && one.tool && one.turn);
+  const objection = (call, turn) => objections.find((one) => one.turn === turn && one.tool === call.name && one.kind === "policy");
   const first = new Map(run.divergences.map((one) => [one.turn, []]));
   for (const one of run.divergences) first.get(one.turn).push(one);
   const list = h("ol", { class: "conversation" });
@@ -61,13 +64,14 @@ function conversation(run) {
       body = h("div", { class: "said" });
       list.append(h("li", { class: `turn ${speaker}${marks.length ? " divergent" : ""}`, id: `turn-${turn}`, tabindex: "-1" },
         h("div", { class: "who" }, h("span", { class: "number", title: `turn ${turn}` }, turn), speaker),
-        h("div", {}, marks.map((one) => h("p", { class: "divergence" }, icon("turn"), h("span", {}, h("b", {}, one.against === "baseline" ? "First turn unlike the baseline" : one.against === "checks" ? "First turn that a check holds against it" : "First divergent turn"), h("span", {}, one.reason)))), body)));
+        h("div", {}, marks.map((one) => h("p", { class: "divergence" }, icon("turn"), h("span", {}, h("b", {}, one.against === "baseline" ? "First turn unlike the baseline" : one.against === "checks" ? "First turn that a check objects to" : "First divergent turn"), h("span", {}, one.against === "checks" && headline.endsWith(one.reason.split(": ").slice(1).join(": ")) ? one.reason.split(": ")[0] : one.reason)))), body)));
     }
     if (message.role === "tool") { body.append(answer(message, run)); continue; }
     if (message.text.trim() || !message.calls) body.append(h("div", { class: `text${message.error ? " error" : ""}`, dir: "auto" }, message.text || "(nothing)", cutNote(message, run)));
     for (const call of message.calls || []) {
       const known = find(call, message.turn);
-      const [tone, label] = known ? STATUS[known.status] : ["", ""];
+      const broken = objection(call, message.turn);
+      const [tone, label] = broken ? ["bad", `against ${checkName(broken)}`] : known ? STATUS[known.status] : ["", ""];
       body.append(h("div", { class: `made ${tone}` }, call.raw === undefined ? callNode(call.name, call.arguments, known && known.differing) : h("code", { class: "call" }, h("b", {}, call.name), `(${call.raw})`), label ? h("span", { class: "status" }, label) : null));
     }
   }

@@ -52,7 +52,7 @@ class App {
       if (changed) window.scrollTo(0, 0);
       return;
     }
-    const wanted = Object.fromEntries([...new URLSearchParams(query || "")].filter(([key, value]) => value && (key === "q" || key in FIELDS)));
+    const wanted = Object.fromEntries([...new URLSearchParams(query || "")].filter(([key, value]) => value && (key === "q" || Object.hasOwn(FIELDS, key))));
     const same = JSON.stringify(wanted) === JSON.stringify(this.wanted);
     if (changed) this.main.replaceChildren(this.runs);
     if (changed || !same) { this.wanted = wanted; this.drawBar(); this.apply(); }

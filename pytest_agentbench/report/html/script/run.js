@@ -17,7 +17,7 @@ function runPage(place, context) {
     run.earlier.map(([attempt, verdict, blame, why]) => h("p", { class: "notice" }, `Attempt ${attempt} ${WORDS[verdict]}${blame ? ` (${blame})` : ""}: ${why}`)),
     failing.length > 1 || (failing.length && !row.line) ? section("What failed", h("ul", { class: "findings" }, failing.filter((one) => one.kind !== "state" || !isDifference(one)).map((one) => finding(one, jump)))) : null,
     expected(run, jump), state(failing), judged.length ? section("What judges quote", judged.map((one) => evidence(one, jump))) : null,
-    h("section", { "aria-label": "Conversation" }, h("h3", { class: "spread" }, "Conversation", run.messages ? run.divergences.map((one) => h("button", { type: "button", class: "jump to-divergence", on: { click: () => goTo(one.turn) } }, `${one.against === "baseline" ? "unlike the baseline" : "divergent"} from turn ${one.turn}`)) : null), conversation(run)),
+    h("section", { "aria-label": "Conversation" }, h("h3", { class: "spread" }, "Conversation", run.messages ? run.divergences.map((one) => h("button", { type: "button", class: "jump to-divergence", on: { click: () => goTo(one.turn) } }, `${one.against === "baseline" ? "unlike the baseline" : "divergent"} from turn ${one.turn}`)) : null), conversation(run, row.line)),
     rest.length ? h("details", { class: "more" }, h("summary", {}, `${plural(rest.length, "other check")}`), h("ul", { class: "findings" }, rest.map((one) => finding(one, jump)))) : null,
     facts(row, run));
 }
@@ -25,7 +25,7 @@ function runPage(place, context) {
 function goTo(turn) {
   const node = document.getElementById(`turn-${turn}`);
   if (!node) return;
-  node.scrollIntoView({ block: "center" });
+  node.scrollIntoView({ block: "start" });
   node.focus({ preventScroll: true });
 }
 
@@ -64,12 +64,12 @@ async function copy(text, button) {
 function finding(one, jump) {
   const verdict = one.passed === null ? "unscored" : one.passed ? "passed" : "failed";
   return h("li", { class: verdict }, icon(verdict, one.passed === null ? "not measured" : WORDS[verdict]),
-    h("div", {}, h("b", {}, one.check.replace(/^(policy|rubric):/, "")), one.required ? null : h("span", { class: "muted small" }, " never fails a run"), " ", one.turn ? jump(one.turn) : null, h("p", {}, one.message)));
+    h("div", {}, h("b", {}, checkName(one)), one.required ? null : h("span", { class: "muted small" }, " never fails a run"), " ", one.turn ? jump(one.turn) : null, h("p", {}, one.message)));
 }
 
 function evidence(one, jump) {
   return h("figure", { class: `evidence ${one.passed === false ? "failed" : "passed"}` },
-    h("figcaption", {}, icon(one.passed === null ? "unscored" : one.passed ? "passed" : "failed"), h("span", {}, h("b", {}, one.check.replace(/^(policy|rubric):/, "")), ` ${one.message}`)),
+    h("figcaption", {}, icon(one.passed === null ? "unscored" : one.passed ? "passed" : "failed"), h("span", {}, h("b", {}, checkName(one)), ` ${one.message}`)),
     one.quote ? h("blockquote", { dir: "auto" }, one.quote) : null, one.turn ? jump(one.turn) : null);
 }
 
