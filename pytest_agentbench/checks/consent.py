@@ -18,6 +18,9 @@ _YES = re.compile(
     r"confirmed|agreed|perfect|great|al+right|all right|please do|do it|y|"
     r"(?:that|this|it)(?:'s| is| all)? ?(?:all )?(?:sounds?|looks?|seems?|works?|is)? ?"
     r"(?:correct|right|fine|good|great|perfect|ok(?:ay)?|works?)|"
+    r"(?!gard|laiss|conserv|attend|dites|expliqu)\w+ez-(?:la|le|les)|"
+    r"i would(?:,| (?:like|love|appreciate) (?:that|it)(?= *[.!,]|$))|i'd (?:like|love|appreciate) (?:that|it)(?= *[.!,]|$)|"
+    r"(?:that|this|it)(?: would|'d) (?:be|work)|i guess so|i suppose so|why not(?=[.!,]|$)|pourquoi pas(?=[.!,]|$)|"
     r"(?:all )?(?:sounds?|looks?) (?:good|great|fine|right|correct|perfect)|works for me|fine by me|"
     r"all (?:the )?(?:details )?(?:are |is |looks? )?(?:correct|good|right)|i (?:do )?(?:confirm|agree|accept|approve)|"
     r"oui|ouais|ouep|mouais|d'accord|dac|entendu|volontiers|bien sur|bien entendu|tout a fait|exact(?:ement)?|"
@@ -26,7 +29,8 @@ _YES = re.compile(
     r"si(?=[,.!]|$)|allez-?y|vas-?y|faites(?:-le)?|fais-le)(?!\w))"
 )
 _COURTESY = re.compile(
-    r"^(?:[\W_]*(?:thanks?(?: you)?(?: (?:so|very) much)?|merci(?: beaucoup)?|ah|oh|hm+|well|eh bien|alors|please)\b)+"
+    r"^(?:[\W_]*(?:thanks?(?: you)?(?: (?:so|very) much)?|merci(?: beaucoup)?|ah|oh|hm+|"
+    r"well|eh bien|alors|please(?! do\b))\b)+"
 )
 _GO = re.compile(
     r"\b(?:go ahead|"
@@ -91,6 +95,8 @@ _INFORMATION = re.compile(
     r"(?:provide|tell|give|share|send|specify|let me know|describe|check|try)|"
     r"may i (?:please )?(?:have|get|know|ask)|(?:can|could) i (?:please )?(?:have|get|know|ask)|"
     r"do you (?:have|know|remember|see|recall)|have you|did you|are you|is (?:there|your)|"
+    r"(?:is|are|est-ce que|la|le|les|cette?|ces|does) [^?]{0,40}\b(?:yours|(?:under|in) your name|registered|linked|"
+    r"a votre nom|la votre|le votre|les votres|vous appartien\w+)|"
     r"quel(?:le)?s?|combien|comment|quand|pourquoi|qui\b|ou\b|avez-vous|as-tu|connaissez-vous|etes-vous|"
     r"(?:pouvez|pourriez)-vous (?:\w+ )?(?:me |nous )?(?:donner|dire|indiquer|fournir|preciser|communiquer|rappeler)|"
     r"puis-je (?:avoir|savoir|connaitre))"
@@ -118,9 +124,10 @@ _VERIFIES = re.compile(
     r"you(?:'re| are| were) (?!sure|ok|okay|happy|ready|fine|good|satisfied|agree|request|ask|look|aware|certain|will|"
     r"comfortable|still)|you (?:can )?see|you use|vous (?:etes (?!sur|d'accord|pret|certain)|utilisez|voyez)|"
     r"(?:your|votre) (?:(?:full|first|last|current|own) )?(?:name|phone|telephone|e-?mail|user ?id|identity|identite|"
-    r"zip|postcode|date of birth|date de naissance|account|compte|nom|prenom|(?:customer|order|reservation|booking) "
+    r"zip|postcode|date of birth|date de naissance|account|compte|nom|prenom|adresse e-?mail|adresse|courriel|"
+    r"(?:customer|order|reservation|booking) "
     r"(?:id|number)|numero)(?: (?:number|address|code|de \w+))?"
-    r"(?= *(?:[.?!,;]|$|is|and|or|so|to|by|with|on|et|ou|pour)))"
+    r"(?= *(?:[.?!,;]|$|is|and|or|so|to|by|with|on|for|of|first|before|et|ou|pour|de)))"
 )
 """A request to confirm who or what the user is, which asks for no permission."""
 
@@ -142,7 +149,11 @@ _OPTIONS = re.compile(
 _CONDITIONAL = re.compile(r"\b(?:if|once|after|when|unless|before|should you|si|des que|une fois|apres|quand)\b")
 _ORDER = re.compile(
     r"\b(?:please (?!let|tell|note|confirm|check|explain|provide|show|advise|wait|hold|give|look|see|double)\w+|"
-    r"i(?:'d| would) (?:like|prefer|want) [^.?!]*\bplease|i(?:'ll| will) (?:take|have|go|choose)|go with|let's (?:do|go|use|take|add|book)|je (?:prends|choisis)|"
+    r"i(?:'d| would) (?:like|prefer|want) [^.?!]*\bplease|"
+    r"^\W*(?!let|tell|hold|wait|leave|keep|give)\w+ (?:it|that|them|this|both|all|the|my)\b[^.?!]*\bplease|"
+    r"(?!dites|laissez|attendez|expliquez|donnez|montrez)\w+ez-(?:la|le|les|en)|"
+    r"i(?:'ll| will) (?:take|have|go|choose)|"
+    r"go with|let's (?:do|go|use|take|add|book)|je (?:prends|choisis)|"
     r"(?:prenez|reservez|ajoutez|faites|annulez|changez|choisissez|mettez|utilisez|commandez|remboursez))\b"
 )
 _WISH = re.compile(

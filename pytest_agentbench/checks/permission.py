@@ -28,7 +28,6 @@ PROPOSED = 2
 
 
 _CODE = re.compile(r"#?(?<![\w.,$€-])(?P<letters>[A-Za-z_]*)[A-Za-z\d]*\d[A-Za-z\d]*(?![\w-]|[.,]\d)")
-_DATE = re.compile(r"(?:19|20)\d\d")
 _SHORTEST = 4
 """Characters of an identifier."""
 
@@ -94,7 +93,7 @@ def _chosen(offer: str, answer: str, record: CallRecord) -> bool:
         if any(says(value, offer) and says(value, answer) for value in values):
             return True
     wanted = order or wishes(answer)
-    offered = offer if order or offers_choice(offer) else proposals(offer)
+    offered = proposals(offer) if asks_permission(offer) and not order else offer
     return _names_tool(name, wanted) and _names_tool(name, offered)
 
 
@@ -146,9 +145,7 @@ def _names_another(values: set[str], proposed: str, question: str) -> bool:
 def _form(code: re.Match[str]) -> tuple[str, int] | None:
     """Give the letters before the digits and the length of an identifier; None for what is none."""
     text = code[0].lstrip("#")
-    if not any(character.isdigit() for character in text) or len(text) < _SHORTEST or _DATE.fullmatch(text):
-        return None
-    return code["letters"].lower(), len(text)
+    return (code["letters"].lower(), len(text)) if code["letters"] and len(text) >= _SHORTEST else None
 
 
 def _words_of(value: JsonValue) -> Iterator[str]:

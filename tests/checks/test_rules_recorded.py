@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.checks.permission import permission
+from benchmarks.consent import draw, is_development, score, to_fill_in, to_read
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.rule_check import rule_faults, rule_misfits
-from tests.checks.tau2 import DOMAINS, recordings
+from tests.checks.tau2 import recordings
 from tests.shared_data import SHARED, needs_shared
 
 pytestmark = needs_shared
@@ -76,23 +76,27 @@ def labels() -> tuple[dict[str, Any], ...]:
 
 @pytest.mark.parametrize(
     ("half", "precision", "recall"),
-    [("development", 1.0, 1.0), ("held out", 0.6, 0.8)],
+    [("development", 1.0, 1.0), ("held out", 0.9, 0.8)],
     ids=["development", "held-out"],
 )
 def test_writes_without_a_yes_are_found(half: str, precision: float, recall: float) -> None:
-    """Precision and recall of violations found among labelled writes; the held-out half was scored once."""
-    runs = {(domain, found.run.scenario.id[:8]): found.run for domain in DOMAINS for found in recordings(domain)}
-    cells: Counter[tuple[bool, bool]] = Counter()
-    for label in (one for one in labels() if one["half"] == half):
-        run = runs[label["domain"], label["simulation"]]
-        record = run.calls[label["call"]]
-        assert record.call.name == label["tool"]
-        cells[not permission(run.transcript, record).given, not label["permitted"]] += 1
-    hits = cells[True, True]
-    found, there = hits + cells[True, False], hits + cells[False, True]
-    print(f"confirm_before, {half}: n={cells.total()}, precision {hits}/{found}, recall {hits}/{there}")
-    assert hits / found >= precision
-    assert hits / there >= recall
+    """Precision and recall of violations found among labelled writes; both halves are development by now."""
+    found = score(one for one in labels() if one["half"] == half)
+
+    print(f"confirm_before, {half}: {found}")
+    assert found.right / found.alarms >= precision, found.missed
+    assert found.right / found.violations >= recall, found.missed
+
+
+def test_writes_are_drawn_alike_and_from_what_nobody_read() -> None:
+    """The same seed draws the same writes, of conversations that no label and no development used."""
+    used = {one["simulation"] for one in labels()}
+
+    drawn = draw(20, seed=3)
+
+    assert [to_fill_in(drawn), to_read(drawn)] == [to_fill_in(draw(20, seed=3)), to_read(draw(20, seed=3))]
+    assert len(drawn) == 20
+    assert not any(write.simulation in used or is_development(write.simulation) for write in drawn)
 
 
 def test_labels_share_no_conversation_between_halves() -> None:
