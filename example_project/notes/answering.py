@@ -32,6 +32,10 @@ class Source:
     first: int = 0
     last: int = 0
 
+    def at(self, first: int, last: int) -> "Source":
+        """Give the same section with other lines."""
+        return Source(path=self.path, title=self.title, first=first, last=last)
+
     def __str__(self) -> str:
         if not self.first:
             return f"[{self.path}]"
@@ -144,7 +148,7 @@ class _Scorer:
             lacking = wanted - covered
             if len(chosen) >= most or score < 0.35 * top:
                 break
-            if one not in chosen and (lacking & self._words[id(one)] or score > 0.9 * top):
+            if one not in chosen and (lacking & self._words[id(one)] or (not kind and score > 0.9 * top)):
                 chosen.append(one)
         return sorted(chosen, key=lambda one: one.line)
 
@@ -204,7 +208,9 @@ class _Scorer:
     def _focus(self, row: Statement) -> list[str]:
         asked_for = {*self._query.strong, *self._query.weak}
         cells = [cell for cell in row.text.split("; ") if ": " in cell]
-        return [cell for cell in cells if asked_for.intersection(stems(cell.partition(": ")[0]))]
+        named = [cell for cell in cells if asked_for.intersection(stems(cell.partition(": ")[0]))]
+        kind = self._query.asked.kind
+        return named or [cell for cell in cells if kind and answers(kind, cell)]
 
     def _title(self, pieces: Sequence[Statement]) -> str:
         return pieces[0].titles[-1] if pieces[0].titles else self._read.title

@@ -56,6 +56,7 @@ class Library:
     remember: bool
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     _given: dict[str, str] = field(default_factory=dict)
+    _shown: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, tools: Sequence[Tool], *, remember: bool) -> "Library":
@@ -64,8 +65,13 @@ class Library:
 
     def begin_turn(self) -> None:
         """Forget what was read, unless there is a memory."""
+        self._shown.clear()
         if not self.remember:
             self._given.clear()
+
+    def shown(self) -> list[str]:
+        """Give what the tools gave in this turn: what a model would have had to read."""
+        return list(self._shown)
 
     def call(self, name: str, **arguments: Any) -> str:
         """Call a tool, or give what the same call gave before; what it raises becomes a text like its other errors."""
@@ -73,6 +79,7 @@ class Library:
         if key not in self._given:
             self.calls.append((name, arguments))
             self._given[key] = self._called(name, arguments)
+            self._shown.append(self._given[key])
         return self._given[key]
 
     def reread(self, name: str, **arguments: Any) -> str:

@@ -175,15 +175,19 @@ _NOISE = re.compile(
 )
 
 
+_WEAK_STEMS = frozenset(map(stem, WEAK))
+
+
 def query(text: str, *, context: str = "", scope: str = "") -> Query:
     """Make a search of a question: what it is about, without the words that only say what is wanted of it."""
     bare = _NOISE.sub(" ", fold(text))
     names = key_words(bare) or key_words(text)
-    strong = tuple(dict.fromkeys(stem(name) for name in names if name not in WEAK))
-    weak = tuple(dict.fromkeys(stem(name) for name in names if name in WEAK))
-    if not strong:
-        strong, weak = weak, ()
+    strong = tuple(dict.fromkeys(stem(name) for name in names if stem(name) not in _WEAK_STEMS))
+    weak = tuple(dict.fromkeys(stem(name) for name in names if stem(name) in _WEAK_STEMS))
     extra = [name for name in key_words(context) if name not in WEAK and name not in names]
+    if not strong:
+        said_before = tuple(dict.fromkeys(map(stem, extra)))
+        strong, weak = (said_before, weak) if said_before else (weak, ())
     anchors = tuple(one for one in dict.fromkeys(stem(name) for name in _anchors(text)) if one in strong)
     return Query(
         text=text,

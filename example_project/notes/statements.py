@@ -39,13 +39,16 @@ def statements(read: Passage) -> list[Statement]:
     offset = read.first - 1
     found: list[Statement] = []
     intro = ""
+    titled = {section.line for section in document.sections if section.kind == "bold"}
     for group, token in enumerate(document.blocks):
         first, last = token.map or (0, 0)
         titles = _titles(document, first + 1)
         if token.type == "heading_open":
             intro = ""
             continue
-        block = list(_block(document, token, first, last))
+        block = [
+            piece for piece in _block(document, token, first, last) if piece[1] not in titled or piece[3] != "sentence"
+        ]
         for text, line, end, kind in block:
             ordered = kind == "item" and bool(_NUMBERED.match(document.lines[line - 1]))
             found.append(

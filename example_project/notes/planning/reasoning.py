@@ -7,7 +7,7 @@ from typing import Any
 
 from notes.answering import Source, extract
 from notes.drafts import Part
-from notes.library import Library, Passage, Place, failed, items, passage, places
+from notes.library import Library, Passage, Place, failed, items, missing, passage, places
 from notes.markdown import Link, parse
 from notes.overview import outline_summary, passage_summary
 from notes.planning.executor import Result
@@ -18,6 +18,9 @@ from notes.text import stems
 from notes.voice import Voice
 
 Step = tuple[str, Any]
+
+MOST_LINKS = 4
+"""Links of a note that are looked into when a question does not say which it means."""
 
 
 class RuleReasoner:
@@ -91,12 +94,18 @@ class RuleReasoner:
         if part is None or not links:
             return "Error: that note has no link to another", part
         ranked = sorted(links, key=lambda item: -_liking(item[0], item[1], wanted))
-        for place, link in ranked[:3]:
-            path = self._listed(place, link)
-            if path:
-                text = f"1 link of {place.path}, line {place.line}:\n{path}:1: [{link.part}] {link.text}"
-                return text, replace(part, candidates=(Place(path=path, line=1, title=link.part),), answer=None)
-        return f"Error: the links of {links[0][0].path} lead to no note", part
+        leading = [(path, place, link) for place, link in ranked[:MOST_LINKS] if (path := self._listed(place, link))]
+        if not leading:
+            return f"Error: the links of {links[0][0].path} lead to no note", part
+        searched = query(str(task.parameters.get("question", ""))).keyword
+        path, place, link = max(leading, key=lambda item: self._held(item[0], searched)) if searched else leading[0]
+        text = f"1 link of {place.path}, line {place.line}:\n{path}:1: [{link.part}] {link.text}"
+        return text, replace(part, candidates=(Place(path=path, line=1, title=link.part),), answer=None)
+
+    def _held(self, path: str, searched: str) -> int:
+        """Count the words of a question that a linked note holds."""
+        found = self._library.call("grep_content", keyword=searched, folder=path)
+        return len(query(searched).strong) - len(missing(found)) if places(found) else 0
 
     def _listed(self, place: Place, link: Link) -> str:
         """Give the path of the note that a link leads to, as the vault lists it."""

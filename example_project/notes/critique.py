@@ -1,0 +1,97 @@
+"""Messages about the last answer rather than about the notes: doubt, a request for the source, for more."""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from notes.question import find_ordinal
+from notes.text import fold, key_words
+from notes.wording import WEAK
+
+
+class Complaint(Enum):
+    """What is wanted of the last answer."""
+
+    DOUBT = "doubt"
+    SOURCE = "source"
+    MORE = "more"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Critique:
+    """What is wanted, and what the user holds against the answer."""
+
+    complaint: Complaint
+    claim: str = ""
+
+
+_DOUBT = re.compile(
+    r"\b(?:are|r) (?:you|u) (?:really |quite |absolutely |so )?(?:sure|certain|positive)|^\W*(?:really|sure|seriously|certain)\b\W*$|"
+    r"\bi (?:thought|think|believed|heard|read|remember(?:ed)?) (?:that )?(?:it|that|they|this|he|she)?|"
+    r"\b(?:isn't|wasn't|aren't|isnt|shouldn't) (?:it|that|this|he|she|there)\b|\bthat(?:'s| is| can't be| cannot be| doesn't| does not)(?: not)? (?:wrong|right|true|correct|seem right|sound right|look right)|"
+    r"\bis that (?:right|true|correct|really)|\b(?:double[- ]?check|check (?:it |that )?again|check (?:it|that)\b|verify)|\bi doubt\b|\byou(?:'re| are) (?:wrong|mistaken)|"
+    r"\b(?:tu es|t'es|es[- ]tu|etes[- ]vous|vous etes) (?:vraiment |bien |absolument )?(?:surs?e?s?|certaine?s?)\b|^\W*(?:vraiment|sur|certain)\b\W*$|"
+    r"\bje (?:croyais|pensais|crois|pense) (?:que|plutot|avoir)|\bce n'est pas plutot|\bn'est-ce pas plutot|\bc'est (?:faux|bien vrai|vrai|exact|correct)|\best-ce (?:vrai|exact|correct|juste)|"
+    r"\bverifie\w*|\bj'en doute|\btu te trompes|\bj'avais (?:lu|entendu)"
+)
+_SOURCE = re.compile(
+    r"\b(?:cite|quote|give|show|name|what(?:'s| is| are)|which|your|the|a|any)\b[^?.!]*\b(?:sources?|references?|citations?|passage|evidence)\b|^\W*(?:sources?|references?)\b\W*$|"
+    r"\bwhere (?:does|do|did|is|exactly|in the notes|have you|you)\b[^?.!]*\b(?:say|says|said|written|stated|find|found|get|got|from|come|comes|read|see)\b(?![^?.!]* (?:about|of) )|"
+    r"\b(?:cite[sz]?|citer|donne[sz]?|indique[sz]?|quelle(?:s)?|ta|ton|tes|votre|vos|la|les)\b[^?.!]*\b(?:sources?|references?|citations?|passage|preuves?)\b|"
+    r"\bd'ou (?:tiens|vient|sors|tires|tenez|viennent|tu|cela|ca)|\bou (?:est-ce|est ce|c'est|cela est|as-tu|avez-vous|l'as-tu|est-il|exactement)\b[^?.!]*(?:ecrit|dit|lu|trouve|note|indique|mentionne)|"
+    r"\bwhich (?:note|lines?|section|file)\b(?: (?:says?|is that|exactly|did|was))|\bdans quelle (?:note|section|ligne)\b|\bquelle (?:note|ligne|section)\b|\bprove it\b|\bback (?:that|it) up\b"
+)
+_MORE = re.compile(
+    r"\b(?:more|further|in) (?:details?|precise|precisely|specific|depth|detailed)\b|\belaborate\b|\bbe (?:more )?(?:precise|specific|complete)\b|\btell me more\b|\bexpand\b|\bis that all\b|\banything else\b|\bgo on\b|"
+    r"\bplus de (?:details?|precisions?)|\b(?:plus|davantage) (?:precis|detaille|complet)|\bdeveloppe\w*|\bprecise[rz]?\b|\bc'est tout\b|\brien d'autre|\bdis-m'en plus|\ben dire plus|\bcomplete[rz]?\b"
+)
+_CLAIM = re.compile(
+    r"\b(?:thought|think|believed?|heard|read|remember(?:ed)?|croyais|pensais|crois|pense|lu|entendu)\b(?: that| que| qu'| plutot)* ?(?:it|that|they|this|he|she|c'etait|il|elle|cela|ce)?(?: (?:was|is|were|took|takes|should be|etait|est|faisait|fallait))? ?(?P<claim>.+)$|"
+    r"\b(?:isn't|wasn't|shouldn't) (?:it|that) (?:be )?(?:rather |actually )?(?P<tag>.+)$|\bpas plutot (?P<plutot>.+)$"
+)
+
+
+def critique(message: str) -> Critique | None:
+    """Read a message as one about the last answer; None where it asks about something of its own."""
+    folded = fold(message).strip()
+    if _DOUBT.search(folded):
+        kind = Complaint.DOUBT
+    elif _SOURCE.search(folded):
+        kind = Complaint.SOURCE
+    elif _MORE.search(folded) and len(_own(folded)) < 3 and not find_ordinal(folded):
+        kind = Complaint.MORE
+    else:
+        return None
+    claim = _claimed(folded) if kind is Complaint.DOUBT else ""
+    left = _own(_MORE.sub(" ", _SOURCE.sub(" ", _DOUBT.sub(" ", folded))))
+    if not claim and len(left) > 3:
+        return None
+    return Critique(complaint=kind, claim=claim)
+
+
+def _claimed(folded: str) -> str:
+    sentence = next((part for part in re.split(r"(?<=[.!?])\s+", folded) if _CLAIM.search(part)), "")
+    match = _CLAIM.search(sentence)
+    text = next((group for group in match.groups() if group), "") if match else ""
+    return text.strip(" ?!.,")
+
+
+def _own(text: str) -> list[str]:
+    """Give the words of a message that may name a subject of its own."""
+    usual = {
+        "source",
+        "sources",
+        "sure",
+        "certain",
+        "line",
+        "lines",
+        "exact",
+        "quote",
+        "exactly",
+        "answer",
+        "reponse",
+        "sur",
+        "reference",
+        "section",
+    }
+    return [word for word in key_words(text) if word not in WEAK | usual]

@@ -1,0 +1,1 @@
+"""What was said before: what to recall of it, and what a message refers to."""

@@ -1,0 +1,36 @@
+"""Which memories a message needs, by its wording; the buffer of recent messages is always there."""
+
+import re
+from typing import Literal
+
+from notes.text import fold
+
+Store = Literal["semantic", "conceptual", "profile"]
+
+_RECALL = re.compile(
+    r"\bwhat (?:did|have) (?:i|we) (?:\w+ ){0,2}(?:ask|asked|say|said|talk|talked|discuss|discussed|see|seen)|\bremind me\b|\bdid (?:i|we) (?:ask|talk)|"
+    r"\b(?:earlier|before|previously|so far)\b.*\b(?:asked|said|talked|discussed)|\b(?:asked|said|talked|discussed)\b.*\b(?:earlier|before|previously|so far)\b|"
+    r"\bremember (?:what|when)|\bqu'ai-je (?:demande|dit)|\bqu'est-ce que j'ai demande|\brappelle[- ](?:moi|toi)|\bde quoi avons-nous parle|"
+    r"\bqu'avons-nous (?:dit|vu)|\bce qu'on a dit|\bce que (?:j'ai|nous avons) (?:demande|dit|vu)|\b(?:ai-je|avons-nous) (?:deja )?(?:demande|parle)|"
+    r"\btu (?:m'as|as) (?:dit|repondu)|\byou (?:told|said|answered)\b"
+)
+_CONCEPTS = re.compile(r"\bconcepts?\b|\btopics?\b|\bthemes?\b|\bsujets?\b|\bsummar|\bresum|\bso far\b|\bjusqu'ici\b")
+_INTERESTS = re.compile(r"\binterest|\bpreferences?\b|\binteret|\bprofil")
+
+
+def strategy(message: str) -> frozenset[Store]:
+    """Name the long-term stores to consult: none for a message that recalls nothing."""
+    folded = fold(message)
+    stores: set[Store] = set()
+    if is_recall(message):
+        stores |= {"semantic", "conceptual"}
+    if _CONCEPTS.search(folded):
+        stores.add("conceptual")
+    if _INTERESTS.search(folded):
+        stores.add("profile")
+    return frozenset(stores)
+
+
+def is_recall(message: str) -> bool:
+    """Whether a message asks for what was said before rather than for what the notes say."""
+    return bool(_RECALL.search(fold(message)))

@@ -1,0 +1,1 @@
+"""Reaching models, and the log of what each call cost."""

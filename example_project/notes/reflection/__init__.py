@@ -1,0 +1,1 @@
+"""The critic of the agent's own answers, and what a bad mark leads to."""
