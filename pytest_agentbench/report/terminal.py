@@ -11,6 +11,7 @@ from pytest_agentbench.report.modifiers import modifiers
 from pytest_agentbench.report.spending import spending
 from pytest_agentbench.report.table import table, wrap
 from pytest_agentbench.report.trials import trials_lines
+from pytest_agentbench.report.variants import variants_lines
 from pytest_agentbench.report.worst import (
     check_name,
     failed_findings,
@@ -22,6 +23,7 @@ from pytest_agentbench.report.worst import (
 from pytest_agentbench.results.aggregate import Aggregate, BlameCount, aggregate
 from pytest_agentbench.results.document import Document, SuiteRecord
 from pytest_agentbench.results.trials import trials_report
+from pytest_agentbench.results.variants import variants_reports
 
 MOST_FAILURES = 10
 """Failures that are listed unless asked for all."""
@@ -55,6 +57,8 @@ def terminal_report(
         lines += _endings(sums, marks, width, brief=brief)
     left_out = sum(suite.stopped for suite in document.suites)
     lines += trials_lines(trials_report(runs, left_out=left_out), marks, width, verbose=verbose)
+    for variants in variants_reports(document, seed=document.seed or 0):
+        lines += variants_lines(variants, marks, width, verbose=verbose)
     lines += spending(document.results, document.cassette, marks, width)
     lines += modifiers(document.results, marks, width)
     lines += faults(document.results, marks, width)

@@ -23,6 +23,15 @@ class Number:
     digits: int
     better: Literal["more", "fewer", ""]
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What the number cannot go beyond: recalls and shares 0 and 1, counts 0, the agent's own nothing."""
+        if self.name.startswith(REPORTED):
+            return -math.inf, math.inf
+        return 0.0, 1.0 if self.name in _SHARES else math.inf
+
+
+_SHARES = frozenset({"complete", "name_recall", "strict_recall", "coherence"})
 
 NUMBERS = (
     Number(name="complete", title="complete", digits=2, better="more"),

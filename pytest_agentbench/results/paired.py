@@ -48,6 +48,11 @@ class Flip(Model):
     second_passed: int
     second_n: int
 
+    @property
+    def is_loss(self) -> bool:
+        """Whether it passed less often in the second runs."""
+        return self.second_passed * self.first_n < self.first_passed * self.second_n
+
 
 class Paired(Model):
     """What became of `scenarios` that both sides scored. Rates are 0..1, each scenario counting the same.
@@ -75,8 +80,8 @@ def compare_paired(
     policies. Numbers: the bootstrap over scenarios, Holm over the numbers. The same bytes for the same `seed`.
     `success_only` leaves policies and numbers out.
     """
-    ones = {one.scenario: one for one in by_scenario(first)}
-    twos = {two.scenario: two for two in by_scenario(second)}
+    ones = {(one.scenario, one.fault): one for one in by_scenario(first)}
+    twos = {(two.scenario, two.fault): two for two in by_scenario(second)}
     both = sorted(ones.keys() & twos.keys())
     if not both:
         return Paired()
@@ -84,7 +89,7 @@ def compare_paired(
     differences = [_rate(two) - _rate(one) for one, two in pairs]
     least = min(min(one.n, two.n) for one, two in pairs)
     flips = [_flip(one, two) for (one, two), change in zip(pairs, differences, strict=True) if change]
-    worse = {one.scenario for (one, _), change in zip(pairs, differences, strict=True) if change < 0}
+    lost = [flip for flip in flips if flip.is_loss]
     return Paired(
         scenarios=len(both),
         trials=max(max(one.n, two.n) for one, two in pairs),
@@ -92,8 +97,8 @@ def compare_paired(
         detectable=detectable([float(change) for change in differences], trials=least),
         policies=() if success_only else adjusted(_policies(first, second, seed)),
         numbers=() if success_only else adjusted(_numbers(first, second, seed)),
-        lost=tuple(flip for flip in flips if flip.scenario in worse),
-        won=tuple(flip for flip in flips if flip.scenario not in worse),
+        lost=tuple(lost),
+        won=tuple(flip for flip in flips if not flip.is_loss),
     )
 
 
@@ -193,7 +198,7 @@ def _rate(one: ScenarioTrials) -> Fraction:
 
 def _flip(one: ScenarioTrials, two: ScenarioTrials) -> Flip:
     return Flip(
-        scenario=one.scenario,
+        scenario=f"{one.scenario}[{one.fault}]" if one.fault else one.scenario,
         first_passed=one.passed,
         first_n=one.n,
         second_passed=two.passed,

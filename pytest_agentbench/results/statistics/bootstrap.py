@@ -41,7 +41,7 @@ def bootstrap_mean(
     return Interval(value=mean, low=low, high=high, n=len(values))
 
 
-def bootstrap_p(differences: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES) -> float:
+def bootstrap_p(differences: Sequence[float], *, seed: int = 0, resamples: int = 1000) -> float:
     """Give the two-sided p-value of the mean of paired `differences` being 0: resampled with the mean taken out.
 
     What is resampled is the studentised mean, so that few scenarios do not make it bold; at least 1 / (resamples + 1).
