@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import weakref
@@ -38,7 +39,7 @@ class Service:
     def __init__(self, spec: ServiceSpec, root: Path, port: int, folder: Path) -> None:
         self.port = port
         self._said: collections.deque[str] = collections.deque(maxlen=_LINES)
-        values = {"port": str(port), "run_dir": str(folder)}
+        values = placeholders(folder, port)
         self._command = [filled(part, values) for part in spec.command]
         env = {**inherited(), **{name: filled(value, values) for name, value in spec.env.items()}}
         try:
@@ -109,16 +110,27 @@ def start_service(spec: ServiceSpec, root: Path) -> Service:
     return Service(spec, root, port, Path(tempfile.mkdtemp(prefix="agentbench-")))
 
 
+def placeholders(folder: Path, port: int | None = None) -> dict[str, str]:
+    """Give what `{run_dir}`, `{python}` and `{port}` stand for: a fresh folder, this interpreter, a free port."""
+    values = {"run_dir": str(folder), "python": sys.executable}
+    return values if port is None else {**values, "port": str(port)}
+
+
 def filled(text: str, values: Mapping[str, str]) -> str:
-    """Put the values of `{port}` and `{run_dir}` into a text."""
+    """Put values into a text, each in the place of its name in braces."""
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", value)
     return text
 
 
 def inherited(names: Sequence[str] = ()) -> dict[str, str]:
-    """Give the variables of the process environment that a started process gets, `names` besides."""
-    return {name: os.environ[name] for name in (*KEPT, *names) if name in os.environ}
+    """Give the variables of the process environment that a started process gets, `names` besides.
+
+    Commands that are installed beside this interpreter are found first, also where its folder is not on the PATH.
+    """
+    beside = str(Path(sys.executable).parent)
+    kept = {name: os.environ[name] for name in (*KEPT, *names) if name in os.environ}
+    return {**kept, "PATH": os.pathsep.join([beside, kept.get("PATH", os.defpath)])}
 
 
 def shown(command: Sequence[str]) -> str:

@@ -22,6 +22,9 @@ _COLOURS = {
     3: ("Orange", "Orange", "#ffb82b"),
     4: ("Rouge", "Red", "#cc0000"),
 }
+_SEASONS = {5: (11, 12, 1, 2, 3, 4), 6: (5, 6, 7, 8, 9), 7: (11, 12, 1, 2, 3), 8: (11, 12, 1, 2, 3, 4, 5)}
+"""The months in which heat, cold and snow are warned of."""
+
 _MOUNTAINS = frozenset({"04", "05", "06", "09", "31", "38", "64", "65", "66", "73", "74", "2A", "2B"})
 _COASTS = frozenset({
     "06", "11", "13", "14", "17", "22", "29", "30", "33", "34", "35", "40", "44", "50", "56", "59", "62", "64", "66",
@@ -77,6 +80,8 @@ class Warnings:
             begin = dice.randrange(6, 20)
             if (phenomenon == 8 and department not in _MOUNTAINS) or (phenomenon == 9 and department not in _COASTS):
                 continue
+            if self.today.month not in _SEASONS.get(phenomenon, range(13)):
+                colour = 1
             course.append((phenomenon, colour, self._at(begin), self._at(begin + dice.randrange(2, 10))))
         return course
 

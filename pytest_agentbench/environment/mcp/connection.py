@@ -13,7 +13,7 @@ from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.remote import McpSpec
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.environment.mcp import sdk
-from pytest_agentbench.environment.service import filled, inherited, quoted_lines, shown, start_text
+from pytest_agentbench.environment.service import filled, inherited, placeholders, quoted_lines, shown, start_text
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class Connection:
         self._root = root
         self._headers = headers
         self._folder = Path(tempfile.mkdtemp(prefix="agentbench-"))
-        values = {"run_dir": str(self._folder)}
+        values = placeholders(self._folder)
         self._command = [filled(part, values) for part in spec.command]
         self._env = {**inherited(spec.inherit), **{name: filled(text, values) for name, text in spec.env.items()}}
         self._errors: TextIO = tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
