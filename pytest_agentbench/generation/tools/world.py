@@ -5,14 +5,15 @@ Built on the environment that runs use (`environment.local`), so that a tool ans
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.remote import McpSpec
 from pytest_agentbench.core.suite import EnvironmentSpec, Suite
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
@@ -29,7 +30,8 @@ PATIENCE = 10.0
 class Answer:
     """What a call gave: the text, redacted, its error flag, whether state changed (None: nobody can tell), seconds.
 
-    `hung` says that it had not ended in time, `crashed` that the tool tried to end the process or cannot be called.
+    `hung` says that it had not ended in time, `crashed` that the tool tried to end the process or cannot be called,
+    `unreachable` that the service behind it is the matter: down, credentials, limits.
     """
 
     content: str
@@ -38,6 +40,7 @@ class Answer:
     seconds: float = 0.0
     hung: bool = False
     crashed: bool = False
+    unreachable: bool = False
 
 
 class Opened:
@@ -65,10 +68,20 @@ class Opened:
             text = f"no answer within {world.patience:g} s"
             return Answer(content=text, error=True, hung=True, seconds=world.patience)
         except EnvironmentFaultError as error:
-            return Answer(content=str(error), error=True, crashed=True, seconds=max(world.now() - began, 0.0))
+            is_remote = world.spec.tools is not None and world.spec.tools.remote is not None
+            seconds = max(world.now() - began, 0.0)
+            text = world.redactor.text(str(error))
+            return Answer(content=text, error=True, crashed=not is_remote, unreachable=is_remote, seconds=seconds)
         content = world.redactor.text(result.content)
         seconds = max(world.now() - began, 0.0)
         return Answer(content=content, error=result.error, wrote=result.wrote, seconds=seconds)
+
+    async def snapshot(self) -> State | None:
+        """Read the whole state, or None where it cannot be read."""
+        try:
+            return await self._environment.snapshot()
+        except EnvironmentFaultError:
+            return None
 
 
 @dataclass(kw_only=True)
@@ -91,10 +104,12 @@ class World:
     now: Callable[[], float] = time.monotonic
     _opened: int = 0
 
-    @property
-    def tools_hash(self) -> str:
-        """What changes whenever a declaration does."""
-        return digest([spec.model_dump() for spec in self.toolset.of("assistant")])
+    async def described(self) -> Toolset:
+        """Give the tools; a server that only tells them itself is asked, once."""
+        if not self.toolset:
+            async with self.open() as opened:
+                self.toolset = opened.tools
+        return self.toolset
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Opened]:
@@ -109,7 +124,7 @@ class World:
             run_name=f"probe{self._opened}",
             runner=runner,
             gate=self.gate,
-            known=self.toolset,
+            known=self.toolset or None,
             patience=self.patience,
         )
         try:
@@ -164,12 +179,21 @@ def world_of(
 def is_resettable(spec: EnvironmentSpec) -> bool:
     """Whether every opened environment starts from the same state, as far as the suite shows.
 
-    It does where Python tools work on a state of the suite. Without one, who knows what a tool reaches; other kinds of
-    tools say it themselves, by `resettable`.
+    It does where Python tools work on a state of the suite, where a server is started for each run in a folder of its
+    own (`{run_dir}`), and where a request resets a service. Otherwise, who knows what a tool reaches.
     """
     if spec.tools is None:
         return False
-    said = getattr(spec.tools, "resettable", None)
-    if isinstance(said, bool):
-        return said
-    return spec.tools.kind == "python" and spec.state is not None
+    remote = spec.tools.remote
+    if remote is None:
+        return spec.tools.kind == "python" and spec.state is not None
+    if isinstance(remote, McpSpec):
+        return remote.share == "run" and _has_own_folder(remote.command, remote.env)
+    service = remote.service
+    if remote.reset:
+        return True
+    return service is not None and service.share == "run" and _has_own_folder(service.command, service.env)
+
+
+def _has_own_folder(command: Sequence[str], env: Mapping[str, str]) -> bool:
+    return any("{run_dir}" in part for part in (*command, *env.values()))

@@ -1,0 +1,194 @@
+"""Whether a text says only what is known: every number, date, code, quotation and proper name is traced.
+
+A value counts as known where it stands in an argument or a result in any spelling: other case and accents, rounded to
+the decimals that the text gives, a date in words, thousands separated.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.values import JsonValue, is_number
+from pytest_agentbench.generation.tools.reading import inner
+from pytest_agentbench.users.kinds import humanize
+from pytest_agentbench.users.phrases.language import words
+
+_NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d+)*(?![\w]|[.,]\d)")
+_CODE = re.compile(r"(?<!\w)(?=[\w@./:#+-]*\d)(?=[\w@./:#+-]*[A-Za-zÀ-ÿ@_])[\w@.:/#+-]*\w|[\w.+-]+@[\w.-]+\w")
+_MEASURE = re.compile(r"(-?\d+(?:[.,]\d+)*)(?:°?[a-zA-Zµ%€$/²³]{1,5}|st|nd|rd|th|er|e|ème)")
+_QUOTED = re.compile(r"[\"“«]\s*([^\"”»]{1,200}?)\s*[\"”»]")
+_NAME = re.compile(r"[^\W\d_][\w'’-]*")
+_BREAK = re.compile(r"[.!?:;\n«\"“(]\s*$")
+_ISO = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
+_DATE_LIKE = re.compile(r"(?<!\d)\d{1,2}[/.]\d{1,2}(?:[/.](?:\d{4}|\d{2}))?(?![\d.])")
+_MONTHS = (
+    ("january", "janvier"), ("february", "fevrier"), ("march", "mars"), ("april", "avril"), ("may", "mai"),
+    ("june", "juin"), ("july", "juillet"), ("august", "aout"), ("september", "septembre"), ("october", "octobre"),
+    ("november", "novembre"), ("december", "decembre"),
+)  # fmt: skip
+_ANY_MONTH = "|".join(sorted({name for pair in _MONTHS for name in pair}, key=len, reverse=True))
+_DAYS = words(
+    "monday tuesday wednesday thursday friday saturday sunday lundi mardi mercredi jeudi vendredi samedi dimanche "
+    "i i'd i'm i'll i've ok mr mrs ms dr madame monsieur english french gps id api url isbn pdf usd eur"
+)
+
+
+@dataclass
+class Grounds:
+    """What may be said: texts and values of arguments, results and descriptions."""
+
+    _texts: list[str] = field(default_factory=list)
+    _numbers: set[float] = field(default_factory=set)
+    _dates: set[tuple[int, int, int]] = field(default_factory=set)
+    _words: set[str] = field(default_factory=set)
+    _seen: set[str] = field(default_factory=set)
+
+    def add(self, value: JsonValue) -> None:
+        """Take in a text or a JSON value, keys included, and how many entries its lists have."""
+        mark = dumps(value)
+        if mark in self._seen:
+            return
+        self._seen.add(mark)
+        for part in _parts(value):
+            if is_number(part):
+                self._numbers.add(float(part))
+                continue
+            text = plain(str(part))
+            self._texts.append(text)
+            self._words |= set(re.findall(r"[^\W_]+", text)) | set(re.findall(r"[\w'-]+", text))
+            bare = _ISO.sub(" ", str(part))
+            self._numbers |= {number for token in _NUMBER.findall(bare) if (number := _float(token)) is not None}
+            self._dates |= {(int(y), int(m), int(d)) for y, m, d in _ISO.findall(str(part))}
+
+    def says(self, text: str) -> bool:
+        """Whether a text stands somewhere as a whole."""
+        wanted = plain(text)
+        pattern = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
+        return not wanted or any(wanted in known and pattern.search(known) for known in self._texts)
+
+    def has_number(self, token: str) -> bool:
+        """Whether a number is known, exactly or before it was rounded to the decimals of `token`."""
+        number = _float(token)
+        if number is None:
+            return self.says(token)
+        decimals = len(re.split(r"[.,]", token)[-1]) if re.search(r"[.,]\d+$", token) else 0
+        half = 0.5 * 10**-decimals
+        return any(
+            abs(number - known) < 1e-9 or (abs(abs(number) - abs(known)) <= half + 1e-9 and known != int(known))
+            for known in self._numbers
+        )
+
+    def has_word(self, word: str) -> bool:
+        """Whether a name is known, in the singular or possessive too."""
+        flat = re.sub(r"['’]s?$", "", plain(word)).strip("'’-")
+        parts = [part for part in re.split(r"['’-]", flat) if part]
+        return flat in self._words or all(part in self._words or len(part) == 1 for part in parts)
+
+    def unknown(self, text: str) -> list[str]:
+        """Give the concrete values of a text that stand nowhere, in order."""
+        rest = self._without_dates(text)
+        found = [said for said in _QUOTED.findall(rest) if not self.says(said) and not self._all_words(said)]
+        rest = _QUOTED.sub(lambda match: match[0] if match[1] not in found else " ", rest)
+        rest = _DATE_LIKE.sub(lambda match: self._dated(match, found), rest)
+        for match in _CODE.finditer(rest):
+            measure = _MEASURE.fullmatch(match[0])
+            known = self.says(match[0]) or (measure is not None and self.has_number(measure[1]))
+            if not known and not all(
+                self.says(part) or self.has_number(part) for part in re.split(r"[/:-]", match[0]) if part
+            ):
+                found.append(match[0])
+        rest = _CODE.sub(" ", rest)
+        found += [token for token in _NUMBER.findall(rest) if not self.has_number(token)]
+        found += self._names(rest)
+        return list(dict.fromkeys(found))
+
+    def _names(self, text: str) -> Iterator[str]:
+        tokens = list(_NAME.finditer(text))
+        for place, token in enumerate(tokens):
+            word = token[0]
+            if not word[0].isupper() or plain(word) in _DAYS or self.has_word(word):
+                continue
+            before = text[: token.start()]
+            opens = not before.strip() or _BREAK.search(before) is not None
+            following = tokens[place + 1] if place + 1 < len(tokens) else None
+            joins = following is not None and following[0][0].isupper() and text[token.end() : following.start()] == " "
+            if opens and not (joins and following is not None and plain(following[0]) not in _DAYS):
+                continue
+            yield word
+
+    def _all_words(self, text: str) -> bool:
+        return all(self.has_word(word) for word in _NAME.findall(text)) and all(
+            map(self.has_number, _NUMBER.findall(text))
+        )
+
+    def _without_dates(self, text: str) -> str:
+        """Take known dates out, however they are written."""
+        flat = text
+        for year, month, day in sorted(self._dates):
+            names = "|".join(_spellings(month))
+            for pattern in (
+                rf"\b(?:{names})\.? 0?{day}(?:st|nd|rd|th)?(?:,? {year})?\b",
+                rf"\b0?{day}(?:st|nd|rd|th|er)?(?: of)? (?:{names})\.?(?: {year})?\b",
+                rf"(?<!\d){year}-{month:02}-{day:02}(?!\d)",
+                rf"(?<![\d/.])0?{month}[/.]0?{day}(?:[/.](?:{year}|{year % 100:02}))?(?![\d/])",
+                rf"(?<![\d/.])0?{day}[/.]0?{month}(?:[/.](?:{year}|{year % 100:02}))?(?![\d/])",
+                rf"(?<!\d )(?<!\der )\b(?:{names})(?: {year})?\b(?! \d{{1,2}}\b)",
+            ):
+                flat = re.sub(pattern, " ", flat, flags=re.IGNORECASE)
+        return flat
+
+    def _dated(self, match: re.Match[str], found: list[str]) -> str:
+        if re.fullmatch(r"\d+\.\d+", match[0]):
+            return match[0]  # a decimal
+        if not self.says(match[0]):
+            found.append(match[0])
+        return " "
+
+
+def names_said(text: str, names: Iterable[str]) -> list[str]:
+    """Give the names of tools and arguments that a text says as programs spell them: `get_order`, `orderId`.
+
+    A name that is a plain word (`city`, `search`) is one to people too and counts only where it is called: `search(`.
+    """
+    found = []
+    for name in names:
+        is_code = bool(re.search(r"[_\d]|[a-z][A-Z]|[.:/-]", name)) and humanize(name) != name
+        pattern = rf"(?<![\w]){re.escape(name)}(?!\w)" if is_code else rf"(?<!\w){re.escape(name)}\("
+        if re.search(pattern, text):
+            found.append(name)
+    return found
+
+
+def holds_code(text: str) -> bool:
+    """Whether a text holds JSON, a call or markup instead of words."""
+    return bool(re.search(r"[{}]|\[\s*[\"{\[]|\w+\([^)]*=|```|\"\s*:\s*[\"\d{\[]|</?\w+>", text))
+
+
+def _spellings(month: int) -> list[str]:
+    spelt = {form for name in _MONTHS[month - 1] for form in (name, name[:3], name[:4])}
+    accents = {"fevrier": "février", "aout": "août", "decembre": "décembre"}
+    return sorted(spelt | {accents[name] for name in _MONTHS[month - 1] if name in accents}, key=len, reverse=True)
+
+
+def _parts(value: JsonValue) -> Iterator[JsonValue]:
+    value = inner(value)
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield humanize(str(key)) if len(str(key)) < 60 else str(key)
+            yield str(key)
+            yield from _parts(item)
+    elif isinstance(value, list | tuple):
+        yield len(value)
+        for item in value:
+            yield from _parts(item)
+    elif value is not None and not isinstance(value, bool):
+        yield value
+
+
+def _float(token: str) -> float | None:
+    try:
+        return float(plain(token.lstrip("-"))) * (-1 if token.startswith("-") else 1)
+    except ValueError:
+        return None

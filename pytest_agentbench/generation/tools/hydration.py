@@ -1,0 +1,309 @@
+"""Hydration: a walk becomes a story, arc by arc, by real calls made in one fresh environment in the order of the story.
+
+An argument comes from the pool of verified calls or from an earlier result, never from anywhere else, and each says
+which (tool-to-scenario §4.4, Annex E). A pool entry is used once a story, and so are propagated arguments. What cannot
+be hydrated is tried again with other entries; the calls that failed are not tried again.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from random import Random
+
+from pytest_agentbench.core.scenario import ExpectedCall
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.facts import facts_of
+from pytest_agentbench.generation.tools.flows import assignments, connecting
+from pytest_agentbench.generation.tools.narrator import ExtractGiven, Narrator, SelectGiven, WishGiven
+from pytest_agentbench.generation.tools.oracle import judge
+from pytest_agentbench.generation.tools.phrasing import TONGUES
+from pytest_agentbench.generation.tools.pool import FAILURE, Pool, call_key
+from pytest_agentbench.generation.tools.propagation import Made, Propagated, propagated
+from pytest_agentbench.generation.tools.reading import parsed
+from pytest_agentbench.generation.tools.schemas import read_slots
+from pytest_agentbench.generation.tools.telling import HydrationError, Telling
+from pytest_agentbench.generation.tools.tongue import Code
+from pytest_agentbench.generation.tools.tracing import option_of, trace_to_result
+from pytest_agentbench.generation.tools.values import (
+    END_OF_SIMULATION,
+    RUN_CONVERSATION,
+    Card,
+    Cards,
+    PoolEntry,
+    Provenance,
+    Step,
+    Story,
+    Taxonomy,
+    Walk,
+)
+from pytest_agentbench.generation.tools.world import Answer, Opened, World
+
+ATTEMPTS = 4
+"""Times that a walk is hydrated before it is lost."""
+SHOWN = 12
+"""Entries of the pool that a narrator chooses from."""
+_TRIED = 6
+"""Combinations of arguments that are tried for one arc."""
+_SHOWN_RESULT = 8_000
+"""Characters of a result that a narrator sees."""
+_FACTS = 4
+"""Values of a result among which the one to be told is chosen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stock:
+    """What stories are made of."""
+
+    world: World
+    cards: Cards
+    taxonomy: Taxonomy
+    pool: Pool
+
+    def card(self, tool: str) -> Card:
+        """Give a tool's card; a tool without one has an empty card."""
+        return self.cards.get(tool) or Card(tool=tool)
+
+
+@dataclass
+class Memory:
+    """What attempts learnt: calls that failed where they stood, which later attempts do not make again."""
+
+    failed: set[str] = field(default_factory=set)
+    faults: list[str] = field(default_factory=list)
+
+
+async def hydrate(
+    walk: Walk, stock: Stock, narrator: Narrator, *, language: Code, random: Random, attempts: int = ATTEMPTS
+) -> Story:
+    """Give the story of a walk; raise `HydrationError` where no attempt comes to its end.
+
+    `ProviderError` and its like of a model-backed narrator pass through: nothing stands in for it.
+    """
+    memory = Memory()
+    last: HydrationError | None = None
+    for attempt in range(1, attempts + 1):
+        try:
+            async with AsyncExitStack() as stack:
+                opened = await stack.enter_async_context(stock.world.open())
+                hydration = _Hydration(stock, narrator, opened, language, random, memory)
+                steps = await hydration.run(walk)
+        except HydrationError as error:
+            last = error
+            memory.faults.append(str(error))
+            continue
+        return Story(id=walk.id, walk=walk, language=language, steps=tuple(steps), attempts=attempt)
+    assert last is not None  # noqa: S101 - at least one attempt was made, and it failed
+    raise last
+
+
+class _Hydration:
+    """One attempt at one walk."""
+
+    def __init__(  # noqa: PLR0917 - all of it is what an attempt is made with
+        self, stock: Stock, narrator: Narrator, opened: Opened, language: Code, random: Random, memory: Memory
+    ) -> None:
+        self._stock = stock
+        self._narrator = narrator
+        self._opened = opened
+        self._language: Code = language
+        self._random = random
+        self._memory = memory
+        self._steps: list[Step] = []
+        self._made: list[Made] = []
+        self._used: set[str] = set()
+        self._withdrawn: set[str] = set()
+        self._telling = Telling(narrator, stock.cards, language=language, faults=memory.faults)
+        self._turn = 0
+
+    async def run(self, walk: Walk) -> list[Step]:
+        """Hydrate turn after turn."""
+        planned = walk.enriched.partition(":")[0]
+        place = 0
+        for tools, ends in _turns(walk):
+            fails = planned.isdigit() and place + 1 == int(planned)
+            await self._play(tools, ends=ends, fails=fails)
+            place += len(tools) + 1
+        return self._steps
+
+    async def _play(self, tools: Sequence[str], *, ends: str, fails: bool) -> None:
+        cards = [self._stock.card(tool) for tool in tools]
+        first = len(self._steps)
+        wishes = [await self._select(cards, fails=fails)]
+        for source, card in itertools.pairwise(cards):
+            wishes.append(await self._extract(source, card))
+        last = self._made[-1]
+        values = [str(value) for wish in wishes for value in wish.given.values()]
+        facts = list(facts_of(last.result, last.card, TONGUES[self._language], " ".join([self._telling.said, *values])))
+        fact = self._random.choice(facts[:_FACTS]) if facts and not fails else None
+        line = await self._telling.request(wishes, fact.name if fact else "")
+        self._steps[first] = self._steps[first].model_copy(update={"sentence": line})
+        self._telling.learn(last.result)
+        told = {fact.name: fact.text} if fact else {}
+        sentence = await self._telling.tell(last.card, last.arguments, shorten(last.content, _SHOWN_RESULT), told)
+        where = {fact.name: fact.path} if fact else {}
+        self._steps.append(
+            Step(operation="tell", source=tools[-1], target=RUN_CONVERSATION, sentence=sentence, facts=where)
+        )
+        self._turn += 1
+        if ends == END_OF_SIMULATION:
+            closing = await self._telling.close()
+            self._steps.append(
+                Step(operation="close", source=RUN_CONVERSATION, target=END_OF_SIMULATION, sentence=closing)
+            )
+
+    async def _select(self, cards: Sequence[Card], *, fails: bool) -> WishGiven:
+        """Choose and make the first call of a turn."""
+        card = cards[0]
+        entries = self._candidates(card, cards[1] if len(cards) > 1 else None, fails=fails)
+        if not entries:
+            raise HydrationError("no verified call left", card.tool)
+        given = SelectGiven(card=card, entries=tuple(entries[:SHOWN]), then=tuple(cards[1:]), **self._telling.given())
+        index = (await self._narrator.select(given)).entry_index
+        if not 0 <= index < len(given.entries):
+            raise HydrationError("index out of range", f"entry {index} of {len(given.entries)} for {card.tool}")
+        ordered = [given.entries[index], *(entry for place, entry in enumerate(given.entries) if place != index)]
+        for entry in ordered[:_TRIED]:
+            answer = await self._call(card, entry.arguments, fails=FAILURE in entry.id)
+            if answer is None:
+                continue
+            self._withdrawn.add(entry.id)
+            provenance = tuple(
+                Provenance(argument=name, source="pool", entry=entry.id) for name in read_slots(entry.arguments)
+            )
+            self._note(RUN_CONVERSATION, card, entry.arguments, answer, provenance, operation="select")
+            return WishGiven(card=card, given=read_slots(entry.arguments) or dict(entry.arguments))
+        raise HydrationError("verified calls fail in the story", card.tool)
+
+    def _candidates(self, card: Card, following: Card | None, *, fails: bool) -> list[PoolEntry]:
+        pool = self._stock.pool
+        entries = [
+            entry
+            for entry in (pool.failures(card.tool) if fails else pool.of(card.tool))
+            if entry.id not in self._withdrawn
+            and (key := call_key(card.tool, entry.arguments)) not in self._used
+            and key not in self._memory.failed
+        ]
+        if following is not None:
+            types = connecting(self._stock.taxonomy, card.tool, following.tool)
+            leading = [
+                entry
+                for entry in entries
+                if assignments(types, card.tool, entry.result, following, arguments=entry.arguments)
+            ]
+            entries = leading or entries
+        self._random.shuffle(entries)
+        return entries
+
+    async def _extract(self, source: Card, card: Card) -> WishGiven:
+        """Choose and make a call whose arguments come from the result before."""
+        before = self._made[-1]
+        self._telling.learn(before.result)
+        for _ in range(_TRIED):
+            options = [option for option in self._options(source, card) if self._is_new(card, option.arguments)]
+            if not options:
+                break
+            given = ExtractGiven(
+                card=card,
+                source=source.tool,
+                result=shorten(before.content, _SHOWN_RESULT),
+                options=tuple(option.arguments for option in options[:_TRIED]),
+                **self._telling.given(),
+            )
+            extracted = await self._narrator.extract(given)
+            option = self._chosen(extracted.arguments, options, card)
+            answer = await self._call(card, option.arguments)
+            if answer is None:
+                continue
+            self._telling.learn(option.arguments)
+            self._telling.check(extracted.sentence, speaker="agent")
+            self._note(source.tool, card, option.arguments, answer, option.provenance, operation="extract")
+            self._steps[-1] = self._steps[-1].model_copy(update={"sentence": extracted.sentence})
+            self._withdrawn |= {one.entry for one in option.provenance if one.entry}
+            return WishGiven(
+                card=card, given=dict(option.given), places=option.places, count=option.count, back=option.back
+            )
+        self._memory.failed.add(call_key(before.card.tool, before.arguments))  # another start leads elsewhere
+        raise HydrationError("nothing to propagate", f"{source.tool} -> {card.tool}")
+
+    def _chosen(self, arguments: Mapping[str, JsonValue], options: Sequence[Propagated], card: Card) -> Propagated:
+        """Give the option that a narrator means; raise `HydrationError` for a value that no result and no pool has."""
+        place = option_of(arguments, [option.arguments for option in options])
+        if place is not None:
+            return options[place]
+        call = len(self._made) - 1
+        traced = trace_to_result(arguments, self._made[-1].result, call)
+        if isinstance(traced, str):
+            raise HydrationError("invented argument", f"{card.tool}({traced}={arguments.get(traced)!r})")
+        if not self._is_new(card, arguments):
+            raise HydrationError("arguments used before", card.tool)
+        return Propagated(arguments=dict(arguments), provenance=traced)
+
+    def _options(self, source: Card, card: Card) -> list[Propagated]:
+        pool = self._stock.pool.of(card.tool)
+        companions = [entry for entry in pool if entry.id not in self._withdrawn]
+        self._random.shuffle(companions)
+        return propagated(source.tool, card, self._made, self._stock.taxonomy, companions)
+
+    def _is_new(self, card: Card, arguments: Mapping[str, JsonValue]) -> bool:
+        key = call_key(card.tool, dict(arguments))
+        return key not in self._used and key not in self._memory.failed
+
+    async def _call(self, card: Card, arguments: dict[str, JsonValue], *, fails: bool = False) -> Answer | None:
+        """Make a call; None where it is not answered as the story needs it."""
+        answer = await self._opened.call(card.tool, arguments)
+        verdict = judge(answer).verdict
+        key = call_key(card.tool, arguments)
+        if verdict == "ok" or (fails and not answer.error and verdict in ("empty", "refused")):
+            self._used.add(key)
+            return answer
+        self._memory.failed.add(key)
+        if verdict == "environment":
+            raise HydrationError("the environment does not answer", shorten(printable(answer.content), 200))
+        if card.writes is not False:  # what it left behind is not what the story says
+            raise HydrationError(
+                "a change fails in the story", f"{card.tool}: {shorten(printable(answer.content), 200)}"
+            )
+        return None
+
+    def _note(
+        self,
+        source: str,
+        card: Card,
+        arguments: dict[str, JsonValue],
+        answer: Answer,
+        provenance: tuple[Provenance, ...],
+        *,
+        operation: str,
+    ) -> None:
+        call = ExpectedCall(name=card.tool, arguments=arguments, compare_args=sorted(arguments))
+        self._made.append(Made(card, arguments, parsed(answer.content), answer.content, self._turn))
+        self._telling.learn(arguments)
+        self._steps.append(
+            Step.model_validate(
+                {
+                    "operation": operation,
+                    "source": source,
+                    "target": card.tool,
+                    "call": call,
+                    "content": answer.content,
+                    "provenance": provenance,
+                }
+            )
+        )
+
+
+def _turns(walk: Walk) -> list[tuple[list[str], str]]:
+    """Cut a walk into the user's turns: the tools called in each, and where it leads."""
+    turns: list[tuple[list[str], str]] = []
+    tools: list[str] = []
+    for node in walk.nodes[1:]:
+        if node not in (RUN_CONVERSATION, END_OF_SIMULATION):
+            tools.append(node)
+        elif tools:
+            turns.append((tools, node))
+            tools = []
+    if turns:
+        turns[-1] = (turns[-1][0], END_OF_SIMULATION)
+    return turns

@@ -1,0 +1,124 @@
+"""The Narrator played by a model: it chooses indices and words, and never values (tool-to-scenario D.3)."""
+
+from random import Random
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, Field
+
+from pytest_agentbench.core.codec import loads
+from pytest_agentbench.core.errors import UnusableAnswerError
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.asking import ask
+from pytest_agentbench.generation.tools.narrator import (
+    CloseGiven,
+    Extracted,
+    ExtractGiven,
+    Given,
+    RequestGiven,
+    Selected,
+    SelectGiven,
+    TellGiven,
+    WishGiven,
+)
+from pytest_agentbench.generation.tools.phrasing import TONGUES, label_of, task_of, value_text
+from pytest_agentbench.generation.tools.values import Card
+from pytest_agentbench.llm.seams import Chat
+
+TEMPERATURE = 0.7
+"""The paper's temperature for this role (Annex D)."""
+_SHOWN = 1_500
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Entry(BaseModel):
+    """The entry that fits the conversation best."""
+
+    entry_index: int = Field(description="the index of the entry")
+
+
+class Propagation(BaseModel):
+    """The arguments of the next call."""
+
+    arguments: str = Field(description="a JSON object of arguments, written as text")
+    sentence: str = Field(description="one sentence of the agent about the call")
+
+
+class Sentence(BaseModel):
+    """One line of the conversation."""
+
+    sentence: str = Field(description="the words alone, without quotation marks or labels")
+
+
+class ModelNarrator:
+    """Asks a model at each arc."""
+
+    def __init__(self, chat: Chat, random: Random) -> None:
+        self._chat = chat
+        self._random = random
+
+    async def select(self, given: SelectGiven) -> Selected:
+        """Have an entry chosen by its index."""
+        entries = [
+            {"index": index, "values": entry.arguments, "answer": shorten(entry.content, 300)}
+            for index, entry in enumerate(given.entries)
+        ]
+        data = {"next_request": _about(given.card), "then": [_about(card) for card in given.then], "entries": entries}
+        return Selected(entry_index=(await self._ask(Entry, "narrator_select.v1", given, data)).entry_index)
+
+    async def extract(self, given: ExtractGiven) -> Extracted:
+        """Have arguments taken from a result; raise `UnusableAnswerError` where they are no JSON object."""
+        data = {
+            "next_call": {**_about(given.card), "arguments": [one.path for one in given.card.parameters]},
+            "previous_result": given.result,
+            "possible_arguments": list(given.options),
+        }
+        answer = await self._ask(Propagation, "narrator_extract.v1", given, data)
+        try:
+            arguments = loads(answer.arguments)
+        except ValueError:
+            arguments = None
+        if not isinstance(arguments, dict):
+            said = shorten(printable(answer.arguments), 200)
+            raise UnusableAnswerError(f"the narrator gave no JSON object as arguments: {said!r}")
+        return Extracted(arguments=arguments, sentence=answer.sentence)
+
+    async def request(self, given: RequestGiven) -> str:
+        """Have the user's line worded."""
+        data = {
+            "requests": [_wish(wish, given) for wish in given.wishes],
+            "wants_to_be_told": given.asks_for or None,
+            "is_opening": not given.narrative,
+        }
+        return (await self._ask(Sentence, "narrator_request.v1", given, data)).sentence
+
+    async def tell(self, given: TellGiven) -> str:
+        """Have the agent's words worded."""
+        data = {"request": _about(given.card), "result": shorten(given.content, _SHOWN), "must_tell": given.facts}
+        return (await self._ask(Sentence, "narrator_tell.v1", given, data)).sentence
+
+    async def close(self, given: CloseGiven) -> str:
+        """Have the closing worded."""
+        return (await self._ask(Sentence, "narrator_close.v1", given, {})).sentence
+
+    async def _ask(self, answer: type[M], task: str, given: Given, data: dict[str, Any]) -> M:
+        shown = {**data, "conversation": list(given.narrative), "refused_before_because": list(given.faults)}
+        return await ask(
+            self._chat, answer, task, shown, random=self._random, temperature=TEMPERATURE, language=given.language
+        )
+
+
+def _about(card: Card) -> dict[str, JsonValue]:
+    """Give what a card is for, without the tool's name, which users do not say."""
+    return {"what_it_does": card.declared_description or card.actual_description or task_of(card, TONGUES["en"])}
+
+
+def _wish(wish: WishGiven, given: RequestGiven) -> dict[str, JsonValue]:
+    tongue = TONGUES[given.language]
+    values = {label_of(wish.card, path, tongue): value_text(value, tongue) for path, value in wish.given.items()}
+    about: dict[str, JsonValue] = {**_about(wish.card), "values_to_say": values}
+    if wish.places is not None:
+        entry = f"entry {'.'.join(str(place + 1) for place in wish.places)}" if wish.places else "the result as a whole"
+        about["takes_from_the_result_before"] = f"{entry} of {wish.count}"
+    return about

@@ -1,0 +1,101 @@
+"""The PersonaWriter: who lives a story, in the four fields that a simulated user gets (tool-to-scenario D.5).
+
+Names come from small lists by the seed. Whatever else is said stands in the calls: a persona knows what it tells.
+"""
+
+from random import Random
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.seams import Role
+from pytest_agentbench.generation.tools.critic import Fault, described, names_of, sentence_faults
+from pytest_agentbench.generation.tools.phrasing import TONGUES, label_of, tasks_text, value_text
+from pytest_agentbench.generation.tools.reading import parsed
+from pytest_agentbench.generation.tools.schemas import read_slots
+from pytest_agentbench.generation.tools.tongue import Code, Tongue
+from pytest_agentbench.generation.tools.values import Cards, Persona, Story
+
+CANDIDATES = ("impatient", "forgets_identifier", "wrong_value_first", "changes_mind")
+"""Behaviour modifiers that a persona may have; those that fit a scenario are found when it is assembled."""
+
+_VALUES = 6
+
+
+class PersonaGiven(Model):
+    """What a writer sees: the story, the identity that is proposed, and the modifiers that may fit."""
+
+    story: Story
+    cards: Cards
+    name: str
+    manner: str
+    modifiers: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+
+
+PersonaWriter = Role[PersonaGiven, Persona]
+
+
+class TemplatePersonaWriter:
+    """Writes the four fields from phrases and the values of the calls."""
+
+    async def __call__(self, given: PersonaGiven, /) -> Persona:
+        """Give the persona."""
+        tongue = TONGUES[given.story.language]
+        cards = [card for step in given.story.steps if step.call and (card := given.cards.get(step.call.name))]
+        told = list(dict.fromkeys(said_values(given.story, given.cards).values()))[:_VALUES]
+        values = tongue.joined.join(told)
+        reason = tongue.goal.format(tasks=tasks_text(cards, tongue))
+        return Persona(
+            task_instructions=given.manner,
+            reason_for_call=f"{reason} {tongue.goal_entities.format(values=values)}" if values else reason,
+            known_info=tongue.known_name.format(name=given.name),
+            modifiers=given.modifiers,
+        )
+
+
+def identity(random: Random, language: Code) -> tuple[str, str]:
+    """Draw a name and a manner of speaking."""
+    tongue = TONGUES[language]
+    name = f"{random.choice(tongue.first_names)} {random.choice(tongue.last_names)}"
+    return name, random.choice(tongue.manners)
+
+
+def said_values(story: Story, cards: Cards) -> dict[str, str]:
+    """Give what the user knows and says: the values from the pool, by the names of their arguments in words."""
+    tongue: Tongue = TONGUES[story.language]
+    found: dict[str, str] = {}
+    for step in story.steps:
+        card = cards.get(step.call.name) if step.call else None
+        if step.call is None or card is None:
+            continue
+        pooled = {one.argument for one in step.provenance if one.source == "pool"}
+        for path, value in read_slots(step.call.arguments).items():
+            if path not in pooled or isinstance(value, bool):
+                continue
+            label = label_of(card, path, tongue)
+            text = value_text(value, tongue).strip('"')
+            if found.get(label, text) == text:
+                found[label] = text
+            else:
+                found[f"{label} ({sum(known.startswith(label) for known in found) + 1})"] = text
+    return found
+
+
+def persona_faults(persona: Persona, story: Story, cards: Cards, name: str) -> list[Fault]:
+    """Give what is wrong with a persona: values that stand in no call, hedging, names of tools, nothing said."""
+    tongue = TONGUES[story.language]
+    grounds = described(cards)
+    grounds.add([name, story.initial_situation])
+    for step in story.steps:
+        if step.call is not None:
+            grounds.add([step.call.arguments, parsed(step.content)])
+    faults: list[Fault] = []
+    for field in ("task_instructions", "reason_for_call", "known_info"):
+        text = getattr(persona, field)
+        faults += sentence_faults(text, grounds, names_of(cards), speaker="user")
+    if hedge := tongue.hedges.search(persona.reason_for_call):
+        faults.append(Fault("hedged", f"{hedge[0]!r} in the reason for the call"))
+    if name not in persona.known_info:
+        faults.append(Fault("left out", f"the name {name}"))
+    if persona.unknown_info:
+        faults += sentence_faults(persona.unknown_info, grounds, names_of(cards), speaker="user")
+    return faults

@@ -1,0 +1,212 @@
+"""What a tool does for a user, in words: a request made of descriptions, names of arguments and values.
+
+A user does not know tools. It says what the description says the tool is for, as a request ("Look up an order." becomes
+"please look up an order"), names each value by the argument's description, and says which result a value comes from.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.tongue import Code, Tongue
+from pytest_agentbench.generation.tools.tongue_en import ENGLISH
+from pytest_agentbench.generation.tools.tongue_fr import FRENCH
+from pytest_agentbench.generation.tools.values import Card
+from pytest_agentbench.users.kinds import humanize
+from pytest_agentbench.users.phrases.language import words
+
+TONGUES: Mapping[Code, Tongue] = {"en": ENGLISH, "fr": FRENCH}
+
+_SENTENCE = re.compile(r"^(.+?)(?:[.!?](?=\s|$)|[;:](?=\s)|\n|$)", re.DOTALL)
+_ASIDE = re.compile(r"\s*\([^()]*\)|\s*\[[^\[\]]*\]|`+")
+_EXAMPLES = re.compile(
+    r",? ?\b(?:such as|e\.g\.|for example|for instance|including|comme|par exemple|notamment)\b.*", re.DOTALL
+)
+_TOKEN = re.compile(r"\b[A-Za-z]\w*_\w+\b|\b[a-z]+[A-Z]\w*\b")
+_CLAUSE = re.compile(r"^(.+?)(?:[.,;:(\n]|\s[-–—]\s|$)", re.DOTALL)
+_ARTICLE = re.compile(r"^(?:an?|the|your|un|une|le|la|les|l['’])\s*(?=\w)", re.IGNORECASE)
+_LONG = 22
+"""Words of a description that are said; more are an explanation."""
+_LABEL = 6
+"""Words of an argument's name; a longer description explains more than it names."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Where a value comes from that the user does not say: which entry of the result, of how many, how far back.
+
+    `places` are list positions from outermost to innermost, `back` 1 is the call before.
+    """
+
+    places: tuple[int, ...] = ()
+    count: int = 1
+    back: int = 1
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One call as the user speaks of it: the tool, the values it gives itself, and what the rest refers to."""
+
+    card: Card
+    given: Mapping[str, JsonValue]
+    reference: Reference | None = None
+
+
+def task_of(card: Card, tongue: Tongue) -> str:
+    """Say what a tool is for, as an infinitive phrase: `look up an order`, `rechercher une commune`."""
+    text = card.declared_description.strip() or card.actual_description.strip() or card.trigger.strip()
+    sentence = _SENTENCE.match(text)
+    plain = _EXAMPLES.sub("", _ASIDE.sub("", sentence[1] if sentence else ""))
+    plain = _TOKEN.sub(lambda token: humanize(token[0]), " ".join(plain.split())).strip(" ,.-")
+    for _ in range(3):
+        for lead in tongue.leads:
+            plain = lead.sub("", plain)
+    spoken = plain.split() or humanize(card.tool).split()
+    task = _with_infinitive(spoken[:_LONG], tongue)
+    return tongue.boolean.sub(tongue.whether, task)
+
+
+def label_of(card: Card, path: str, tongue: Tongue) -> str:
+    """Name an argument for people: by its description where that is a name, else by the words of its own name."""
+    labels = {parameter.path: _label(parameter.path, parameter.schema_, tongue) for parameter in card.parameters}
+    label = labels.get(path) or _spelt(path, tongue)
+    same = [other for other, known in labels.items() if known == label and other != path]
+    return _spelt(path, tongue) if same else label
+
+
+def value_text(value: JsonValue, tongue: Tongue, *, is_listed: bool = False) -> str:
+    """Say a value as a person would; `is_listed` values are of a closed list, whose `_` are spaces to people."""
+    if isinstance(value, bool):
+        return tongue.yes if value else tongue.no
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if isinstance(value, list):
+        return tongue.joined.join(value_text(item, tongue, is_listed=is_listed) for item in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{humanize(str(key))} {value_text(item, tongue)}" for key, item in value.items())
+    text = str(value)
+    if is_listed:
+        return text.replace("_", " ")
+    return f'"{text}"' if len(text.split()) > 2 or re.search(r"[,()]", text) or text != text.strip() else text
+
+
+def wish_text(wish: Wish, tongue: Tongue, *, needs_values: bool = True) -> str:
+    """Say one call of a request."""
+    task = task_of(wish.card, tongue)
+    parts = [task]
+    if wish.reference is not None:
+        parts.append(_reference(wish.reference, tongue))
+    if wish.given and needs_values:
+        told = ", ".join(given_text(wish, tongue))
+        return f"{' '.join(parts)} ({told})"
+    return " ".join(parts)
+
+
+def given_text(wish: Wish, tongue: Tongue) -> list[str]:
+    """Say the values that the user gives, each with its name."""
+    listed = {parameter.path: "enum" in parameter.schema_ for parameter in wish.card.parameters}
+    return [
+        tongue.label.format(
+            label=label_of(wish.card, path, tongue), value=value_text(value, tongue, is_listed=listed.get(path, False))
+        )
+        for path, value in wish.given.items()
+    ]
+
+
+def request(wishes: Sequence[Wish], tongue: Tongue, random: Random, *, opens: bool, asks_for: str = "") -> str:
+    """Give the user's line for calls that follow from each other; `asks_for` names what it wants to be told."""
+    text = wish_text(wishes[0], tongue)
+    for wish in wishes[1:]:
+        text = tongue.chain.format(first=text, second=wish_text(wish, tongue))
+    if asks_for:
+        text = tongue.tells.format(task=text, what=asks_for)
+    return random.choice(tongue.asks if opens else tongue.asks_again).format(task=text)
+
+
+def tasks_text(cards: Iterable[Card], tongue: Tongue) -> str:
+    """Join what several tools are for, each once."""
+    tasks = list(dict.fromkeys(task_of(card, tongue) for card in cards))
+    if len(tasks) < 2:
+        return "".join(tasks)
+    return f"{', '.join(tasks[:-1])}{tongue.joined}{tasks[-1]}"
+
+
+def language_of(texts: Iterable[str]) -> Code:
+    """Tell the language of descriptions by their small words; English where nothing tells."""
+    found = re.findall(r"[a-zà-ÿ]+", " ".join(texts).lower())
+    french = sum(word in _FRENCH for word in found)
+    english = sum(word in _ENGLISH for word in found)
+    return "fr" if french > english else "en"
+
+
+_FRENCH = words("un une le la les l des du de d et en pour par avec dans sur est sont au aux ce cette qui que à é où")
+_ENGLISH = words("a an the of and in for by with on is are to this that which from it its at or as")
+
+
+def _with_infinitive(spoken: list[str], tongue: Tongue) -> str:
+    first, rest = spoken[0].lower().strip(",:"), spoken[1:]
+    verb = tongue.forms.get(first)
+    if verb is None:
+        verb = _unknown_verb(first, rest, tongue)
+    if verb is None:
+        what = " ".join([spoken[0] if spoken[0].isupper() else first, *rest])
+        if tongue.code == "en" and first not in tongue.determiners and not first.endswith("s"):
+            what = f"the {what}"
+        return tongue.wants.format(what=what)
+    return " ".join([verb, *_coordinated(rest, tongue)])
+
+
+def _coordinated(spoken: list[str], tongue: Tongue) -> list[str]:
+    """Give the same form to verbs that follow `and`, `or`, `then`: `creates and returns a ticket`."""
+    return [
+        tongue.forms.get(word.lower(), word) if place and spoken[place - 1].lower() in _JOINTS else word
+        for place, word in enumerate(spoken)
+    ]
+
+
+_JOINTS = words("and or then et ou puis")
+
+
+def _unknown_verb(first: str, rest: list[str], tongue: Tongue) -> str | None:
+    """Take a word before a determiner for a verb: `geotags the picture`, `rafraîchit le cache`."""
+    if not rest or rest[0].lower().split("'")[0].split("’")[0] not in tongue.determiners or first in tongue.determiners:
+        return None
+    if tongue.code == "en":
+        return first[:-1] if first.endswith("s") and not first.endswith("ss") else first
+    if first.endswith(("er", "ir", "re")):
+        return first
+    return f"{first}r" if first.endswith("e") else f"{first[:-1]}r" if first.endswith("it") else None
+
+
+def _reference(reference: Reference, tongue: Tongue) -> str:
+    if reference.back > 1:
+        return tongue.refers_earlier
+    if not reference.places or (reference.count <= 1 and not any(reference.places)):
+        return tongue.refers
+    if not any(reference.places):
+        return tongue.refers_first
+    outer, last = reference.places[0], reference.places[-1]
+    if len(reference.places) > 1 and last:
+        return tongue.refers_of.format(which=tongue.ordinal(last), of=tongue.ordinal(outer))
+    return tongue.refers_nth.format(which=tongue.ordinal(outer))
+
+
+def _label(path: str, schema: Mapping[str, JsonValue], tongue: Tongue) -> str:
+    spelt = _spelt(path, tongue)
+    described = schema.get("description")
+    clause = _CLAUSE.match(described.strip()) if isinstance(described, str) else None
+    text = _ARTICLE.sub("", _EXAMPLES.sub("", _ASIDE.sub("", clause[1])).strip()) if clause else ""
+    spoken = text.split()
+    if not 1 <= len(spoken) <= _LABEL or _TOKEN.search(text) or '"' in text:
+        return spelt
+    if all(word.lower().strip("'’-") in tongue.vague for word in spoken):
+        return spelt
+    return text if text[:2].isupper() else text[0].lower() + text[1:]
+
+
+def _spelt(path: str, tongue: Tongue) -> str:
+    """Spell the words of a name out: `checkInDate`, `num_guests`, `lat`."""
+    last = next((part for part in reversed(path.split(".")) if part != "*"), path)
+    return " ".join(tongue.abbreviations.get(word, word) for word in humanize(last).split()) or last
