@@ -17,7 +17,7 @@ MOST_LIKELY = 10
 """The highest weight of an edge: whenever one of the two policies matters the other does (§3.1.1: 1–10)."""
 
 NEVER = 0
-"""The weight of two policies that no conversation is about at once; IntellAgent's code has it, the paper starts at 1."""
+"""The weight of two policies that no conversation is about at once; the paper starts at 1, its code at 0."""
 
 Challenge = Annotated[int, Field(ge=1, le=5)]
 """How hard a policy is to keep: 1 trivial, 3 moderate, 5 intricate."""
