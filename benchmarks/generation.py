@@ -1,0 +1,124 @@
+"""What probing finds of a suite's tools, scored against truth that was written by hand and that probing never reads.
+
+    python -m benchmarks.generation SUITE [--divergences TRUTH.json] [--edges TRUTH.json] [--seed 0] [--writes]
+        [--resettable] [--hint NAME=VALUE]... [--deny TOOL]... [--show]
+
+Divergences: a list of {tool, parameter, kind, note}, scored by (tool, parameter); `kind` and `note` are for people.
+Edges: {"edges": [[source, target], ...]} or a list of {source, target, reason}; self-loops are not scored. Beside them
+stands the static baseline: an edge wherever a field of one tool's results is called like an argument of another.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.generation.tools.graph import build_graph, connector_edges
+from pytest_agentbench.generation.tools.outputs import output_leaves
+from pytest_agentbench.generation.tools.probing import probe
+from pytest_agentbench.generation.tools.safety import Policy
+from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.values import Cards
+from pytest_agentbench.generation.tools.world import world_of
+from pytest_agentbench.suites.suite_file import load_suite
+
+Pair = tuple[str, str]
+
+
+def scored(found: set[Pair], truth: set[Pair]) -> str:
+    """Give recall and precision with the counts behind them."""
+    hits = len(found & truth)
+    recall = hits / len(truth) if truth else 1.0
+    precision = hits / len(found) if found else 1.0
+    return f"recall {recall:.2f} ({hits}/{len(truth)})  precision {precision:.2f} ({hits}/{len(found)})"
+
+
+def read_divergences(path: Path) -> set[Pair]:
+    """Read a truth table of divergences."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    rows = data["divergences"] if isinstance(data, dict) else data
+    return {(row["tool"], row.get("parameter") or "") for row in rows}
+
+
+def read_edges(path: Path) -> set[Pair]:
+    """Read a truth graph."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    rows = data["edges"] if isinstance(data, dict) else data
+    pairs = ((row["source"], row["target"]) if isinstance(row, dict) else (row[0], row[1]) for row in rows)
+    return {(source, target) for source, target in pairs if source != target}
+
+
+def found_edges(cards: Cards) -> set[Pair]:
+    """Give the edges that evidence makes between tools."""
+    graph = build_graph(cards, build_taxonomy(cards))
+    return {(edge.source, edge.target) for edge in connector_edges(graph)}
+
+
+def baseline(cards: Cards) -> set[Pair]:
+    """Give the edges of equal names: a field of the results seen is called like an argument."""
+    gives = {card.tool: {path.split(".")[-1] for path, _ in output_leaves(card.output)} for card in cards.cards}
+    takes = {card.tool: {one.path.split(".")[-1] for one in card.parameters} - {"*"} for card in cards.cards}
+    return {(a, b) for a in gives for b in takes if a != b and (gives[a] - {"*", ""}) & takes[b]}
+
+
+def listed(title: str, pairs: Iterable[Pair], sep: str) -> None:
+    """Print pairs, one a line."""
+    for one in sorted(pairs):
+        print(f"  {title}: {sep.join(one)}")
+
+
+async def main(arguments: argparse.Namespace) -> None:
+    """Probe, score and print."""
+    suite = load_suite(arguments.suite, environ=os.environ, generating=True)
+    hints: dict[str, list[Any]] = {}
+    for hint in arguments.hint:
+        name, _, value = hint.partition("=")
+        hints.setdefault(name, []).append(value)
+    world = world_of(suite, hints=hints, resettable=True if arguments.resettable else None)
+    policy = Policy(writes=arguments.writes, deny=frozenset(arguments.deny))
+    began = time.monotonic()
+    cards = await probe(world, seed=arguments.seed, policy=policy)
+    seconds = time.monotonic() - began
+    calls = sum(len(card.probes) for card in cards.cards)
+    print(f"{suite.name}: {len(cards.cards)} tools, {calls} probes, {seconds:.1f} s")
+    listed("partial", ((card.tool, card.partial) for card in cards.cards if card.partial), ": ")
+    divergences = {(card.tool, one.parameter) for card in cards.cards for one in card.divergences}
+    if arguments.divergences:
+        truth = read_divergences(arguments.divergences)
+        print(f"divergences  {scored(divergences, truth)}")
+        listed("missed", truth - divergences, ".")
+        listed("invented", divergences - truth, ".")
+    edges, static = found_edges(cards), baseline(cards)
+    if arguments.edges:
+        truth = read_edges(arguments.edges)
+        print(f"edges        {scored(edges, truth)}")
+        print(f"equal names  {scored(static, truth)}")
+        listed("missed", truth - edges, " -> ")
+        listed("invented", edges - truth, " -> ")
+    if arguments.show:
+        for card in cards.cards:
+            for one in card.divergences:
+                print(f"  {card.tool}.{one.parameter} {one.kind}: {one.actual}")
+        for flow in cards.flows:
+            print(f"  {flow.source}.{flow.source_path} -> {flow.target}.{flow.target_path}: {flow.values[:2]}")
+        for enabling in cards.enablings:
+            print(f"  {enabling.source} makes {enabling.target} possible")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", type=Path)
+    parser.add_argument("--divergences", type=Path)
+    parser.add_argument("--edges", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--writes", action="store_true", help="allow writes where the environment cannot be reset")
+    parser.add_argument("--resettable", action="store_true", help="each opened environment is a fresh, disposable one")
+    parser.add_argument("--hint", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--deny", action="append", default=[], metavar="TOOL")
+    parser.add_argument("--show", action="store_true", help="print what was found, with its evidence")
+    sys.exit(asyncio.run(main(parser.parse_args())))
