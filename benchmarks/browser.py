@@ -57,6 +57,8 @@ class Browser:
             await asyncio.wait_for(self.call("Browser.close"), 5)
         for task in (self._reader, self._drain):
             task.cancel()
+        await asyncio.gather(self._reader, self._drain, return_exceptions=True)
+        await self._socket.close()
         await self._http.close()
         with suppress(ProcessLookupError):
             self._process.kill()
