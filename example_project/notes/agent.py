@@ -11,18 +11,18 @@ from typing import Any
 
 from notes.critique import critique
 from notes.defending import Defence
-from notes.drafts import Draft
+from notes.drafts import Draft, Part
 from notes.library import Library, Tool
 from notes.memory.exchange import Exchange, Item
 from notes.memory.fusion import render
 from notes.memory.module import Memory
 from notes.memory.referring import Resolved, subject_of
 from notes.memory.strategy import is_recall
+from notes.models.client import ModelError
 from notes.models.costs import CostLog
 from notes.planning.executor import Executor, Result
-from notes.planning.plan import Plan
+from notes.planning.plan import Plan, PlanError, SubTask
 from notes.planning.planner import Situation
-from notes.planning.reasoning import RuleReasoner
 from notes.question import Kind, Question, query, understand, without_instructions
 from notes.reflection.evaluation import Reflected
 from notes.reflection.loop import Outcome, Reflection
@@ -80,7 +80,9 @@ class NotesAgent:
         self.turns: list[Turn] = []
         self._research = Research(self.library, sections=settings.reading == "section")
         self._reflection = (
-            Reflection(self.library, self._research, settings, self._judged) if settings.reflection else None
+            Reflection(self.library, self._research, settings, self._judged, self.roles.rewrite)
+            if settings.reflection
+            else None
         )
         self._defence = Defence(self.library, self._research, self._reflection) if self._reflection else None
         self._french = False
@@ -99,6 +101,14 @@ class NotesAgent:
         said = self._criticised(message, voice) or self._recalled(message, voice) or self._chatted(message, voice)
         if said:
             return said
+        try:
+            return self._researched(message, voice)
+        except PlanError as error:
+            return voice.say("no_plan", reasons="; ".join(str(error).splitlines()))
+        except ModelError as error:
+            return voice.say("no_model", reason=str(error))
+
+    def _researched(self, message: str, voice: Voice) -> str:
         bare = without_instructions(message)
         resolved = self.memory.resolve(bare) if self.memory else Resolved(text=bare)
         if resolved.item and self.memory and self.memory.last:
@@ -117,7 +127,11 @@ class NotesAgent:
 
     def _worked(self, resolved: Resolved) -> Turn:
         situation = Situation(
-            sections=self._research.sections, context=resolved.context, favour=resolved.favour, scope=resolved.scope
+            sections=self._research.sections,
+            context=resolved.context,
+            favour=resolved.favour,
+            scope=resolved.scope,
+            recalled=render(self.memory.recall(resolved.text)) if self.memory and self.roles.logged else "",
         )
         if not self.settings.planner:
             return self._looked_up(resolved.text, situation)
@@ -127,13 +141,13 @@ class NotesAgent:
         self._log("planner", question.text, plan.model_dump_json(), since)
         executor = Executor(
             library=self.library,
-            reason=RuleReasoner(self.library, self._research, Voice(french=self._french)),
+            reason=self.roles.reasoner(self.library, self._research, Voice(french=self._french)),
             mode=self.settings.mode,
             retries=self.settings.retries,
             workers=self.settings.workers,
         )
         results = executor.carry_out(plan)
-        parts = _parts(results)
+        parts = self.roles.compose(question, results, situation)
         draft = Draft(kind=question.kind, parts=parts, french=self._french, cite_lines=True)
         return Turn(question=question, draft=draft, plan=plan, results=tuple(results.values()))
 
@@ -142,7 +156,12 @@ class NotesAgent:
         searched = query(text, context=situation.context, scope=situation.scope)
         part = self._research.look_up(searched, favour=situation.favour)
         question = Question(text=text, kind=Kind.FACT, parts=(text,))
-        draft = Draft(kind=Kind.FACT, parts=(part,), french=self._french, cite_lines=False)
+        parts: tuple[Part, ...] = (part,)
+        if self.roles.logged:
+            seen = f"{part.answer.source}\n{part.answer.text}" if part.answer else ""
+            looked = Result(task=SubTask(id=1, description="Search and read once"), text=seen)
+            parts = self.roles.compose(question, {1: looked}, situation)
+        draft = Draft(kind=Kind.FACT, parts=parts, french=self._french, cite_lines=self.roles.logged)
         return Turn(question=question, draft=draft)
 
     def _reflected(self, turn: Turn) -> tuple[Turn, Outcome | None]:
@@ -267,14 +286,6 @@ _SMALL_TALK = {
     "cheers", "bye", "goodbye", "merci", "revoir", "perfect", "great", "parfait", "bonne", "journee", "beaucoup", "help", "helpful",
     "everything", "needed", "nice", "day",
 }  # fmt: skip
-
-
-def _parts(results: dict[int, Result]) -> tuple[Any, ...]:
-    """Give the parts that the last step put together; a plan that stopped early gives those of its answers."""
-    last = results[max(results)]
-    if isinstance(last.value, tuple):
-        return last.value
-    return (last.value,) if last.value is not None else ()
 
 
 def _items(turn: Turn) -> tuple[tuple[Item, ...], bool]:

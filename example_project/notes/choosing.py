@@ -51,7 +51,8 @@ def read_place(library: Library, place: Place) -> Passage | None:
     read = _section(library, place, place.title, READ_LINES)
     if read is None:
         return None
-    if place.line < read.first and read.also or place.line > read.last and any(r <= place.line for r in read.also):
+    is_other = place.line < read.first or any(read.last < start <= place.line for start in read.also)
+    if read.also and is_other:
         starts = sorted([read.first, *read.also])
         number = max(sum(start <= place.line for start in starts), 1)
         read = _section(library, place, f"{place.title}#{number}", READ_LINES) or read

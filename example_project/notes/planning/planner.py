@@ -21,6 +21,8 @@ class Situation:
     context: str = ""
     favour: str = ""
     scope: str = ""
+    recalled: str = ""
+    """What memory recalls for a model to read; rules need no more than the words above."""
 
 
 def make_plan(question: Question, situation: Situation) -> Plan:

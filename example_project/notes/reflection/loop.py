@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from notes.answering import Source
 from notes.drafts import Draft, Part
 from notes.library import Library, failed, passage
 from notes.planning.synthesis import word
@@ -12,7 +13,11 @@ from notes.research import Research
 from notes.settings import Settings
 from notes.text import stem
 
+FEW_LINES = 60
+"""Lines from which a source is a whole note rather than a place in it."""
+
 Judge = Callable[[Draft, str], Evaluation]
+Rewrite = Callable[[Draft, Evaluation, str], Draft]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +37,20 @@ class Outcome:
 class Reflection:
     """The loop of paper §5.2: judge, accept from a threshold, else refine, a bounded number of rounds."""
 
-    def __init__(self, library: Library, research: Research, settings: Settings, judge_by: Judge = judge) -> None:
+    def __init__(
+        self,
+        library: Library,
+        research: Research,
+        settings: Settings,
+        judge_by: Judge = judge,
+        rewrite: Rewrite | None = None,
+    ) -> None:
+        """`rewrite` words an answer anew after each search; without it the answer is what was found."""
         self._library = library
         self._research = research
         self._settings = settings
         self._judge = judge_by
+        self._rewrite = rewrite
 
     def refine(self, draft: Draft) -> Outcome:
         """Give the best of the draft and what further searching makes of it."""
@@ -44,7 +58,7 @@ class Reflection:
         history = [self._entry(1, draft, marked)]
         current = draft
         while not history[-1].accepted and len(history) < self._settings.rounds:
-            current = self._again(current, len(history))
+            current = self._again(current, history[-1].evaluation, len(history))
             evaluation = self._judge(current, self.read_again(current))
             history.append(self._entry(len(history) + 1, current, evaluation))
             if evaluation.score > marked.score:
@@ -58,7 +72,7 @@ class Reflection:
         for part in draft.found:
             for source in part.cited:
                 if part.answer is None or not source.first:
-                    texts.append(part.said)
+                    texts.append(self._lines(source) or part.said)
                     continue
                 if self._research.sections and source.title:
                     lines = max(source.last - source.first + 60, 60)
@@ -74,10 +88,31 @@ class Reflection:
                 texts.append(text)
         return "\n".join(texts)
 
-    def _again(self, draft: Draft, rounds: int) -> Draft:
+    def _lines(self, source: Source) -> str:
+        """Read the few lines that a source names; nothing for a whole note."""
+        if not 0 < source.first <= source.last <= source.first + FEW_LINES:
+            return ""
+        text = self._library.call("read_note", file_path=source.path, max_lines=source.last)
+        read = None if failed(text) else passage(text)
+        return "\n".join(read.lines[source.first - 1 :]) if read else ""
+
+    def _again(self, draft: Draft, evaluation: Evaluation, rounds: int) -> Draft:
         """Cite lines, and look every weak part up anew: other words the first time, further sections after that."""
+        if self._rewrite:
+            return self._rewrite(draft, evaluation, self._found_anew(draft, rounds))
         parts = tuple(part if _is_sound(part) else self._searched(part, rounds) for part in draft.parts)
         return replace(draft, parts=parts, cite_lines=True)
+
+    def _found_anew(self, draft: Draft, rounds: int) -> str:
+        """Read what is cited, and the section that ranks next for each part, for a model to word."""
+        read = [self.read_again(draft)]
+        for part in draft.parts:
+            looked = self._research.look_up(part.query)
+            for _ in range(rounds - 1):
+                looked = self._research.read_on(looked)
+            if looked.answer:
+                read.append(f"{looked.answer.source}\n{looked.answer.text}")
+        return "\n".join(read)
 
     def _searched(self, part: Part, rounds: int) -> Part:
         if rounds == 1:
