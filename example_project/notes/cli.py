@@ -35,6 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def entry() -> None:
+    """Run the command and leave with its status."""
+    sys.exit(main())
+
+
 def bound_tools(vault: Vault) -> list[Tool]:
     """Give the eight tools over a vault, as an agent gets them."""
     members = [value for name, value in vars(tools).items() if inspect.isfunction(value) and name[0] != "_"]

@@ -140,7 +140,8 @@ def _described(tools: Mapping[str, Tool]) -> str:
     lines = []
     for name, tool in sorted(tools.items()):
         parameters = [str(item) for item in signature(tool).parameters.values() if item.name != "state"]
-        lines.append(f"- {name}({', '.join(parameters)}): {(getdoc(tool) or '').partition('\n\n')[0]}")
+        summary = (getdoc(tool) or "").partition("\n\n")[0]
+        lines.append(f"- {name}({', '.join(parameters)}): {summary}")
     return "\n".join(lines)
 
 
