@@ -3,7 +3,7 @@
     python -m benchmarks.generation SUITE [--divergences TRUTH.json] [--edges TRUTH.json] [--seed 0] [--writes]
         [--resettable] [--hint NAME=VALUE]... [--deny TOOL]... [--show]
 
-Divergences: a list of {tool, parameter, kind, note}, scored by (tool, parameter); `kind` and `note` are for people.
+Divergences: a list of {tool, parameter, kind, note}, scored by (tool, last name of parameter); `kind` and `note` are for people.
 Edges: {"edges": [[source, target], ...]} or a list of {source, target, reason}; self-loops are not scored. Beside them
 stands the static baseline: an edge wherever a field of one tool's results is called like an argument of another.
 """
@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -38,11 +39,16 @@ def scored(found: set[Pair], truth: set[Pair]) -> str:
     return f"recall {recall:.2f} ({hits}/{len(truth)})  precision {precision:.2f} ({hits}/{len(found)})"
 
 
+def last(parameter: str) -> str:
+    """Give the last name of a path, by which arguments and fields of results are compared."""
+    return next((step for step in reversed(re.split(r"[.\[\]]", parameter)) if step not in ("", "*")), "")
+
+
 def read_divergences(path: Path) -> set[Pair]:
     """Read a truth table of divergences."""
     data = json.loads(path.read_text(encoding="utf-8"))
     rows = data["divergences"] if isinstance(data, dict) else data
-    return {(row["tool"], row.get("parameter") or "") for row in rows}
+    return {(row["tool"], last(row.get("parameter") or "")) for row in rows}
 
 
 def read_edges(path: Path) -> set[Pair]:
@@ -87,7 +93,7 @@ async def main(arguments: argparse.Namespace) -> None:
     calls = sum(len(card.probes) for card in cards.cards)
     print(f"{suite.name}: {len(cards.cards)} tools, {calls} probes, {seconds:.1f} s")
     listed("partial", ((card.tool, card.partial) for card in cards.cards if card.partial), ": ")
-    divergences = {(card.tool, one.parameter) for card in cards.cards for one in card.divergences}
+    divergences = {(card.tool, last(one.parameter)) for card in cards.cards for one in card.divergences}
     if arguments.divergences:
         truth = read_divergences(arguments.divergences)
         print(f"divergences  {scored(divergences, truth)}")

@@ -24,7 +24,7 @@ def audit(spec: ToolSpec) -> tuple[Hypothesis, ...]:
         found.append(Hypothesis(question="nothing says what it is for"))
     if spec.parameters.get("additionalProperties") is None:
         found.append(Hypothesis(question="may refuse arguments that it does not name"))
-    if not getattr(spec, "returns", None):
+    if not spec.returns:
         found.append(Hypothesis(question="nothing says what its results hold"))
     heads = {slot.path.partition(".")[0] for slot in slots}
     if len(heads) == 1 and any("." in slot.path for slot in slots):

@@ -16,19 +16,23 @@ PLACES = (
 )  # fmt: skip
 """Latitude and longitude of large cities of all continents, two more in one country: services may know one region."""
 
+CITIES = ("Paris", "London", "New York", "Tokyo", "Sydney", "Berlin", "Lyon", "São Paulo", "Marseille", "Cairo")
+"""The names of these places, in the same order."""
+
 _BY_WORD: Mapping[str, tuple[Any, ...]] = {
     "latitude": tuple(pair[0] for pair in PLACES),
     "longitude": tuple(pair[1] for pair in PLACES),
     "language": ("en", "fr", "de", "es", "it"),
     "country": ("FR", "US", "GB", "DE"),
-    "city": ("Paris", "London", "New York", "Berlin"),
-    "place": ("Paris", "London"),
-    "location": ("Paris", "London"),
-    "town": ("Paris", "London"),
-    "query": ("Paris", "test", "a", "*"),
-    "search": ("test", "Paris", "a"),
-    "keyword": ("test", "a"),
-    "term": ("test", "a"),
+    "city": CITIES,
+    "place": CITIES,
+    "location": CITIES,
+    "town": CITIES,
+    "address": CITIES,
+    "query": ("test", "a", *CITIES, "*"),
+    "search": ("test", "a", *CITIES),
+    "keyword": ("test", "a", *CITIES[:3]),
+    "term": ("test", "a", *CITIES[:3]),
     "email": ("ada@example.org",),
     "phone": ("+15550100",),
     "url": ("https://example.org/",),

@@ -28,7 +28,7 @@ async def challenge(lab: Laboratory, subject: Subject) -> None:
 
     What was accepted without is tried first, since it decides what the others are varied around.
     """
-    base = subject.base
+    base = subject.base or next((trial for trial in reversed(subject.trials) if trial.verdict == "empty"), None)
     if base is None:
         await _without_base(lab, subject)
         return

@@ -15,6 +15,7 @@ from pytest_agentbench.generation.tools.effects import Effect
 from pytest_agentbench.generation.tools.laboratory import Subject, Trial
 from pytest_agentbench.generation.tools.names import words
 from pytest_agentbench.generation.tools.oracle import is_silent
+from pytest_agentbench.generation.tools.outputs import missing_fields, output_of, undocumented_codes
 from pytest_agentbench.generation.tools.schemas import Slot
 from pytest_agentbench.generation.tools.values import Divergence
 
@@ -36,7 +37,7 @@ def divergences_of(subject: Subject, effects: Mapping[str, Effect]) -> tuple[Div
         found += _effect(slot, effects.get(slot.path))
     found += _lies(subject)
     found += _output(subject)
-    if subject.trials and not subject.gives() and (empty := [t for t in subject.trials if t.verdict == "empty"]):
+    if subject.trials and not subject.gives() and (empty := [trial for trial in subject.trials if _is_silent(trial)]):
         needed = next((slot.path for slot in subject.slots if slot.required), "")
         if not any(one.parameter == needed and one.kind == "silent_empty" for one in found):
             found.append(
@@ -129,12 +130,15 @@ def unaccepted(subject: Subject, slot: Slot) -> Iterator[tuple[Any, Trial]]:
     """
     works = subject.gives() or [trial for trial in subject.trials if trial.verdict == "empty"][:1]
     is_part_of_pair = bool({"latitude", "longitude"} & set(words(slot.name)))
-    alone = {_rest(trial, slot) for trial in works if _holds(trial, slot)}
+    alone: dict[str, int] = {}
+    for trial in works:
+        if _holds(trial, slot):
+            alone.setdefault(_rest(trial, slot), trial.epoch)
     for trial in subject.trials:
         if trial.ok or trial in works or trial.verdict == "environment" or not _holds(trial, slot):
             continue
         value = trial.values[slot.path]
-        if _rest(trial, slot) in alone:
+        if trial.epoch >= alone.get(_rest(trial, slot), trial.epoch + 1):
             yield value, trial
         elif is_part_of_pair and trial.kind in ("nominal", "observed") and _is_place(subject, trial):
             yield value, trial
@@ -182,12 +186,13 @@ def _lies(subject: Subject) -> Iterator[Divergence]:
 
 
 def _output(subject: Subject) -> Iterator[Divergence]:
-    """Give the fields that a declared result schema requires and results do not hold."""
-    from pytest_agentbench.generation.tools.outputs import missing_fields  # noqa: PLC0415 - needed where one is declared
-
-    returns = getattr(subject.spec, "returns", None) or getattr(subject.spec, "output", None)
-    if not isinstance(returns, Mapping) or not returns:
+    """Give where results are not as declared: fields that are missing or of another type, codes that nothing explains."""
+    returns = subject.spec.returns
+    if not returns:
         return
+    for path, codes in undocumented_codes(returns, output_of(subject.gives())):
+        shown = ", ".join(map(str, codes))
+        yield Divergence(kind="undocumented_codes", parameter=path, declared="a whole number", actual=f"codes: {shown}")
     for path, why, trials in missing_fields(returns, subject.gives()):
         yield Divergence(
             kind="output", parameter=path, declared="in every result", actual=why, evidence=_indexes(trials)

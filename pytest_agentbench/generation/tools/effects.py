@@ -7,6 +7,7 @@ from typing import Any
 from pytest_agentbench.core.codec import digest, dumps
 from pytest_agentbench.core.values import is_number
 from pytest_agentbench.generation.tools.candidates import bounds, declared, described, described_span, fits, usual
+from pytest_agentbench.generation.tools.flowing import strangers_refused
 from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
 from pytest_agentbench.generation.tools.names import words
 from pytest_agentbench.generation.tools.reading import inner, parsed
@@ -90,12 +91,15 @@ def telling(lab: Laboratory, subject: Subject, slot: Slot) -> list[Any]:
 
 
 def effects_of(subject: Subject, unstable: frozenset[str]) -> dict[str, Effect]:
-    """Judge the effect of each argument from the calls that worked; arguments that nothing can be said of are absent."""
+    """Judge the effect of each argument from the calls that worked; arguments that nothing can be said of are absent.
+
+    One that takes known values only has an effect by that.
+    """
     if not subject.is_read or len(unstable) > 50:
         return {}
     found: dict[str, Effect] = {}
     for slot in subject.slots:
-        if slot.type in ("object", "array"):
+        if slot.type in ("object", "array") or (slot.required and strangers_refused(subject, slot)):
             continue
         contexts = [context for context in _contexts(subject, slot, unstable) if context.has_several]
         if effect := _effect(subject, slot, contexts):

@@ -8,8 +8,8 @@ from typing import Any
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.generation.tools.candidates import declared, described, fits, usual
 from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
-from pytest_agentbench.generation.tools.names import words
-from pytest_agentbench.generation.tools.observed import as_argument, seen_for
+from pytest_agentbench.generation.tools.names import nouns, words
+from pytest_agentbench.generation.tools.observed import as_argument, seen_for, spread
 from pytest_agentbench.generation.tools.reading import atoms
 from pytest_agentbench.generation.tools.schemas import Slot
 
@@ -20,6 +20,17 @@ _A_ROUND = 7
 _CONTEXTS = 4
 """Different accepted calls to look for: what has no effect in one may have some in another."""
 _STAGES = ("read", "unknown", "write", "destructive")
+
+
+_ASKS = frozenset({"query", "search", "keyword", "term", "place", "city", "text"})
+_PATHS = frozenset({"path", "file", "directory", "source", "destination", "target", "workbook"})
+_NEW = frozenset({"name", "title", "label", "branch", "key", "slug"})
+_EXTENSION = re.compile(r"(?<![\w.])\.([a-z]{2,4})\b")
+_NAMES = frozenset({"name", "title", "label", "subject", "city", "place"})
+"""What arguments are called that look for something by its name, and what results call such names."""
+
+
+_FOLDER = re.compile(r"/(?:[\w.@+-]+/)*[\w@+-]+/?")
 
 
 class Explorer:
@@ -46,7 +57,7 @@ class Explorer:
 
     async def _search(self, subject: Subject) -> bool:
         nominal = sum(trial.kind == "nominal" for trial in subject.trials)
-        left = min(_A_ROUND if self._is_ready(subject) else 2, self._lab.budget.nominal - nominal)
+        left = min(_A_ROUND if self._is_ready(subject) else 3, self._lab.budget.nominal - nominal)
         for _ in range(max(left, 0)):
             values = next((one for one in self._assignments(subject) if self._is_new(subject, one)), None)
             if values is None:
@@ -68,7 +79,7 @@ class Explorer:
     async def _contexts(self, subject: Subject) -> None:
         """Try further values of a tool that works, one argument after the other and all at once."""
         most = _CONTEXTS if subject.is_read else 2
-        if subject.base is None or subject.effect == "destructive":
+        if subject.base is None or subject.destroys:
             return
         made = 0
         self._extra.setdefault(subject.name, []).extend(path for path in subject.base.values if subject.slot(path))
@@ -76,7 +87,7 @@ class Explorer:
             if not self._is_new(subject, values):
                 continue
             distinct = len({dumps(trial.arguments) for trial in subject.gives()})
-            if distinct >= most or made >= 2 * _CONTEXTS or not self._lab.may_call(subject):
+            if distinct >= most or made >= 3 * _CONTEXTS or not self._lab.may_call(subject):
                 return
             trial = await self._try(subject, values)
             made += trial is not None
@@ -98,15 +109,24 @@ class Explorer:
         required = [slot for slot in subject.slots if slot.required]
         options = {slot.path: self.options(subject, slot) for slot in subject.slots}
 
-        def chosen(index: int) -> dict[str, Any]:
+        pinned = {slot.path for slot in subject.slots if not is_reference(slot) and self._elsewhere(subject, slot)}
+
+        def chosen(index: int, *, pin: bool = True) -> dict[str, Any]:
             taken = [*required, *(slot for slot in subject.slots if slot.path in extra and not slot.required)]
-            return {slot.path: _nth(options[slot.path], index) for slot in taken if options[slot.path]}
+            return {
+                slot.path: _nth(options[slot.path], 0 if pin and slot.path in pinned else index)
+                for slot in taken
+                if options[slot.path]
+            }
 
         yield chosen(0)
-        longest = max((len(options[slot.path]) for slot in required), default=1)
-        for index in range(1, min(longest, 10)):
+        varied = [*required, *(slot for slot in subject.slots if slot.path in extra and not slot.required)]
+        longest = max((len(options[slot.path]) for slot in varied), default=1)
+        for index in range(1, min(longest, 14)):
             yield chosen(index)
-            for slot in required[: 3 if len(required) > 1 else 0]:
+            if pinned:
+                yield chosen(index, pin=False)
+            for slot in varied[: 3 if len(varied) > 1 else 0]:
                 if index < len(options[slot.path]):
                     yield {**chosen(0), slot.path: options[slot.path][index]}
         for slot in subject.slots:
@@ -121,7 +141,8 @@ class Explorer:
         told = [value for value in self._told.get(subject.name, {}).get(slot.path, []) if fits(value, slot)]
         seen = seen_for(self._lab, subject, slot)
         likely = [one.value for one in seen if one.likeness >= 0.5][:8]
-        unlike = [one.value for one in seen if one.likeness < 0.5][:4]
+        unlike = [one.value for one in spread([one for one in seen if one.likeness < 0.5], 1)]
+        unlike = unlike[: 8 if is_reference(slot) else 4]
         stated = [*declared(slot), *described(slot, subject.spec.description)]
         by_name = usual(slot, self._lab.random)
         if slot.schema.get("enum"):
@@ -129,9 +150,40 @@ class Explorer:
         named = [value for value in chain(told, stated)]
         if is_reference(slot):
             by_name = [*unlike, *by_name]
-        ordered_values = chain(given, told[:3], declared(slot), likely, named, by_name, unlike)
+        elif set(words(slot.name)) & _PATHS and slot.type in ("string", "any"):
+            told = [*told, *self._paths(subject, slot, told)]
+        elif set(words(slot.name)) & _ASKS:
+            names = [one.value for one in seen if set(words(one.atom.names[-1] if one.atom.names else "")) & _NAMES]
+            by_name = [*by_name[:2], *names[:6], *by_name[2:]]
+        if not subject.is_read and slot.type == "string" and set(words(slot.name)) & _NEW:
+            by_name = [f"{nouns_first(subject, slot)}-{self._lab.random.randrange(100, 999)}", *by_name]
+        ordered_values = chain(given, self._elsewhere(subject, slot), told[:4], declared(slot), likely, named, by_name, unlike)
         values = {dumps(value): value for value in ordered_values if fits(value, slot) or value in given}
         return list(values.values())
+
+    def _elsewhere(self, subject: Subject, slot: Slot) -> list[Any]:
+        """Give the values that other tools accepted under the same name, unless they name what was to be made anew."""
+        if slot.type == "boolean" or set(words(slot.name)) & _NEW:
+            return []
+        values: dict[str, Any] = {}
+        for other in self._lab.subjects.values():
+            if other.name == subject.name or other.base is None:
+                continue
+            for path, value in other.base.values.items():
+                if path.split(".")[-1] == slot.path.split(".")[-1] and fits(value, slot):
+                    values.setdefault(dumps(value), value)
+        return list(values.values())[:2]
+
+    def _paths(self, subject: Subject, slot: Slot, told: list[Any]) -> list[str]:
+        """Give names of files below the folders that are known: absolute paths without an extension."""
+        hints = [value for values in self._lab.world.hints.values() for value in values]
+        seen = [one.value for one in seen_for(self._lab, subject, slot)]
+        texts = [value for value in (*told, *hints, *seen) if isinstance(value, str)]
+        folders = dict.fromkeys(text.rstrip("/") for text in texts if _FOLDER.fullmatch(text))
+        said = f"{slot.described} {subject.spec.description}"
+        extension = _EXTENSION.search(said)
+        number = self._lab.random.randrange(100, 999)
+        return [f"{folder}/file-{number}.{extension[1] if extension else 'txt'}" for folder in list(folders)[:2]]
 
     def _learn(self, subject: Subject, trial: Trial) -> None:
         """Read a refusal: which argument it asks for, and which values it names."""
@@ -148,7 +200,7 @@ class Explorer:
                 extra.append(slot.path)
             if slot.type in ("string", "any") and not is_usage and (is_named or set(words(slot.name)) & spoken):
                 values = [as_argument(atom.value, slot) for atom in atoms(message) if atom.names[-1:] != ("error",)]
-                fresh = [value for value in values if value is not None and str(value) not in known]
+                fresh = [value for value in values if value is not None and is_news(str(value), known)]
                 told = self._told.setdefault(subject.name, {}).setdefault(slot.path, [])
                 told[:0] = [value for value in fresh[:6] if value not in told]
 
@@ -168,6 +220,18 @@ def ordered(subjects: Sequence[Subject]) -> list[Subject]:
 def is_reference(slot: Slot) -> bool:
     """Whether an argument's name says that it refers to something that is there already."""
     return bool({"id", "key", "hash", "reference", "code", "revision", "uri"} & set(words(slot.name)))
+
+
+def is_news(value: str, known: set[str]) -> bool:
+    """Whether a value that a refusal names is one to try: short, and no echo of what was given."""
+    if value in known or len(value) > 120 or value.count(" ") > 1:
+        return False
+    return not any(len(one) > 1 and one in value for one in known)
+
+
+def nouns_first(subject: Subject, slot: Slot) -> str:
+    """Give a word for what a tool makes, to name new things by."""
+    return min(nouns(slot.name, subject.name), default="item")
 
 
 def _nth(values: Sequence[Any], index: int) -> Any:

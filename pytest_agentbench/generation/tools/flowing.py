@@ -1,5 +1,6 @@
 """What flows between tools: values of results that another tool accepts where strangers of the same shape fail."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +9,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.generation.tools.candidates import declared, described, fits
 from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
 from pytest_agentbench.generation.tools.names import GENERIC, likeness, nouns, words
-from pytest_agentbench.generation.tools.observed import Seen, as_argument, is_echo, is_specific, own_values, seen_for
+from pytest_agentbench.generation.tools.observed import Seen, as_argument, is_echo, is_specific, own_values, seen_for, spread
 from pytest_agentbench.generation.tools.schemas import Slot
 from pytest_agentbench.generation.tools.values import Enabling, Flow
 
@@ -22,6 +23,12 @@ _CHOICES = frozenset({
 })  # fmt: skip
 """What arguments are called that choose among a few words, which no other tool need be asked for."""
 
+_ASKS = frozenset({"query", "search", "keyword", "term", "text", "filter", "message", "question"})
+"""What arguments are called that take free text: that a title finds itself joins no two tools."""
+
+_EXISTS = re.compile(r"\balready\b|\bexists\b|\bduplicate\b|\bconflict\b|\bin use\b|\btaken\b", re.I)
+"""What is refused since it is known, not since it is unknown."""
+
 Closed = frozenset[tuple[str, str]]
 """Arguments, as (tool, path), that take known values only."""
 
@@ -33,20 +40,29 @@ async def try_observed(lab: Laboratory, subject: Subject) -> None:
     if subject.base is None:
         return
     most = len(subject.trials) + lab.budget.observed
-    likely: dict[str, list[Seen]] = {}
     for slot in subject.slots:
         if slot.type in ("boolean", "object", "array") or slot.schema.get("enum"):
             continue
-        seen = _one_a_place(seen_for(lab, subject, slot))
-        likely[slot.path] = [one for one in seen if one.likeness >= 0.5]
-        rest = [
-            one for one in seen if one.likeness < 0.5 and (is_specific(one.value) or isinstance(one.atom.value, str))
-        ]
-        is_closed = (subject.name, slot.path) in closed_slots({subject.name: subject})
-        for one in [*likely[slot.path][:_PLACES], *(rest[: 2 * _PLACES] if is_closed else ())]:
+        seen = [one for one in seen_for(lab, subject, slot) if fits(one.value, slot)]
+        likely = spread([one for one in seen if one.likeness >= 0.5], 3)[:_PLACES]
+        alike: list[Seen] = []
+        if strangers_refused(subject, slot):
+            shapes = {shape(trial.values[slot.path]) for trial in subject.gives() if slot.path in trial.values}
+            rest = [one for one in seen if one.likeness < 0.5]
+            alike = spread([one for one in rest if shape(one.value) in shapes], 3)[: 2 * _PLACES]
+            others = [one for one in rest if shape(one.value) not in shapes and is_specific(one.value)]
+            alike += spread(others, 1)[:_PLACES]
+        for one in [*likely, *alike]:
             if lab.may_call(subject, most):
                 values = {**subject.base.values, slot.path: one.value, **_companions(lab, subject, slot, one)}
                 await lab.try_values(subject, values, "observed")
+
+
+def shape(value: Any) -> str:
+    """Give the look of a value: digits as 9, letters as a, the rest as it is; numbers look alike."""
+    if isinstance(value, int | float):
+        return "number"
+    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", str(value)))
 
 
 def _companions(lab: Laboratory, subject: Subject, slot: Slot, one: Seen) -> dict[str, Any]:
@@ -82,16 +98,20 @@ def strangers_refused(subject: Subject, slot: Slot) -> list[Any]:
     """Give the conforming values of an argument that were not accepted in a call that otherwise works."""
     if slot.schema.get("enum") or slot.type in ("boolean", "object", "array"):
         return []
-    worked = [(_rest(trial, slot.path), trial) for trial in subject.gives()]
-    rests = {rest for rest, _ in worked}
+    since: dict[str, int] = {}
+    for trial in subject.gives():
+        since.setdefault(_rest(trial, slot.path), trial.epoch)
     found: dict[str, Any] = {}
     for trial in subject.trials:
         value = trial.values.get(slot.path)
-        if value in (None, "") or not fits(value, slot) or trial.verdict not in ("refused", "broken", "empty"):
+        failures = ("refused", "broken", "empty") if subject.is_read else ("refused", "broken")
+        if value in (None, "") or not fits(value, slot) or trial.verdict not in failures:
             continue
         if isinstance(value, str) and (value != value.strip() or len(value) > 200):
             continue
-        if _rest(trial, slot.path) in rests:
+        if _EXISTS.search(trial.judged.reason):
+            continue
+        if trial.epoch >= since.get(_rest(trial, slot.path), trial.epoch + 1):
             found.setdefault(dumps(value), value)
     return list(found.values())
 
@@ -107,16 +127,28 @@ def flows_of(lab: Laboratory) -> tuple[Flow, ...]:
     closed = closed_slots(lab.subjects)
     found: dict[tuple[str, ...], Flow] = {}
     places = list(_places(lab, closed))
+    planted = _planted(lab, closed)
     for subject in lab.subjects.values():
         for slot in subject.slots:
             if slot.type in ("boolean", "object", "array") or slot.schema.get("enum"):
                 continue
             refused = strangers_refused(subject, slot)
-            for flow in _into(subject, slot, places, refused, (subject.name, slot.path) in closed):
+            for flow in _into(subject, slot, places, refused, planted, (subject.name, slot.path) in closed):
                 found.setdefault((flow.source, flow.source_path, flow.pattern, flow.target, flow.target_path), flow)
     return tuple(
         sorted(_best(found.values()), key=lambda one: (one.source, one.target, one.target_path, one.source_path))
     )
+
+
+def _planted(lab: Laboratory, closed: Closed) -> dict[str, set[str]]:
+    """Give the texts that probing itself gave to tools that write, with these tools: others may know them from there."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for trial in lab.trials:
+        if trial.ok and not lab.subjects[trial.tool].is_read:
+            for path, value in trial.values.items():
+                if (trial.tool, path) not in closed and value not in (None, ""):
+                    found[str(value)].add(trial.tool)
+    return found
 
 
 class _Spot:
@@ -147,31 +179,46 @@ def _places(lab: Laboratory, closed: Closed) -> Iterator[_Spot]:
             key = (trial.tool, atom.path, atom.pattern, "result")
             spot = spots.setdefault(key, _Spot(*key, atom.names))
             spot.values.setdefault(dumps(atom.value), atom.value)
-        if subject.is_read or subject.effect == "destructive":
+        if subject.is_read or subject.destroys:
             continue
         for path, value in values.items():
-            if (trial.tool, path) not in closed and isinstance(value, str | int) and not isinstance(value, bool):
+            if trial.kind in ("nominal", "observed") and (trial.tool, path) not in closed and isinstance(value, str):
                 key = (trial.tool, path, "", "argument")
                 names = tuple(step for step in path.split(".") if step != "*")
                 spots.setdefault(key, _Spot(*key, names)).values.setdefault(dumps(value), value)
     yield from spots.values()
 
 
-def _into(subject: Subject, slot: Slot, places: list[_Spot], refused: list[Any], is_closed: bool) -> Iterator[Flow]:
+def _into(
+    subject: Subject,
+    slot: Slot,
+    places: list[_Spot],
+    refused: list[Any],
+    planted: dict[str, set[str]],
+    is_closed: bool,
+) -> Iterator[Flow]:
     accepted = {str(trial.values[slot.path]) for trial in subject.gives() if slot.path in trial.values}
     strangers = {str(value) for value in refused}
-    telling = set(words(slot.name)) - GENERIC
+    telling = bool(set(words(slot.name)) - GENERIC)
     named = {str(value) for value in (*declared(slot), *described(slot, subject.spec.description))}
     for spot in places:
         if spot.tool == subject.name and not subject.is_read:
             continue
-        taken = [(raw, value) for raw in spot.values.values() if str(value := as_argument(raw, slot)) not in named]
-        fitting = [value for raw, value in taken if value is not None and str(value) in accepted]
-        if not fitting:
-            continue
         like = likeness(slot.path, subject.name, spot.names, spot.tool)
-        turned_down = [value for _, value in taken if value is not None and str(value) in strangers - accepted]
-        if not _is_flow(spot, slot, fitting, turned_down, like, is_closed=is_closed, telling=bool(telling)):
+        taken = [value for raw in spot.values.values() if (value := as_argument(raw, slot)) is not None and fits(value, slot)]
+        fitting = [
+            value
+            for value in taken
+            if str(value) in accepted
+            and (like >= 0.9 or str(value) not in named)
+            and (like >= 0.5 or planted.get(str(value), set()) <= {spot.tool})
+        ]
+        turned_down = [value for value in taken if str(value) in strangers - accepted]
+        if not fitting or not _is_flow(
+            spot, slot, fitting, turned_down, like, is_closed=is_closed, telling=telling
+        ):
+            continue
+        if spot.origin == "argument" and not _refuses(subject, slot, strangers):
             continue
         yield Flow(
             source=spot.tool,
@@ -185,12 +232,20 @@ def _into(subject: Subject, slot: Slot, places: list[_Spot], refused: list[Any],
         )
 
 
+def _refuses(subject: Subject, slot: Slot, strangers: set[str]) -> bool:
+    """Whether strangers were refused, rather than answered with nothing, as filters of lists answer."""
+    return any(
+        trial.verdict in ("refused", "broken") and str(trial.values.get(slot.path)) in strangers
+        for trial in subject.trials
+    )
+
+
 def _is_flow(
     spot: _Spot, slot: Slot, fitting: list[Any], turned_down: list[Any], like: float, *, is_closed: bool, telling: bool
 ) -> bool:
     if len(turned_down) > len(fitting):
         return False
-    if set(words(slot.name)[-1:]) & _CHOICES and not any(is_specific(value) for value in fitting):
+    if set(words(slot.name)[-1:]) & (_CHOICES | _ASKS) and not any(is_specific(value) for value in fitting):
         return False
     if not is_closed:
         if spot.origin == "argument":
@@ -244,15 +299,3 @@ def enablings_of(lab: Laboratory) -> tuple[Enabling, ...]:
 
 def _rest(trial: Trial, path: str) -> str:
     return dumps({name: value for name, value in trial.values.items() if name != path})
-
-
-def _one_a_place(seen: list[Seen]) -> list[Seen]:
-    """Give two values of each place, the likeliest places first."""
-    counted: dict[tuple[str, str, str], int] = defaultdict(int)
-    kept = []
-    for one in seen:
-        place = (one.trial.tool, one.atom.path, one.atom.pattern)
-        counted[place] += 1
-        if counted[place] <= 2:
-            kept.append(one)
-    return kept

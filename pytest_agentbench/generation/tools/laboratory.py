@@ -13,7 +13,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.tools.oracle import Judged, judge
 from pytest_agentbench.generation.tools.reading import Atom, atoms
-from pytest_agentbench.generation.tools.safety import Permission, Policy, permission
+from pytest_agentbench.generation.tools.safety import Permission, Policy, destroys, permission
 from pytest_agentbench.generation.tools.schemas import Slot, build, read_slots, slots_of
 from pytest_agentbench.generation.tools.values import ProbeKind, Verdict
 from pytest_agentbench.generation.tools.world import Answer, Opened, World
@@ -99,6 +99,11 @@ class Subject:
     def is_read(self) -> bool:
         """Whether no call of it changes anything, as far as anybody can tell."""
         return self.effect == "read"
+
+    @property
+    def destroys(self) -> bool:
+        """Whether its calls take away what others need, so that it comes last."""
+        return self.permission.effect == "destructive" and destroys(self.spec)
 
     def slot(self, path: str) -> Slot | None:
         """Find an argument."""

@@ -1,5 +1,6 @@
 """Values seen in results of tools, and which of them another tool's argument may mean."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -53,7 +54,7 @@ def _made_under_a_name(lab: Laboratory, subject: Subject, slot: Slot) -> Iterato
     """Give the arguments of calls that wrote: what they made may go by that name."""
     for trial in lab.trials:
         maker = lab.subjects[trial.tool]
-        if not trial.ok or maker.is_read or maker.effect == "destructive" or trial.tool == subject.name:
+        if not trial.ok or maker.is_read or maker.destroys or trial.tool == subject.name:
             continue
         for path, given in trial.values.items():
             value = as_argument(given, slot)
@@ -117,3 +118,18 @@ def is_specific(value: Any) -> bool:
         return len(text) >= 5
     has_digit = any(char.isdigit() for char in text)
     return len(text) >= SPECIFIC and " " not in text and (has_digit or any(char in "/_-.@:" for char in text))
+
+
+def spread(seen: list[Seen], most: int) -> list[Seen]:
+    """Give some values of each place, first one of each place, then the second of each."""
+    counted: dict[tuple[str, str, str], int] = defaultdict(int)
+    rounds: list[list[Seen]] = [[] for _ in range(most)]
+    known: set[str] = set()
+    for one in seen:
+        place = (one.trial.tool, one.atom.path, one.atom.pattern)
+        key = dumps([place, one.value])
+        if key not in known and counted[place] < most:
+            rounds[counted[place]].append(one)
+            counted[place] += 1
+            known.add(key)
+    return [one for several in rounds for one in several]

@@ -68,6 +68,8 @@ def judge(answer: Answer) -> Judged:
     """
     if answer.hung:
         return Judged("broken", answer.content)
+    if answer.unreachable:
+        return Judged("environment", answer.content[:300])
     if answer.crashed:
         return Judged("broken", "the tool ended, or cannot be called")
     value = inner(parsed(answer.content))

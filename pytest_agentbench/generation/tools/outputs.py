@@ -64,6 +64,30 @@ def missing_fields(returns: Mapping[str, Any], trials: Sequence[Trial]) -> Itera
         yield path, why, wrong
 
 
+def undocumented_codes(returns: Mapping[str, Any], output: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
+    """Give whole numbers of declared results of which nothing is said, and which take few values: codes, path first."""
+    yield from _codes(plain(returns, returns), output, returns, "", 0)
+
+
+def _codes(
+    schema: Mapping[str, Any], output: Mapping[str, Any], root: Mapping[str, Any], path: str, depth: int
+) -> Iterator[tuple[str, list[int]]]:
+    if depth > _DEEP or not output:
+        return
+    said = {"description", "enum", "title", "format", "const"} & schema.keys()
+    codes = output.get("enum")
+    if schema.get("type") == "integer" and not said and isinstance(codes, list) and len(codes) > 1:
+        yield path, codes
+    properties, seen = schema.get("properties"), output.get("properties")
+    if isinstance(properties, Mapping) and isinstance(seen, Mapping):
+        for name, part in properties.items():
+            step = f"{path}.{name}" if path else str(name)
+            yield from _codes(plain(part, root), seen.get(name, {}), root, step, depth + 1)
+    items, entries = schema.get("items"), output.get("items")
+    if isinstance(items, Mapping) and isinstance(entries, Mapping):
+        yield from _codes(plain(items, root), entries, root, f"{path}.*" if path else "*", depth + 1)
+
+
 def _misfits(
     schema: Mapping[str, Any], value: Any, root: Mapping[str, Any], path: str, depth: int
 ) -> Iterator[tuple[str, str]]:
@@ -76,26 +100,39 @@ def _misfits(
     kind = _type(value)
     if allowed and kind not in allowed and not (kind == "integer" and "number" in allowed):
         yield path, f"is {kind}, declared {' or '.join(sorted(allowed))}"
-        return
-    if isinstance(value, Mapping):
-        properties = schema.get("properties")
-        parts = properties if isinstance(properties, Mapping) else {}
-        for name in schema.get("required") or ():
-            if name not in value:
-                yield (f"{path}.{name}" if path else str(name)), "is missing from some results"
-        for name, part in parts.items():
-            if name in value:
-                step = f"{path}.{name}" if path else str(name)
-                yield from _misfits(plain(part, root), value[name], root, step, depth + 1)
+    elif isinstance(value, Mapping):
+        yield from _missing(schema, value, root, path, depth)
+    elif isinstance(value, list):
+        yield from _wrong_entries(schema, value, root, path, depth)
+
+
+def _missing(
+    schema: Mapping[str, Any], value: Mapping[str, Any], root: Mapping[str, Any], path: str, depth: int
+) -> Iterator[tuple[str, str]]:
+    properties = schema.get("properties")
+    for name in schema.get("required") or ():
+        if name not in value:
+            yield (f"{path}.{name}" if path else str(name)), "is missing from some results"
+    for name, part in (properties if isinstance(properties, Mapping) else {}).items():
+        if name in value:
+            step = f"{path}.{name}" if path else str(name)
+            yield from _misfits(plain(part, root), value[name], root, step, depth + 1)
+
+
+def _wrong_entries(
+    schema: Mapping[str, Any], value: list[Any], root: Mapping[str, Any], path: str, depth: int
+) -> Iterator[tuple[str, str]]:
+    low, high = schema.get("minItems"), schema.get("maxItems")
+    if (isinstance(low, int) and len(value) < low) or (isinstance(high, int) and len(value) > high):
+        yield path, f"holds {len(value)} entries, declared {low or 0} to {high if high is not None else 'any number'}"
     items = schema.get("items")
-    if isinstance(value, list) and isinstance(items, Mapping):
-        entry = plain(items, root)
-        seen: set[tuple[str, str]] = set()
-        for one in value[:_ENTRIES]:
-            for misfit in _misfits(entry, one, root, f"{path}.*" if path else "*", depth + 1):
-                if misfit not in seen:
-                    seen.add(misfit)
-                    yield misfit
+    if isinstance(items, Mapping):
+        found = {
+            misfit: None
+            for one in value[:_ENTRIES]
+            for misfit in _misfits(plain(items, root), one, root, f"{path}.*" if path else "*", depth + 1)
+        }
+        yield from found
 
 
 def _type(value: Any) -> str:

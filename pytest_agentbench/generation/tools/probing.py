@@ -11,7 +11,7 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.generation.recipe import tools_hash
 from pytest_agentbench.generation.tools.cards import card_of
 from pytest_agentbench.generation.tools.challenge import challenge
-from pytest_agentbench.generation.tools.effects import effects_of, try_effects
+from pytest_agentbench.generation.tools.effects import Effect, effects_of, try_effects
 from pytest_agentbench.generation.tools.explore import Explorer, ordered
 from pytest_agentbench.generation.tools.flowing import enablings_of, flows_of, try_observed
 from pytest_agentbench.generation.tools.laboratory import Budget, Laboratory, Subject
@@ -42,13 +42,14 @@ async def probe(
     and budget bound. `told` hears one line of progress per step. Raise `EnvironmentFaultError` where no environment
     can be opened, and what the model's access raises.
     """
+    await world.described()
     lab = Laboratory(world, seed=seed, policy=policy or Policy(), budget=budget or Budget())
     unstable: dict[str, frozenset[str]] = {}
     if not lab.subjects:
         return Cards(tools_hash=tools_hash(world.toolset))
     subjects = list(lab.subjects.values())
-    gentle = [subject for subject in subjects if subject.permission.effect != "destructive"]
-    destructive = [subject for subject in subjects if subject.permission.effect == "destructive"]
+    gentle = [subject for subject in subjects if not subject.destroys]
+    destructive = [subject for subject in subjects if subject.destroys]
     for subject in subjects:
         if not subject.permission.called:
             told(f"{subject.name}: {subject.permission.why}")
@@ -80,8 +81,8 @@ async def probe(
     )
 
 
-def _effects(subject: Subject, unstable: dict[str, frozenset[str]]) -> dict[str, object]:
-    return effects_of(subject, unstable.get(subject.name, frozenset()))  # type: ignore[return-value]
+def _effects(subject: Subject, unstable: dict[str, frozenset[str]]) -> dict[str, Effect]:
+    return effects_of(subject, unstable.get(subject.name, frozenset()))
 
 
 def probing_hash(world: World, *, seed: int, policy: Policy, budget: Budget, model: str = "") -> str:

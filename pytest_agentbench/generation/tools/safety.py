@@ -21,6 +21,10 @@ _CHANGES = frozenset({
     "stop", "run", "execute", "commit", "push", "merge", "checkout", "undo", "complete", "annotate", "edit", "apply",
     "upload", "register", "subscribe", "approve", "reject", "archive", "restore", "copy", "import", "sync", "deploy",
 })  # fmt: skip
+_MAKES = frozenset({
+    "create", "add", "insert", "write", "put", "save", "make", "new", "copy", "edit", "update", "append", "move", "set",
+    "apply", "format", "rename", "merge", "import", "register", "upload", "post", "modify", "start", "commit",
+})  # fmt: skip
 _LOOKS = frozenset({
     "get", "return", "list", "fetch", "find", "search", "read", "show", "look", "query", "retrieve", "describe",
     "lookup", "give", "display", "tell", "check", "count", "compute", "calculate", "convert", "current", "forecast",
@@ -90,21 +94,14 @@ def effect_of(spec: ToolSpec) -> tuple[Effect, str]:
     """
     name_words = words(spec.name)
     destroys = next((word for word in name_words if word in _DESTROYS), None)
-    if getattr(spec, "destructive", None) is True:
+    if spec.destructive is True:
         return "destructive", "declared destructive"
     if destroys and spec.kind != "read":
         return "destructive", f"its name says {destroys!r}"
-    method = str(getattr(spec, "method", "") or "").upper()
-    if method == "DELETE":
-        return "destructive", "HTTP DELETE"
     if spec.kind in ("read", "generic"):
         return "read", f"its kind is {spec.kind!r}"
     if spec.kind == "write":
         return "write", "its kind is 'write'"
-    if method in ("GET", "HEAD"):
-        return "read", f"HTTP {method}"
-    if method:
-        return "write", f"HTTP {method}"
     guess = guessed_kind(spec.name)
     if guess != "unknown":
         return ("write" if guess == "write" else "read"), f"its name speaks of a {guess}"
@@ -114,3 +111,8 @@ def effect_of(spec: ToolSpec) -> tuple[Effect, str]:
     if any(word in _LOOKS for word in (*name_words, *said[:12])):
         return "read", "its description speaks of looking things up"
     return "unknown", "nothing says that it only reads"
+
+
+def destroys(spec: ToolSpec) -> bool:
+    """Whether a tool takes away what is there, by its name; what overwrites is declared destructive too, and makes."""
+    return bool(_DESTROYS & set(words(spec.name))) or (spec.destructive is True and not _MAKES & set(words(spec.name)))

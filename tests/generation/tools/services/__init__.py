@@ -1,0 +1,1 @@
+"""Small services with habits of real ones, and the truth about them."""
