@@ -12,6 +12,8 @@ COMMANDS = {
     "convert": "turn a τ-bench v1 task list into scenarios",
     "doctor": "build a suite's agent, play one turn, and say what can be seen of it",
     "export": "write a suite's scenarios as τ²-bench tasks (JSON)",
+    "import": "turn logs of other systems into a recorded suite, or into drafts of scenarios",
+    "import-intellagent": "read IntellAgent's graphs, events, dialogues or results",
     "parity": "hold our τ²-bench verdicts against recorded ones",
     "proxy": "record, replay, meter and bound the model calls of a program in any language",
     "report": "show results files, the shards of one session as one",
@@ -19,6 +21,10 @@ COMMANDS = {
     "validate": "check a suite's scenarios without a model and without its agent",
 }
 """What each command is for, in one line; its module has the same name, `_` for `-`."""
+
+
+_MODULES = {"import": "import_logs"}
+"""Modules that cannot have the name of their command."""
 
 
 class Command(Protocol):
@@ -62,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _module(name: str) -> Command:
-    return cast("Command", import_module(f"{__name__}.{name.replace('-', '_')}"))
+    return cast("Command", import_module(f"{__name__}.{_MODULES.get(name, name.replace('-', '_'))}"))
 
 
 def _parser(asked: str, command: Command | None) -> argparse.ArgumentParser:

@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.report.comparison import comparison_lines
+from pytest_agentbench.report.comparison import comparison_lines, is_partial
 from pytest_agentbench.report.correlation import correlation_lines
 from pytest_agentbench.report.glyphs import glyphs
 from pytest_agentbench.results.comparison import Comparison, compare_results
 from pytest_agentbench.results.correlate import correlate
-from pytest_agentbench.results.document import Document, read
+from pytest_agentbench.results.document import read
 
 _WIDTH = 100
 WORSE = 1
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         lines = correlation_lines(found, marks, _WIDTH, title=title)
         return dumps(found, indent=2) if options.json else _text([line.text for line in lines]), 0
     comparisons = compare_results(
-        first.results, second.results, seed=options.seed, partial=_is_partial(second) and not _is_partial(first)
+        first.results, second.results, seed=options.seed, partial=is_partial(second) and not is_partial(first)
     )
     status = WORSE if any(_is_worse(one) for one in comparisons) else 0
     if options.json:
@@ -56,10 +56,6 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 
 def _text(lines: list[str]) -> str:
     return "\n".join(lines).lstrip("\n")
-
-
-def _is_partial(document: Document) -> bool:
-    return not document.complete or any(suite.selected < suite.total for suite in document.suites)
 
 
 def _is_worse(one: Comparison) -> bool:

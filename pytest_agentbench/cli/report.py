@@ -5,6 +5,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.report.comparison import against_baseline
+from pytest_agentbench.report.glyphs import glyphs
 from pytest_agentbench.report.html.page import Reading, html_report
 from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.terminal import terminal_report
@@ -25,20 +28,25 @@ def report(
     unicode: bool,
     html: Path | None = None,
     markdown: Path | None = None,
+    baseline: Path | None = None,
 ) -> tuple[str, int]:
     """Give the report over `paths` and the exit status: 1 when `gate` is asked for and something does not hold.
 
     Without gates of its own a suite holds when every run passed; with gates when all of its runs are there and every
-    gate holds. `html` and `markdown` are files to write the same results to, in those forms.
+    gate holds. `html` and `markdown` are files to write the same results to, in those forms. `baseline` is a results
+    file to compare with, which the gate `regression` needs.
     """
     documents = [read(path) for path in paths]
     document = merge(documents)
+    before = read(baseline) if baseline is not None else None
     problems: list[str] = []
     if gate:
-        verdicts, problems = _decide(document)
+        verdicts, problems = _decide(document, before.results if before else ())
         document = document.model_copy(update={"gates": verdicts})
     _write_pages(document if gate or len(documents) > 1 else documents[0], paths, documents, html, markdown)
     lines = terminal_report(document, verbose=verbose, unicode=unicode)
+    if before is not None and baseline is not None:
+        lines += against_baseline(before, document, baseline.name, glyphs(unicode=unicode), verbose=verbose)
     text = "\n".join([line.text for line in lines] + problems)
     return text, UNDECIDED if problems or any(not verdict.passed for verdict in document.gates) else 0
 
@@ -54,7 +62,7 @@ def _write_pages(
         write_atomic(markdown, markdown_report(document), encoding="utf-8")
 
 
-def _decide(document: Document) -> tuple[tuple[GateVerdict, ...], list[str]]:
+def _decide(document: Document, baseline: Sequence[Result]) -> tuple[tuple[GateVerdict, ...], list[str]]:
     """Evaluate the gates of every suite; say what keeps one from being decided, or failed without gates."""
     verdicts: tuple[GateVerdict, ...] = ()
     problems: list[str] = []
@@ -63,7 +71,7 @@ def _decide(document: Document) -> tuple[tuple[GateVerdict, ...], list[str]]:
         if suite.gates and len(results) + suite.stopped < suite.total:
             problems.append(f"gates of {suite.name}: not evaluated, {len(results)} of {suite.total} runs are here")
         elif suite.gates:
-            verdicts += evaluate_gates(suite.path, suite.gates, results)
+            verdicts += evaluate_gates(suite.path, suite.gates, results, baseline=baseline)
         elif failed := sum(not result.passed for result in results):
             problems.append(f"{suite.name} has no gates, and {failed} of {len(results)} runs did not pass")
     known = {suite.path for suite in document.suites}
@@ -81,6 +89,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="write a page; conversations come from the transcripts beside RESULTS"
     )
+    parser.add_argument(
+        "--baseline", type=Path, metavar="FILE", help="compare with these results, which the gate `regression` needs"
+    )
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a short report for a CI summary")
     parser.add_argument("-v", "--verbose", action="store_true", help="show every row and every failure")
 
@@ -95,4 +106,5 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         unicode=unicode,
         html=options.html,
         markdown=options.markdown,
+        baseline=options.baseline,
     )

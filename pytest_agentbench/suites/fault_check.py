@@ -37,7 +37,7 @@ def _wrong(fault: FaultSpec, suite: Suite, toolset: Toolset) -> tuple[str, str] 
         if suite.environment.tools is not None:
             return None  # tools that are not known here are told elsewhere
         hint = "name the agent's tools at `environment: {tools: …}`, and have the agent use those"
-        return f"{fault.name!r} cannot strike: the suite names no tools, so nothing stands between agent and tools", hint
+        return f"{fault.name!r} cannot strike: no tools are named, so none can be struck", hint
     if fault.tool not in ("*", *names):
         return f"there is no tool {fault.tool!r}; there are {listing(names)}", suggestion(fault.tool, names)
     return None

@@ -1,0 +1,71 @@
+"""`agentbench generate`: run the recipe of a suite, with a line of progress now and then and a report at the end."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from pytest_agentbench.core.text import printable
+
+SHORT = 1
+"""The exit status where fewer scenarios were made than asked for."""
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> argparse.ArgumentParser:
+    """Add the command to the parser."""
+    generate = commands.add_parser(
+        "generate",
+        help="write scenarios by a suite's recipe",
+        description="Makes scenarios of the suite's tools or policies, as its key `generate` says. What is written is "
+        "reused as long as it holds. The exit status is 1 where fewer scenarios were made than asked for.",
+    )
+    generate.add_argument("suite", type=Path, metavar="SUITE", help="a suite file with the key `generate`")
+    generate.add_argument("--until", choices=("cards", "graph", "walks"), default="", help="stop after this stage")
+    generate.add_argument("--from", dest="source", choices=("tools", "policies"), help="instead of the recipe's own")
+    generate.add_argument("--count", type=_count, metavar="N", help="how many scenarios, instead of the recipe's own")
+    generate.add_argument("--seed", type=int, metavar="N", help="the seed, instead of the recipe's own")
+    generate.add_argument("--force", action="store_true", help="make everything anew, whatever was written before")
+    generate.add_argument(
+        "--cassette",
+        choices=("off", "replay", "record", "refresh"),
+        default="off",
+        help="model calls: ask live (off), from recordings alone (replay), record what is missing, or record anew",
+    )
+    return generate
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Run the recipe; give the report and the exit status.
+
+    Raise `SuiteError` where suite or recipe cannot be used, `AgentBenchError` for what stops the pipeline.
+    """
+    from pytest_agentbench.generation.running import Asked, Changes, generate  # noqa: PLC0415 - help loads nothing
+    from pytest_agentbench.llm.cassette.modes import Mode  # noqa: PLC0415 - same
+
+    asked = Asked(
+        suite=options.suite,
+        until=options.until,
+        force=options.force,
+        changes=Changes(source=options.source, count=options.count, seed=options.seed),
+        cassette=Mode(options.cassette),
+    )
+    outcome = generate(asked, environ=os.environ, told=_told)
+    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    text = printable("\n".join(outcome.lines), newlines=True)
+    return text if unicode else text.replace("·", "-"), 0 if outcome.is_complete else SHORT
+
+
+def _told(line: str) -> None:
+    """Show progress: one line that changes on a terminal, nothing else where nobody watches."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{printable(line)[:100]}", end="", file=sys.stderr, flush=True)
+
+
+def _count(text: str) -> int:
+    try:
+        count = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a whole number, not {text!r}") from None
+    if not 1 <= count <= 100_000:
+        raise argparse.ArgumentTypeError(f"from 1 to 100000, not {count}")
+    return count

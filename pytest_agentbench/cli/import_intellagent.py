@@ -1,0 +1,38 @@
+"""`agentbench import-intellagent`: IntellAgent's graphs, events, dialogues and results, and what they lack."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_agentbench.generation.policies.intellagent import ForeignData
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.description = "Pickles are read without running them. Prints what was found and what is missing from it."
+    parser.add_argument("source", type=Path, metavar="FILE", help="a JSON export, results.csv, or a pickle")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was read there, as JSON")
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Give what was found as text; raise `SuiteError` for a file that is none of IntellAgent's."""
+    from pytest_agentbench.core.codec import dumps  # noqa: PLC0415 - a command loads what it needs when it runs
+    from pytest_agentbench.core.text import printable  # noqa: PLC0415 - same
+    from pytest_agentbench.generation.policies.importing import read_intellagent  # noqa: PLC0415 - same
+    from pytest_agentbench.results.files import write_atomic  # noqa: PLC0415 - same
+
+    data = read_intellagent(options.source)
+    if options.json is not None:
+        write_atomic(options.json, dumps(data, indent=1) + "\n")
+    return printable("\n".join(_lines(data)), newlines=True), 0
+
+
+def _lines(data: "ForeignData") -> list[str]:
+    lines = [f"{data.file}: {data.kind}"]
+    if data.graph is not None:
+        lines.append(f"  {len(data.graph.policies)} policies, {len(data.graph.edges)} weighted pairs")
+    for name, found in (("events", data.events), ("dialogues", data.dialogues), ("results", data.results)):
+        if found:
+            lines.append(f"  {len(found)} {name}")
+    return [*lines, *(["missing"] if data.missing else []), *(f"  {gap}" for gap in data.missing)]

@@ -1,0 +1,114 @@
+"""`agentbench import`: logs of other systems become recorded suites, or drafts of scenarios."""
+
+import argparse
+import os
+import random
+import secrets
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pytest_agentbench.core.errors import Problem
+from pytest_agentbench.core.text import printable
+from pytest_agentbench.suites.logs.reading import read_conversations
+from pytest_agentbench.suites.logs.writing import As, Writer
+from pytest_agentbench.suites.personal.fakes import Fakes
+from pytest_agentbench.suites.personal.masking import Masker
+from pytest_agentbench.suites.record import Record
+
+UNREAD = 1
+"""The exit status where something could not be read."""
+
+KEY = "AGENTBENCH_IMPORT_KEY"
+_SHOWN = 20
+_EVERY = 1_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.description = (
+        "Reads message logs in the OpenAI format, LangChain dumps, OpenTelemetry spans with GenAI attributes, τ² "
+        "results and transcripts of ours, as JSON lines or JSON. Personal data is replaced by fakes, the same for the "
+        f"same value; {KEY} keeps them the same from one import to the next. The exit status is 1 where a line could "
+        "not be read."
+    )
+    parser.add_argument("logs", type=Path, nargs="+", metavar="LOG", help="files of conversations")
+    parser.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="where to write")
+    parser.add_argument(
+        "--as",
+        dest="kind",
+        choices=("recordings", "drafts"),
+        default="recordings",
+        help="a suite that judges the conversations as they stand (recordings), or scenarios to play (drafts)",
+    )
+    parser.add_argument("--sample", type=int, metavar="N", help="take N conversations, chosen by the seed")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="chooses the sample (0)")
+    parser.add_argument("--keep-personal", action="store_true", help="replace nothing")
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Import, and say what was written, replaced and not understood."""
+    key = os.environ.get(KEY, "").encode() or secrets.token_bytes(16)
+    masker = None if options.keep_personal else Masker(Fakes(key))
+    problems: list[Problem] = []
+    kind: As = options.kind
+    with Writer(options.into, kind) as writer:
+        read = _read(options.logs, problems)
+        chosen = _sample(read, options.sample, options.seed) if options.sample is not None else read
+        count = 0
+        for count, record in enumerate(chosen, 1):
+            writer.write(masker.record(record) if masker else record)
+            _tell(count)
+        _tell(0)
+    lines = [f"{count} {'conversation' if count == 1 else 'conversations'} imported"]
+    lines += [f"  {file}" for file in writer.files]
+    lines += _about_personal(masker)
+    lines += _about_problems(problems)
+    if kind == "recordings":
+        lines.append(f"now: pytest --agentbench {options.into}")
+    else:
+        lines.append(f"now: read them, and name the file in a suite: `scenarios: [{writer.files[0].name}]`")
+    return "\n".join(lines), UNREAD if problems else 0
+
+
+def _read(logs: Iterable[Path], problems: list[Problem]) -> Iterator[Record]:
+    for found in read_conversations(logs):
+        if isinstance(found, Problem):
+            problems.append(found)
+        else:
+            yield found
+
+
+def _sample(records: Iterator[Record], size: int, seed: int) -> list[Record]:
+    """Choose `size` records, each as likely, holding no more (algorithm R, Vitter 1985); in their order."""
+    rng = random.Random(seed)  # noqa: S311 - a sample, no secret
+    kept: list[tuple[int, Record]] = []
+    for number, record in enumerate(records):
+        if number < size:
+            kept.append((number, record))
+        elif (place := rng.randrange(number + 1)) < size:
+            kept[place] = (number, record)
+    return [record for _, record in sorted(kept, key=lambda pair: pair[0])]
+
+
+def _about_personal(masker: Masker | None) -> list[str]:
+    if masker is None:
+        return ["personal data was kept"]
+    if not masker.replaced:
+        return ["no personal data was found; what has no shape and no field of its own (a name in a story) is not seen"]
+    counts = ", ".join(f"{kind} {count}" for kind, count in sorted(masker.replaced.items()))
+    return [f"personal data replaced: {counts}; look through what is left before you share it"]
+
+
+def _about_problems(problems: list[Problem]) -> list[str]:
+    if not problems:
+        return []
+    lines = [f"not understood: {len(problems)}"]
+    lines += [f"  {printable(str(problem))}" for problem in problems[:_SHOWN]]
+    return [*lines, f"  … and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else lines
+
+
+def _tell(count: int) -> None:
+    """Tell a terminal how far it is."""
+    if sys.stderr.isatty() and count % _EVERY == 0:
+        print(f"{count} conversations" if count else "\x1b[K", end="\r", file=sys.stderr, flush=True)

@@ -1,0 +1,140 @@
+"""Takes personal data out of a conversation: found anywhere in it, replaced everywhere in it."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.suites.personal.fakes import Fakes
+from pytest_agentbench.suites.personal.finding import Kind, by_field, by_shape
+from pytest_agentbench.suites.record import Record
+
+Swap = Callable[[str], str]
+"""Replaces personal data in a text."""
+
+
+class Masker:
+    """Masks conversations; `replaced` counts what was replaced, by kind."""
+
+    def __init__(self, fakes: Fakes) -> None:
+        self._fakes = fakes
+        self.replaced: Counter[str] = Counter()
+
+    def record(self, record: Record) -> Record:
+        """Give a conversation without its personal data: texts, arguments, results, and what else was recorded."""
+        found = self._found(record)
+        if not found:
+            return record
+        longest_first = sorted(found, key=lambda one: (-len(one), one))
+        pattern = re.compile("|".join(map(_whole, longest_first)))
+        names = {value.lower(): value for value in longest_first if found[value] == "name" and value.isalpha()}
+        inside = re.compile("|".join(map(_inside, sorted(names, key=len, reverse=True)))) if names else None
+
+        def swap(text: str) -> str:
+            text = pattern.sub(lambda match: self._swapped(match[0], found), text)
+            if inside is None:
+                return text
+            return inside.sub(lambda match: self._swapped(names[match[0]], found).lower(), text)
+
+        messages = tuple(_masked(message, swap) for message in record.transcript.messages)
+        transcript = record.transcript.model_copy(update={"messages": messages})
+        return record.model_copy(update={"transcript": transcript, "extra": _walk(to_json(record.extra), swap)})
+
+    def _found(self, record: Record) -> dict[str, Kind]:
+        """Collect the personal data of a conversation; what several kinds claim is the first's."""
+        found: dict[str, Kind] = {}
+        for kind, value in _claims(record):
+            found.setdefault(value, kind)
+        for value, kind in list(found.items()):  # "Ada Lovelace" is called Ada later on
+            if kind == "name":
+                for word in value.split():
+                    if len(word) > 2:
+                        found.setdefault(word, "name")
+        return found
+
+    def _swapped(self, text: str, found: dict[str, Kind]) -> str:
+        kind = found[text]
+        self.replaced[kind] += 1
+        whole = next(
+            (name for name, k in found.items() if k == kind == "name" and text != name and text in name.split()), None
+        )
+        if whole is not None:  # the first name of a full one stays its first name
+            fake = self._fakes.fake("name", whole).split()
+            return fake[0] if whole.split()[0] == text else fake[-1]
+        return self._fakes.fake(kind, text)
+
+
+def _claims(record: Record) -> Iterator[tuple[Kind, str]]:
+    for message in record.transcript.messages:
+        for call in message.tool_calls:
+            yield from by_field(to_json(call.arguments))
+        parsed = _parsed(message.text)
+        if parsed is not None:
+            yield from by_field(parsed)
+    yield from by_field(to_json(record.extra))
+    for message in record.transcript.messages:
+        yield from by_shape(message.text)
+        for call in message.tool_calls:
+            for text in _strings(to_json(call.arguments)):
+                yield from by_shape(text)
+    for text in _strings(to_json(record.extra)):
+        yield from by_shape(text)
+
+
+def _masked(message: Message, swap: Swap) -> Message:
+    calls = tuple(
+        call.model_copy(
+            update={
+                "arguments": _walk(to_json(call.arguments), swap),
+                "raw": None if call.raw is None else swap(call.raw),
+            }
+        )
+        for call in message.tool_calls
+    )
+    return message.model_copy(
+        update={"content": None if message.content is None else swap(message.content), "tool_calls": calls}
+    )
+
+
+def _walk(value: JsonValue, swap: Swap) -> JsonValue:
+    if isinstance(value, str):
+        return swap(value)
+    if isinstance(value, dict):
+        return {key: _walk(item, swap) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_walk(item, swap) for item in value]
+    return value
+
+
+def _strings(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+
+
+def _parsed(text: str) -> JsonValue | None:
+    if text[:1] not in ("{", "["):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _inside(word: str) -> str:
+    """Give a pattern of a name that is a part of an identifier, such as `ada_lovelace_42`."""
+    return rf"(?<![^\W\d_]){word}(?=[_\d])|(?<=[_\d]){word}(?![^\W\d_])"
+
+
+def _whole(value: str) -> str:
+    """Give a pattern of a value that is no part of a longer word."""
+    before = r"(?<!\w)" if value[:1].isalnum() else ""
+    after = r"(?!\w)" if value[-1:].isalnum() else ""
+    return f"{before}{re.escape(value)}{after}"

@@ -1,0 +1,329 @@
+"""`agentbench import`: every format, what is written, what is replaced, and what becomes of lines that are broken."""
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_agentbench.cli import main
+from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.suites.logs.reading import read_conversations
+from pytest_agentbench.suites.personal.fakes import Fakes
+from pytest_agentbench.suites.personal.masking import Masker
+from pytest_agentbench.suites.record import Record
+from pytest_agentbench.suites.scenario_files import load_scenarios
+from pytest_agentbench.suites.suite_file import load_suite
+
+OPENAI: list[dict[str, Any]] = [
+    {"role": "system", "content": "You are a desk."},
+    {"role": "user", "content": "Cancel W1, please. I am reachable at ada@lovelace.org."},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "cancel", "arguments": '{"order_id": "W1"}'}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "ok"},
+    {"role": "assistant", "content": "It is cancelled."},
+    {"role": "user", "content": "Thanks"},
+    {"role": "assistant", "content": "You are welcome."},
+]
+
+
+def logs(folder: Path, *lines: object, name: str = "logs.jsonl") -> Path:
+    """Write a log, one value a line; texts as they are."""
+    path = folder / name
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return path
+
+
+def imported(folder: Path, *lines: object, options: tuple[str, ...] = ("--keep-personal",)) -> tuple[int, Path]:
+    """Import a log as drafts; give the exit status and the file."""
+    path = logs(folder, *lines)
+    status = main(["import", str(path), "--into", str(folder / "out"), "--as", "drafts", *options])
+    return status, folder / "out" / "drafts.yaml"
+
+
+def says_and_calls(path: Path) -> list[tuple[tuple[str, ...], list[tuple[str, dict[str, Any]]]]]:
+    """Give what the scenarios of a file say and expect."""
+    return [
+        (scenario.says, [(call.name, call.arguments) for call in scenario.expected_calls])
+        for scenario in load_scenarios(path, environ={})
+    ]
+
+
+WHOLE = (
+    ("Cancel W1, please. I am reachable at ada@lovelace.org.", "Thanks"),
+    [("cancel", {"order_id": "W1"})],
+)
+
+
+def test_message_logs_become_drafts(tmp_path: Path) -> None:
+    """User lines are said, calls are expected, and the tag tells that nobody has read them yet."""
+    status, file = imported(tmp_path, {"id": "cancel", "messages": OPENAI}, {"messages": OPENAI})
+
+    assert status == 0
+    assert says_and_calls(file) == [WHOLE, WHOLE]
+    assert all(scenario.tags == ("draft",) for scenario in load_scenarios(file, environ={}))
+    assert [scenario.id for scenario in load_scenarios(file, environ={})] == ["cancel", "conversation-2"]
+
+
+def test_recordings_are_a_suite_that_runs(
+    tmp_path: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several conversations of one scenario are its trials; the suite is there, tools as far as they were called."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    path = logs(tmp_path, {"id": "cancel", "messages": OPENAI}, {"id": "cancel", "messages": OPENAI})
+
+    status = main(["import", str(path), "--into", str(pytester.path / "bench")])
+
+    suite = load_suite(pytester.path / "bench" / "agentbench.yaml", environ={})
+    result = pytester.runpytest_inprocess("--agentbench", "-p", "agentbench", "bench")
+    assert status == 0
+    assert [scenario.id for scenario in suite.scenarios] == ["cancel"]
+    assert json.loads((pytester.path / "bench" / "tools.json").read_text())[0]["function"]["name"] == "cancel"
+    result.assert_outcomes(passed=2)
+
+
+CALL = {"name": "cancel", "args": {"order_id": "W1"}, "id": "c1"}
+LANGCHAIN = {
+    "as a list of dicts": [
+        {"type": "human", "data": {"content": WHOLE[0][0]}},
+        {"type": "ai", "data": {"content": "", "tool_calls": [CALL]}},
+        {"type": "tool", "data": {"content": "ok", "tool_call_id": "c1"}},
+        {"type": "ai", "data": {"content": [{"type": "text", "text": "It is cancelled."}]}},
+        {"type": "human", "data": {"content": "Thanks"}},
+        {"type": "ai", "data": {"content": "You are welcome."}},
+    ],
+    "serialized": {
+        "messages": [
+            {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", kind], "kwargs": fields}
+            for kind, fields in (
+                ("HumanMessage", {"content": WHOLE[0][0], "type": "human"}),
+                ("AIMessage", {"content": "", "tool_calls": [CALL], "type": "ai"}),
+                ("ToolMessage", {"content": "ok", "tool_call_id": "c1", "type": "tool"}),
+                ("HumanMessage", {"content": "Thanks", "type": "human"}),
+                ("AIMessage", {"content": "You are welcome.", "type": "ai"}),
+            )
+        ]
+    },
+    "a traced run": {
+        "id": "run-1",
+        "inputs": {
+            "messages": [
+                [
+                    {"type": "human", "content": WHOLE[0][0]},
+                    {"type": "ai", "content": "", "tool_calls": [CALL]},
+                    {"type": "tool", "content": "ok", "tool_call_id": "c1"},
+                    {"type": "human", "content": "Thanks"},
+                ]
+            ]
+        },
+        "outputs": {"generations": [[{"message": {"type": "ai", "content": "You are welcome."}}]]},
+    },
+}
+
+
+@pytest.mark.parametrize("form", LANGCHAIN)
+def test_langchain_messages_are_read(tmp_path: Path, form: str) -> None:
+    """In each form in which they are dumped."""
+    status, file = imported(tmp_path, LANGCHAIN[form])
+
+    assert status == 0
+    assert says_and_calls(file) == [WHOLE]
+
+
+def test_what_langchain_dumps_is_read(tmp_path: Path) -> None:
+    """Messages of the real package, dumped by its own functions."""
+    messages = pytest.importorskip("langchain_core.messages")
+    load = pytest.importorskip("langchain_core.load")
+    talk = [
+        messages.HumanMessage(WHOLE[0][0]),
+        messages.AIMessage("", tool_calls=[CALL]),
+        messages.ToolMessage("ok", tool_call_id="c1"),
+        messages.HumanMessage("Thanks"),
+        messages.AIMessage("You are welcome."),
+    ]
+
+    status, file = imported(
+        tmp_path,
+        messages.messages_to_dict(talk),
+        {"messages": [load.dumpd(message) for message in talk]},
+        [message.model_dump() for message in talk],
+    )
+
+    assert status == 0
+    assert says_and_calls(file) == [WHOLE, WHOLE, WHOLE]
+
+
+def span(number: int, **attributes: object) -> dict[str, object]:
+    """Give a span as SDKs print it, attributes with `gen_ai.` before and dots for double underscores."""
+    named = {f"gen_ai.{name.replace('__', '.')}": value for name, value in attributes.items()}
+    return {"context": {"trace_id": f"0x{number}", "span_id": "1"}, "start_time": f"T{number}", "attributes": named}
+
+
+def parts(role: str, *given: dict[str, object]) -> dict[str, object]:
+    """Give a message of the conventions."""
+    return {"role": role, "parts": list(given)}
+
+
+ASKED = parts("user", {"type": "text", "content": WHOLE[0][0]})
+CALLED = parts("assistant", {"type": "tool_call", "id": "c1", "name": "cancel", "arguments": {"order_id": "W1"}})
+ANSWERED = parts("tool", {"type": "tool_call_response", "id": "c1", "response": "ok"})
+DONE = parts("assistant", {"type": "text", "content": "It is cancelled."})
+THANKS = parts("user", {"type": "text", "content": "Thanks"})
+BYE = parts("assistant", {"type": "text", "content": "You are welcome."})
+
+
+def test_spans_become_conversations(tmp_path: Path) -> None:
+    """Histories overlap, spans of several conversations are mixed, and a tool's own span gives its answer."""
+    first = span(1, conversation__id="a", input__messages=json.dumps([ASKED]), output__messages=json.dumps([CALLED]))
+    tool = span(2, conversation__id="a", operation__name="execute_tool", tool__call__id="c1", tool__name="cancel",
+                tool__call__arguments='{"order_id": "W1"}', tool__call__result="ok")  # fmt: skip
+    history = [ASKED, CALLED, ANSWERED, DONE, THANKS]
+    last = span(4, conversation__id="a", input__messages=json.dumps(history), output__messages=json.dumps([BYE]))
+    other = span(3, conversation__id="b", input__messages=json.dumps([ASKED]), output__messages=json.dumps([CALLED]))
+    its_tool = span(5, conversation__id="b", operation__name="execute_tool", tool__call__id="c1", tool__name="cancel",
+                    tool__call__result="no such order", error__type="x")  # fmt: skip
+    its_tool["attributes"]["error.type"] = "KeyError"  # type: ignore[index]  # a dict of ours
+
+    status, file = imported(tmp_path, first, other, last, tool, its_tool)
+
+    assert status == 0
+    assert says_and_calls(file) == [WHOLE, (WHOLE[0][:1], [])]  # a call that failed is not expected
+
+
+def test_spans_as_otlp_writes_them_are_read(tmp_path: Path) -> None:
+    """Typed values in lists of keys, several spans a line, without a conversation's id: the trace is one."""
+    attributes = [
+        {"key": "gen_ai.input.messages", "value": {"stringValue": json.dumps([ASKED, CALLED, ANSWERED, DONE, THANKS])}},
+        {"key": "gen_ai.output.messages", "value": {"stringValue": json.dumps([BYE])}},
+    ]
+    one = {"traceId": "t", "spanId": "s", "startTimeUnixNano": "17", "attributes": attributes}
+
+    status, file = imported(tmp_path, {"resourceSpans": [{"scopeSpans": [{"spans": [one]}]}]})
+
+    assert status == 0
+    assert says_and_calls(file) == [WHOLE]
+
+
+def test_personal_data_is_replaced_alike_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In texts, arguments, results and identifiers; the same value has the same fake; nothing else is touched."""
+    talk = [
+        {"role": "user", "content": "My name is Ada Lovelace, mail ada@lovelace.org, phone +44 20 7946 0958."},
+        {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "find", "arguments": json.dumps(
+            {"first_name": "Ada", "last_name": "Lovelace", "zip": "90210", "order": "W4433"})}}]},
+        {"role": "tool", "tool_call_id": "c", "content": json.dumps(
+            {"id": "ada_lovelace_42", "name": {"first_name": "Ada", "last_name": "Lovelace"},
+             "address": {"address1": "1 Analytical Row", "zip": "90210"}, "card": "4111 1111 1111 1111",
+             "items": [{"name": "Desk Lamp", "price": 12.5}]})},
+        {"role": "assistant", "content": "Found you, Ada: 1 Analytical Row, ada@lovelace.org."},
+    ]  # fmt: skip
+    path = logs(tmp_path, {"messages": talk}, {"messages": talk})
+
+    main(["import", str(path), "--into", str(tmp_path / "out")])
+
+    written = (tmp_path / "out" / "recordings.jsonl").read_text()
+    everything = written + (tmp_path / "out" / "scenarios.yaml").read_text()
+    first, second = (json.loads(line)["messages"] for line in written.splitlines())
+    found = json.loads(first[1]["tool_calls"][0]["function"]["arguments"])
+    for personal in ("Ada", "ada", "Lovelace", "lovelace", "90210", "Analytical", "4111", "7946"):
+        assert personal not in everything
+    assert first == second
+    assert f"Found you, {found['first_name']}:" in first[3]["content"]
+    assert f"{found['first_name']}_{found['last_name']}_42".lower() in first[2]["content"]
+    assert "W4433" in everything
+    assert "Desk Lamp" in everything
+    assert "personal data replaced:" in capsys.readouterr().out
+
+
+def test_a_key_keeps_the_fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two imports with one key agree; with another key, and without any, they do not."""
+    path = logs(tmp_path, {"messages": OPENAI})
+    said = []
+
+    for number, key in enumerate(["k", "k", "other", ""]):
+        monkeypatch.setenv("AGENTBENCH_IMPORT_KEY", key)
+        main(["import", str(path), "--into", str(tmp_path / str(number)), "--as", "drafts"])
+        said.append((tmp_path / str(number) / "drafts.yaml").read_text())
+
+    assert said[0] == said[1]
+    assert "ada@" not in "".join(said)
+    assert len(set(said)) == 3
+
+
+def test_broken_lines_are_named_and_the_others_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With file, line and what was expected; the exit status tells that something is missing."""
+    status, file = imported(tmp_path, '{"messages": [', 7, {"messages": OPENAI}, {"messages": [{"role": "cat"}]})
+
+    told = capsys.readouterr().out
+    assert status == 1
+    assert says_and_calls(file) == [WHOLE]
+    assert "not understood: 3" in told
+    assert "logs.jsonl:1:" in told
+    assert "logs.jsonl:2:1: found 7, expected a conversation" in told
+    assert "logs.jsonl:4:1: messages[0].role: found 'cat'" in told
+
+
+def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder that holds an import already is refused before anything is read."""
+    first, file = imported(tmp_path, {"messages": OPENAI})
+    before = file.read_text()
+
+    second, _ = imported(tmp_path, {"messages": OPENAI[:2]})
+
+    assert (first, second) == (0, 2)
+    assert file.read_text() == before
+    assert "is there already" in capsys.readouterr().err
+
+
+def test_a_sample_is_drawn_by_the_seed(tmp_path: Path) -> None:
+    """As many as asked for, in their order; another seed, other conversations."""
+    many = [{"id": f"n{number}", "messages": OPENAI} for number in range(50)]
+    chosen = []
+
+    for seed in ("1", "1", "2"):
+        folder = tmp_path / f"{len(chosen)}"
+        folder.mkdir()
+        _, file = imported(folder, *many, options=("--sample", "5", "--seed", seed))
+        chosen.append([scenario.id for scenario in load_scenarios(file, environ={})])
+
+    assert chosen[0] == chosen[1] != chosen[2]
+    assert len(chosen[0]) == 5
+    assert chosen[0] == sorted(chosen[0], key=lambda name: int(name[1:]))
+
+
+def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
+    """Ten times the lines, and no more than twice the memory: one conversation is held at a time."""
+    peaks = []
+
+    for count in (200, 2_000):
+        path = logs(
+            tmp_path, *[{"id": f"n{number}", "messages": OPENAI} for number in range(count)], name=f"{count}.jsonl"
+        )
+        tracemalloc.start()
+        assert sum(1 for _ in read_conversations([path])) == count
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+
+    assert peaks[1] < 2 * peaks[0] + 100_000
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_any_text_can_be_masked(said: str, answered: str) -> None:
+    """Whatever was said, masking ends, and masking what has nothing personal changes nothing."""
+    record = Record(
+        transcript=Transcript(
+            messages=(Message(role="user", content=said), Message(role="assistant", content=answered))
+        )
+    )
+    masker = Masker(Fakes(b"key"))
+
+    masked = masker.record(record)
+
+    assert len(masked.transcript.messages) == 2
+    assert masker.replaced or masked == record
