@@ -13,7 +13,7 @@ Sharing = Literal["run", "session"]
 
 
 class ServiceSpec(Model):
-    """A service that is started for the runs; `{port}`, `{run_dir}` and `{python}` in `command` and `env` are filled in.
+    """A service that is started for the runs: `{port}`, `{run_dir}`, `{python}` in `command` and `env` are filled in.
 
     `ready` is the path that answers once the service is up, for which `seconds` are waited.
     """
@@ -63,8 +63,8 @@ class OpenApiSpec(Model):
 class McpSpec(Model):
     """An MCP server: a `command` that speaks it on its standard streams, or the `url` of one (streamable HTTP).
 
-    `{run_dir}` in `command` and `env` is a fresh folder, `{python}` this interpreter. `inherit` names variables of the process environment that the
-    server gets besides. A start, and a call, may take `seconds`.
+    `{run_dir}` in `command` and `env` is a fresh folder, `{python}` this interpreter. `inherit` names variables of the
+    process environment that the server gets besides. A start, and a call, may take `seconds`.
     """
 
     command: tuple[str, ...] = ()

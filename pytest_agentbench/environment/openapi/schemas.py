@@ -9,6 +9,9 @@ from pytest_agentbench.environment.openapi.document import Document
 LARGE = 8_000
 """Characters of JSON above which a schema is cut at a lesser depth: some documents inline to 88 kB for one tool."""
 
+_NODES = 1_000
+"""Parts of a schema from which on it is surely too large, so that none is written out to the millionth."""
+
 _DEPTHS = (8, 5, 3, 2, 1)
 """How many references deep a schema is told; the last is taken however large it is."""
 
@@ -28,23 +31,36 @@ def small_schema(document: Document, schema: Any, *, answer: bool = False) -> Sc
 
     Of a request, what only answers hold is left out, and the reverse with `answer`.
     """
-    made: Schema = {}
     for depth in _DEPTHS:
-        made = _Inliner(document, "writeOnly" if answer else "readOnly").put(schema, depth, ())
-        if len(dumps(made)) <= LARGE:
-            break
-    return made
+        inliner = _Inliner(document, "writeOnly" if answer else "readOnly", most=_NODES if depth > 1 else None)
+        try:
+            made = inliner.put(schema, depth, ())
+        except _TooLargeError:
+            continue
+        if depth == 1 or len(dumps(made)) <= LARGE:
+            return made
+    raise AssertionError("the last depth is never too large")
+
+
+class _TooLargeError(Exception):
+    """A schema has more parts than are told."""
 
 
 class _Inliner:
     """Puts references in place."""
 
-    def __init__(self, document: Document, hidden: str) -> None:
+    def __init__(self, document: Document, hidden: str, most: int | None) -> None:
+        """`hidden` is the mark of parts to leave out; raise `_TooLargeError` from the part after `most` on."""
         self._document = document
         self._hidden = hidden
+        self._left = most
 
     def put(self, schema: Any, depth: int, seen: tuple[str, ...]) -> Schema:
         """Give `schema` as a JSON Schema; `seen` are the references that lead to it."""
+        if self._left is not None:
+            self._left -= 1
+            if self._left < 0:
+                raise _TooLargeError
         if not isinstance(schema, Mapping):
             return {}
         reference = schema.get("$ref")
