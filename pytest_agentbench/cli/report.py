@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.report.before import conversations_before
 from pytest_agentbench.report.comparison import against_baseline
 from pytest_agentbench.report.glyphs import glyphs
 from pytest_agentbench.report.html.page import Reading, html_report
@@ -43,23 +44,23 @@ def report(
     if gate:
         verdicts, problems = _decide(document, before.results if before else ())
         document = document.model_copy(update={"gates": verdicts})
-    _write_pages(document if gate or len(documents) > 1 else documents[0], paths, documents, html, markdown)
+    shown = document if gate or len(documents) > 1 else documents[0]
+    if html is not None:
+        found = Transcripts.beside(zip(paths, documents, strict=True))
+        old = Transcripts.beside([(baseline, before)] if baseline and before else [])
+        reading = Reading(
+            transcript=found.read,
+            path=lambda result: str(found.file(result) or result.transcript),
+            baseline=conversations_before(before, old),
+        )
+        write_atomic(html, html_report(shown, reading, baseline=before))
+    if markdown is not None:
+        write_atomic(markdown, markdown_report(shown, baseline=before), encoding="utf-8")
     lines = terminal_report(document, verbose=verbose, unicode=unicode)
     if before is not None and baseline is not None:
         lines += against_baseline(before, document, baseline.name, glyphs(unicode=unicode), verbose=verbose)
     text = "\n".join([line.text for line in lines] + problems)
     return text, UNDECIDED if problems or any(not verdict.passed for verdict in document.gates) else 0
-
-
-def _write_pages(
-    document: Document, paths: Sequence[Path], documents: Sequence[Document], html: Path | None, markdown: Path | None
-) -> None:
-    if html is not None:
-        found = Transcripts.beside(zip(paths, documents, strict=True))
-        reading = Reading(transcript=found.read, path=lambda result: str(found.file(result) or result.transcript))
-        write_atomic(html, html_report(document, reading))
-    if markdown is not None:
-        write_atomic(markdown, markdown_report(document), encoding="utf-8")
 
 
 def _decide(document: Document, baseline: Sequence[Result]) -> tuple[tuple[GateVerdict, ...], list[str]]:

@@ -8,14 +8,17 @@ from pathlib import Path
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.plugin.bench import Bench
-from pytest_agentbench.report.annotations import annotations, in_repository
+from pytest_agentbench.report.annotations import github_annotations, in_repository
+from pytest_agentbench.report.before import conversations_before
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.transcripts import Transcripts
 
 
-def write_pages(bench: Bench, document: Document, root: Path) -> Iterator[str]:
+def write_pages(bench: Bench, document: Document, root: Path, baseline: Document | None) -> Iterator[str]:
     """Write what `--agentbench-html` and `--agentbench-markdown` ask for; yield what went wrong.
+
+    With a `baseline` both say what changed since.
 
     The file that `GITHUB_STEP_SUMMARY` names is added to, since other commands of the step write there too.
     """
@@ -28,12 +31,14 @@ def write_pages(bench: Bench, document: Document, root: Path) -> Iterator[str]:
             return file.relative_to(root).as_posix() if file.is_relative_to(root) else file.as_posix()
 
         found = Transcripts(default=[bench.run_path] if bench.run_path else [])
-        yield from _written(html, "the HTML report", html_report(document, Reading(transcript=found.read, path=path)))
+        before = Transcripts.beside([(bench.options.baseline, baseline)] if bench.options.baseline and baseline else [])
+        reading = Reading(transcript=found.read, path=path, baseline=conversations_before(baseline, before))
+        yield from _written(html, "the HTML report", html_report(document, reading, baseline=baseline))
     if markdown is not None:
         from pytest_agentbench.report.markdown import markdown_report  # noqa: PLC0415 - same
 
-        before = _text(markdown) if str(markdown) == os.environ.get("GITHUB_STEP_SUMMARY") else ""
-        yield from _written(markdown, "the Markdown report", before + markdown_report(document))
+        text = _text(markdown) if str(markdown) == os.environ.get("GITHUB_STEP_SUMMARY") else ""
+        yield from _written(markdown, "the Markdown report", text + markdown_report(document, baseline=baseline))
 
 
 def annotation_lines(bench: Bench, document: Document, root: Path, environ: Mapping[str, str]) -> list[str]:
@@ -41,7 +46,7 @@ def annotation_lines(bench: Bench, document: Document, root: Path, environ: Mapp
     if environ.get("GITHUB_ACTIONS") != "true" and not bench.options.annotations:
         return []
     workspace = environ.get("GITHUB_WORKSPACE") or str(root)
-    return annotations(document, place=in_repository(root.as_posix(), Path(workspace).as_posix()))
+    return github_annotations(document, place=in_repository(root.as_posix(), Path(workspace).as_posix()))
 
 
 def _written(path: Path, what: str, text: str) -> Iterator[str]:

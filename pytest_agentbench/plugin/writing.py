@@ -49,7 +49,7 @@ class Writing:
                     self.problems.append(f"results could not be written to {path}: {error.strerror or error}")
             told, wrong = save_baseline(self._bench.options, document, text)
             self.told, self.problems = [*self.told, *told], [*self.problems, *wrong]
-            self.problems += write_pages(self._bench, document, self._config.rootpath)
+            self.problems += write_pages(self._bench, document, self._config.rootpath, self._tally.baseline)
         if self.problems and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)

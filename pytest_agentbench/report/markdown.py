@@ -6,12 +6,12 @@ an element or the end of a table.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.report.before import compared, flip_text, name_of
 from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, percent, worst_rows_first
+from pytest_agentbench.report.comparison import p_text, points
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.worst import (
     check_name,
@@ -22,6 +22,7 @@ from pytest_agentbench.report.worst import (
     worst_first,
 )
 from pytest_agentbench.results.aggregate import Aggregate, Row, aggregate
+from pytest_agentbench.results.comparison import Comparison
 from pytest_agentbench.results.document import Document
 
 MOST_CHARACTERS = 60_000
@@ -35,17 +36,11 @@ _WIDTH = 240
 _NAME = 120
 
 
-@dataclass(frozen=True, kw_only=True)
-class Flip:
-    """A run that a comparison with a baseline found changed; `line` says what is wrong with it now, or was."""
+def markdown_report(document: Document, *, baseline: Document | None = None, limit: int = MOST_CHARACTERS) -> str:
+    """Give the report in at most `limit` characters, the worst first; whole sections are left out from the end.
 
-    name: str
-    change: Literal["broken", "fixed"]
-    line: str = ""
-
-
-def markdown_report(document: Document, *, flips: Sequence[Flip] = (), limit: int = MOST_CHARACTERS) -> str:
-    """Give the report in at most `limit` characters, the worst first; whole sections are left out from the end."""
+    With a `baseline` it says what changed.
+    """
     known = {suite.path for suite in document.suites}
     runs = [run for run in document.results if run.key.suite in known]
     own = [run for run in document.results if run.key.suite not in known]
@@ -53,7 +48,7 @@ def markdown_report(document: Document, *, flips: Sequence[Flip] = (), limit: in
     sections = [
         _head(document, sums),
         _gates(document),
-        _flips(flips),
+        *(_change(one, document) for one in compared(baseline, document)),
         _worst(document),
         _unscored(document),
         *_tables(document, sums, own_rows(own) if runs else ()),
@@ -120,14 +115,25 @@ def _gates(document: Document) -> str:
     return _table(["", "gate", "measured", "n", "missed by chance"], rows) if rows else ""
 
 
-def _flips(flips: Sequence[Flip]) -> str:
-    if not flips:
-        return ""
-    ordered = sorted(flips, key=lambda flip: (flip.change != "broken", flip.name))
-    broken = sum(flip.change == "broken" for flip in flips)
-    rows = [[flip.change, code(flip.name, _NAME), code(flip.line)] for flip in ordered[:MOST_FLIPS]]
-    title = f"#### Against the baseline: {broken} broken, {len(flips) - broken} fixed\n\n"
-    return title + _table(["", "run", ""], rows) + _more(len(flips) - MOST_FLIPS)
+def _change(one: Comparison, document: Document) -> str:
+    """Say what became of success since the baseline, and name the scenarios that flipped, losses first."""
+    named = name_of(one, document)
+    title = f"#### Against the baseline{f': {code(named, _NAME, in_table=False)}' if named else ''}\n\n"
+    change = one.paired.success
+    if change is None:
+        return f"{title}No scenario could be compared.\n"
+    low, high = (points(end) for end in (change.difference.low, change.difference.high))
+    verdict = " ❌ **worse**" if change.is_significant and change.second < change.first else ""
+    text = (
+        f"{percent(change.first, UNICODE)} → {percent(change.second, UNICODE)} over {one.paired.scenarios} scenarios "
+        f"({points(change.difference.value)} points, 95 % CI {low} to {high}, p {p_text(change.p_holm)}){verdict}\n\n"
+    )
+    flips = [*one.paired.lost, *one.paired.won]
+    rows = [
+        ["worse" if flip.is_loss else "better", code(flip.scenario, _NAME), flip_text(flip)]
+        for flip in flips[:MOST_FLIPS]
+    ]
+    return title + text + (_table(["", "scenario", "passed"], rows) if rows else "") + _more(len(flips) - MOST_FLIPS)
 
 
 def _worst(document: Document) -> str:

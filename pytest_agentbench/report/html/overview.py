@@ -6,6 +6,7 @@ from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, worst_rows_first
+from pytest_agentbench.report.html.beyond import faults, trials
 from pytest_agentbench.report.html.shown import number, shown
 from pytest_agentbench.results.aggregate import (
     Aggregate,
@@ -49,6 +50,8 @@ def overview(document: Document) -> dict[str, JsonValue]:
         ],
         "heat": list(_heat(runs or own, sums)),
         "variants": _variants(runs),
+        "trials": trials(runs, document),
+        "faults": faults(document.results),
         "terminations": [[label, count] for label, count in sums.terminations.items()],
         "blames": [_blame(blame) for blame in sums.blames],
     }

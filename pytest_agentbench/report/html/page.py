@@ -12,7 +12,9 @@ from importlib.resources import files
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.report.before import compared
 from pytest_agentbench.report.divergence import Divergence, from_baseline, from_expected
+from pytest_agentbench.report.html.beyond import changes
 from pytest_agentbench.report.html.overview import overview
 from pytest_agentbench.report.html.runs import details, row, without_conversation
 from pytest_agentbench.report.html.shown import script_json, shown
@@ -31,7 +33,20 @@ MOST_BYTES = 32_000_000
 STYLES = ("colours", "frame", "figures", "tables", "graph", "runs", "run", "conversation")
 """The style sheets, in the order in which they stand in the page."""
 
-SCRIPTS = ("dom", "data", "figures", "heat", "tools", "filters", "list", "conversation", "run", "keys", "main")
+SCRIPTS = (
+    "dom",
+    "data",
+    "figures",
+    "heat",
+    "beyond",
+    "tools",
+    "filters",
+    "list",
+    "conversation",
+    "run",
+    "keys",
+    "main",
+)
 """The scripts, in the order in which they stand in the page."""
 
 
@@ -58,15 +73,24 @@ class _Runs:
     dropped: int = 0
 
 
-def html_report(document: Document, reading: Reading, *, max_bytes: int = MOST_BYTES, max_runs: int = MOST_RUNS) -> str:
+def html_report(
+    document: Document,
+    reading: Reading,
+    *,
+    baseline: Document | None = None,
+    max_bytes: int = MOST_BYTES,
+    max_runs: int = MOST_RUNS,
+) -> str:
     """Give the page as ASCII text: the same bytes for the same document and transcripts.
 
+    With a `baseline` it says what changed; `reading.baseline` gives the conversations of that time.
     Past `max_bytes` runs are listed without their conversation, past `max_runs` not at all; the page says so.
     """
     use = ToolUse()
     runs = _runs(document, reading, use, max_bytes=max_bytes, max_runs=max_runs)
     data: dict[str, JsonValue] = {
         **overview(document),
+        "changes": changes(compared(baseline, document), document),
         "tools": use.data(),
         "rows": runs.rows,
         "unlisted": len(document.results) - len(runs.rows),

@@ -105,7 +105,7 @@ const ofKind = (kind) => DATA.groups.filter((one) => one.title.split(" ")[0] ===
 
 function overview() {
   return h("div", { class: "overview" }, hero(),
-    h("div", { class: "cards" }, gates(), endings(), ofKind("complexity").map(group), worst(), DATA.heat.map(heat), variants(), ["suite", "policy", "tag", "tests"].flatMap(ofKind).map(group)),
+    h("div", { class: "cards" }, gates(), changes(), endings(), ofKind("complexity").map(group), worst(), trials(), DATA.heat.map(heat), variants(), faults(), DATA.groups.filter((one) => !["tool", "variant", "complexity"].includes(one.title.split(" ")[0])).map(group)),
     about());
 }
 

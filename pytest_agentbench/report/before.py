@@ -1,0 +1,47 @@
+"""A session beside its baseline, for reports that are files: what is compared, and which run was which before."""
+
+from collections.abc import Callable
+
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.transcript import Transcript
+from pytest_agentbench.report.comparison import is_partial
+from pytest_agentbench.results.comparison import Comparison, compare_results
+from pytest_agentbench.results.document import Document
+from pytest_agentbench.results.paired import Flip
+from pytest_agentbench.results.transcripts import Transcripts
+
+
+def compared(baseline: Document | None, document: Document) -> tuple[Comparison, ...]:
+    """Compare the suites of a session with a baseline as the terminal does; nothing without one."""
+    if baseline is None:
+        return ()
+    known = {suite.path for suite in document.suites}
+    runs = [run for run in document.results if run.key.suite in known]
+    return compare_results(baseline.results, runs, seed=document.seed or 0, partial=is_partial(document))
+
+
+def name_of(one: Comparison, document: Document) -> str:
+    """Name what is compared: the suite where the session has several, the variant and the fault."""
+    path = one.second_suite or one.suite
+    suite = next((suite.name for suite in document.suites if suite.path == path), "") or path
+    label = "-".join(part for part in (one.second_variant or one.variant, one.fault) if part)
+    parts = [suite if len(document.suites) > 1 else "", f"[{label}]" if label else ""]
+    return " ".join(part for part in parts if part)
+
+
+def flip_text(flip: Flip) -> str:
+    """Say how often a scenario passed before and after."""
+    return f"{flip.first_passed}/{flip.first_n} → {flip.second_passed}/{flip.second_n}"
+
+
+def conversations_before(baseline: Document | None, found: Transcripts) -> Callable[[Result], Transcript | None]:
+    """Give what finds the conversation that a run had in the baseline; None where its scenario says something else."""
+    if baseline is None:
+        return lambda _: None
+    held = {run.key.without_attempt: run for run in baseline.results}
+
+    def conversation(run: Result) -> Transcript | None:
+        before = held.get(run.key.without_attempt)
+        return found.read(before) if before is not None and before.scenario_hash == run.scenario_hash else None
+
+    return conversation
