@@ -8,9 +8,10 @@ from pathlib import Path
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.before import conversations_before
 from pytest_agentbench.report.comparison import against_baseline
-from pytest_agentbench.report.glyphs import glyphs
+from pytest_agentbench.report.glyphs import Line, glyphs
 from pytest_agentbench.report.html.page import Reading, html_report
 from pytest_agentbench.report.markdown import markdown_report
+from pytest_agentbench.report.policy_matrix import matrices, matrix_lines
 from pytest_agentbench.report.terminal import terminal_report
 from pytest_agentbench.results.document import Document, read
 from pytest_agentbench.results.files import write_atomic
@@ -30,12 +31,13 @@ def report(
     html: Path | None = None,
     markdown: Path | None = None,
     baseline: Path | None = None,
+    matrix: bool = False,
 ) -> tuple[str, int]:
     """Give the report over `paths` and the exit status: 1 when `gate` is asked for and something does not hold.
 
     Without gates of its own a suite holds when every run passed; with gates when all of its runs are there and every
     gate holds. `html` and `markdown` are files to write the same results to, in those forms. `baseline` is a results
-    file to compare with, which the gate `regression` needs.
+    file to compare with, which the gate `regression` needs. `matrix` adds policies against complexity and tools.
     """
     documents = [read(path) for path in paths]
     document = merge(documents)
@@ -59,8 +61,17 @@ def report(
     lines = terminal_report(document, verbose=verbose, unicode=unicode)
     if before is not None and baseline is not None:
         lines += against_baseline(before, document, baseline.name, glyphs(unicode=unicode), verbose=verbose)
+    if matrix:
+        lines += _matrices(document, unicode=unicode)
     text = "\n".join([line.text for line in lines] + problems)
     return text, UNDECIDED if problems or any(not verdict.passed for verdict in document.gates) else 0
+
+
+def _matrices(document: Document, *, unicode: bool) -> list[Line]:
+    found = matrices(document)
+    if not found:
+        return [Line(""), Line("no suite and no run of these results names a policy: there is no matrix")]
+    return [line for one in found for line in matrix_lines(one, glyphs(unicode=unicode))]
 
 
 def _decide(document: Document, baseline: Sequence[Result]) -> tuple[tuple[GateVerdict, ...], list[str]]:
@@ -94,6 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline", type=Path, metavar="FILE", help="compare with these results, which the gate `regression` needs"
     )
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a short report for a CI summary")
+    parser.add_argument("--matrix", action="store_true", help="show policies against complexity, tools and each other")
     parser.add_argument("-v", "--verbose", action="store_true", help="show every row and every failure")
 
 
@@ -108,4 +120,5 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         html=options.html,
         markdown=options.markdown,
         baseline=options.baseline,
+        matrix=options.matrix,
     )

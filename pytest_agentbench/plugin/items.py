@@ -14,6 +14,7 @@ from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.generation.recipe import staleness
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.accounts import secrets_of
 from pytest_agentbench.plugin.awaiting import play
@@ -21,6 +22,7 @@ from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.keys import BENCH
 from pytest_agentbench.plugin.reading import key_of, planned, read_suite
 from pytest_agentbench.plugin.wire import Meta, SuiteInfo
+from pytest_agentbench.results.document import PolicyRecord
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.result import blank
 
@@ -44,6 +46,8 @@ class SuiteModule(pytest.Module):
         bench = self.config.stash[BENCH]
         suite, toolset = read_suite(self.path, bench.modules)
         bench.secrets |= {*suite.secrets, *secrets_of(suite)}
+        if told := staleness(suite, toolset):
+            self.warn(pytest.PytestCollectionWarning(told))
         key = key_of(self.path, self.config.rootpath)
         asked = bench.options
         plans = list(planned(suite, key, asked.variants, toolset, trials=asked.trials, stops_early=asked.early_stop))
@@ -58,6 +62,10 @@ class SuiteModule(pytest.Module):
             trials=max((plan.trial for plan in plans), default=1),
             scenarios=len(suite.scenarios),
             total=sum(not is_left_out(plan) for plan in plans),
+            policies=tuple(
+                PolicyRecord(id=policy.id, challenge=policy.challenge, category=policy.category)
+                for policy in suite.policies
+            ),
         )
         policies = {policy.id: policy for policy in suite.policies}
         for position, plan in enumerate(plans):

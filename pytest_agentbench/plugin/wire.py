@@ -12,6 +12,7 @@ import pytest
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.results.document import PolicyRecord
 
 _META = "agentbench_meta"
 _RESULT = "agentbench_result"
@@ -30,6 +31,7 @@ class SuiteInfo(Model):
     total: int = 0
     selected: int = 0
     gated: bool = False
+    policies: tuple[PolicyRecord, ...] = ()
 
 
 class Meta(Model):

@@ -115,4 +115,5 @@ def _record(info: SuiteInfo, stopped: int) -> SuiteRecord:
         total=info.total,
         selected=info.selected,
         stopped=stopped,
+        policies=info.policies,
     )

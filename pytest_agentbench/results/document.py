@@ -19,12 +19,21 @@ SCHEMA = "agentbench-results/1"
 _PLACES_AND_TIMES = ("created", "seconds", "run", "root", "command", "versions", "cassette")
 
 
+class PolicyRecord(Model):
+    """What the results say about a policy of a suite, so that they can be broken down by it."""
+
+    id: str
+    challenge: int = 1
+    category: str = ""
+
+
 class SuiteRecord(Model):
     """What the results say about a suite; `path` is relative to the root and is the `suite` of its runs' keys.
 
     `variants` are those declared, in order. `total` counts the runs that the suite has under the variants asked for,
     `selected` those of them that the session took on (skipped and expected failures of the user's own left out),
-    `stopped` those of the selected that early stop found not to be needed.
+    `stopped` those of the selected that early stop found not to be needed. `policies` are those that the suite states,
+    exercised or not.
     """
 
     path: str
@@ -37,6 +46,7 @@ class SuiteRecord(Model):
     total: int = 0
     selected: int = 0
     stopped: int = 0
+    policies: tuple[PolicyRecord, ...] = ()
 
 
 class Document(Model):
