@@ -16,7 +16,9 @@ MOST = 10
 _WIDTH = 600
 
 
-def github_annotations(document: Document, *, place: Callable[[str], str] = lambda file: file, most: int = MOST) -> list[str]:
+def github_annotations(
+    document: Document, *, place: Callable[[str], str] = lambda file: file, most: int = MOST
+) -> list[str]:
     """Give the lines to print, in all at most `most` and one that counts the others.
 
     Failed gates come first, on their suite's file, then runs that the agent failed, worst first: errors where they

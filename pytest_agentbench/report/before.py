@@ -35,13 +35,21 @@ def flip_text(flip: Flip) -> str:
 
 
 def conversations_before(baseline: Document | None, found: Transcripts) -> Callable[[Result], Transcript | None]:
-    """Give what finds the conversation that a run had in the baseline; None where its scenario says something else."""
-    if baseline is None:
-        return lambda _: None
-    held = {run.key.without_attempt: run for run in baseline.results}
+    """Give what finds the conversation that a run had in the baseline; None where its scenario says something else.
+
+    A baseline of one variant of one suite is what runs of any other variant are held against.
+    """
+    runs = baseline.results if baseline is not None else ()
+    alone = len({(run.key.suite, run.key.variant) for run in runs}) == 1
+    held = {_place(run, alone=alone): run for run in runs}
 
     def conversation(run: Result) -> Transcript | None:
-        before = held.get(run.key.without_attempt)
+        before = held.get(_place(run, alone=alone))
         return found.read(before) if before is not None and before.scenario_hash == run.scenario_hash else None
 
     return conversation
+
+
+def _place(run: Result, *, alone: bool) -> tuple[str, str, str, str, int]:
+    suite, scenario, variant, fault, trial = run.key.without_attempt
+    return ("", scenario, "", fault, trial) if alone else (suite, scenario, variant, fault, trial)

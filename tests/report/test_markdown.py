@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import Finding
-from pytest_agentbench.report.markdown import Flip, code, markdown_report
+from pytest_agentbench.report.markdown import code, markdown_report
 from tests.results.make import document, result, support_runs, unconfirmed
 
 MARKDOWN = pytest.importorskip("markdown_it")
@@ -40,13 +40,15 @@ def test_a_passing_session_is_short() -> None:
 
 
 def test_changes_against_a_baseline_stand_above_failures() -> None:
-    """What broke comes before what was repaired."""
-    flips = [Flip(name="b", change="fixed"), Flip(name="a", change="broken", line="state: x|y")]
+    """What passes less often comes before what passes more often."""
+    before = document([result(f"case-{number}", verdict="failed" if number == 1 else "passed") for number in range(12)])
+    after = document([result(f"case-{number}", verdict="failed" if number > 3 else "passed") for number in range(12)])
 
-    text = markdown_report(document([unconfirmed()]), flips=flips)
+    text = markdown_report(after, baseline=before)
 
-    assert "#### Against the baseline: 1 broken, 1 fixed" in text
-    assert text.index("| broken | `a` | `state: x\\|y` |") < text.index("| fixed | `b` |") < text.index("Worst first")
+    assert "92 % → 33 % over 12 scenarios (-58 points" in text
+    assert text.index("| worse | `case-10` | 1/1 → 0/1 |") < text.index("| better | `case-1` | 0/1 → 1/1 |")
+    assert text.index("#### Against the baseline") < text.index("#### Worst first")
 
 
 @given(text=st.text(st.characters(codec=None) | st.sampled_from("`|\\<>&[]()!*_~#@:\n"), min_size=1))
@@ -84,7 +86,9 @@ def test_hostile_texts_are_no_markup(text: str) -> None:
         result(f"b{text}", "error", "user", stop_reason=text, termination=None),
     ]
 
-    parsed = tokens(markdown_report(document(runs), flips=[Flip(name=text, change="broken", line=text)]))
+    before = document([result(f"a{text}", variant=text)])
+
+    parsed = tokens(markdown_report(document(runs), baseline=before))
 
     markup = [token.content.strip() for token in parsed if token.type.startswith("html")]
     assert all(one.startswith(("<details", "</details>")) for one in markup)
