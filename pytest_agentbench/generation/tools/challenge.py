@@ -55,6 +55,7 @@ def challenges(
 ) -> Iterator[tuple[ProbeKind, dict[str, Any]]]:
     """Give the probes of one argument, the most telling first."""
     known = dict(base.values)
+    chance = lab.chance(subject, slot)
     seen: set[str] = set()
 
     def probe(kind: ProbeKind, value: Any) -> Iterator[tuple[ProbeKind, dict[str, Any]]]:
@@ -72,9 +73,9 @@ def challenges(
     for value in described(slot, subject.spec.description)[:_ENUM]:
         yield from probe("nominal", value)
     if current is None:
-        for value in usual(slot, lab.random)[:3]:
+        for value in usual(slot, chance)[:3]:
             yield from probe("nominal", value)
-        current = next(iter(usual(slot, lab.random)), None)
+        current = next(iter(usual(slot, chance)), None)
     if slot.type in ("integer", "number"):
         for kind, value in numbers(slot):
             yield from probe(kind, value)
@@ -83,11 +84,11 @@ def challenges(
             yield from probe(kind, value)
     if isinstance(current, str | int | float) and not isinstance(current, bool) and not slot.schema.get("enum"):
         for _ in range(3 if isinstance(current, str) else 1):
-            yield from probe("boundary", stranger(current, slot, lab.random))
+            yield from probe("boundary", stranger(current, slot, chance))
     for value in wrong_types(slot):
         yield from probe("wrong_type", value)
     if slot.type not in ("boolean",):
-        for value in usual(slot, lab.random)[:6]:
+        for value in usual(slot, chance)[:6]:
             yield from probe("nominal", value)
 
 

@@ -85,7 +85,7 @@ def telling(lab: Laboratory, subject: Subject, slot: Slot) -> list[Any]:
     found = [*declared(slot), *described(slot, subject.spec.description)]
     if "language" in words(slot.name):
         found = [value for value in found if isinstance(value, str) and 2 <= len(value) <= 5]
-    extra = usual(slot, lab.random)[:_VALUES]
+    extra = usual(slot, lab.chance(subject, slot))[:_VALUES]
     every = {dumps(value): value for value in (*found, *edges, *extra) if fits(value, slot)}
     return list(every.values())[: max(_VALUES, min(len(found), 8))]
 

@@ -25,6 +25,7 @@ _STAGES = ("read", "unknown", "write", "destructive")
 _ASKS = frozenset({"query", "search", "keyword", "term", "place", "city", "text"})
 _PATHS = frozenset({"path", "file", "directory", "source", "destination", "target", "workbook"})
 _NEW = frozenset({"name", "title", "label", "branch", "key", "slug"})
+_CREATES = frozenset({"create", "add", "new", "register", "insert", "make", "put", "write", "save", "post", "upload"})
 _EXTENSION = re.compile(r"(?<![\w.])\.([a-z]{2,4})\b")
 _NAMES = frozenset({"name", "title", "label", "subject", "city", "place"})
 """What arguments are called that look for something by its name, and what results call such names."""
@@ -40,6 +41,7 @@ class Explorer:
         self._lab = lab
         self._tried: set[str] = set()
         self._extra: dict[str, list[str]] = {}
+        self._focus: dict[str, tuple[dict[str, Any], str]] = {}
         self._told: dict[str, dict[str, list[Any]]] = {}
 
     async def explore(self, subjects: Sequence[Subject], rounds: int = ROUNDS) -> None:
@@ -119,6 +121,10 @@ class Explorer:
                 if options[slot.path]
             }
 
+        values, blamed = self._focus.get(subject.name, ({}, ""))
+        if blamed in options:
+            for value in options[blamed][:10]:
+                yield {**values, blamed: value}
         yield chosen(0)
         varied = [*required, *(slot for slot in subject.slots if slot.path in extra and not slot.required)]
         longest = max((len(options[slot.path]) for slot in varied), default=1)
@@ -141,10 +147,13 @@ class Explorer:
         told = [value for value in self._told.get(subject.name, {}).get(slot.path, []) if fits(value, slot)]
         seen = seen_for(self._lab, subject, slot)
         likely = [one.value for one in seen if one.likeness >= 0.5][:8]
-        unlike = [one.value for one in spread([one for one in seen if one.likeness < 0.5], 1)]
+        may_refer = subject.is_read or is_reference(slot) or bool(set(words(slot.name)) & _PATHS)
+        rest = [one for one in seen if one.likeness < 0.5 and (may_refer or one.likeness >= 0.2)]
+        unlike = [one.value for one in spread(rest, 1)]
         unlike = unlike[: 8 if is_reference(slot) else 4]
         stated = [*declared(slot), *described(slot, subject.spec.description)]
-        by_name = usual(slot, self._lab.random)
+        chance = self._lab.chance(subject, slot)
+        by_name = usual(slot, chance)
         if slot.schema.get("enum"):
             likely, unlike = [], []
         named = [value for value in chain(told, stated)]
@@ -155,9 +164,14 @@ class Explorer:
         elif set(words(slot.name)) & _ASKS:
             names = [one.value for one in seen if set(words(one.atom.names[-1] if one.atom.names else "")) & _NAMES]
             by_name = [*by_name[:2], *names[:6], *by_name[2:]]
-        if not subject.is_read and slot.type == "string" and set(words(slot.name)) & _NEW:
-            by_name = [f"{nouns_first(subject, slot)}-{self._lab.random.randrange(100, 999)}", *by_name]
-        ordered_values = chain(given, self._elsewhere(subject, slot), told[:4], declared(slot), likely, named, by_name, unlike)
+        if _CREATES & set(words(subject.name)) and slot.type == "string" and set(words(slot.name)) & _NEW:
+            noun = nouns_first(subject, slot)
+            by_name = [*(f"{noun}-{chance.randrange(100, 999)}" for _ in range(3)), *by_name]
+        elif not is_reference(slot) and not slot.schema.get("enum"):
+            by_name = [*(one.value for one in spread([one for one in rest if one.likeness >= 0.3], 1)[:2]), *by_name]
+        ordered_values = chain(
+            given, self._elsewhere(subject, slot), told[:4], declared(slot), likely, named, by_name, unlike
+        )
         values = {dumps(value): value for value in ordered_values if fits(value, slot) or value in given}
         return list(values.values())
 
@@ -182,7 +196,7 @@ class Explorer:
         folders = dict.fromkeys(text.rstrip("/") for text in texts if _FOLDER.fullmatch(text))
         said = f"{slot.described} {subject.spec.description}"
         extension = _EXTENSION.search(said)
-        number = self._lab.random.randrange(100, 999)
+        number = self._lab.chance(subject, slot).randrange(100, 999)
         return [f"{folder}/file-{number}.{extension[1] if extension else 'txt'}" for folder in list(folders)[:2]]
 
     def _learn(self, subject: Subject, trial: Trial) -> None:
@@ -191,6 +205,9 @@ class Explorer:
         if trial.verdict not in ("refused", "broken") or len(message) > 5_000:
             return
         spoken = set(words(message))
+        blamed = [path for path, value in trial.values.items() if _blames(message, path, value)]
+        if len(blamed) == 1:
+            self._focus[subject.name] = (trial.values, blamed[0])
         extra = self._extra.setdefault(subject.name, [])
         known = {*self._lab.subjects, *(slot.name for slot in subject.slots), *map(str, trial.values.values())}
         for slot in subject.slots:
@@ -220,6 +237,14 @@ def ordered(subjects: Sequence[Subject]) -> list[Subject]:
 def is_reference(slot: Slot) -> bool:
     """Whether an argument's name says that it refers to something that is there already."""
     return bool({"id", "key", "hash", "reference", "code", "revision", "uri"} & set(words(slot.name)))
+
+
+def _blames(message: str, path: str, value: Any) -> bool:
+    """Whether a refusal is about an argument: it repeats its value in quotes, or at its end."""
+    text = str(value)
+    if len(text) < 2 and not isinstance(value, int):
+        return False
+    return re.search(rf"['\"`«]{re.escape(text)}['\"`»]|[ :/]{re.escape(text)}\W*$", message) is not None
 
 
 def is_news(value: str, known: set[str]) -> bool:

@@ -9,7 +9,15 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.generation.tools.candidates import declared, described, fits
 from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
 from pytest_agentbench.generation.tools.names import GENERIC, likeness, nouns, words
-from pytest_agentbench.generation.tools.observed import Seen, as_argument, is_echo, is_specific, own_values, seen_for, spread
+from pytest_agentbench.generation.tools.observed import (
+    Seen,
+    as_argument,
+    is_echo,
+    is_specific,
+    own_values,
+    seen_for,
+    spread,
+)
 from pytest_agentbench.generation.tools.schemas import Slot
 from pytest_agentbench.generation.tools.values import Enabling, Flow
 
@@ -101,6 +109,7 @@ def strangers_refused(subject: Subject, slot: Slot) -> list[Any]:
     since: dict[str, int] = {}
     for trial in subject.gives():
         since.setdefault(_rest(trial, slot.path), trial.epoch)
+    marks = {char for trial in subject.gives() for char in str(trial.values.get(slot.path, ""))}
     found: dict[str, Any] = {}
     for trial in subject.trials:
         value = trial.values.get(slot.path)
@@ -109,11 +118,16 @@ def strangers_refused(subject: Subject, slot: Slot) -> list[Any]:
             continue
         if isinstance(value, str) and (value != value.strip() or len(value) > 200):
             continue
-        if _EXISTS.search(trial.judged.reason):
+        if _EXISTS.search(trial.judged.reason) or not _is_alike(value, marks):
             continue
         if trial.epoch >= since.get(_rest(trial, slot.path), trial.epoch + 1):
             found.setdefault(dumps(value), value)
     return list(found.values())
+
+
+def _is_alike(value: Any, marks: set[str]) -> bool:
+    """Whether a value is made of what accepted ones are made of: its form is then not what was refused."""
+    return all(char.isascii() and (char.isalnum() or char in "-_" or char in marks) for char in str(value))
 
 
 def flows_of(lab: Laboratory) -> tuple[Flow, ...]:
@@ -205,7 +219,9 @@ def _into(
         if spot.tool == subject.name and not subject.is_read:
             continue
         like = likeness(slot.path, subject.name, spot.names, spot.tool)
-        taken = [value for raw in spot.values.values() if (value := as_argument(raw, slot)) is not None and fits(value, slot)]
+        taken = [
+            value for raw in spot.values.values() if (value := as_argument(raw, slot)) is not None and fits(value, slot)
+        ]
         fitting = [
             value
             for value in taken
@@ -215,7 +231,14 @@ def _into(
         ]
         turned_down = [value for value in taken if str(value) in strangers - accepted]
         if not fitting or not _is_flow(
-            spot, slot, fitting, turned_down, like, is_closed=is_closed, telling=telling
+            spot,
+            slot,
+            fitting,
+            turned_down,
+            like,
+            is_closed=is_closed,
+            telling=telling,
+            takes_away=subject.destroys,
         ):
             continue
         if spot.origin == "argument" and not _refuses(subject, slot, strangers):
@@ -241,20 +264,46 @@ def _refuses(subject: Subject, slot: Slot, strangers: set[str]) -> bool:
 
 
 def _is_flow(
-    spot: _Spot, slot: Slot, fitting: list[Any], turned_down: list[Any], like: float, *, is_closed: bool, telling: bool
+    spot: _Spot,
+    slot: Slot,
+    fitting: list[Any],
+    turned_down: list[Any],
+    like: float,
+    *,
+    is_closed: bool,
+    telling: bool,
+    takes_away: bool,
 ) -> bool:
     if len(turned_down) > len(fitting):
         return False
-    if set(words(slot.name)[-1:]) & (_CHOICES | _ASKS) and not any(is_specific(value) for value in fitting):
+    last = set(words(slot.name)[-1:])
+    if last & _ASKS or (last & _CHOICES and not any(is_specific(value) for value in fitting)):
         return False
     if not is_closed:
         if spot.origin == "argument":
             return False
+        if takes_away and like >= 0.8:
+            return True  # what deletes is given what there is, also where it does not mind what there is not
+        if _is_meant(spot, slot) and spot.origin == "result":
+            return True
         return (like >= 0.9 and telling) or (like >= 0.9 and any(is_specific(value) for value in fitting))
     if like >= 0.5 or any(is_specific(value) for value in fitting):
         return not (spot.origin == "argument" and like < 0.5 and not any(is_specific(value) for value in fitting))
     is_text = all(isinstance(value, str) for value in spot.values.values()) and not spot.pattern
     return is_text and spot.origin == "result" and len(fitting) >= 2 and not turned_down
+
+
+def _fit(flow: Flow) -> float:
+    names = tuple(step for step in flow.source_path.split(".") if step != "*")
+    return likeness(flow.target_path, flow.target, names, flow.source)
+
+
+def _is_meant(spot: _Spot, slot: Slot) -> bool:
+    """Whether the description of an argument names what a place holds: `the name of the task` for `tasks.*.name`."""
+    head = set(words(spot.names[-1] if spot.names else "")[-1:])
+    about = nouns(*spot.names[:-1]) or nouns(spot.tool)
+    said = set(words(slot.described))
+    return bool(head & {"name", "id", "key", "code", "number"}) and head <= said and bool(about & said)
 
 
 def _best(flows: Any) -> Iterator[Flow]:

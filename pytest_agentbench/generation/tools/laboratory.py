@@ -119,7 +119,8 @@ class Laboratory:
 
     def __init__(self, world: World, *, seed: int, policy: Policy, budget: Budget) -> None:
         self.world = world
-        self.random = Random(seed)
+        self.random = Random(seed)  # noqa: S311 - no secret hangs on it
+        self._seed = seed
         self.budget = budget
         self.subjects: dict[str, Subject] = {}
         for spec in world.toolset.of("assistant"):
@@ -149,6 +150,10 @@ class Laboratory:
         self._stack = AsyncExitStack()
         self._opened = await self._stack.enter_async_context(self.world.open())
         self._known.clear()
+
+    def chance(self, subject: Subject, slot: Slot) -> Random:
+        """Give the chance that values of an argument are drawn with: the same each time it is asked for."""
+        return Random(f"{self._seed} {subject.name} {slot.path}")  # noqa: S311 - no secret hangs on it
 
     def may_call(self, subject: Subject, most: int | None = None) -> bool:
         """Whether one more probe of the tool is admitted."""

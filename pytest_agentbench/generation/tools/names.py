@@ -21,6 +21,7 @@ GENERIC = frozenset({
     "description", "date", "time", "message", "count", "total", "size", "limit", "offset", "page", "format", "kind",
     "language", "unit", "level", "state", "label", "note", "comment", "index", "created", "updated", "quoted", "file",
     "path", "url", "hash", "timestamp", "version", "order", "sort", "query", "item", "object", "field", "reason",
+    "from", "to", "start", "end", "source", "target", "destination", "by", "in", "at", "note", "notes",
 })  # fmt: skip
 """Words that alone do not say of what: two tools that both have a `name` need not mean the same."""
 
@@ -76,8 +77,12 @@ def likeness(slot: str, tool: str, found: Iterable[str], source: str) -> float:
         return 0.9 if (set(offered) - GENERIC) & around_wanted else 0.2
     if set(wanted) == {"id"} and set(offered) & around_wanted:
         return 0.9  # `id` of get_task for what is called `task 7`
+    rest = set(wanted) - set(offered)
+    if len(offered) == 1 and wanted[-1:] == offered and rest and rest <= around_offered:
+        return 0.9  # `order name` for the `name` of create_order
     if shared:
-        return 0.6
+        heads = {wanted[-1], offered[-1]}
+        return 0.3 if len(heads) == 2 and heads <= GENERIC else 0.6
     if telling & around_offered and not set(offered) - GENERIC:
         return 0.5
     return 0.0

@@ -35,14 +35,14 @@ _PAIR = re.compile(r"(?<![\d.])(-?\d{1,3}\.\d{1,10})\s*[,;/]\s*(-?\d{1,3}\.\d{1,
 _LATITUDE = r"(?<![\d.])(-?\d{1,2}\.\d{1,10})\s*[,;/]\s*-?\d{1,3}\.\d{1,10}(?![\d.])"
 _LONGITUDE = r"(?<![\d.])-?\d{1,2}\.\d{1,10}\s*[,;/]\s*(-?\d{1,3}\.\d{1,10})(?![\d.])"
 _COUNTED = re.compile(
-    r"(?<![\w-])([A-Za-z][A-Za-z_]{1,30})(?: id| no\.?| number)?\s*[:=#]?\s*#?(\d{1,12})(?![\w.-])", re.I
+    r"(?<![\w-])([A-Za-z][A-Za-z_]{1,30})(?: id| no\.?| number)?\s*[:=#]?\s*#?(\d{1,12})(?!\w|[.,-]\d)", re.I
 )
 _QUOTED = re.compile(r"(?<!\w)(['\"`])([^'\"`\n]{1,100}?)\1(?!\w)")
 _KEYED = re.compile(r"^[ \t>*-]*([A-Za-z][A-Za-z _-]{0,30}?)[ \t]*[:=][ \t]*(\S.{0,120}?)[ \t]*$", re.M)
 _LISTED = re.compile(r"^[ \t]*(?:[*+-][ \t]+)?(?:\[[A-Za-z]+\][ \t]*)?([^\s:\[\]{}]{1,100})[ \t]*$", re.M)
 LISTED = _LISTED.pattern
 QUOTED_AFTER = r"(?i)\b{word}[ :=]+['\"`]([^'\"`\n]{{1,100}}?)['\"`]"
-COUNTED_AFTER = r"(?i)(?<![\w-]){word}(?: id| no\.?| number)?\s*[:=#]?\s*#?(\d{{1,12}})(?![\w.-])"
+COUNTED_AFTER = r"(?i)(?<![\w-]){word}(?: id| no\.?| number)?\s*[:=#]?\s*#?(\d{{1,12}})(?!\w|[.,-]\d)"
 KEYED_AFTER = r"(?mi)^[ \t>*-]*{word}[ \t]*[:=][ \t]*(\S.{{0,120}}?)[ \t]*$"
 
 
