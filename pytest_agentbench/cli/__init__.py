@@ -12,6 +12,7 @@ COMMANDS = {
     "convert": "turn a τ-bench v1 task list into scenarios",
     "doctor": "build a suite's agent, play one turn, and say what can be seen of it",
     "export": "write a suite's scenarios as τ²-bench tasks (JSON)",
+    "generate": "write scenarios by a suite's recipe",
     "import": "turn logs of other systems into a recorded suite, or into drafts of scenarios",
     "import-intellagent": "read IntellAgent's graphs, events, dialogues or results",
     "parity": "hold our τ²-bench verdicts against recorded ones",

@@ -11,27 +11,24 @@ SHORT = 1
 """The exit status where fewer scenarios were made than asked for."""
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> argparse.ArgumentParser:
-    """Add the command to the parser."""
-    generate = commands.add_parser(
-        "generate",
-        help="write scenarios by a suite's recipe",
-        description="Makes scenarios of the suite's tools or policies, as its key `generate` says. What is written is "
-        "reused as long as it holds. The exit status is 1 where fewer scenarios were made than asked for.",
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes, and its description."""
+    parser.description = (
+        "Makes scenarios of the suite's tools or policies, as its key `generate` says. What is written is reused as "
+        "long as it holds. The exit status is 1 where fewer scenarios were made than asked for."
     )
-    generate.add_argument("suite", type=Path, metavar="SUITE", help="a suite file with the key `generate`")
-    generate.add_argument("--until", choices=("cards", "graph", "walks"), default="", help="stop after this stage")
-    generate.add_argument("--from", dest="source", choices=("tools", "policies"), help="instead of the recipe's own")
-    generate.add_argument("--count", type=_count, metavar="N", help="how many scenarios, instead of the recipe's own")
-    generate.add_argument("--seed", type=int, metavar="N", help="the seed, instead of the recipe's own")
-    generate.add_argument("--force", action="store_true", help="make everything anew, whatever was written before")
-    generate.add_argument(
+    parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file with the key `generate`")
+    parser.add_argument("--until", choices=("cards", "graph", "walks"), default="", help="stop after this stage")
+    parser.add_argument("--from", dest="source", choices=("tools", "policies"), help="instead of the recipe's own")
+    parser.add_argument("--count", type=_count, metavar="N", help="how many scenarios, instead of the recipe's own")
+    parser.add_argument("--seed", type=int, metavar="N", help="the seed, instead of the recipe's own")
+    parser.add_argument("--force", action="store_true", help="make everything anew, whatever was written before")
+    parser.add_argument(
         "--cassette",
         choices=("off", "replay", "record", "refresh"),
         default="off",
         help="model calls: ask live (off), from recordings alone (replay), record what is missing, or record anew",
     )
-    return generate
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:

@@ -4,7 +4,7 @@
 compares them with those of the suite as it is now.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest
@@ -18,10 +18,30 @@ from pytest_agentbench.core.values import JsonValue
 PROVENANCE = "generated"
 """The key of a scenario's provenance under which its hashes stand."""
 
+Told = Callable[[str], None]
+"""Hears one line of progress."""
+
 _HOW_REACHED = {"api_key", "api_key_env", "price", "seconds", "retries", "in_flight", "headers"}
 """What changes how a model is asked, and never what it answers."""
 
 _PARTS = ("recipe", "tools", "policies")
+
+
+class Outcome(Model):
+    """What `agentbench generate` did: the lines of its report, scenarios accepted and asked for.
+
+    `until` names the stage that was asked to be the last one; no scenario is due then.
+    """
+
+    lines: tuple[str, ...]
+    accepted: int = 0
+    wanted: int = 0
+    until: str = ""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that was asked for is there."""
+        return bool(self.until) or self.accepted >= self.wanted
 
 
 class Hashes(Model):

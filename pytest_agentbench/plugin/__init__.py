@@ -87,6 +87,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--agentbench-seed", type=int, default=0, metavar="N", help="seed of whatever is chosen at random (default: 0)"
     )
+    group.addoption(
+        "--agentbench-generate", action="store_true", help="run the recipes of the suites first (their key `generate`)"
+    )
     parser.addini("agentbench_dir", "folder for results and transcripts (default: .agentbench)", default=".agentbench")
 
 

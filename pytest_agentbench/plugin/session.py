@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.plugin.accounts import merge_cassettes
 from pytest_agentbench.plugin.baseline import read_baseline
 from pytest_agentbench.plugin.bench import Bench, Role
@@ -44,6 +45,10 @@ def register(config: pytest.Config) -> None:
         plugins["collecting"] = Collecting(bench, config)
         if not bench.options.collect_only:
             plugins["garbage"] = Garbage()
+    if role != "worker" and config.getoption("agentbench_generate"):
+        from pytest_agentbench.plugin.generating import Generating  # noqa: PLC0415 - the pipeline is large
+
+        plugins["generating"] = Generating(config, Mode(bench.options.cassette))
     if role == "worker":
         plugins["worker"] = WorkerSide(bench)
     else:

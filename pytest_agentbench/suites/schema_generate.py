@@ -36,6 +36,12 @@ GENERATE = mapping(
             "description": "where transition probabilities come from",
         },
         "traces": {"type": "array", "items": _PATH, "minItems": 1, "description": "a list of recorded conversations"},
+        "values": {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": {"type": "array", "minItems": 1, "description": "a list of values"},
+            "description": "a mapping of arguments, or tool.argument, to lists of values that exist",
+        },
         "llm": {**MODEL, "description": "the model that plays the roles of the pipeline"},
         "roles": {
             "type": "array",

@@ -11,7 +11,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.recipe import PROVENANCE, Hashes
 from pytest_agentbench.generation.tools.facts import spoken_form
 from pytest_agentbench.generation.tools.flows import value_at
-from pytest_agentbench.generation.tools.persona import said_values
+from pytest_agentbench.generation.tools.persona import known_values
 from pytest_agentbench.generation.tools.reading import parsed
 from pytest_agentbench.generation.tools.sampling import calls_of, class_of
 from pytest_agentbench.generation.tools.values import Cards, Persona, Story
@@ -25,9 +25,12 @@ FACTS = "facts"
 
 _BARE = re.compile(r"[A-Za-zÀ-ÿ][A-Za-zÀ-ÿ .,'’_-]*[A-Za-zÀ-ÿ.]")
 _RESERVED = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"))
+_LINE = 90
+"""Characters up to which a list or mapping of plain values is written on one line."""
 _NAMED = 3
 """Tools that an id names."""
-_HEAD = "# Written by `agentbench generate`; edits are lost when it is run again.\n"
+HEAD = "# Written by `agentbench generate`; edits are lost when it is run again.\n"
+"""The first line of a generated file, by which later sessions know it as their own."""
 
 
 def scenario_form(
@@ -48,7 +51,7 @@ def scenario_form(
         "persona": persona.known_info,
         "instructions": persona.task_instructions,
         "says": [step.sentence for step in story.steps if step.operation == "select"],
-        "knows": dict(said_values(story, cards)) or persona.known_info,
+        "knows": known_values(story, cards) or persona.known_info,
     }
     if persona.unknown_info:
         form["unknown"] = persona.unknown_info
@@ -68,7 +71,7 @@ def scenario_form(
         "story": story.id,
         "seed": seed,
         "language": story.language,
-        "path": list(story.walk.nodes),
+        "path": " > ".join(story.walk.nodes),
         CALLS: [
             {
                 "answer": digest(step.content),
@@ -114,9 +117,8 @@ def yaml_text(forms: Sequence[Mapping[str, JsonValue]]) -> str:
         sort_keys=False,
         allow_unicode=True,
         width=110,
-        default_flow_style=False,
     )
-    return _HEAD + text
+    return HEAD + text
 
 
 class _Dumper(yaml.SafeDumper):
@@ -131,7 +133,24 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if is_bare else '"')
 
 
+def _list(dumper: yaml.SafeDumper, value: list[JsonValue]) -> yaml.SequenceNode:
+    """Write a short list of plain values on one line."""
+    is_short = (
+        all(not isinstance(item, list | dict) for item in value) and sum(len(str(one)) + 4 for one in value) < _LINE
+    )
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=is_short)
+
+
+def _mapping(dumper: yaml.SafeDumper, value: dict[str, JsonValue]) -> yaml.MappingNode:
+    """Write a short mapping of plain values on one line."""
+    is_flat = all(not isinstance(item, list | dict) for item in value.values()) and "\n" not in str(value)
+    is_short = is_flat and sum(len(str(key)) + len(str(item)) + 6 for key, item in value.items()) < _LINE
+    return dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=is_short)
+
+
 _Dumper.add_representer(str, _text)
+_Dumper.add_representer(list, _list)
+_Dumper.add_representer(dict, _mapping)
 
 
 def _escaped(value: Any) -> JsonValue:

@@ -41,8 +41,9 @@ class TemplatePersonaWriter:
         """Give the persona."""
         tongue = TONGUES[given.story.language]
         cards = [card for step in given.story.steps if step.call and (card := given.cards.get(step.call.name))]
-        told = list(dict.fromkeys(said_values(given.story, given.cards).values()))[:_VALUES]
-        values = tongue.joined.join(told)
+        said = said_values(given.story, given.cards)
+        told = list(dict.fromkeys(value for several in said.values() for value in several))[:_VALUES]
+        values = tongue.joined.join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
         reason = tongue.goal.format(tasks=tasks_text(cards, tongue))
         return Persona(
             task_instructions=given.manner,
@@ -59,10 +60,10 @@ def identity(random: Random, language: Code) -> tuple[str, str]:
     return name, random.choice(tongue.manners)
 
 
-def said_values(story: Story, cards: Cards) -> dict[str, str]:
-    """Give what the user knows and says: the values from the pool, by the names of their arguments in words."""
+def said_values(story: Story, cards: Cards) -> dict[str, list[str]]:
+    """Give what the user says: the values from the pool, by the names of their arguments in words."""
     tongue: Tongue = TONGUES[story.language]
-    found: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
     for step in story.steps:
         card = cards.get(step.call.name) if step.call else None
         if step.call is None or card is None:
@@ -71,13 +72,16 @@ def said_values(story: Story, cards: Cards) -> dict[str, str]:
         for path, value in read_slots(step.call.arguments).items():
             if path not in pooled or isinstance(value, bool):
                 continue
-            label = label_of(card, path, tongue)
+            several = found.setdefault(label_of(card, path, tongue), [])
             text = value_text(value, tongue).strip('"')
-            if found.get(label, text) == text:
-                found[label] = text
-            else:
-                found[f"{label} ({sum(known.startswith(label) for known in found) + 1})"] = text
+            if text not in several:
+                several.append(text)
     return found
+
+
+def known_values(story: Story, cards: Cards) -> dict[str, str]:
+    """Give what the user answers when it is asked again: values whose name means one thing in the whole story."""
+    return {label: values[0] for label, values in said_values(story, cards).items() if len(values) == 1}
 
 
 def persona_faults(persona: Persona, story: Story, cards: Cards, name: str) -> list[Fault]:

@@ -1,6 +1,6 @@
 """The pool: calls that were made and answered as they should, the only source of arguments beside earlier results."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 
 from pytest_agentbench.core.base import Model
@@ -45,11 +45,6 @@ def call_key(tool: str, arguments: JsonValue) -> str:
     """Give what is equal for equal calls, in whatever order arguments stand."""
     ordered = dict(sorted(arguments.items())) if isinstance(arguments, dict) else arguments
     return f"{tool} {dumps(ordered)}"
-
-
-def lines_of(pool: Pool) -> Iterator[str]:
-    """Give the pool as JSON lines."""
-    return (dumps(entry.model_dump(mode="json")) for entry in pool.entries)
 
 
 def pool_of(records: Iterable[JsonValue]) -> Pool:

@@ -87,6 +87,7 @@ class Telling:
 
         sentence = await self._worded(ask, speaker="agent")
         self._narrative.append(f"agent: {sentence}")
+        self.said = " ".join([self.said, *facts.values()])
         return sentence
 
     async def close(self) -> str:

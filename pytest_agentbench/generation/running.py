@@ -1,0 +1,127 @@
+"""A recipe run from a file: the suite read, its models reached and recorded, the pipeline of its source started."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
+from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.core.suite import GenerateSpec, Suite
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.recipe import Outcome, Told, recipe_of
+from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.cassette.merge import merge
+from pytest_agentbench.llm.cassette.modes import Mode
+from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
+from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.results.redact import Redactor
+from pytest_agentbench.suites.suite_file import load_suite
+
+CASSETTE = "cassette.jsonl"
+"""The file in the recipe's folder in which model calls of generation are recorded."""
+
+Chats = Callable[[str], Chat]
+"""Gives the model of a role."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What the command line puts in the place of what the recipe says; None leaves it."""
+
+    source: str | None = None
+    count: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is to be run: which suite, how far, whether anew, and what becomes of model calls."""
+
+    suite: Path
+    until: str = ""
+    force: bool = False
+    changes: Changes = Changes()
+    cassette: Mode = Mode.OFF
+
+
+def generate(asked: Asked, *, environ: Mapping[str, str], told: Told) -> Outcome:
+    """Run the recipe of a suite.
+
+    Raise `SuiteError` where suite or recipe cannot be used, `AgentBenchError` for whatever stops the pipeline.
+    """
+    suite, toolset = read(asked, environ=environ)
+    recipe = recipe_of(suite)
+    redactor = Redactor(suite.secrets)
+    with _recorded(recipe, asked.cassette, redactor) as recorder:
+        models = Models(environ=environ, recorder_of=lambda _: recorder)
+
+        async def run() -> Outcome:
+            try:
+                return await _pipeline(suite, toolset, asked, models, told)
+            finally:
+                await models.close()
+
+        return asyncio.run(run())
+
+
+def read(asked: Asked, *, environ: Mapping[str, str]) -> tuple[Suite, Toolset]:
+    """Give the suite with the changed recipe, and its tools; raise `SuiteError` where either cannot be read."""
+    suite = load_suite(asked.suite, environ=environ, generating=True)
+    recipe = recipe_of(suite)
+    changes = asked.changes
+    given = {"source": changes.source, "count": changes.count, "seed": changes.seed}
+    recipe = recipe.model_copy(update={name: value for name, value in given.items() if value is not None})
+    suite = suite.model_copy(update={"generate": recipe})
+    try:
+        return suite, load_toolset(suite.environment, suite.root)
+    except AgentBenchError as error:
+        raise SuiteError([Problem(file=suite.path, key="environment", message=str(error))]) from error
+
+
+async def _pipeline(suite: Suite, toolset: Toolset, asked: Asked, models: Models, told: Told) -> Outcome:
+    recipe = recipe_of(suite)
+
+    def chat(role: str) -> Chat:
+        spec: ModelSpec = recipe.model or ModelSpec(model="")
+        return models.chat(spec, Caller(role=role))
+
+    if recipe.source == "policies":
+        from pytest_agentbench.generation.policies import pipeline as policies  # noqa: PLC0415 - one of the two
+
+        return await policies.run(
+            suite, toolset, chats=chat if recipe.model else None, until=asked.until, force=asked.force, told=told
+        )
+    from pytest_agentbench.generation.tools.pipeline import Pipeline  # noqa: PLC0415 - one of the two
+
+    pipeline = Pipeline(
+        suite=suite, toolset=toolset, chats=chat if recipe.model else None, told=told, force=asked.force
+    )
+    return await pipeline.run(asked.until)  # type: ignore[arg-type]  # the command admits no other
+
+
+@contextlib.contextmanager
+def _recorded(recipe: GenerateSpec, mode: Mode, redactor: Redactor) -> Iterator[CassetteRecorder | None]:
+    """Open the cassette of the recipe, and bring what was recorded into it at the end."""
+    if mode is Mode.OFF or recipe.model is None:
+        yield None
+        return
+    cassette = recipe.out / CASSETTE
+    if not mode.writes:
+        yield CassetteRecorder(mode, cassette, shard=None, redact=redactor.json)
+        return
+    shard = recipe.out / f".{CASSETTE}.jsonl"
+    shard.parent.mkdir(parents=True, exist_ok=True)
+    merge(cassette, [shard])  # what a session that was killed left behind
+    recorder = CassetteRecorder(mode, cassette, shard=shard, redact=redactor.json)
+    try:
+        yield recorder
+        if mode is Mode.REFRESH:
+            recorder.finished(None)
+    finally:
+        recorder.close()
+        merge(cassette, [shard])
+        shard.unlink(missing_ok=True)

@@ -1,0 +1,189 @@
+"""Scenarios from tools, stage after stage: cards, taxonomy, graph, pool, walks, scenarios (tool-to-scenario §3.3).
+
+Every stage leaves a file in the recipe's folder with the hash of what it was made from, and is not made again as long
+as that holds; a session that was broken off goes on where it stood. Same seed, same files.
+"""
+
+import itertools
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteFaultError
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
+from pytest_agentbench.generation.tools.coverage import coverage, report
+from pytest_agentbench.generation.tools.hydration import Stock
+from pytest_agentbench.generation.tools.making import Maker, RejectedError, languages_of
+from pytest_agentbench.generation.tools.phrasing import language_of
+from pytest_agentbench.generation.tools.roles import ROLES, Chats, Roles
+from pytest_agentbench.generation.tools.sampling import Sampler
+from pytest_agentbench.generation.tools.saved import hash_of
+from pytest_agentbench.generation.tools.seeding import hints_of, state_of
+from pytest_agentbench.generation.tools.stages import Stages
+from pytest_agentbench.generation.tools.storing import SCENARIOS, Finished, Folder
+from pytest_agentbench.generation.tools.summary import Session, document_of, lines_of
+from pytest_agentbench.generation.tools.tongue import Code
+from pytest_agentbench.generation.tools.values import Cards, Walk
+from pytest_agentbench.generation.tools.world import world_of
+from pytest_agentbench.validation.scenario import Shared
+
+Until = Literal["cards", "graph", "walks", ""]
+"""The last stage that is asked for; "" is all."""
+
+_MORE = 3
+"""Walks that are tried for each scenario asked for, at most."""
+
+
+@dataclass(kw_only=True)
+class Pipeline:
+    """One recipe at work. `told` hears of progress; `force` makes every stage anew."""
+
+    suite: Suite
+    toolset: Toolset
+    chats: Chats | None = None
+    told: Told = lambda _: None
+    force: bool = False
+    now: Callable[[], float] = time.monotonic
+
+    async def run(self, until: Until = "") -> Outcome:
+        """Run the stages; raise `SuiteFaultError` or `EnvironmentFaultError` where there is nothing to work on."""
+        recipe = recipe_of(self.suite)
+        roles = Roles(recipe, self.chats)
+        self._check_tools()
+        described = language_of(spec.description for spec in self.toolset.of("assistant"))
+        languages = languages_of(recipe.languages, described, has_model=bool(roles.player("narrator")))
+        plain = world_of(self.suite, toolset=self.toolset)
+        state = await state_of(plain)
+        world = world_of(self.suite, toolset=self.toolset, hints=_listed(hints_of(self.toolset, state, recipe.values)))
+        folder = Folder(recipe.out)
+        stages = Stages(recipe=recipe, world=world, roles=roles, folder=folder, told=self.told, force=self.force)
+        cards = await stages.cards()
+        if until == "cards":
+            return self._stopped(until, [f"{len(cards.cards)} cards in {folder.path}", *_partial(cards)])
+        taxonomy = await stages.taxonomy(cards)
+        graph = await stages.graph(cards, taxonomy)
+        if not graph.tools:
+            raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{_reasons(cards)}")
+        if until == "graph":
+            typed = sum(bool(edge.via) for edge in graph.edges)
+            counted = f"{len(graph.tools)} tools, {len(graph.edges)} edges, {typed} of them by types"
+            return self._stopped(until, [f"{counted}, in {folder.path}"])
+        pool, unpooled = await stages.pool(cards, taxonomy, graph)
+        if not pool.entries:
+            told = "\n".join(f"  {tool}: {why}" for tool, why in unpooled.items())
+            raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{told}")
+        sampler = stages.sampler(graph, taxonomy, pool)
+        if until == "walks":
+            walks = list(itertools.islice(iter(sampler.draw, None), recipe.count))
+            folder.save_walks(walks, hash_of(graph, recipe.seed))
+            return self._stopped(until, [f"{len(walks)} walks", *report(coverage(graph, walks, unpooled))])
+        hashes = hashes_of(self.suite, self.toolset)
+        with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
+            maker = Maker(
+                suite=self.suite,
+                toolset=self.toolset,
+                stock=Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool),
+                roles=roles,
+                hashes=hashes,
+                shared=Shared(isolation=IsolationGate(Path(directory)), now=self.now, seed=recipe.seed, mutate=False),
+                seed=recipe.seed,
+                personas=recipe.personas,
+                state=state,
+            )
+            made_from = hash_of(hashes, cards, taxonomy, graph, pool, [roles.player(role) for role in ROLES])
+            finished, exhausted = await self._scenarios(maker, sampler, folder, made_from, languages)
+        folder.save_walks([one.walk for one in finished], hash_of(graph, recipe.seed))
+        folder.save_scenarios(one.forms for one in finished if one.forms)
+        accepted = [one.walk for one in finished if one.forms]
+        session = Session(
+            name=self.suite.name,
+            seed=recipe.seed,
+            wanted=recipe.count,
+            out=recipe.out / SCENARIOS,
+            finished=finished,
+            coverage=coverage(graph, accepted, unpooled),
+            calls=roles.calls,
+            players={role: player for role in ROLES if (player := roles.player(role))},
+            unpooled=unpooled,
+            exhausted=exhausted,
+        )
+        folder.save_report(document_of(session))
+        return Outcome(lines=tuple(lines_of(session)), accepted=len(accepted), wanted=recipe.count)
+
+    async def _scenarios(
+        self, maker: Maker, sampler: Sampler, folder: Folder, made_from: str, languages: Sequence[Code]
+    ) -> tuple[list[Finished], bool]:
+        """Make as many scenarios as asked for; give what became of each walk, and whether all are used.
+
+        What was lost is drawn anew, aiming at what it would have covered. Each walk is noted as it is finished, so that
+        a session that is broken off here loses one at most.
+        """
+        recipe = recipe_of(self.suite)
+        known = {} if self.force else folder.finished(made_from)
+        log = folder.log(made_from, anew=self.force)
+        finished: list[Finished] = []
+        accepted = 0
+        try:
+            while accepted < recipe.count and len(finished) < _MORE * recipe.count + 10:
+                walk = sampler.draw()
+                if walk is None:
+                    return finished, True
+                one = known.get(walk.id)
+                if one is None or one.walk != walk:
+                    one = await self._made(maker, walk, languages[len(finished) % len(languages)])
+                    log.append(one.model_dump(mode="json"))
+                elif one.rejection is not None:
+                    rejection = one.rejection
+                    maker.history.append(f"{rejection.stage}: {rejection.reason}: {rejection.detail}")
+                finished.append(one)
+                if one.forms:
+                    accepted += 1
+                    self.told(f"scenario {accepted} of {recipe.count}")
+                else:
+                    sampler.lost(walk)
+        finally:
+            log.close()
+        return finished, False
+
+    async def _made(self, maker: Maker, walk: Walk, language: Code) -> Finished:
+        try:
+            made = await maker.make(walk, language)
+        except RejectedError as error:
+            self.told(f"{walk.id} lost: {error}")
+            return Finished(walk=walk, rejection=error.rejection)
+        return Finished(walk=walk, story=made.story, forms=made.forms)
+
+    def _check_tools(self) -> None:
+        specs = self.toolset.of("assistant")
+        tools = self.suite.environment.tools
+        if not specs:
+            raise SuiteFaultError(
+                f"{self.suite.path}: the suite names no tools to make scenarios from; "
+                "add `environment: {tools: …}`, or use `generate: {from: policies}`"
+            )
+        if tools is not None and tools.kind == "schema":
+            raise SuiteFaultError(
+                f"{self.suite.path}: the tools are only described ({tools.target}); scenarios are made of real calls, "
+                "so name tools that can be called"
+            )
+
+    def _stopped(self, until: Until, lines: Sequence[str]) -> Outcome:
+        return Outcome(lines=(f"agentbench generate: {self.suite.name} · until {until}", *lines), until=until)
+
+
+def _listed(hints: dict[str, tuple[object, ...]]) -> dict[str, list[object]]:
+    return {name: list(values) for name, values in hints.items()}
+
+
+def _partial(cards: Cards) -> list[str]:
+    return [f"partial: {card.tool}: {card.partial}" for card in cards.cards if card.partial]
+
+
+def _reasons(cards: Cards) -> str:
+    return "\n".join(f"  {card.tool}: {card.partial or 'nothing was tried'}" for card in cards.cards)

@@ -1,0 +1,146 @@
+"""The stages up to the pool: each made of the one before, saved with the hash of what it was made from."""
+
+from collections import Counter
+from dataclasses import dataclass
+from random import Random
+
+from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.suite import GenerateSpec
+from pytest_agentbench.generation.recipe import Told
+from pytest_agentbench.generation.tools.conditioned import Conditioned
+from pytest_agentbench.generation.tools.graph import build_graph
+from pytest_agentbench.generation.tools.laboratory import Budget
+from pytest_agentbench.generation.tools.pool import FAILURE, Pool
+from pytest_agentbench.generation.tools.probing import probe, probing_hash
+from pytest_agentbench.generation.tools.recruiting import Recruiter
+from pytest_agentbench.generation.tools.roles import Roles
+from pytest_agentbench.generation.tools.safety import Policy
+from pytest_agentbench.generation.tools.sampling import CLASSES, SHARES, Sampler, Shape
+from pytest_agentbench.generation.tools.saved import CARDS, GRAPH, TAXONOMY, hash_of, resumed
+from pytest_agentbench.generation.tools.storing import Folder
+from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.values import Cards, Graph, Taxonomy
+from pytest_agentbench.generation.tools.weights import weigh
+from pytest_agentbench.generation.tools.world import World
+
+_BY_MODEL = ("prompting", "empirical")
+"""Weights that only a model gives."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stages:
+    """Makes each stage, or takes it from its file."""
+
+    recipe: GenerateSpec
+    world: World
+    roles: Roles
+    folder: Folder
+    told: Told = lambda _: None
+    force: bool = False
+
+    async def cards(self) -> Cards:
+        """Probe the tools."""
+        policy = Policy(writes=self.recipe.allow_writes)
+        budget = Budget()
+        chat = self.roles.chat("prober")
+        seed = self.recipe.seed
+        made_from = probing_hash(self.world, seed=seed, policy=policy, budget=budget, model=self.roles.player("prober"))
+
+        async def make() -> Cards:
+            self.told("probing the tools")
+            return await probe(self.world, seed=seed, policy=policy, budget=budget, chat=chat, told=self.told)
+
+        return await resumed(self.folder.path / CARDS, Cards, made_from, make, force=self.force)
+
+    async def taxonomy(self, cards: Cards) -> Taxonomy:
+        """Type what flows between the tools."""
+        chat = self.roles.chat("taxonomist")
+
+        async def make() -> Taxonomy:
+            self.told("typing what flows between the tools")
+            if chat is None:
+                return build_taxonomy(cards)
+            from pytest_agentbench.generation.tools.taxonomy_llm import typed_by_model  # noqa: PLC0415 - with a model
+
+            return await typed_by_model(chat, cards, _random(self.recipe.seed, "taxonomy"))
+
+        made_from = hash_of(cards, self.roles.player("taxonomist"))
+        return await resumed(self.folder.path / TAXONOMY, Taxonomy, made_from, make, force=self.force)
+
+    async def graph(self, cards: Cards, taxonomy: Taxonomy) -> Graph:
+        """Connect and weigh the tools."""
+        recipe = self.recipe
+        if recipe.weights in _BY_MODEL and self.roles.chat("weigher") is None:
+            raise SuiteFaultError(
+                f"generate.weights: {recipe.weights!r} needs a model that plays the weigher: name one under `llm`"
+            )
+        if recipe.weights == "traces" and not recipe.traces:
+            raise SuiteFaultError("generate.weights: 'traces' needs recorded conversations under `traces`")
+
+        async def make() -> Graph:
+            self.told("building the graph")
+            graph = build_graph(cards, taxonomy)
+            return await self._weighed(graph, cards)
+
+        made_from = hash_of(
+            cards, taxonomy, recipe.weights, self.roles.player("weigher"), [file.read_text() for file in recipe.traces]
+        )
+        return await resumed(self.folder.path / GRAPH, Graph, made_from, make, force=self.force)
+
+    async def _weighed(self, graph: Graph, cards: Cards) -> Graph:
+        chat = self.roles.chat("weigher")
+        if self.recipe.weights in _BY_MODEL and chat is not None:
+            from pytest_agentbench.generation.tools import weights_llm  # noqa: PLC0415 - with a model
+
+            random = _random(self.recipe.seed, "weights")
+            if self.recipe.weights == "prompting":
+                return await weights_llm.weighed_by_model(chat, graph, cards, random)
+            return await weights_llm.walked_by_model(chat, graph, cards, random)
+        return weigh(graph, traces=self.recipe.traces if self.recipe.weights == "traces" else ())
+
+    async def pool(self, cards: Cards, taxonomy: Taxonomy, graph: Graph) -> tuple[Pool, dict[str, str]]:
+        """Make verified calls; give them, and why tools have none."""
+        recipe = self.recipe
+        made_from = hash_of(cards, taxonomy, graph.tools, recipe.pool, recipe.seed, self.roles.player("recruiter"))
+        known = None if self.force else self.folder.pool(made_from)
+        if known is not None:
+            return known
+        self.told("making verified calls")
+        recruiter = Recruiter(
+            world=self.world,
+            cards=cards,
+            taxonomy=taxonomy,
+            scout=self.roles.scout(recipe.seed),
+            size=recipe.pool,
+            may_write=recipe.allow_writes,
+            told=self.told,
+        )
+        pool, why = await recruiter.recruit(graph.tools)
+        for card in cards.cards:
+            if card.tool not in graph.tools:
+                why[card.tool] = card.partial or "it is not in the graph"
+        self.folder.save_pool(pool, why, made_from)
+        return pool, why
+
+    def sampler(self, graph: Graph, taxonomy: Taxonomy, pool: Pool) -> Sampler:
+        """Give what draws the walks; raise `SuiteFaultError` for a complexity class that does not exist."""
+        recipe = self.recipe
+        if unknown := [name for name in recipe.complexity if name not in CLASSES]:
+            raise SuiteFaultError(
+                f"generate.complexity: there is no class {unknown[0]!r}; there are {', '.join(CLASSES)}"
+            )
+        counts = Counter(entry.tool for entry in pool.entries if FAILURE not in entry.id)
+        shape = Shape(
+            shortest=recipe.shortest,
+            longest=recipe.longest,
+            shares=recipe.complexity or SHARES,
+            capacity={tool: counts[tool] for tool in graph.tools},
+            enriched=recipe.enriched,
+            plannable={entry.tool: "failure" for entry in pool.entries if FAILURE in entry.id},
+        )
+        row = Conditioned(graph, taxonomy).row if recipe.weights == "conditioned" else None
+        return Sampler(graph, shape, seed=recipe.seed, weigh=row)
+
+
+def _random(seed: int, what: str) -> Random:
+    return Random(f"{what}/{seed}")  # noqa: S311 - a choice, no secret

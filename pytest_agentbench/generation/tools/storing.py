@@ -1,0 +1,121 @@
+"""The folder of a recipe: logs of stories and refusals that a broken-off session goes on from, and scenario files."""
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.assembly import HEAD, yaml_text
+from pytest_agentbench.generation.tools.pool import Pool, pool_of
+from pytest_agentbench.generation.tools.values import PoolEntry, Rejection, Story, Walk
+from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
+
+POOL = "pool.jsonl"
+WALKS = "walks.jsonl"
+STORIES = "stories.jsonl"
+SCENARIOS = "scenarios"
+REPORT = "report.json"
+
+
+class Finished(Model):
+    """What became of one walk: the story with its scenario forms, or why there is none."""
+
+    walk: Walk
+    story: Story | None = None
+    forms: tuple[dict[str, JsonValue], ...] = ()
+    rejection: Rejection | None = None
+
+
+class Folder:
+    """Reads and writes the files of one recipe; every log begins with the hash of what it was made from."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def pool(self, made_from: str) -> tuple[Pool, dict[str, str]] | None:
+        """Give the saved pool, and why tools have no calls in it; None where it was made from something else."""
+        records = self._read(POOL, made_from)
+        if records is None:
+            return None
+        why = {str(tool): str(reason) for tool, reason in (records[0].get("why") or {}).items()}
+        try:
+            return pool_of(records[1:]), why
+        except ValueError as error:
+            raise self._unreadable(POOL, error) from error
+
+    def save_pool(self, pool: Pool, why: Mapping[str, str], made_from: str) -> None:
+        """Write the pool."""
+        entries: list[PoolEntry] = list(pool.entries)
+        self._write(POOL, made_from, [entry.model_dump(mode="json") for entry in entries], why=dict(why))
+
+    def save_walks(self, walks: Sequence[Walk], made_from: str) -> None:
+        """Write the walks."""
+        self._write(WALKS, made_from, [walk.model_dump(mode="json") for walk in walks])
+
+    def finished(self, made_from: str) -> dict[str, Finished]:
+        """Give what became of walks already, by their ids."""
+        try:
+            records = [Finished.model_validate(one) for one in (self._read(STORIES, made_from) or [None])[1:]]
+        except ValueError as error:
+            raise self._unreadable(STORIES, error) from error
+        return {one.walk.id: one for one in records}
+
+    def log(self, made_from: str, *, anew: bool) -> LineLog:
+        """Open the log of stories: begun again where it was made from something else."""
+        path = self.path / STORIES
+        if anew or self._read(STORIES, made_from) is None:
+            write_atomic(path, dumps({"made_from": made_from}) + "\n")
+        return LineLog(path)
+
+    def save_scenarios(self, scenarios: Iterable[Sequence[Mapping[str, JsonValue]]]) -> list[Path]:
+        """Write a file for each scenario (all of its personas), and remove files of earlier times; give the files.
+
+        A file that `agentbench generate` did not write is left alone.
+        """
+        folder = self.path / SCENARIOS
+        folder.mkdir(parents=True, exist_ok=True)
+        written: list[Path] = []
+        for forms in scenarios:
+            file = folder / f"{forms[0]['id']}.yaml"
+            _write_text(file, yaml_text(forms))
+            written.append(file)
+        for file in sorted(folder.glob("*.yaml")):
+            if file not in written and file.read_text(encoding="utf-8", errors="replace").startswith(HEAD):
+                file.unlink()
+        return written
+
+    def save_report(self, report: Mapping[str, JsonValue]) -> None:
+        """Write the report as JSON."""
+        write_atomic(self.path / REPORT, dumps(report, indent=1) + "\n")
+
+    def _read(self, name: str, made_from: str) -> list[dict[str, JsonValue]] | None:
+        records = list(read_lines(self.path / name))
+        if not records or not isinstance(records[0], dict) or records[0].get("made_from") != made_from:
+            return None
+        return records
+
+    def _write(self, name: str, made_from: str, records: Sequence[JsonValue], **head: JsonValue) -> None:
+        lines = [dumps({"made_from": made_from, **head}), *(dumps(record) for record in records)]
+        write_atomic(self.path / name, "\n".join(lines) + "\n")
+
+    def _unreadable(self, name: str, error: Exception) -> ResultsError:
+        return ResultsError(f"{self.path / name} cannot be read: {error}; remove it to have it made anew")
+
+
+def _write_text(path: Path, text: str) -> None:
+    """Write UTF-8 beside `path`, then move it there; an equal file is left as it is."""
+    data = text.encode("utf-8", "backslashreplace")
+    if path.is_file() and path.read_bytes() == data:
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
