@@ -11,9 +11,8 @@ from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.options import Options
-from pytest_agentbench.report.comparison import comparison_lines
+from pytest_agentbench.report.comparison import against_baseline, is_partial
 from pytest_agentbench.report.glyphs import Line, glyphs
-from pytest_agentbench.results.comparison import compare_results
 from pytest_agentbench.results.document import Document, read
 from pytest_agentbench.results.files import write_atomic
 
@@ -57,11 +56,6 @@ def save_baseline(options: Options, document: Document, text: str) -> tuple[list
     return told, []
 
 
-def is_partial(document: Document) -> bool:
-    """Whether runs of a suite were not selected."""
-    return any(suite.selected < suite.total for suite in document.suites)
-
-
 def comparison_with(
     baseline: Document | None,
     document: Document,
@@ -72,13 +66,11 @@ def comparison_with(
     """Give the lines that compare a session with its baseline, if it has one."""
     if baseline is None or options.baseline is None:
         return []
-    known = {suite.path for suite in document.suites}
-    runs = [run for run in document.results if run.key.suite in known]
-    partial = is_partial(document) or not document.complete
-    return comparison_lines(
-        compare_results(baseline.results, runs, seed=options.seed, partial=partial),
+    return against_baseline(
+        baseline,
+        document,
+        options.baseline.name,
         glyphs(unicode=compat.shows_unicode(config)),
-        compat.report_width(config, reporter),
-        title=f"against the baseline {options.baseline.name} ({baseline.created[:10] or 'no date'})",
+        width=compat.report_width(config, reporter),
         verbose=config.get_verbosity() > 0,
     )

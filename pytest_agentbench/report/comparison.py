@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pytest_agentbench.report.breakdown import percent
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style
 from pytest_agentbench.report.table import Align, table, wrap
-from pytest_agentbench.results.comparison import Comparison
+from pytest_agentbench.results.comparison import Comparison, compare_results
+from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.paired import Change, Flip, Paired
 
 MOST_FLIPS = 10
@@ -31,6 +32,22 @@ def comparison_lines(
     for one in comparisons:
         lines += _comparison(one, marks, width, verbose=verbose, named=len(comparisons) > 1)
     return lines
+
+
+def against_baseline(
+    baseline: Document, document: Document, name: str, marks: Glyphs, *, width: int = 100, verbose: bool = False
+) -> list[Line]:
+    """Give the lines that compare the suites of a session with a baseline, the file of which is called `name`."""
+    known = {suite.path for suite in document.suites}
+    runs = [run for run in document.results if run.key.suite in known]
+    compared = compare_results(baseline.results, runs, seed=document.seed or 0, partial=is_partial(document))
+    title = f"against the baseline {name} ({baseline.created[:10] or 'no date'})"
+    return comparison_lines(compared, marks, width, title=title, verbose=verbose)
+
+
+def is_partial(document: Document) -> bool:
+    """Whether runs of a suite were not selected, or did not end."""
+    return not document.complete or any(suite.selected < suite.total for suite in document.suites)
 
 
 def change_cells(change: Change, marks: Glyphs, *, is_rate: bool, digits: int = 2) -> list[str]:
@@ -78,11 +95,10 @@ def _comparison(one: Comparison, marks: Glyphs, width: int, *, verbose: bool, na
     for apart in one.apart:
         detail = f" ({apart.detail})" if apart.detail else ""
         names = apart.scenarios if verbose else apart.scenarios[:MOST_FLIPS]
-        rest = (
-            f" {marks.ellipsis} and {len(apart.scenarios) - len(names)} more (-v)" if names != apart.scenarios else ""
-        )
-        text = f"  {_WHY[apart.why]}{detail} {len(apart.scenarios)}: {', '.join(names)}{rest}"
-        lines += [Line(part, "warn") for part in wrap(marks.plain(text), width, "    ")]
+        left = len(apart.scenarios) - len(names)
+        rest = f" {marks.ellipsis} and {left} more (-v)" if left else ""
+        text = f"{_WHY[apart.why]}{detail} {len(apart.scenarios)}: {', '.join(names)}{rest}"
+        lines += indented(text, marks, width, style="warn")
     for note in one.notes:
         lines += indented(f"note: {note}", marks, width, style="warn")
     return lines

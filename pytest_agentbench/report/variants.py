@@ -19,7 +19,7 @@ _Column = tuple[str, Callable[[VariantRow], str]]
 
 def variants_lines(report: VariantsReport, marks: Glyphs, width: int, *, verbose: bool = False) -> list[Line]:
     """Give the lines of a report: no line is wider than `width`; `verbose` shows every difference and number by tag."""
-    lines = [Line(""), Line(marks.cut(marks.plain(f"variants of {report.suite}"), width), "head")]
+    lines = [Line(""), Line(marks.cut(marks.plain(f"variants of {report.name or report.suite}"), width), "head")]
     lines += _tables(report, marks, width)
     lines += _agreement(report, marks, width)
     lines += _against(report, marks, width, verbose=verbose)

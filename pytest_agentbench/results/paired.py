@@ -87,7 +87,9 @@ def compare_paired(
         return Paired()
     pairs = [(ones[name], twos[name]) for name in both]
     differences = [_rate(two) - _rate(one) for one, two in pairs]
-    least = min(min(one.n, two.n) for one, two in pairs)
+    # trials that never disagree are one trial, told several times
+    varied = any(side.is_flaky for pair in pairs for side in pair)
+    least = min(min(one.n, two.n) for one, two in pairs) if varied else 1
     flips = [_flip(one, two) for (one, two), change in zip(pairs, differences, strict=True) if change]
     lost = [flip for flip in flips if flip.is_loss]
     return Paired(

@@ -98,6 +98,7 @@ class VariantsReport(Model):
     """The variants of a suite, the first of which the others are compared with."""
 
     suite: str
+    name: str = ""
     variants: tuple[str, ...]
     rows: tuple[VariantRow, ...]
     against: tuple[Against, ...]
@@ -113,7 +114,8 @@ def variants_reports(document: Document, *, seed: int = 0) -> tuple[VariantsRepo
         declared = [name for name in suite.variants if name in present]
         variants = (*declared, *sorted(present - set(declared)))
         if len(variants) > 1:
-            reports.append(compare_variants(suite.path, variants, runs, seed=seed))
+            found = compare_variants(suite.path, variants, runs, seed=seed)
+            reports.append(found.model_copy(update={"name": suite.name}))
     return tuple(reports)
 
 

@@ -34,15 +34,18 @@ def detectable(
 ) -> float | None:
     """Give the least change of a rate that as many scenarios would show with `power`; None where none can be shown.
 
-    (z of 1 − level/2 + z of `power`) × spread / √n, the spread as measured (J. Cohen, "Statistical Power Analysis",
-    2nd ed., §2.3, for a paired mean), but never less than the exact test can call significant: so many scenarios as
-    2 · ½^m <= level takes, all changed one way in one of their `trials`.
+    Solves change = (z of 1 − level/2 + z of `power`) × spread / √n (J. Cohen, "Statistical Power Analysis", 2nd ed.,
+    §2.3, for a paired mean), where the square of the spread is the measured one and what such a change adds to it:
+    change / `trials`, each lost trial making a difference of 1 / `trials` (R. J. Connor, Biometrics 43 (1987), for one
+    trial). Never less than the exact test can call significant: as many scenarios as 2 · ½^m <= level takes, all
+    changed one way in one of their trials.
     """
     n = len(differences)
     needed = math.ceil(math.log2(2 / level))
     if n < needed:
         return None
     normal = NormalDist()
-    reach = normal.inv_cdf(1 - level / 2) + normal.inv_cdf(power)
-    least = max(reach * spread(differences) / math.sqrt(n), needed / (n * trials))
+    scale = n / (normal.inv_cdf(1 - level / 2) + normal.inv_cdf(power)) ** 2
+    solved = (1 / trials + math.sqrt(1 / trials**2 + 4 * scale * spread(differences) ** 2)) / (2 * scale)
+    least = max(solved, needed / (n * trials))
     return least if least <= 1 else None

@@ -1,0 +1,114 @@
+"""Several trials: pass@k, pass^k, and stopping early."""
+
+import random
+from itertools import combinations
+from math import comb
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_agentbench.results.statistics.pass_k import mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
+from pytest_agentbench.results.statistics.sequential import StopRule, course, unbiased_rate
+
+RULE = StopRule(most=8)
+
+COUNTS = st.integers(1, 9).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n), st.integers(1, n)))
+
+
+@given(COUNTS)
+def test_estimators_count_the_draws_of_k_trials(counts):
+    """Both are shares of all ways to draw k of n trials."""
+    passed, n, k = counts
+    draws = list(combinations([True] * passed + [False] * (n - passed), k))
+
+    assert pass_at_k(passed, n, k) == pytest.approx(sum(map(any, draws)) / len(draws))
+    assert pass_hat_k(passed, n, k) == pytest.approx(sum(map(all, draws)) / len(draws))
+
+
+def test_means_are_over_scenarios_with_enough_trials():
+    """τ²'s estimator averaged: scenarios of fewer trials are left out, and k = 1 is the rate."""
+    scenarios = [(4, 4), (2, 4), (0, 4), (1, 1)]
+
+    assert mean_pass_hat_k(scenarios, 2).value == pytest.approx((1 + 1 / 6 + 0) / 3)
+    assert mean_pass_at_k(scenarios, 2).value == pytest.approx((1 + 5 / 6 + 0) / 3)
+    assert mean_pass_hat_k(scenarios, 2).n == 3
+    assert mean_pass_hat_k(scenarios, 5) is None
+
+
+def test_where_every_scenario_passes_the_interval_has_a_width():
+    """Five scenarios without a failure do not show that there is none."""
+    assert mean_pass_hat_k([(3, 3)] * 5, 3).low < 0.7
+
+
+@pytest.mark.parametrize("counts", [(2, 1, 1), (1, 2, 3), (1, 2, 0)])
+def test_impossible_counts_are_refused(counts):
+    """k beyond the trials is a bug of the caller."""
+    with pytest.raises(ValueError, match="passed"):
+        pass_at_k(*counts)
+
+
+def test_the_rule_stops_where_wald_says():
+    """Four passes are reliable, two failures are not; one failure and a pass decide nothing."""
+    assert RULE.decision(4, 4) == "reliable"
+    assert RULE.decision(0, 2) == "unreliable"
+    assert RULE.decision(1, 2) == "undecided"
+    assert not RULE.stops(3, 3)
+    assert RULE.stops(6, 8)
+
+
+def test_error_rates_are_what_the_documentation_says():
+    """Exact: a scenario that passes at 0.9 is called unreliable, one at 0.5 reliable, in fewer than 10 % of cases."""
+    good, bad, perfect = course(RULE, 0.9), course(RULE, 0.5), course(RULE, 1.0)
+
+    assert (round(good.unreliable, 3), round(bad.reliable, 3)) == (0.043, 0.078)
+    assert (perfect.trials, course(RULE, 0.0).trials) == (4.0, 2.0)
+    assert good.reliable + good.unreliable + good.undecided == pytest.approx(1)
+    assert good.trials < 5.3
+
+
+def test_the_exact_course_is_what_simulation_finds():
+    """Trials drawn one by one end as the sum over all ways says."""
+    rng = random.Random(4)
+    ends, trials = {"reliable": 0, "unreliable": 0, "undecided": 0}, 0
+    for _ in range(4000):
+        passed = n = 0
+        while not RULE.stops(passed, n):
+            passed, n = passed + (rng.random() < 0.7), n + 1
+        ends[RULE.decision(passed, n)] += 1
+        trials += n
+    exact = course(RULE, 0.7)
+
+    assert ends["reliable"] / 4000 == pytest.approx(exact.reliable, abs=0.025)
+    assert ends["undecided"] / 4000 == pytest.approx(exact.undecided, abs=0.025)
+    assert trials / 4000 == pytest.approx(exact.trials, abs=0.1)
+
+
+@given(st.floats(0, 1), st.integers(1, 10))
+def test_the_corrected_rate_is_unbiased_and_the_plain_one_is_not(rate, most):
+    """Averaged over all ways to end, the estimate is the rate itself."""
+    rule = StopRule(most=most)
+    mean = plain = 0.0
+    open_ = {(0, 0): 1}
+    while open_:
+        following = {}
+        for (passed, n), ways in open_.items():
+            for gain in (0, 1):
+                place = (passed + gain, n + 1)
+                if rule.stops(*place):
+                    chance = ways * rate ** place[0] * (1 - rate) ** (place[1] - place[0])
+                    mean += chance * unbiased_rate(rule, *place)
+                    plain += chance * place[0] / place[1]
+                else:
+                    following[place] = following.get(place, 0) + ways
+        open_ = following
+
+    assert mean == pytest.approx(rate, abs=1e-9)
+    if most == 8 and 0.6 < rate < 0.8:
+        assert abs(plain - rate) > 0.01
+
+
+def test_where_the_rule_cannot_have_ended_the_rate_is_the_plain_one():
+    """A selection of trials is taken as it is; without a stop the estimate is the plain rate."""
+    assert unbiased_rate(RULE, 2, 3) == 2 / 3
+    assert unbiased_rate(StopRule(most=3, error=1e-9), 2, 3) == pytest.approx(comb(2, 1) / comb(3, 1))
