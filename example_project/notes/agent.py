@@ -17,7 +17,7 @@ from notes.memory.exchange import Exchange, Item
 from notes.memory.fusion import render
 from notes.memory.module import Memory
 from notes.memory.referring import Resolved, subject_of
-from notes.memory.strategy import is_recall
+from notes.memory.strategy import RECALLING, is_recall
 from notes.models.client import ModelError
 from notes.models.costs import CostLog
 from notes.planning.executor import Executor, Result
@@ -29,14 +29,10 @@ from notes.reflection.loop import Outcome, Reflection
 from notes.research import Research
 from notes.roles import Roles
 from notes.settings import Settings, read_settings
+from notes.small_talk import small_talk
 from notes.text import fold, key_words
 from notes.voice import Voice
 from notes.wording import is_french
-
-_GREETING = re.compile(r"^\W*(?:hello|hi|hey|good (?:morning|evening|afternoon)|bonjour|salut|bonsoir)\b")
-_THANKS = re.compile(
-    r"\b(?:thanks?|thank you|thx|cheers|bye|goodbye|merci|au revoir|that(?:'s| is| will be) all|c'est tout|perfect|great|parfait|bonne journee)\b"
-)
 
 _OWN_QUESTIONS = re.compile(r"\b(?:i|we) (?:\w+ )?ask|\bai-je demande|\bj'ai demande|\basked\b")
 
@@ -214,7 +210,7 @@ class NotesAgent:
         recalled = [one for one in self.memory.recall(message) if fold(one.text) != fold(message)]
         if _OWN_QUESTIONS.search(fold(message)):
             recalled = [one for one in recalled if one.role == "user"]
-        asked_for = [name for name in names if name not in _RECALLING]
+        asked_for = [name for name in names if name not in RECALLING]
         about = [one for one in recalled if not asked_for or set(asked_for) & set(key_words(one.text))]
         self._log("memory", message, render(recalled), since)
         if not about:
@@ -223,16 +219,10 @@ class NotesAgent:
         return voice.say("recall", text=told)
 
     def _chatted(self, message: str, voice: Voice) -> str:
-        folded = fold(message)
-        left = [word for word in key_words(message) if word not in _SMALL_TALK]
-        if left:
+        phrase = small_talk(message)
+        if phrase == "unclear" and self.memory is not None and self.memory.last is not None:
             return ""
-        if _THANKS.search(folded):
-            return voice.say("welcome")
-        if _GREETING.search(folded):
-            return voice.say("hello")
-        known = self.memory is not None and self.memory.last is not None
-        return "" if known else voice.say("unclear")
+        return voice.say(phrase) if phrase else ""
 
     def _named(self, message: str, resolved: Resolved, last: Exchange) -> str:
         """Give the thing that the last answer named, from memory."""
@@ -273,19 +263,6 @@ class NotesAgent:
     def _log(self, role: str, given: str, gave: str, since: float, notes: str = "") -> None:
         if not self.roles.logged:
             self.log.rules(role, given, gave, since=since, notes=notes)
-
-
-_RECALLING = {
-    "ask", "asked", "talk", "talked", "discuss", "discussed", "remind", "remember", "earlier", "said", "told", "conversation",
-    "demande", "demander", "parle", "rappelle", "rappeler", "dit", "avons", "previously", "topics", "topic", "concepts", "far",
-    "summarise", "summarize", "resume", "question", "questions", "answer", "answered", "repondu", "concept", "seen", "saw",
-}  # fmt: skip
-
-_SMALL_TALK = {
-    "hello", "hi", "hey", "good", "morning", "evening", "afternoon", "bonjour", "salut", "bonsoir", "thanks", "thank", "thx",
-    "cheers", "bye", "goodbye", "merci", "revoir", "perfect", "great", "parfait", "bonne", "journee", "beaucoup", "help", "helpful",
-    "everything", "needed", "nice", "day",
-}  # fmt: skip
 
 
 def _items(turn: Turn) -> tuple[tuple[Item, ...], bool]:

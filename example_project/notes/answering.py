@@ -19,6 +19,12 @@ TYPE_BONUS = 1.5
 
 MOST_STATEMENTS = 3
 
+MOST_ANNOUNCED = 12
+"""Items of a list that follow a sentence ending in a colon."""
+
+SHORT_CODE = 8
+"""Lines of code that an answer may well quote."""
+
 _COPULA = (" is ", " are ", " was ", " means ", " est ", " sont ", " signifie ", " designe ", " refers to ")
 _POINTERS = ("see ", "voir ", "cf ")
 
@@ -120,8 +126,8 @@ class _Scorer:
             score += TYPE_BONUS * typical
         if self._query.asked.defined:
             score += typical * self._defines(one)
-        if one.kind == "code" and kind != "how":
-            score *= 0.6
+        if one.kind == "code":
+            score *= (1.0 if kind == "how" else 0.6) * (1.0 if one.end - one.line <= SHORT_CODE else 0.4)
         if fold(one.text).startswith(_POINTERS):
             score *= 0.6
         return score - 0.002 * self._said.index(one)
@@ -150,7 +156,16 @@ class _Scorer:
                 break
             if one not in chosen and (lacking & self._words[id(one)] or (not kind and score > 0.9 * top)):
                 chosen.append(one)
+        chosen += [one for piece in chosen for one in self._announced(piece) if one not in chosen]
         return sorted(chosen, key=lambda one: one.line)
+
+    def _announced(self, one: Statement) -> list[Statement]:
+        """Give what a sentence ending in a colon announces: the list or the short code after it."""
+        if not one.text.rstrip().endswith(":"):
+            return []
+        after = [other for other in self._said if other.intro == one.text]
+        is_long = any(other.kind == "code" and other.end - other.line > SHORT_CODE for other in after)
+        return [] if is_long else after[:MOST_ANNOUNCED]
 
     def _completing(self, first: Statement) -> list[Statement]:
         """Give the statement next to one that has what is asked for: “It cost 28 euros.”"""

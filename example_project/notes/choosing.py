@@ -1,5 +1,6 @@
 """Which sections to read first, judged by what the searches showed of them."""
 
+import posixpath
 from collections.abc import Collection, Sequence
 
 from notes.library import Library, Passage, Place, failed, passage
@@ -7,9 +8,10 @@ from notes.question import Query
 from notes.text import stems
 from notes.wording import answers
 
-RANK, COVERED, HEADED, TYPED, FAVOURED = 0.6, 1.0, 0.4, 0.3, 0.5
+RANK, COVERED, HEADED, NAMED, CALLED, TYPED, FAVOURED = 0.6, 1.0, 0.4, 0.3, 0.4, 0.3, 0.5
 """What counts for a section: its rank in the text search, the share of the question's words seen in it, in its heading,
-having what is asked for, and being in the note that was talked about."""
+the share of the heading that the question says, being in a note whose name
+the question says, having what is asked for, and being in the note that was talked about."""
 
 READ_LINES = 60
 """Lines of a section that are read at first; answers stand near its top more often than not."""
@@ -38,10 +40,21 @@ def _judged(seen: Sequence[Place], query: Query) -> float:
     path = set(stems(seen[0].path.rpartition(".")[0]))
     share = len(strong & (title | text | path)) / len(strong)
     weak = len({*query.weak} & (title | text)) / max(len(query.weak), 1)
+    name = set(stems(posixpath.basename(seen[0].path).rpartition(".")[0]))
+    called = bool(name) and name <= {*query.strong, *query.weak}
     recalled = len({*query.context} & (title | text | path)) / max(len(query.context), 1)
     headed = len({*query.strong, *query.weak} & title) / max(len({*query.strong, *query.weak}), 1)
+    named = len(title & strong) / max(len(title), 1)
     typed = bool(query.asked.kind) and any(answers(query.asked.kind, place.text) for place in seen)
-    return COVERED * share + 0.3 * weak + 0.5 * recalled + HEADED * headed + TYPED * typed
+    return (
+        COVERED * share
+        + 0.3 * weak
+        + 0.5 * recalled
+        + HEADED * headed
+        + NAMED * named
+        + CALLED * called
+        + TYPED * typed
+    )
 
 
 def read_place(library: Library, place: Place) -> Passage | None:

@@ -26,28 +26,51 @@ class Critique:
 
 
 _DOUBT = re.compile(
-    r"\b(?:are|r) (?:you|u) (?:really |quite |absolutely |so )?(?:sure|certain|positive)|^\W*(?:really|sure|seriously|certain)\b\W*$|"
+    r"\b(?:are|r) (?:you|u) (?:really |quite |absolutely |so )?(?:sure|certain|positive)|"
+    r"^\W*(?:really|sure|seriously|certain)\b\W*$|"
     r"\bi (?:thought|think|believed|heard|read|remember(?:ed)?) (?:that )?(?:it|that|they|this|he|she)?|"
-    r"\b(?:isn't|wasn't|aren't|isnt|shouldn't) (?:it|that|this|he|she|there)\b|\bthat(?:'s| is| can't be| cannot be| doesn't| does not)(?: not)? (?:wrong|right|true|correct|seem right|sound right|look right)|"
-    r"\bis that (?:right|true|correct|really)|\b(?:double[- ]?check|check (?:it |that )?again|check (?:it|that)\b|verify)|\bi doubt\b|\byou(?:'re| are) (?:wrong|mistaken)|"
-    r"\b(?:tu es|t'es|es[- ]tu|etes[- ]vous|vous etes) (?:vraiment |bien |absolument )?(?:surs?e?s?|certaine?s?)\b|^\W*(?:vraiment|sur|certain)\b\W*$|"
-    r"\bje (?:croyais|pensais|crois|pense) (?:que|plutot|avoir)|\bce n'est pas plutot|\bn'est-ce pas plutot|\bc'est (?:faux|bien vrai|vrai|exact|correct)|\best-ce (?:vrai|exact|correct|juste)|"
+    r"\b(?:isn't|wasn't|aren't|isnt|shouldn't) (?:it|that|this|he|she|there)\b|\bthat(?:'s| "
+    r"is| can't be| cannot be| doesn't| does not)(?: not)? (?:wrong|right|true|correct|seem "
+    r"right|sound right|look right)|"
+    r"\bis that (?:right|true|correct|really)|\b(?:double[- ]?check|check (?:it |that )?again|"
+    r"check (?:it|that)\b|verify)|\bi doubt\b|\byou(?:'re| are) (?:wrong|mistaken)|"
+    r"\b(?:tu es|t'es|es[- ]tu|etes[- ]vous|vous etes) (?:vraiment |bien |absolument "
+    r")?(?:surs?e?s?|certaine?s?)\b|^\W*(?:vraiment|sur|certain)\b\W*$|"
+    r"\bje (?:croyais|pensais|crois|pense) (?:que|plutot|avoir)|\bce n'est pas plutot|"
+    r"\bn'est-ce pas plutot|\bc'est (?:faux|bien vrai|vrai|exact|correct)|\best-ce (?:vrai|"
+    r"exact|correct|juste)|"
     r"\bverifie\w*|\bj'en doute|\btu te trompes|\bj'avais (?:lu|entendu)"
 )
 _SOURCE = re.compile(
-    r"\b(?:cite|quote|give|show|name|what(?:'s| is| are)|which|your|the|a|any)\b[^?.!]*\b(?:sources?|references?|citations?|passage|evidence)\b|^\W*(?:sources?|references?)\b\W*$|"
-    r"\bwhere (?:does|do|did|is|exactly|in the notes|have you|you)\b[^?.!]*\b(?:say|says|said|written|stated|find|found|get|got|from|come|comes|read|see)\b(?![^?.!]* (?:about|of) )|"
-    r"\b(?:cite[sz]?|citer|donne[sz]?|indique[sz]?|quelle(?:s)?|ta|ton|tes|votre|vos|la|les)\b[^?.!]*\b(?:sources?|references?|citations?|passage|preuves?)\b|"
-    r"\bd'ou (?:tiens|vient|sors|tires|tenez|viennent|tu|cela|ca)|\bou (?:est-ce|est ce|c'est|cela est|as-tu|avez-vous|l'as-tu|est-il|exactement)\b[^?.!]*(?:ecrit|dit|lu|trouve|note|indique|mentionne)|"
-    r"\bwhich (?:note|lines?|section|file)\b(?: (?:says?|is that|exactly|did|was))|\bdans quelle (?:note|section|ligne)\b|\bquelle (?:note|ligne|section)\b|\bprove it\b|\bback (?:that|it) up\b"
+    r"\b(?:cite|quote|give|show|name|what(?:'s| is| are)|which|your|the|a|"
+    r"any)\b[^?.!]*\b(?:sources?|references?|citations?|passage|evidence)\b|^\W*(?:sources?|"
+    r"references?)\b\W*$|"
+    r"\bwhere (?:does|do|did|is|exactly|in the notes|have you|you)\b[^?.!]*\b(?:say|says|said|"
+    r"written|stated|find|found|get|got|from|come|comes|read|see)\b(?![^?.!]* (?:about|of) )|"
+    r"\b(?:cite[sz]?|citer|donne[sz]?|indique[sz]?|quelle(?:s)?|ta|ton|tes|votre|vos|la|"
+    r"les)\b[^?.!]*\b(?:sources?|references?|citations?|passage|preuves?)\b|"
+    r"\bd'ou (?:tiens|vient|sors|tires|tenez|viennent|tu|cela|ca)|\bou (?:est-ce|est ce|c'est|"
+    r"cela est|as-tu|avez-vous|l'as-tu|est-il|exactement)\b[^?.!]*(?:ecrit|dit|lu|trouve|note|"
+    r"indique|mentionne)|"
+    r"\bwhich (?:note|lines?|section|file)\b(?: (?:says?|is that|exactly|did|was))|\bdans "
+    r"quelle (?:note|section|ligne)\b|\bquelle (?:note|ligne|section)\b|\bprove it\b|\bback "
+    r"(?:that|it) up\b"
 )
 _MORE = re.compile(
-    r"\b(?:more|further|in) (?:details?|precise|precisely|specific|depth|detailed)\b|\belaborate\b|\bbe (?:more )?(?:precise|specific|complete)\b|\btell me more\b|\bexpand\b|\bis that all\b|\banything else\b|\bgo on\b|"
-    r"\bplus de (?:details?|precisions?)|\b(?:plus|davantage) (?:precis|detaille|complet)|\bdeveloppe\w*|\bprecise[rz]?\b|\bc'est tout\b|\brien d'autre|\bdis-m'en plus|\ben dire plus|\bcomplete[rz]?\b"
+    r"\b(?:more|further|in) (?:details?|precise|precisely|specific|depth|detailed)\b|"
+    r"\belaborate\b|\bbe (?:more )?(?:precise|specific|complete)\b|\btell me more\b|"
+    r"\bexpand\b|\bis that all\b|\banything else\b|\bgo on\b|"
+    r"\bplus de (?:details?|precisions?)|\b(?:plus|davantage) (?:precis|detaille|complet)|"
+    r"\bdeveloppe\w*|\bprecise[rz]?\b|\bc'est tout\b|\brien d'autre|\bdis-m'en plus|\ben dire "
+    r"plus|\bcomplete[rz]?\b"
 )
 _CLAIM = re.compile(
-    r"\b(?:thought|think|believed?|heard|read|remember(?:ed)?|croyais|pensais|crois|pense|lu|entendu)\b(?: that| que| qu'| plutot)* ?(?:it|that|they|this|he|she|c'etait|il|elle|cela|ce)?(?: (?:was|is|were|took|takes|should be|etait|est|faisait|fallait))? ?(?P<claim>.+)$|"
-    r"\b(?:isn't|wasn't|shouldn't) (?:it|that) (?:be )?(?:rather |actually )?(?P<tag>.+)$|\bpas plutot (?P<plutot>.+)$"
+    r"\b(?:thought|think|believed?|heard|read|remember(?:ed)?|croyais|pensais|crois|pense|lu|"
+    r"entendu)\b(?: that| que| qu'| plutot)* ?(?:it|that|they|this|he|she|c'etait|il|elle|"
+    r"cela|ce)?(?: (?:was|is|were|took|takes|should be|etait|est|faisait|fallait))? "
+    r"?(?P<claim>.+)$|"
+    r"\b(?:isn't|wasn't|shouldn't) (?:it|that) (?:be )?(?:rather |actually )?(?P<tag>.+)$|"
+    r"\bpas plutot (?P<plutot>.+)$"
 )
 
 

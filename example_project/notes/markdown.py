@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
-from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from notes.inline import Link, links_of, plain
 from notes.text import first_words, fold, stem, words
 
 LONG = 60
@@ -25,12 +25,10 @@ OUTLINE_LEVEL = 3
 FRONT_MATTER = "front matter"
 
 _BLOCKS = MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
-_INLINE = MarkdownIt("commonmark").enable("table")
 _NEW_LINE = re.compile(r"\r\n?|\n")
 _FIELD = re.compile(r"^(?:[\w.-]+\s*:(?:\s.*)?|\s+.*|-\s.*|#.*|)$")
 _BOLD_LINE = re.compile(r"^\s{0,3}(\*\*|__)(?=\S)((?:(?!\1).)+?)(?<=\S)\1\s*:?\s*$")
 _UNSPACED = re.compile(r"^\s{0,3}(?:#{2,6}(?=[^\s#])[^#]+|#(?=[^\s#])[^#\s]+(?:\s+[^#\s]\S*)+)\s*$")
-_WIKI_LINK = re.compile(r"(!?)\[\[([^\[\]|\n]+)(?:\|([^\[\]\n]*))?\]\]")
 
 Kind = Literal["heading", "bold", "block", "front"]
 
@@ -54,17 +52,6 @@ class Section:
         """The title as outlines show it."""
         mark = {"heading": "#" * self.level, "bold": "**", "block": "¶", "front": "---"}[self.kind]
         return f"{mark} {self.title}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Link:
-    """A link of a note: what it says, where it leads (its `#part` apart), and its line."""
-
-    text: str
-    target: str
-    part: str
-    line: int
-    kind: Literal["link", "wiki", "image"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +146,7 @@ class Document:
         found: list[Link] = []
         for token in self._tokens:
             if token.type == "inline" and token.map:
-                found += _links(token, self._references)
+                found += links_of(token, self._references)
         return tuple(found)
 
     @cached_property
@@ -201,13 +188,6 @@ def parse(text: str) -> Document:
     return Document(text)
 
 
-def plain(content: str, references: dict[str, Any] | None = None) -> str:
-    """Give inline Markdown as it reads: markup dropped, texts of links and images kept."""
-    tokens = _INLINE.parseInline(content, references if references is not None else {})
-    text = "".join(_reading(token.children or []) for token in tokens)
-    return " ".join(_WIKI_LINK.sub(lambda match: match[3] or match[2], text).split())
-
-
 def _index(lines: Sequence[str], section: Section) -> Index:
     counts: Counter[str] = Counter()
     held: dict[int, frozenset[str]] = {}
@@ -217,18 +197,6 @@ def _index(lines: Sequence[str], section: Section) -> Index:
             counts.update(found)
             held[line] = frozenset(found)
     return Index(counts=counts, lines=held, length=sum(counts.values()))
-
-
-def _reading(tokens: Sequence[Token]) -> str:
-    parts = []
-    for token in tokens:
-        if token.type in {"softbreak", "hardbreak"}:
-            parts.append(" ")
-        elif token.type == "image":
-            parts.append(_reading(token.children or []) or token.content)
-        elif token.type in {"text", "code_inline", "text_special"}:
-            parts.append(token.content)
-    return "".join(parts)
 
 
 def _front_matter(lines: Sequence[str]) -> int:
@@ -311,44 +279,3 @@ def _title_of(token: Token, text: str) -> str:
         name = token.info.split()[0] if token.info.split() else "code"
         return first_words(f"{name}: {token.content}")
     return first_words(plain(text.lstrip("#>-*+| \t")) or token.type.removesuffix("_open"))
-
-
-def _links(token: Token, references: dict[str, Any]) -> Iterator[Link]:
-    """Give the links of one inline token, wiki links among them, by line."""
-    line = (token.map or [0])[0] + 1
-    if "[" not in token.content and "<" not in token.content:
-        return
-    parsed = _INLINE.parseInline(token.content, references)
-    children = (parsed[0].children or []) if parsed else []
-    text: list[str] | None = None
-    href = ""
-    pieces = ""
-    for child in children:
-        if child.type == "link_open":
-            text, href = [], str(child.attrGet("href") or "")
-        elif child.type == "link_close" and text is not None:
-            yield _link("".join(text), href, line, "link")
-            text = None
-        elif child.type == "image":
-            yield _link(child.content, str(child.attrGet("src") or ""), line, "image")
-        elif child.type in {"softbreak", "hardbreak"}:
-            yield from _wiki_links(pieces, line)
-            pieces = ""
-            line += 1
-        elif text is not None:
-            text.append(child.content)
-        elif child.type == "text":
-            pieces += child.content
-        else:
-            pieces += "\0"
-    yield from _wiki_links(pieces, line)
-
-
-def _wiki_links(text: str, line: int) -> Iterator[Link]:
-    for match in _WIKI_LINK.finditer(text):
-        yield _link(match[3] or match[2], match[2], line, "image" if match[1] else "wiki")
-
-
-def _link(text: str, target: str, line: int, kind: Literal["link", "wiki", "image"]) -> Link:
-    path, _, part = target.partition("#")
-    return Link(text=text.strip(), target=unquote(path).strip(), part=unquote(part).strip(), line=line, kind=kind)

@@ -57,52 +57,78 @@ _COMPARE = tuple(
         rf"^(?:.*\b)?(?:compare|comparez|comparer|compares)\b (?P<a>.+?) {_AND} (?P<b>.+?)(?P<rest>)[?.!]*$",
         r"^(?P<rest>.*?)\b(?P<a>[\w'’+#.-]+(?: [\w'’+#.-]+)?) (?:vs\.?|versus) (?P<b>[\w'’+#. -]+?)[?.!]*$",
         r"^(?P<rest>(?:which|who|what|is it)\b.*?)[,:] (?P<a>[^,]+?),? or (?P<b>[^,?]+?)[?.!]*$",
-        r"^(?P<rest>(?:lequel|laquelle|lesquels|lesquelles|qui|quel\w*|est-ce)\b.*?)\s?[,:] (?P<a>[^,]+?),? ou (?P<b>[^,?]+?)\s?[?.!]*$",
+        (
+            r"^(?P<rest>(?:lequel|laquelle|lesquels|lesquelles|qui|quel\w*|est-ce)\b.*?)\s?[,:] "
+            r"(?P<a>[^,]+?),? ou (?P<b>[^,?]+?)\s?[?.!]*$"
+        ),
         r"^(?P<a>(?:is|are|does|do) .+?) (?P<rest>(?:more|less|fewer|\w+er)\b.*?) than (?P<b>.+?)[?.!]*$",
         r"^(?P<a>.+?) (?P<rest>(?:plus|moins)\b.*?) qu(?:e |['’])(?P<b>.+?)\s?[?.!]*$",
         r"^how (?:does|do) (?P<a>.+?) (?P<rest>compare) (?:to|with) (?P<b>.+?)[?.!]*$",
-        r"^(?P<rest>(?:which|who)\b .*?\b(?:\w+er|more|less|most|best|longest)\b)(?: of the two)?[,:]? (?P<a>(?:the |a |an )?[\w'-]+(?: [\w'-]+){0,2}) or (?P<b>[^,?]+?)[?.!]*$",
+        (
+            r"^(?P<rest>(?:which|who)\b .*?\b(?:\w+er|more|less|most|best|longest)\b)(?: of the "
+            r"two)?[,:]? (?P<a>(?:the |a |an )?[\w'-]+(?: [\w'-]+){0,2}) or (?P<b>[^,?]+?)[?.!]*$"
+        ),
     )
 )
 _OF = re.compile(r"^(.*\b(?:of|for|in|from|de|du|des|d'|d’|pour|dans)\b ?)(.+)$", re.IGNORECASE)
 _JOINED_QUESTION = re.compile(
-    r"(?:[,;]? (?:and|et|then|puis)|[;,]) (?=(?:also |aussi )?(?:(?:in |at |for |by |on |with |from |à |de |en |par |pour )?(?:what|who|when|where|how|why|which|qui|quand|"
+    r"(?:[,;]? (?:and|et|then|puis)|[;,]) (?=(?:also |aussi )?(?:(?:in |at |for |by |on |with "
+    r"|from |à |de |en |par |pour )?(?:what|who|when|where|how|why|which|qui|quand|"
     r"combien|comment|où|pourquoi|quel|quelle|quels|quelles|qu'est-ce)\b|à partir de))",
     re.IGNORECASE,
 )
 _COORDINATED = re.compile(
-    r"^(?P<lead>(?:what(?:'s| is| are| was| were)|give me|tell me|how (?:long|much|many) (?:is|are)|quel(?:le)?s? (?:est|sont|était)|"
-    r"donne[- ]moi|quels sont)) (?P<x>(?:the |le |la |les |l['’])?[^,?]+?) (?:and|et) (?P<y>(?:the |le |la |les |l['’])[^,?]+?)"
+    r"^(?P<lead>(?:what(?:'s| is| are| was| were)|give me|tell me|how (?:long|much|many) "
+    r"(?:is|are)|quel(?:le)?s? (?:est|sont|était)|"
+    r"donne[- ]moi|quels sont)) (?P<x>(?:the |le |la |les |l['’])?[^,?]+?) (?:and|et) "
+    r"(?P<y>(?:the |le |la |les |l['’])[^,?]+?)"
     r"(?P<of> (?:of|for|in|de|du|des|d['’]|pour) ?.+?)\s?[?.!]*$",
     re.IGNORECASE,
 )
 _SHARED = re.compile(
-    r"^(?P<lead>(?:what|who|when|where|how|quel|quelle|quels|quelles|combien|qui|quand|comment)\b.*\b(?:of|for|from|de|du|des|d['’]|pour)) ?"
-    r"(?P<x>(?:the |le |la |les |l['’])?[\w'’ -]+?) (?:and|et) (?P<y>(?:of |for |de |du |des |d['’]|pour )?[\w'’ -]+?)\s?[?.!]*$",
+    r"^(?P<lead>(?:what|who|when|where|how|quel|quelle|quels|quelles|combien|qui|quand|"
+    r"comment)\b.*\b(?:of|for|from|de|du|des|d['’]|pour)) ?"
+    r"(?P<x>(?:the |le |la |les |l['’])?[\w'’ -]+?) (?:and|et) (?P<y>(?:of |for |de |du |des |"
+    r"d['’]|pour )?[\w'’ -]+?)\s?[?.!]*$",
     re.IGNORECASE,
 )
 _FOLLOW = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"notes? (?:that |which )?(?P<a>.+?) (?:links?|refers?|points?|leads?) to\b(?P<b>.*)$",
-        r"notes? (?:is |are )?(?:linked|referenced|mentioned|referred to) (?:from|in|by|to|under|at) (?P<a>.+?)(?P<b>(?: (?:say|says|about|on|for|give|gives|recommend)\b|[,?]).*|)$",
-        r"(?:link|reference) (?:in|from|of|under) (?P<a>.+?)(?P<b>(?: (?:say|says|and|about|to find|for)\b|[,?:]).*|)$",
+        (
+            r"notes? (?:is |are )?(?:linked|referenced|mentioned|referred to) (?:from|in|by|to|under|"
+            r"at) (?P<a>.+?)(?P<b>(?: (?:say|says|about|on|for|give|gives|recommend)\b|[,?]).*|)$"
+        ),
+        (
+            r"(?:link|reference) (?:in|from|of|under) (?P<a>.+?)(?P<b>(?: (?:say|says|and|about|to "
+            r"find|for)\b|[,?:]).*|)$"
+        ),
         r"note (?:vers|à) laquelle (?P<a>.+?) (?:renvoie|mène|conduit|pointe)\b(?P<b>.*)$",
-        r"note (?:qui est )?(?:liée|citée|référencée|mentionnée|indiquée)(?: depuis| dans| par| à| sous)? (?P<a>.+?)(?P<b>(?: (?:sur|à propos|au sujet|dit|pour)\b|\s?[,?]).*|)$",
+        (
+            r"note (?:qui est )?(?:liée|citée|référencée|mentionnée|indiquée)(?: depuis| dans| par| à|"
+            r" sous)? (?P<a>.+?)(?P<b>(?: (?:sur|à propos|au sujet|dit|pour)\b|\s?[,?]).*|)$"
+        ),
         r"(?:lien|renvoi) (?:de|du|dans|depuis) (?P<a>.+?)(?P<b>(?: (?:et|sur|à propos|pour)\b|\s?[,?:]).*|)$",
     )
 )
 _OVERVIEW = re.compile(
-    r"\b(?:summari[sz]e|summary|overview|outline|gist|main points|key points|what do (?:my|the) notes say about|what(?:'s| is) in (?:the|my) note|"
+    r"\b(?:summari[sz]e|summary|overview|outline|gist|main points|key points|what do (?:my|"
+    r"the) notes say about|what(?:'s| is) in (?:the|my) note|"
     r"tell me (?:everything|all) about|resum\w+|apercu|vue d'ensemble|grandes lignes|points cles|"
     r"que disent (?:mes|les) notes|que contient (?:la|ma) note|de quoi parle)\b"
 )
 _WHERE = re.compile(
-    r"\b(?:which (?:\w+ )?(?:notes?|files?|documents?|pages?)|(?:in )?(?:what|which) (?:note|file|document|page)s?|where (?:did|do|have) i|where (?:is|are) .*\b(?:mentioned|discussed|described|explained)|"
-    r"list (?:all )?(?:the |my )?notes|find (?:the |my |all )?notes?|(?:dans )?quel(?:le)?s? (?:notes?|fichiers?|documents?|pages?)|ou (?:ai-je|est-ce que j'ai|parle)|trouve\w* (?:les|mes|la) notes?)\b"
+    r"\b(?:which (?:\w+ )?(?:notes?|files?|documents?|pages?)|(?:in )?(?:what|which) (?:note|"
+    r"file|document|page)s?|where (?:did|do|have) i|where (?:is|are) .*\b(?:mentioned|"
+    r"discussed|described|explained)|"
+    r"list (?:all )?(?:the |my )?notes|find (?:the |my |all )?notes?|(?:dans )?quel(?:le)?s? "
+    r"(?:notes?|fichiers?|documents?|pages?)|ou (?:ai-je|est-ce que j'ai|parle)|trouve\w* "
+    r"(?:les|mes|la) notes?)\b"
 )
 _FOLDER = re.compile(
-    r"\b(?:folder|directory|dossier|repertoire)s?\b|\bhow many notes\b|\bcombien de notes\b|\bwhat notes do i have\b|\bquelles notes ai-je\b"
+    r"\b(?:folder|directory|dossier|repertoire)s?\b|\bhow many notes\b|\bcombien de notes\b|"
+    r"\bwhat notes do i have\b|\bquelles notes ai-je\b"
 )
 _ORDINALS = (
     (1, r"first|1st|premier|premiere|1er|1ere"),
@@ -116,12 +142,15 @@ _ORDINALS = (
     (-1, r"last|final|dernier|derniere"),
 )
 _ORDINAL_OF = re.compile(
-    r"\b(?:the|le|la|l'|du|de la|au|a la) ?(?P<word>[\w']+) (?:one|step|stage|item|ingredient|point|rule|phase|option|entry|thing|part|method|"
-    r"etape|point|element|regle|methode|option|ingredient|chose|partie)\b|\b(?:et|and|what about|pour) (?:the |le |la )(?P<alone>[\w']+)\s?[?.!]*$"
+    r"\b(?:the|le|la|l'|du|de la|au|a la) ?(?P<word>[\w']+) (?:one|step|stage|item|ingredient|"
+    r"point|rule|phase|option|entry|thing|part|method|"
+    r"etape|point|element|regle|methode|option|ingredient|chose|partie)\b|\b(?:et|and|what "
+    r"about|pour) (?:the |le |la )(?P<alone>[\w']+)\s?[?.!]*$"
     r"|\b(?:step|etape|point) (?P<number>\d)\b"
 )
 _INSTRUCTION = re.compile(
-    r"(?:^|(?<=[.?!,;] ))(?:and )?(?:please )?(?:cite|quote|give|name|tell me|cite[sz]?|donne[sz]?|indique[sz]?)[^.?!]*\b(?:sources?|references?|citations?|"
+    r"(?:^|(?<=[.?!,;] ))(?:and )?(?:please )?(?:cite|quote|give|name|tell me|cite[sz]?|"
+    r"donne[sz]?|indique[sz]?)[^.?!]*\b(?:sources?|references?|citations?|"
     r"notes?|lines?|lignes?)\b[^.?!]*[.!?]*\s*",
     re.IGNORECASE,
 )
@@ -168,9 +197,12 @@ def find_ordinal(folded: str) -> int:
 
 
 _NOISE = re.compile(
-    r"\b(?:summari[sz]e|summary|overview|outline|gist|main|key|points|everything|folder|directory|dossiers?|repertoires?|files?|fichiers?|documents?|"
-    r"pages?|resum\w*|apercu|grandes|lignes|vue|ensemble|disent|dit|parlent|contient|contain\w*|wrote|written|ecrit|difference\w*|compare\w*|liste?|"
-    r"differ\w*|rapport|propos|sujet|linked?|links|refers?|liee?|first|second|third|last|premier\w*|deuxieme|troisieme|dernier\w*|"
+    r"\b(?:summari[sz]e|summary|overview|outline|gist|main|key|points|everything|folder|"
+    r"directory|dossiers?|repertoires?|files?|fichiers?|documents?|"
+    r"pages?|resum\w*|apercu|grandes|lignes|vue|ensemble|disent|dit|parlent|contient|"
+    r"contain\w*|wrote|written|ecrit|difference\w*|compare\w*|liste?|"
+    r"differ\w*|rapport|propos|sujet|linked?|links|refers?|liee?|first|second|third|last|"
+    r"premier\w*|deuxieme|troisieme|dernier\w*|"
     r"how long|how often|what about|combien de temps|remind|rappelle\w*)\b"
 )
 

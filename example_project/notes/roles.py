@@ -18,7 +18,7 @@ from notes.research import Research
 from notes.voice import Voice
 
 
-def put_together(question: Question, results: Mapping[int, Result], situation: Situation) -> tuple[Part, ...]:
+def put_together(_: Question, results: Mapping[int, Result], __: Situation) -> tuple[Part, ...]:
     """Give the parts that the last step of a rule-made plan put together."""
     last = results[max(results)]
     if isinstance(last.value, tuple):

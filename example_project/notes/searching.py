@@ -1,7 +1,7 @@
 """Finding words in the notes: which headings and which lines hold them, best first.
 
-Sections are ranked by BM25 (k1 1.2, b 0.4) over fields, as in BM25F: a word in a title, in the titles around it or in the
-path of the note counts as several in the text.
+Sections are ranked by BM25 (k1 1.2, b 0.4) over fields, as in BM25F: a word in a title, in the titles around it or in
+the path of the note counts as several in the text.
 """
 
 import math

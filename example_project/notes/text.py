@@ -10,6 +10,9 @@ from notes.irregular import IRREGULAR
 from notes.stopwords import STOPWORDS
 
 _WORD = re.compile(r"[^\W_]+(?:[.,][0-9]+)*(?:[+#]+(?!\w))?")
+_CAMEL_CASE = re.compile(r"\b[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]*)+\b")
+_VERSION = re.compile(r"(?<![\w.])v?(\d+)(?:(?=\.\d+\.[\dx])|(?<=v\d)\b|(?<=v\d\d)\b)")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”»)\]*_]*\s+(?=[^\s.,;:!?a-zà-ÿ])")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|cf|vs|etc|approx|ca|fig|no|dr|mr|mrs|mme?|st|al|env|p\.? ex|ex)\.$", re.I
@@ -37,8 +40,16 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Give the words of `text`, folded: letters and digits, decimals whole (`3.5`), and `c++` and `c#` as they are."""
-    return _WORD.findall(fold(text))
+    """Give the words of `text`, folded: letters and digits, decimals whole (`3.5`), `c++` and `c#` as they are.
+
+    The parts of a name like `maxLines`, and the first number of a version like `4.0.0` or `v4`, follow the text, so
+    that either way of writing finds the other.
+    """
+    folded = fold(text)
+    found = _WORD.findall(folded) + _VERSION.findall(folded)
+    for name in _CAMEL_CASE.findall(text):
+        found += [fold(part) for part in _HUMP.split(name) if len(part) > 1]
+    return found
 
 
 def key_words(text: str) -> list[str]:

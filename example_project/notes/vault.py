@@ -39,7 +39,7 @@ class Vault:
             raise VaultError(f"the vault {str(root)!r} is not a folder")
 
     def notes(self, folder: str = "") -> list[str]:
-        """Give the paths of all notes in a folder and below, sorted; raise `VaultError` where there is no such folder."""
+        """Give the paths of the notes in a folder and below, sorted; raise `VaultError` for an unknown one."""
         inside = f"{self.folder(folder)}/".lstrip("/")
         return [path for path in sorted(_walk(self.root)) if path.startswith(inside)]
 
@@ -68,7 +68,7 @@ class Vault:
         return found
 
     def note(self, asked: str) -> str:
-        """Give the listed path of the note that was asked for; raise `VaultError` where none or several could be meant."""
+        """Give the listed path of the note that was asked for; raise `VaultError` where none or several fit."""
         wanted = _plain(asked)
         known = list(_walk(self.root))
         for name in (wanted, *(wanted + suffix for suffix in SUFFIXES)):
@@ -228,7 +228,6 @@ def _load(file: str, path: str, _changed: int, size: int) -> Document | _Refused
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        return _Refused(
-            f"{path} is not {encoding.removesuffix('-sig').upper()} text (offset {error.start}, line {line}); convert it to UTF-8"
-        )
+        name = encoding.removesuffix("-sig").upper()
+        return _Refused(f"{path} is not {name} text (offset {error.start}, line {line}); convert it to UTF-8")
     return parse(text)

@@ -63,7 +63,7 @@ class Memory:
         )
 
     def recall(self, message: str) -> tuple[Remembered, ...]:
-        """Give what to keep in mind for a message: the recent ones, and what the chosen stores recall, consulted at once."""
+        """Give what to keep in mind for a message: the recent ones, and what the chosen stores recall."""
         stores = self.choose(message)
         consulted: list[Callable[[str], Sequence[Remembered]]] = []
         if "semantic" in stores:

@@ -9,25 +9,35 @@ from notes.text import fold, key_words, stem
 from notes.wording import WEAK
 
 _ELLIPSIS = re.compile(
-    r"^\W*(?:and|but|or|so|now|ok(?:ay)?,?|what about|how about|and what about|same (?:question )?for|et|mais|ou|pour|et pour|qu'en est-il|"
+    r"^\W*(?:and|but|or|so|now|ok(?:ay)?,?|what about|how about|and what about|same "
+    r"(?:question )?for|et|mais|ou|pour|et pour|qu'en est-il|"
     r"qu'en est il|et qu'en est-il|meme question pour)\b"
 )
 _PRONOUN = re.compile(
-    r"\b(?:it|its|they|them|their|theirs|that|this|these|those|he|she|his|her|him|there|the same|the former|the latter|both|"
-    r"ils|elle|elles|cela|celui-ci|celle-ci|celui-la|celle-la|ceux-ci|lui|leurs?|ses|la-bas|les deux|celui|celle|ce dernier|cette derniere)\b"
+    r"\b(?:it|its|they|them|their|theirs|that|this|these|those|he|she|his|her|him|there|the "
+    r"same|the former|the latter|both|"
+    r"ils|elle|elles|cela|celui-ci|celle-ci|celui-la|celle-la|ceux-ci|lui|leurs?|ses|la-bas|"
+    r"les deux|celui|celle|ce dernier|cette derniere)\b"
     r"|(?<!faut-)(?<!a-t-)(?<!a t-)\bil\b(?! (?:faut|y a|existe|est (?:possible|necessaire|conseille|recommande)))"
-    r"|\b(?:ca|c'est)\b|\b(?:son|sa)\b|\ben\b (?=(?:a|ont|faut|est|contient|reste|fait|sont)\b)|\bl'(?=(?:a|ont|avait|utilis\w+|appell\w+|invent\w+)\b)"
+    r"|\b(?:ca|c'est)\b|\b(?:son|sa)\b|\ben\b (?=(?:a|ont|faut|est|contient|reste|fait|"
+    r"sont)\b)|\bl'(?=(?:a|ont|avait|utilis\w+|appell\w+|invent\w+)\b)"
     r"|-t-(?:il|elle|ils|elles|on)\b|-(?:ils|elles|elle)\b"
 )
 _IMPERSONAL = re.compile(
-    r"\bis it (?:possible|necessary|safe|ok|okay|better|true)\b|\bdoes it take to\b|\bit is\b.*\bto\b|\bfaut-il\b|\by a-t-il\b|\best-ce qu[e']|\bqu'est-ce\b"
-    r"|\bthat (?=(?:is|are|was|were|can|has|have|links?|refers?)\b)|\bthere (?:is|are|was|were)\b|\b(?:is|are|was|were) there\b|\bc'est quoi\b|\bthis (?:week|month|year)\b"
+    r"\bis it (?:possible|necessary|safe|ok|okay|better|true)\b|\bdoes it take to\b|\bit "
+    r"is\b.*\bto\b|\bfaut-il\b|\by a-t-il\b|\best-ce qu[e']|\bqu'est-ce\b"
+    r"|\bthat (?=(?:is|are|was|were|can|has|have|links?|refers?)\b)|\bthere (?:is|are|was|"
+    r"were)\b|\b(?:is|are|was|were) there\b|\bc'est quoi\b|\bthis (?:week|month|year)\b"
 )
 _THIS_NOTE = re.compile(
-    r"\b(?:that|this|the same|the|cette|ce|la meme|le meme) (?:note|file|document|page|fichier)\b(?! (?:on|about|sur|that|which|qui|que|de|du|called|named))|\bin there\b|\bla-dedans\b"
+    r"\b(?:that|this|the same|the|cette|ce|la meme|le meme) (?:note|file|document|page|"
+    r"fichier)\b(?! (?:on|about|sur|that|which|qui|que|de|du|called|named))|\bin there\b|"
+    r"\bla-dedans\b"
 )
 _LEAD = re.compile(
-    r"^\W*(?:(?:and|but|so|ok(?:ay)?|then|now|et|mais|alors)\b[ ,]*)*(?:(?:what|how) about|same (?:question )?for|qu'en est-il (?:de|du|des|d')|meme question pour|for|pour|in|with|avec|dans|on|sur)?\b\s*"
+    r"^\W*(?:(?:and|but|so|ok(?:ay)?|then|now|et|mais|alors)\b[ ,]*)*(?:(?:what|how) about|"
+    r"same (?:question )?for|qu'en est-il (?:de|du|des|d')|meme question pour|for|pour|in|"
+    r"with|avec|dans|on|sur)?\b\s*"
 )
 
 

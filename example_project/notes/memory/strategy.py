@@ -8,14 +8,26 @@ from notes.text import fold
 Store = Literal["semantic", "conceptual", "profile"]
 
 _RECALL = re.compile(
-    r"\bwhat (?:did|have) (?:i|we) (?:\w+ ){0,2}(?:ask|asked|say|said|talk|talked|discuss|discussed|see|seen)|\bremind me\b|\bdid (?:i|we) (?:ask|talk)|"
-    r"\b(?:earlier|before|previously|so far)\b.*\b(?:asked|said|talked|discussed)|\b(?:asked|said|talked|discussed)\b.*\b(?:earlier|before|previously|so far)\b|"
-    r"\bremember (?:what|when)|\bqu'ai-je (?:demande|dit)|\bqu'est-ce que j'ai demande|\brappelle[- ](?:moi|toi)|\bde quoi avons-nous parle|"
-    r"\bqu'avons-nous (?:dit|vu)|\bce qu'on a dit|\bce que (?:j'ai|nous avons) (?:demande|dit|vu)|\b(?:ai-je|avons-nous) (?:deja )?(?:demande|parle)|"
+    r"\bwhat (?:did|have) (?:i|we) (?:\w+ ){0,2}(?:ask|asked|say|said|talk|talked|discuss|"
+    r"discussed|see|seen)|\bremind me\b|\bdid (?:i|we) (?:ask|talk)|"
+    r"\b(?:earlier|before|previously|so far)\b.*\b(?:asked|said|talked|discussed)|\b(?:asked|"
+    r"said|talked|discussed)\b.*\b(?:earlier|before|previously|so far)\b|"
+    r"\bremember (?:what|when)|\bqu'ai-je (?:demande|dit)|\bqu'est-ce que j'ai demande|"
+    r"\brappelle[- ](?:moi|toi)|\bde quoi avons-nous parle|"
+    r"\bqu'avons-nous (?:dit|vu)|\bce qu'on a dit|\bce que (?:j'ai|nous avons) (?:demande|dit|"
+    r"vu)|\b(?:ai-je|avons-nous) (?:deja )?(?:demande|parle)|"
     r"\btu (?:m'as|as) (?:dit|repondu)|\byou (?:told|said|answered)\b"
 )
 _CONCEPTS = re.compile(r"\bconcepts?\b|\btopics?\b|\bthemes?\b|\bsujets?\b|\bsummar|\bresum|\bso far\b|\bjusqu'ici\b")
 _INTERESTS = re.compile(r"\binterest|\bpreferences?\b|\binteret|\bprofil")
+
+_RECALL_WORDS = """
+ask asked talk talked discuss discussed remind remember earlier said told conversation previously topics topic concepts
+concept far summarise summarize question questions answer answered seen saw demande demander parle rappelle rappeler dit
+avons resume repondu
+"""
+RECALLING = frozenset(_RECALL_WORDS.split())
+"""Words that ask for what was said rather than naming it."""
 
 
 def strategy(message: str) -> frozenset[Store]:

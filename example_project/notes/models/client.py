@@ -43,9 +43,9 @@ class Client:
             text = answer["choices"][0]["message"]["content"]
         except (OSError, ValueError, LookupError, TypeError) as error:
             said = _told(error)
-            self._log(role, model, url, prompt, "", {}, since, status="error", notes=said)
+            self._log(role, model, url, prompt, "", usage={}, since=since, status="error", notes=said)
             raise ModelError(f"the model {model!r} for {role} at {url} gave no answer: {said}") from error
-        self._log(role, model, url, prompt, text or "", answer.get("usage") or {}, since)
+        self._log(role, model, url, prompt, text or "", usage=answer.get("usage") or {}, since=since)
         if not isinstance(text, str) or not text.strip():
             raise ModelError(f"the model {model!r} for {role} said nothing")
         return text
@@ -84,9 +84,9 @@ class Client:
         url: str,
         prompt: str,
         text: str,
+        *,
         usage: Mapping[str, Any],
         since: float,
-        *,
         status: str = "ok",
         notes: str = "",
     ) -> None:

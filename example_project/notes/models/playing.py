@@ -1,7 +1,7 @@
 """A model in the agent's roles: it plans, thinks, answers, judges, rewrites and chooses memories.
 
-What it gives is validated like anything else from outside: a plan that is not valid goes back once with the reasons, and is
-refused after that; a judgement that is none gives way to the heuristic one.
+What it gives is validated like anything else from outside: a plan that is not valid goes back once with the reasons,
+and is refused after that; a judgement that is none gives way to the heuristic one.
 """
 
 import re

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 from notes.library import RAISED, Library, failed
 from notes.planning.plan import Plan, SubTask
-from notes.planning.references import ReferenceFault, resolve
+from notes.planning.references import ReferenceMissError, resolve
 
 Mode = Literal["strict", "flexible"]
 
@@ -77,7 +77,7 @@ class Executor:
             return self.reason(task, needed, attempt)
         try:
             arguments = resolve(task.parameters, {number: result.text for number, result in needed.items()})
-        except ReferenceFault as fault:
+        except ReferenceMissError as fault:
             return f"Error: {fault}", None
         call = self.library.reread if attempt else self.library.call
         return call(task.tool, **arguments), None

@@ -13,12 +13,12 @@ _FOLDER = re.compile(r"^(.+)/$", re.MULTILINE)
 _NUMBER = re.compile(r"\d+")
 
 
-class ReferenceFault(Exception):
+class ReferenceMissError(Exception):
     """A result holds nothing that the parameter could take; the message says what was looked for."""
 
 
 def resolve(parameters: Mapping[str, Any], results: Mapping[int, str]) -> dict[str, Any]:
-    """Replace every reference in `parameters`; raise `ReferenceFault` where a result has nothing of the kind."""
+    """Replace every reference in `parameters`; raise `ReferenceMissError` where a result has nothing of the kind."""
     return {name: _resolved(name, value, results) for name, value in parameters.items()}
 
 
@@ -38,10 +38,10 @@ def _resolved(name: str, value: Any, results: Mapping[int, str]) -> Any:
 def _taken(name: str, number: int, results: Mapping[int, str]) -> Any:
     text = results.get(number, "")
     if not text or failed(text):
-        raise ReferenceFault(f"sub-task {number} gave nothing for {name!r}")
+        raise ReferenceMissError(f"sub-task {number} gave nothing for {name!r}")
     taken = _TAKERS.get(name, _first_line)(text)
     if taken is None:
-        raise ReferenceFault(f"what sub-task {number} gave holds no {name.replace('_', ' ')}: {text[:80]!r}")
+        raise ReferenceMissError(f"what sub-task {number} gave holds no {name.replace('_', ' ')}: {text[:80]!r}")
     return taken
 
 

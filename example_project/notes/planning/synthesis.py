@@ -10,7 +10,8 @@ from notes.text import fold, key_words
 from notes.voice import Voice
 
 _QUANTITY = re.compile(
-    r"(?<![\w.,])(\d{1,3}(?:[ \u00a0\u202f,]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)[ \u00a0\u202f]?(%|°[CF]?|€|\$|£|[a-zA-Zµéè]+)?"
+    r"(?<![\w.,])(\d{1,3}(?:[ \u00a0\u202f,]\d{3})+(?:[.,]\d+)?|"
+    r"\d+(?:[.,]\d+)?)[ \u00a0\u202f]?(%|°[CF]?|€|\$|£|[a-zA-Zµéè]+)?"
 )
 _SECONDS = {
     "ms": 0.001, "s": 1, "sec": 1, "second": 1, "seconde": 1, "min": 60, "minute": 60, "h": 3600, "hour": 3600,

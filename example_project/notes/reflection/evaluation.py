@@ -73,7 +73,7 @@ NON_ANSWERS = (
 
 
 def heuristic(candidate: Candidate) -> Evaluation:
-    """Judge by form alone, where a model's judgement is unusable: length, non-answers, marks of a citation (paper §5.3)."""
+    """Judge by form alone where a model's judgement is unusable: length, non-answers, citation marks (paper §5.3)."""
     answer = candidate.answer.lower()
     issues: list[str] = []
     length = 10.0 if len(answer) >= 80 else 7.0 if len(answer) >= 20 else 2.0
