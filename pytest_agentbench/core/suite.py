@@ -11,7 +11,7 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
 from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.termination import Limits
+from pytest_agentbench.core.termination import Limits, Thresholds
 
 
 class OpenAIAgentSpec(Model):
@@ -100,22 +100,35 @@ class ToolsSpec(Model):
 
 
 class StateSpec(Model):
-    """Where state comes from: `sqlite`, `json`, or the import path of a state provider (`own`).
+    """Where state comes from: `sqlite`, `json`, the import path of a state provider (`own`), or a τ² domain.
 
-    `options` are the provider's own; `ignore` are path patterns (`orders.*.updated_at`) left out of comparisons.
+    `options` are the provider's own. `ignore` are path patterns (`orders.*.updated_at`) left out of comparisons,
+    `unordered` those of lists whose order makes no difference.
     """
 
-    kind: Literal["sqlite", "json", "own"]
+    kind: Literal["sqlite", "json", "own", "tau2"]
     options: dict[str, Any] = {}
     ignore: tuple[str, ...] = ()
+    unordered: tuple[str, ...] = ()
+
+
+class Tau2Spec(Model):
+    """A domain of τ²-bench as tools and state; without a `checkout`, what is installed of it is looked for."""
+
+    domain: str
+    checkout: Path | None = None
 
 
 class EnvironmentSpec(Model):
-    """Tools and state; each is optional. `reads` and `writes` settle what a tool does where it does not say."""
+    """Tools and state; each is optional. `reads` and `writes` settle what a tool does where it does not say.
+
+    `tau2` stands in place of both parties' tools; the state is then the domain's (`kind` tau2).
+    """
 
     tools: ToolsSpec | None = None
     user_tools: ToolsSpec | None = None
     state: StateSpec | None = None
+    tau2: Tau2Spec | None = None
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
 
@@ -127,7 +140,7 @@ class GenerateSpec(Model):
     and `longest` bound a walk in nodes (tool-to-scenario §4.4). `complexity` maps classes or levels to shares of the
     scenarios, {} leaves them to the pipeline. `enriched` is the share of scenarios with a planned failure, `personas`
     the users per scenario, `pool` the verified calls per tool. `weights` says where transition probabilities come
-    from, `traces` from which logs. `model` plays `roles` (() means all of them); None leaves all to their
+    from, `traces` from which logs. `values` are known ones by argument, or by `tool.argument`. `model` plays `roles` (() means all of them); None leaves all to their
     deterministic twins.
     """
 
@@ -139,12 +152,13 @@ class GenerateSpec(Model):
     shortest: int = 6
     longest: int = 25
     complexity: dict[str, float] = {}
-    enriched: float = 0.0
+    enriched: float = 0.1
     personas: int = 1
     pool: int = 12
     allow_writes: bool = False
     weights: Literal["uniform", "conditioned", "prompting", "empirical", "traces"] = "uniform"
     traces: tuple[Path, ...] = ()
+    values: dict[str, tuple[Any, ...]] = {}
     model: ModelSpec | None = None
     roles: tuple[str, ...] = ()
 
@@ -170,6 +184,7 @@ class Suite(Model):
     policies: tuple[Policy, ...] = ()
     scenarios: tuple[Scenario, ...] = ()
     limits: Limits = Limits()
+    stall: Thresholds = Thresholds()
     gates: tuple[str, ...] = ()
     trials: int | None = None
     faults: tuple[tuple[FaultSpec, ...], ...] = ()

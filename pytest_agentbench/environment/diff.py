@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.codec import digest, dumps
 from pytest_agentbench.core.errors import with_hint
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.state import Difference, State
@@ -44,14 +44,21 @@ def state_hash(state: State, ignore: Sequence[str] = ()) -> str:
     return digest(_canonical(_pruned(to_json(state), patterns)))
 
 
-def ignored_in_vain(ignore: Sequence[str], *states: State | None) -> str:
-    """Say which pattern begins with what none of the `states` has at its top, else `""`: it would ignore nothing."""
+def arranged(state: State, unordered: Sequence[str]) -> State:
+    """Give the state with the lists that the patterns name in one order, so that theirs makes no difference."""
+    patterns = [_pattern(text) for text in unordered]
+    found: State = _arranged(to_json(state), patterns)
+    return found
+
+
+def ignored_in_vain(ignore: Sequence[str], *states: State | None, key: str = "ignore") -> str:
+    """Say which pattern begins with what none of the `states` has at its top, else `""`: it would do nothing."""
     names = sorted({name for state in states for name in state or {}})
     for text in ignore:
         first = re.split(r"(?<!\\)\.", text)[0].replace("\\.", ".")
         if not any(_pattern(text)[0].fullmatch(name) for name in names):
             hint = suggestion(first, names) or f"it has {listing(names) or 'nothing'}"
-            return printable(with_hint(f"ignore {text!r}: the state has no {first!r}", hint))
+            return printable(with_hint(f"{key} {text!r}: the state has no {first!r}", hint))
     return ""
 
 
@@ -87,6 +94,26 @@ def _pruned(value: Any, patterns: list[list[re.Pattern[str]]]) -> Any:
         if not any(len(pattern) == 1 for pattern in inner):
             kept[key] = _pruned(item, [pattern[1:] for pattern in inner])
     return kept if isinstance(value, dict) else list(kept.values())
+
+
+def _arranged(value: Any, patterns: list[list[re.Pattern[str]]]) -> Any:
+    """Sort the lists that a pattern ends at, whatever they hold."""
+    if not patterns or not isinstance(value, dict | list):
+        return value
+    if isinstance(value, list):
+        inner = [[pattern[1:] for pattern in patterns if pattern[0].fullmatch(str(i))] for i in range(len(value))]
+        return [_arranged_at(item, rest) for item, rest in zip(value, inner, strict=True)]
+    return {
+        key: _arranged_at(item, [pattern[1:] for pattern in patterns if pattern[0].fullmatch(key)])
+        for key, item in value.items()
+    }
+
+
+def _arranged_at(value: Any, patterns: list[list[re.Pattern[str]]]) -> Any:
+    deeper = _arranged(value, [pattern for pattern in patterns if pattern])
+    if isinstance(deeper, list) and any(not pattern for pattern in patterns):
+        return sorted(deeper, key=lambda item: dumps(_canonical(item)))
+    return deeper
 
 
 def _canonical(value: Any) -> Any:

@@ -78,6 +78,11 @@ class LocalEnvironment:
         return self._state.handle if self._state else None
 
     @property
+    def opens_whole(self) -> bool:
+        """Whether `scenario_state` is a task's whole initial state, whose calls the state makes when it is opened."""
+        return self._spec.tau2 is not None
+
+    @property
     def fault(self) -> EnvironmentFaultError | None:
         """The fault of a tool that tried to exit, kept since an agent that called it may have swallowed it."""
         return self._invoker.fault

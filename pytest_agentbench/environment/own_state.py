@@ -15,7 +15,7 @@ from pytest_agentbench.environment.sqlite_state import SqliteState
 def build_provider(spec: StateSpec, root: Path) -> StateProvider:
     """Build the state provider that a suite names; raise `EnvironmentFaultError` where it cannot be.
 
-    Options: sqlite `{schema, rows}`; json `{file}`; own `{own: "pkg:Provider", …}`,
+    Options: sqlite `{schema, rows}`; json `{file}`; tau2 `{domain, checkout}`; own `{own: "pkg:Provider", …}`,
     whose other entries are the keywords that the provider is called with. Files are relative to `root`.
     A provider of one's own may have sync or async methods, and `version(handle)`, which gives a value that changes
     whenever the state does.
@@ -25,6 +25,11 @@ def build_provider(spec: StateSpec, root: Path) -> StateProvider:
         return SqliteState(schema=_file(options, root, "schema"), rows=_file(options, root, "rows"))
     if spec.kind == "json":
         return JsonState(file=_file(options, root, "file"))
+    if spec.kind == "tau2":
+        from pytest_agentbench.environment.tau2_bridge.live import Tau2State  # noqa: PLC0415 - others need none of it
+        from pytest_agentbench.environment.tau2_bridge.source import find_source  # noqa: PLC0415
+
+        return Tau2State(find_source(options["domain"], Path(options["checkout"]) if options["checkout"] else None))
     target = _target(options)
     factory = load_object(target, root)
     if not callable(factory):

@@ -19,7 +19,12 @@ _REFUSALS = (ValueError, LookupError, TypeError, PermissionError, sqlite3.Integr
 
 
 async def prepare(environment: LocalEnvironment, scenario: Scenario) -> None:
-    """Make a scenario's `initialization_actions` (τ²); raise `EnvironmentFaultError` where one fails or is no tool."""
+    """Make a scenario's `initialization_actions` (τ²); raise `EnvironmentFaultError` where one fails or is no tool.
+
+    A τ² domain makes them when its state is opened, since they may be of methods that are no tools.
+    """
+    if environment.opens_whole:
+        return
     initial = scenario.task.initial_state
     for action in (initial.initialization_actions or ()) if initial else ():
         name = str(action.get("func_name"))

@@ -30,13 +30,19 @@ class LoadedTools:
             forget_module(module)
 
 
-def load_toolset(spec: EnvironmentSpec, root: Path) -> Toolset:
+def load_toolset(spec: EnvironmentSpec, root: Path, *, recorded: bool = False) -> Toolset:
     """Give the tools of an environment; Python modules are imported, nothing of them is called.
 
-    Nothing is given where only a process or the network could tell some of the tools: runs find out. Raise
-    `ImportPathError` or `EnvironmentFaultError` where a module, a file or a function is not usable.
+    Nothing is given where only a process or the network could tell some of the tools: runs find out; nor for
+    `recorded` runs where the τ² domain is not installed. Raise `ImportPathError` or `EnvironmentFaultError` where a
+    module, a file or a function is not usable.
     """
-    loaded = load_tools(spec, root, "collected")
+    try:
+        loaded = load_tools(spec, root, "collected")
+    except EnvironmentFaultError:
+        if spec.tau2 is None or not recorded:
+            raise
+        return Toolset()  # recordings are judged without a world, as far as that goes
     loaded.forget()
     specs = list(loaded.toolset)
     for source, requestor in remote_parts(spec):
@@ -78,6 +84,12 @@ def opening_of(
 
 def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | None = None) -> LoadedTools:
     """Load fresh tools, but for remote ones, for the run named `unique`; `known` saves describing them again."""
+    if spec.tau2 is not None:
+        # a suite without τ² needs none of this
+        from pytest_agentbench.environment.tau2_bridge.live import bridge_tools  # noqa: PLC0415
+        from pytest_agentbench.environment.tau2_bridge.source import find_source  # noqa: PLC0415
+
+        return bridge_tools(find_source(spec.tau2.domain, spec.tau2.checkout))
     specs: list[ToolSpec] = []
     functions: dict[tuple[Requestor, str], PythonTool] = {}
     modules: list[ModuleType] = []

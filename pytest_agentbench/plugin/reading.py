@@ -27,7 +27,7 @@ def read_suite(path: Path, taken: dict[str, Path]) -> tuple[Suite, Toolset]:
     problems: list[Problem] = []
     toolset = Toolset()
     try:
-        toolset = load_toolset(suite.environment, suite.root)
+        toolset = load_toolset(suite.environment, suite.root, recorded=suite.agent.kind == "transcripts")
     except AgentBenchError as error:
         problems.append(Problem(file=path, key="environment", message=str(error)))
     problems += _missing_agent(suite, taken)

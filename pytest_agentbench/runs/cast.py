@@ -35,6 +35,7 @@ from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.chat import ChatModel, Paused
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.tau2 import with_assertions
 from pytest_agentbench.simulation.conversation import Closed, Objection, crashed
 from pytest_agentbench.users.modifiers.behaviour import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
@@ -142,6 +143,8 @@ class Cast:
         """Have models judge what code could not: policies without a rule that the scenario lists, and the rubric."""
         plan, judge = self._plan, self._plan.suite.judge
         policies = [policy for policy in run.policies if policy.rule is None]
+        if self.has_judge and judge is not None and self.not_run is None:
+            judgement = await self._asserted(run, judgement, judge)
         if self.not_run is not None or not (policies or self.rubric):
             return judgement
         if self._models is None or not self._models.judges or (judge is None and needs_model(self.rubric, ())):
@@ -163,6 +166,22 @@ class Cast:
                 ignore=state.ignore if state else (),
                 resolve=lambda path: cast("Callable[[Run], object]", load_object(path, root)),
                 run_sync=runner,
+            )
+        except NotRunError as error:
+            self.stop(error)
+            return judgement
+
+    async def _asserted(self, run: Run, judgement: Judgement, judge: JudgeSpec) -> Judgement:
+        """Have the judge answer a τ² task's sentences."""
+        random = self._random("assertions")
+        try:
+            return await with_assertions(
+                run,
+                self._plan,
+                judgement,
+                chat_for=lambda: self.chat("judge", judge.model),
+                random=random,
+                system=self.system,
             )
         except NotRunError as error:
             self.stop(error)

@@ -40,6 +40,7 @@ from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 from pytest_agentbench.simulation.clock import Slot, Stopwatch
 from pytest_agentbench.simulation.conversation import Closed, Conversation, Objection, crashed, out_of_time
 from pytest_agentbench.simulation.history import history_of
+from pytest_agentbench.simulation.progress import Progress
 from pytest_agentbench.simulation.recording import Recording
 
 _NOTICEABLE = 0.5
@@ -151,12 +152,12 @@ class Stage:
 
     def new_environment(self, name: str) -> LocalEnvironment:
         """Give a fresh environment in the scenario's initial state."""
-        initial = self.plan.scenario.task.initial_state
-        data = (initial.initialization_data or {}) if initial else {}
+        spec, initial = self.plan.suite.environment, self.plan.scenario.task.initial_state
+        whole = initial.model_dump() if initial else {}
         return LocalEnvironment(
-            self.plan.suite.environment,
+            spec,
             root=self.root,
-            scenario_state=data.get("agent_data") or {},
+            scenario_state=whole if spec.tau2 else (whole.get("initialization_data") or {}).get("agent_data") or {},
             context=self.context,
             run_name=name,
             runner=self.runner,
@@ -278,6 +279,7 @@ class Stage:
             session_id=self.name,
             context=self.context,
             blocked=self.blocked,
+            progress=Progress(self.plan.suite.stall),
         )
         return await conversation.run()
 

@@ -1,7 +1,7 @@
 """A closed run and its plan: the built-in checks, the scenario's own, and what import paths lead to."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import cast
 
@@ -11,10 +11,11 @@ from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Check
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
-from pytest_agentbench.environment.diff import ignored_in_vain
+from pytest_agentbench.environment.diff import arranged, ignored_in_vain
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
+from pytest_agentbench.runs.tau2 import with_reward
 
 
 def judge_run(run: Run, plan: RunPlan) -> Judgement:
@@ -29,11 +30,21 @@ def judge_run(run: Run, plan: RunPlan) -> Judgement:
     except AgentBenchError as error:
         return undecided(str(error))
     ignore = state.ignore if state else ()
-    if run.final_state is not None:
-        in_vain = ignored_in_vain(ignore, run.initial_state, run.expected_state, run.final_state)
+    if state is not None and run.final_state is not None:
+        states = (run.initial_state, run.expected_state, run.final_state)
+        in_vain = ignored_in_vain(ignore, *states) or ignored_in_vain(state.unordered, *states, key="unordered")
         if in_vain:
             return undecided(in_vain)
-    return judge(run, checks, ignore, resolve=resolve)
+        run = _arranged(run, state.unordered)
+    return with_reward(run, plan, judge(run, checks, ignore, resolve=resolve))
+
+
+def _arranged(run: Run, unordered: Sequence[str]) -> Run:
+    """Give the run with lists in one order whose order makes no difference."""
+    if not unordered:
+        return run
+    states = {"final_state": run.final_state, "expected_state": run.expected_state}
+    return run.model_copy(update={key: arranged(one, unordered) for key, one in states.items() if one is not None})
 
 
 async def judge_in_time(run: Run, plan: RunPlan, runner: RunnerInThread, seconds: float = GRACE) -> Judgement:

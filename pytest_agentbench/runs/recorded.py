@@ -54,9 +54,16 @@ def recorded_plans(suite: Suite, suite_key: str, asked: tuple[str, ...], toolset
                 variant=recording.variant,
                 trial=recording.trial + 1,
                 shows_trial=several,
-                toolset=toolset,
+                toolset=_lent(toolset) if recording.extra.get("solo") else toolset,
                 recording=recording,
             )
+
+
+def _lent(toolset: Toolset) -> Toolset:
+    """Give the tools of an agent that worked alone (τ²: solo mode): the user's, too."""
+    names = {spec.name for spec in toolset.of("assistant")}
+    lent = [spec.model_copy(update={"requestor": "assistant"}) for spec in toolset.of("user") if spec.name not in names]
+    return Toolset(specs=(*toolset, *lent))
 
 
 async def judge_recorded(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.termination import Thresholds
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.simulation.information import Known
@@ -15,25 +16,7 @@ from pytest_agentbench.simulation.withholding import leaves_unanswered, withhold
 __all__ = ["Progress", "Thresholds", "echo_rate", "similar"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Thresholds:
-    """When a conversation counts as stalled.
-
-    `similarity`: ratio (0 to 1, of `difflib.SequenceMatcher`) from which two texts are the same; texts with different
-    numbers never are. `repeats`: how often in a row both parties must repeat themselves. `mirrors`: how many texts in a
-    row, of both parties, must repeat the text before. `mirrored_turns`: how many turns of one party in a row must
-    repeat the other party's text. `register`: how many turns of the user in a row must talk as an agent does.
-    `idle_turns`: turns of each party without a new call or new information. `new_words`: unseen words that are
-    information; one unseen value with a digit is, too, and a text of which more than half is unseen.
-    """
-
-    similarity: float = SIMILARITY
-    repeats: int = 2
-    mirrors: int = 2
-    mirrored_turns: int = 3
-    register: int = 2
-    idle_turns: int = 6
-    new_words: int = 2
+_USUAL = Thresholds()
 
 
 @dataclass(frozen=True)
@@ -48,7 +31,7 @@ class _Said:
 class Progress:
     """Watches messages as they come (`see`) and says why the conversation is stalled (`stalled`), if it is."""
 
-    def __init__(self, thresholds: Thresholds = Thresholds()) -> None:
+    def __init__(self, thresholds: Thresholds = _USUAL) -> None:
         self._thresholds = thresholds
         # one exchange more than must repeat, since what stands before tells who began
         self._turns: deque[_Said] = deque(maxlen=2 * (max(thresholds.repeats, thresholds.idle_turns) + 2))
@@ -91,7 +74,7 @@ class Progress:
 
     def _stall(self) -> tuple[str | None, Blame]:
         limits = self._thresholds
-        if self._register >= limits.register:
+        if self._register >= limits.agent_talk:
             return f"the user talked like the agent {self._register} times in a row", Blame.USER
         for role, party in (("user", Blame.USER), ("assistant", Blame.AGENT)):
             if self._mirrored[role] >= limits.mirrored_turns:

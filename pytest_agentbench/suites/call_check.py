@@ -30,7 +30,7 @@ def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
     finder = _Finder(suite.path)
     if not toolset:
         # tools that could not be loaded are told elsewhere, and say nothing about names
-        has_tools = suite.environment.tools or suite.environment.user_tools
+        has_tools = suite.environment.tools or suite.environment.user_tools or suite.environment.tau2
         known = [] if has_tools else list(_name_problems(suite, toolset, finder))
         return [*known, *fault_problems(suite, toolset, finder.suite_problem)]
     problems: list[Problem] = []

@@ -55,23 +55,35 @@ _TOOLS: Schema = {
 }
 
 _IGNORE = texts("a list of path patterns left out of comparisons, such as orders.*.updated_at")
+_UNORDERED = texts("a list of path patterns of lists whose order makes no difference, such as orders.*.items")
+_COMPARED: Schema = {"ignore": _IGNORE, "unordered": _UNORDERED}
+
+_TURNS: Schema = {"type": "integer", "minimum": 1, "description": "a whole number, 1 or more"}
+_STALL = mapping(
+    {
+        "similarity": {"type": "number", "minimum": 0.5, "maximum": 1, "description": "a number from 0.5 to 1"},
+        **dict.fromkeys(("repeats", "mirrors", "mirrored_turns", "agent_talk", "idle_turns", "new_words"), _TURNS),
+    },
+    "a mapping of thresholds from which a conversation counts as STALLED",
+)
 
 _STATE: Schema = {
     "anyOf": [
         mapping(
             {"sqlite": mapping({"schema": _FILE, "rows": _FILE}, "{schema: schema.sql, rows: rows.yaml}", ("schema",)),
-             "ignore": _IGNORE},
+             **_COMPARED},
             "{sqlite: {schema: …, rows: …}}",
             ("sqlite",),
         ),
-        mapping({"json": _FILE, "ignore": _IGNORE}, "{json: state.json}", ("json",)),
+        mapping({"json": _FILE, **_COMPARED}, "{json: state.json}", ("json",)),
         {
             "type": "object",
-            "properties": {"own": IMPORT_PATH, "ignore": _IGNORE},
+            "properties": {"own": IMPORT_PATH, **_COMPARED},
             "required": ["own"],
             "additionalProperties": True,
             "description": "{own: package.module:Provider, …its options}",
         },
+        mapping(_COMPARED, "{ignore: […], unordered: […]} beside tau2"),
     ],
     "description": "{sqlite: {schema: …, rows: …}}, {json: file} or {own: package.module:Provider}",
 }  # fmt: skip
@@ -116,8 +128,16 @@ SUITE_FILE: Schema = {
                 "description": "a mapping of variant names to keywords of the factory",
             },
             "environment": mapping(
-                {"tools": _TOOLS, "user_tools": _TOOLS, "state": _STATE, "reads": _NAMES, "writes": _NAMES},
-                "a mapping with tools, user_tools, state, reads and writes",
+                {
+                    "tools": _TOOLS,
+                    "user_tools": _TOOLS,
+                    "state": _STATE,
+                    "tau2": {"type": "string", "pattern": r"^[a-z0-9_-]+$", "description": "a domain of τ²-bench"},
+                    "checkout": {"type": "string", "pattern": r"\S", "description": "a folder with τ²-bench's source"},
+                    "reads": _NAMES,
+                    "writes": _NAMES,
+                },
+                "a mapping with tools, user_tools, state, reads and writes; or with tau2 and checkout",
             ),
             "user": USER,
             "llm": {**MODEL, "description": "a mapping of what the models of all roles have in common"},
@@ -137,6 +157,7 @@ SUITE_FILE: Schema = {
             "faults": AXIS,
             "generate": GENERATE,
             "limits": {"$ref": "#/$defs/limits"},
+            "stall": _STALL,
             "gates": {
                 "type": "array",
                 "items": {"type": "string", "description": "a gate such as 'success >= 0.80'"},

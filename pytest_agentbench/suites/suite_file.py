@@ -14,7 +14,7 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, GenerateSpec, Suite, UserSpec
-from pytest_agentbench.core.termination import Limits
+from pytest_agentbench.core.termination import Limits, Thresholds
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.suites.document import Document
@@ -89,6 +89,7 @@ class _SuiteReader:
             policies=policies,
             scenarios=self._scenarios(policies),
             limits=Limits.model_validate(form.get("limits", {})) if self._fits("limits") else Limits(),
+            stall=Thresholds.model_validate(self._given("stall") or {}),
             gates=self._gates(policies),
             trials=self._given("trials"),
             faults=self._faults(),

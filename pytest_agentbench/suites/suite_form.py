@@ -7,7 +7,7 @@ from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.model import Price
 from pytest_agentbench.core.placeholders import misplaced
-from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, GenerateSpec, StateSpec, ToolsSpec
+from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, GenerateSpec, StateSpec, Tau2Spec, ToolsSpec
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.models_form import ModelReader
@@ -52,6 +52,8 @@ class PartReader:
         reads, writes = tuple(form.get("reads", ())), tuple(form.get("writes", ()))
         for name in sorted(set(reads) & set(writes)):
             self._wrong(("environment", "writes"), f"{name!r} stands in reads and in writes", "keep one of them")
+        if "tau2" in form or "checkout" in form:
+            return self._tau2(form, reads, writes)
         return EnvironmentSpec(
             tools=self._tools(form.get("tools"), ("environment", "tools")),
             user_tools=self._tools(form.get("user_tools"), ("environment", "user_tools")),
@@ -59,6 +61,32 @@ class PartReader:
             reads=reads,
             writes=writes,
         )
+
+    def _tau2(self, form: dict[str, JsonValue], reads: tuple[str, ...], writes: tuple[str, ...]) -> EnvironmentSpec:
+        """Read an environment that is a τ² domain, which has tools and state of its own."""
+        if "tau2" not in form:
+            self._wrong(("environment", "checkout"), "checkout stands beside tau2", "write tau2: DOMAIN")
+            return EnvironmentSpec()
+        for key in ("tools", "user_tools"):
+            if key in form:
+                self._wrong(("environment", key), f"tau2: {form['tau2']} brings its own {key}", "keep one of them")
+        compared = form.get("state", {})
+        for key in sorted({*compared} - {"ignore", "unordered"}):
+            message = f"tau2: {form['tau2']} brings its own state"
+            self._wrong(("environment", "state", key), message, "beside tau2, state takes ignore and unordered")
+        checkout = self._folder(form["checkout"], ("environment", "checkout")) if "checkout" in form else None
+        options = {"domain": form["tau2"], "checkout": str(checkout) if checkout else None}
+        state = StateSpec(kind="tau2", options=options, **_compared(compared))
+        tau2 = Tau2Spec(domain=form["tau2"], checkout=checkout)
+        return EnvironmentSpec(tau2=tau2, state=state, reads=reads, writes=writes)
+
+    def _folder(self, name: str, path: Keys) -> Path:
+        folder = self._root / name
+        if not folder.is_dir():
+            self._wrong(
+                path, f"there is no folder {name!r} in {self._root}", "paths are relative to the suite's folder"
+            )
+        return folder
 
     def generate(self, form: dict[str, JsonValue]) -> GenerateSpec:
         """Read `generate:`; a folder outside the suite's own is refused, since what is written is the suite's."""
@@ -130,15 +158,22 @@ class PartReader:
 
     def _state(self, form: dict[str, JsonValue]) -> StateSpec:
         path = ("environment", "state")
-        ignore = tuple(form.get("ignore", ()))
+        compared = _compared(form)
         if "sqlite" in form:
             names: dict[str, Any] = form["sqlite"]
             files = {key: str(self.file(name, (*path, "sqlite", key))) for key, name in names.items()}
-            return StateSpec(kind="sqlite", options=files, ignore=ignore)
+            return StateSpec(kind="sqlite", options=files, **compared)
         if "json" in form:
             file = self.file(form["json"], (*path, "json"))
-            return StateSpec(kind="json", options={"file": str(file)}, ignore=ignore)
-        return StateSpec(kind="own", options={key: form[key] for key in form if key != "ignore"}, ignore=ignore)
+            return StateSpec(kind="json", options={"file": str(file)}, **compared)
+        if "own" not in form:
+            self._wrong(path, "the state has no sqlite, json or own", "name where the state comes from")
+        return StateSpec(kind="own", options={key: form[key] for key in form if key not in compared}, **compared)
 
     def _wrong(self, path: Keys, message: str, hint: str = "") -> None:
         self._problems.append(self._document.problem(path, message, hint))
+
+
+def _compared(form: dict[str, JsonValue]) -> dict[str, tuple[str, ...]]:
+    """Give how states are compared."""
+    return {key: tuple(form.get(key, ())) for key in ("ignore", "unordered")}

@@ -42,7 +42,7 @@ def validate(
     begun = now()
     suite = load_suite(path, environ=environ)
     try:
-        toolset = load_toolset(suite.environment, suite.root)
+        toolset = load_toolset(suite.environment, suite.root, recorded=suite.agent.kind == "transcripts")
     except AgentBenchError as error:
         raise SuiteError([Problem(file=path, key="environment", message=str(error))]) from error
     chosen = _chosen(suite, only)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest_agentbench.core.state import Difference
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.values import same
-from pytest_agentbench.environment.diff import describe, diff, state_hash
+from pytest_agentbench.environment.diff import arranged, describe, diff, state_hash
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
@@ -104,3 +104,24 @@ def test_every_difference_can_be_said(state: dict[str, Any]) -> None:
         line = describe(difference)
 
         assert printable(line) == line
+
+
+def test_the_order_of_named_lists_makes_no_difference() -> None:
+    """Lists that a pattern ends at are equal in any order; how often an item stands in them counts."""
+    one = {"orders": {"W1": {"items": ["b", "a", {"n": 1}], "log": [1, 2]}}, "ids": [[2, 1], [3]]}
+    two = {"orders": {"W1": {"items": [{"n": 1.0}, "a", "b"], "log": [2, 1]}}, "ids": [[1, 2], [3]]}
+    unordered = ("orders.*.items", "ids.*")
+
+    found = diff(arranged(one, unordered), arranged(two, unordered))
+
+    assert {difference.path[:3] for difference in found} == {("orders", "W1", "log")}
+    assert diff(arranged({"l": [1, 1, 2]}, ("l",)), arranged({"l": [1, 2, 2]}, ("l",)))
+
+
+@given(_STATES)
+def test_arranging_loses_nothing(state: dict[str, Any]) -> None:
+    """Without patterns the state stays, and what is arranged stays as it is when arranged again."""
+    once = arranged(state, ("*", "*.*"))
+
+    assert same(arranged(state, ()), state) or state_hash(arranged(state, ())) == state_hash(state)
+    assert state_hash(arranged(once, ("*", "*.*"))) == state_hash(once)

@@ -376,3 +376,49 @@ def test_calls_that_nobody_can_see_are_not_measured(project: Project) -> None:
     assert run.metrics["name_recall"] is None
     assert (run.verdict, run.blame, run.scored) == ("error", "scenario", False)
     result.stdout.fnmatch_lines(["*not measured*"])
+
+
+LISTING = {
+    "agent": "listing:build",
+    "environment": {"tools": "listing_tools", "state": {"json": "state.json", "unordered": ["orders.*.items"]}},
+    "scenarios": [{"id": "add", "says": ["Add"], "expect": [{"add": {"item": "a"}}, {"add": {"item": "b"}}]}],
+}
+LISTING_AGENT = "def build(tools):\n    return lambda message: str([tools[0](item=item) for item in ('b', 'a')])\n"
+LISTING_TOOLS = """
+def add(state, item: str) -> int:
+    state["orders"]["W1"]["items"].append(item)
+    return len(state["orders"]["W1"]["items"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("unordered", "outcome"),
+    [(["orders.*.items"], {"passed": 1}), ([], {"failed": 1}), (["order.*.items"], {"failed": 1})],
+)
+def test_the_order_of_a_list_may_be_ignored(project: Project, unordered: list[str], outcome: dict[str, int]) -> None:
+    """As far as the suite says so, and a pattern that names nothing is told."""
+    state = {"json": "state.json", "unordered": unordered}
+    suite = {**LISTING, "environment": {"tools": "listing_tools", "state": state}}
+    project.write("bench/state.json", json.dumps({"orders": {"W1": {"items": []}}}))
+    write(project, suite, listing=LISTING_AGENT, listing_tools=LISTING_TOOLS)
+
+    result = project.run()
+
+    result.assert_outcomes(**outcome)
+    if unordered == ["order.*.items"]:
+        result.stdout.fnmatch_lines(["*unordered 'order.?.items': the state has no 'order'*"])
+
+
+@pytest.mark.parametrize(("stall", "ends"), [({}, "STALLED"), ({"repeats": 9}, "FINISHED")])
+def test_a_suite_says_from_when_a_conversation_is_stalled(project: Project, stall: dict[str, int], ends: str) -> None:
+    """Patient suites let the same exchange happen more often."""
+    suite = {
+        "agent": "deaf:build",
+        "stall": stall,
+        "scenarios": [{"id": "patience", "says": ["Is it open?"] * 4}],
+    }
+    write(project, suite, deaf="def build():\n    return lambda message: 'We are open.'\n")
+
+    project.run()
+
+    assert only(project).termination == ends

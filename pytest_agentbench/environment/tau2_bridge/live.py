@@ -13,6 +13,7 @@ from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.environment.python_tools import PythonTool
 from pytest_agentbench.environment.signatures import Parameter, ToolSignature
 from pytest_agentbench.environment.tau2_bridge.lazy_records import fingerprint
+from pytest_agentbench.environment.tau2_bridge.replay import calls_of_history
 from pytest_agentbench.environment.tau2_bridge.world import Source, World
 from pytest_agentbench.environment.toolset import LoadedTools
 
@@ -30,13 +31,17 @@ class Tau2State:
         self._source = source
 
     def open(self, initial: dict[str, Any], run: str) -> World:
-        """Give a fresh world. `initial` is a task's whole `initial_state`, its initial calls included.
+        """Give a fresh world. `initial` is a task's whole `initial_state`, its initial calls and history included.
 
         Those may be of methods that are no tools, so they cannot be made as calls. Raise `EnvironmentFaultError` where
         the initial state cannot be set up.
         """
+        given = InitialState.model_validate(initial)
         world = self._source.world()
-        world.begin(InitialState.model_validate(initial))
+        world.begin(given)
+        for call in calls_of_history(given.message_history):
+            if self._source.knows(call.name) and self._source.mutates(call.name):
+                world.respond(call.name, call.requestor, call.arguments)
         return world
 
     def snapshot(self, handle: World) -> State:

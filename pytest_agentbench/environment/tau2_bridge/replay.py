@@ -87,7 +87,7 @@ class Replayer:
         if key not in self._expected:
             world = self.source.world()
             world.begin(initial)
-            for call in _history(initial.message_history if initial else None):
+            for call in calls_of_history(initial.message_history if initial else None):
                 if self._counts(call):
                     world.respond(call.name, call.requestor, call.arguments)
             world.sync()
@@ -115,8 +115,8 @@ def _holds(world: World, assertion: Mapping[str, Any], notes: list[str]) -> bool
     return found is bool(assertion.get("assert_value", True))
 
 
-def _history(messages: Sequence[Mapping[str, Any]] | None) -> list[ToolCall]:
-    """Give the calls of a task's message history."""
+def calls_of_history(messages: Sequence[Mapping[str, Any]] | None) -> list[ToolCall]:
+    """Give the calls of a task's message history, of both parties."""
     found: list[ToolCall] = []
     for message in messages or ():
         party: Requestor = "user" if message.get("role") == "user" else "assistant"

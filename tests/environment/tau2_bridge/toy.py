@@ -44,7 +44,8 @@ class Kit:
         return self.kinds[name]
 
     def get_tools(self):
-        schema = {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}
+        properties = {"key": {"type": "string"}, "text": {"type": "string"}, "state": {"type": "string"}}
+        schema = {"type": "object", "properties": properties, "required": ["key"]}
         return {name: Tool(name, schema) for name in self.kinds}
 
 
