@@ -113,7 +113,7 @@ def strangers_refused(subject: Subject, slot: Slot) -> list[Any]:
     found: dict[str, Any] = {}
     for trial in subject.trials:
         value = trial.values.get(slot.path)
-        failures = ("refused", "broken", "empty") if subject.is_read else ("refused", "broken")
+        failures = ("refused", "broken", "empty") if subject.is_read or subject.destroys else ("refused", "broken")
         if value in (None, "") or not fits(value, slot) or trial.verdict not in failures:
             continue
         if isinstance(value, str) and (value != value.strip() or len(value) > 200):
@@ -158,7 +158,8 @@ def _planted(lab: Laboratory, closed: Closed) -> dict[str, set[str]]:
     """Give the texts that probing itself gave to tools that write, with these tools: others may know them from there."""
     found: dict[str, set[str]] = defaultdict(set)
     for trial in lab.trials:
-        if trial.ok and not lab.subjects[trial.tool].is_read:
+        subject = lab.subjects[trial.tool]
+        if trial.ok and not subject.is_read and not subject.destroys:
             for path, value in trial.values.items():
                 if (trial.tool, path) not in closed and value not in (None, ""):
                     found[str(value)].add(trial.tool)

@@ -14,6 +14,7 @@ Effect = Literal["read", "write", "destructive", "unknown"]
 _DESTROYS = frozenset({
     "delete", "remove", "drop", "purge", "clear", "reset", "wipe", "destroy", "truncate", "erase", "flush", "revoke",
     "kill", "terminate", "shutdown", "uninstall", "overwrite", "format", "prune", "unlink", "rm", "trash", "forget",
+    "undo", "revert", "rollback", "restore",
 })  # fmt: skip
 _CHANGES = frozenset({
     "create", "add", "insert", "update", "modify", "change", "set", "write", "send", "post", "put", "save", "cancel",
