@@ -8,7 +8,7 @@ from pytest_agentbench.generation.policies.language import Lexicon
 
 Strength = Literal["must", "must_not", "may", "should", "states"]
 
-_LABEL = re.compile(r"^[^:.!?\n]{1,48}:\s+(?=\S)")
+_LABEL = re.compile(r"^(?:[^\s:.!?]+\s){0,3}[^\s:.!?]+:\s+(?=\S)")
 _CLAUSE = re.compile(
     r"^(?:if|when|whenever|before|after|once|for|in|on|during|unless|as|where|while|upon|to|with|without|until|at|by"
     r"|si|quand|lorsque|lorsqu['’]|avant|après|dès|pour|en|à|au|aux|sur|sans|avec|jusqu['’]|en cas)\b[^,:]*[,:]\s*",
@@ -74,7 +74,10 @@ def opens_condition(text: str, words: Lexicon) -> bool:
 def is_bare_condition(text: str, words: Lexicon) -> bool:
     """Whether a lead-in is a condition alone, without what follows from it."""
     found = words.patterns["condition"].match(text.strip())
-    return found is not None and "," not in text and not is_imperative(text, words)
+    # `for each day:` says whom the entries are about, and waits for no consequence
+    if found is None or found.group().lower().startswith(("for", "pour")):
+        return False
+    return "," not in text and not is_imperative(text, words)
 
 
 def ends_open(text: str, words: Lexicon) -> bool:

@@ -100,7 +100,10 @@ class _Reader:
         """Whether the paragraph below a list says what follows from the conditions in it."""
         last = sentences(block.text)[-1] if block.text else (0, 0)
         text = block.text[slice(*last)]
-        return block.text.rstrip().endswith(":") and is_bare_condition(text, self._words(text)) and bool(items)
+        if not items or not block.text.rstrip().endswith(":") or not is_bare_condition(text, self._words(text)):
+            return False
+        # `If the user: - …` waits for its consequence; entries that state one themselves leave none open
+        return not any("," in entry.text.rstrip(" ,;") or self._modality(entry.text).strong for entry in items)
 
     def _is_one_rule(self, text: str, items: Sequence[Block]) -> bool:
         """Whether a lead-in and its entries are one rule: conditions, or things that the rule is about."""

@@ -22,12 +22,19 @@ def sentences(text: str) -> list[tuple[int, int]]:
         end = match.end()
         if match["line"] is not None and not _ends_at(text, match.start(), width):
             continue
-        if match["stop"] is not None and _ABBREVIATION.search(text[start:end]):
+        if match["stop"] is not None and (_ABBREVIATION.search(text[start:end]) or _is_quoting(text[start:end])):
             continue
         found.append((start, end))
         start = end
     found.append((start, len(text)))
     return [trimmed for low, high in found if (trimmed := _trimmed(text, low, high))[0] < trimmed[1]]
+
+
+def _is_quoting(text: str) -> bool:
+    """Whether a quotation is still open at the end of `text`; apostrophes inside words open none."""
+    opened = len(re.findall(r"(?:(?<=\s)|^)['‘](?=\w)", text)) - len(re.findall(r"(?<=[\w.!?…])['’](?=\W|$)", text))
+    paired = any(text.count(left) > text.count(right) for left, right in ("“”", "«»"))
+    return opened > 0 or paired or text.count('"') % 2 == 1
 
 
 def _ends_at(text: str, at: int, width: int) -> bool:
