@@ -109,18 +109,14 @@ def _heat(runs: Sequence[Result], sums: Aggregate) -> Iterable[dict[str, JsonVal
 
     Of a policy without a rule it is the verdict of the runs that list it.
     """
-    ruled = [row.label for row in sums.policies_exercised]
-    listed = [row.label for row in sums.policies_listed]
     columns: dict[str, list[tuple[str, list[Result]]]] = {}
     for scale, label, group in complexity_groups(runs):
         columns.setdefault(scale, []).append((label, group))
     for name, buckets in columns.items():
         rows: list[tuple[str, list[Row | None]]] = [("", [make_row("all", "all", group) for _, group in buckets])]
-        for policy, of in [
-            *((policy, exercised_rows) for policy in ruled),
-            *((policy, listed_rows) for policy in listed),
-        ]:
-            rows.append((policy, [next(iter(of(group, only=policy)), None) for _, group in buckets]))
+        for known, of in ((sums.policies_exercised, exercised_rows), (sums.policies_listed, listed_rows)):
+            found = [{row.label: row for row in of(group)} for _, group in buckets]
+            rows += [(policy.label, [one.get(policy.label) for one in found]) for policy in known]
         yield {
             "scale": name,
             "columns": [label for label, _ in buckets],
@@ -128,7 +124,7 @@ def _heat(runs: Sequence[Result], sums: Aggregate) -> Iterable[dict[str, JsonVal
                 {
                     "label": shown(policy, 200),
                     "all": not place,
-                    "listed": place > len(ruled),
+                    "listed": place > len(sums.policies_exercised),
                     "cells": [_cell(row) for row in cells],
                 }
                 for place, (policy, cells) in enumerate(rows)

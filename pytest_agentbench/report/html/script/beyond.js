@@ -12,7 +12,7 @@ function changes() {
       success ? h("p", { class: success.significant ? (success.second < success.first ? "verdict-line failed" : "verdict-line passed") : "verdict-line" },
         h("b", {}, `${percent(success.first)} \u2192 ${percent(success.second)}`), h("span", { class: "muted" }, ` over ${plural(one.scenarios, "scenario")}, ${signed(success.difference[0])} points (95 % interval ${signed(success.difference[1])} to ${signed(success.difference[2])}, p ${success.p})`)) : h("p", { class: "muted" }, "No scenario could be compared."),
       one.policies.map((policy) => h("p", {}, h("a", { href: link({ policy: policy.title }) }, policy.title), h("span", { class: "muted" }, ` ${percent(policy.first)} \u2192 ${percent(policy.second)} (p ${policy.p})`))),
-      h("div", { class: "two" }, h("div", {}, flips("Passes less often", one.lost)), h("div", {}, flips("Passes more often", one.won))),
+      h("div", { class: "two" }, [flips("Passes less often", one.lost), flips("Passes more often", one.won)].filter(Boolean).map((part) => h("div", {}, part))),
       one.more ? h("p", { class: "muted small" }, `and ${one.more} more`) : null,
       one.apart.map(([why, count, detail]) => h("p", { class: "muted small" }, `${APART[why]}: ${plural(count, "scenario")}${detail ? ` (${detail})` : ""}`)));
   });

@@ -14,15 +14,16 @@ const range = (row) => (row.rate === null ? "\u2013" : `${Math.round(row.low * 1
 
 function hero() {
   const all = DATA.all, facts = DATA.facts;
-  const failed = all.n - all.passed;
+  const thresholds = [...new Set(all.gates)];
+  const failed = DATA.gates.length ? DATA.gates.some((gate) => !gate.passed) : all.n > all.passed;
   const sentence = all.n ? `${all.passed.toLocaleString("en")} of ${plural(all.n, "run")} passed` : "No run was scored";
   return h("section", { class: "hero", "aria-label": "Result" },
     h("div", { class: "score" },
       h("p", { class: `big ${all.n ? (failed ? "failed" : "passed") : ""}` }, percent(all.rate)),
       h("div", {},
         h("p", { class: "sentence" }, sentence, all.unscored ? h("span", { class: "muted" }, ` \u00b7 ${all.unscored} not scored`) : null),
-        interval(all, all.gates),
-        h("p", { class: "muted small" }, all.n ? `95 % interval ${range(all)}` : "no rate can be given", all.gates.length ? ` \u00b7 gate ${all.gates.map(percent).join(", ")}` : ""))),
+        interval(all, thresholds),
+        h("p", { class: "muted small" }, all.n ? `95 % interval ${range(all)}` : "no rate can be given", thresholds.length ? ` \u00b7 gate ${thresholds.map(percent).join(", ")}` : ""))),
     h("dl", { class: "means" }, MEANS.map(([name, digits, told], place) =>
       h("div", { title: told }, h("dt", {}, name), h("dd", {}, figure(all.means[place], digits))))),
     facts.complete ? null : h("p", { class: "notice warn" }, `Cut short: not every one of ${plural(Math.max(facts.selected, facts.runs), "run")} came to its end.`));

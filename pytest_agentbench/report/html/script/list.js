@@ -20,6 +20,7 @@ class RunList {
     this.drawn = 0;
     this.wanted = wanted;
     this.list.replaceChildren();
+    this.node.scrollTop = 0;
     const whole = `${ROWS.length.toLocaleString("en")} run${ROWS.length === 1 ? "" : "s"}`;
     this.count.textContent = (places.length === ROWS.length ? whole : `${places.length.toLocaleString("en")} of ${whole}`) + (DATA.unlisted ? ` (${DATA.unlisted.toLocaleString("en")} more are counted, not listed)` : "");
     if (!places.length) this.list.append(h("li", { class: "nothing muted" }, "No run fits. Clear a filter, or search for less."));
