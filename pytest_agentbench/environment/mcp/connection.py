@@ -39,6 +39,7 @@ class Connection:
         self._closing = asyncio.Event()
         self._open: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._owner: asyncio.Task[None] | None = None
+        self._spoilt = False
         self.tools: list[dict[str, Any]] = []
 
     @property
@@ -48,8 +49,8 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether calls can be made."""
-        return self._owner is not None and not self._owner.done()
+        """Whether calls can be made: a server that broke off or left a call without answer is not asked again."""
+        return self._owner is not None and not self._owner.done() and not self._spoilt
 
     async def open(self) -> None:
         """Start the server, shake hands, list its tools; raise `EnvironmentFaultError` where that fails or hangs."""
@@ -75,10 +76,12 @@ class Connection:
         try:
             answer = await self._in_time(session.call_tool(name, arguments), f"has not answered the call of {name!r}")
         except EnvironmentFaultError:
+            self._spoilt = True
             raise
         except Exception as error:
             code = sdk.error_code(error)
             if code is None or code == sdk.CLOSED or not self.is_open:
+                self._spoilt = True
                 raise self._fault(error, f"broke off the call of {name!r}") from error
             text = f"MCP error {code}: {error}"
             return {"isError": True, "content": [{"type": "text", "text": text}]}
