@@ -201,10 +201,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="chooses the values of wrong runs (0)")
     parser.add_argument("--no-mutants", action="store_true", help="leave wrong runs out, which take longest")
+    parser.add_argument(
+        "--refresh", action="store_true", help="make the calls of generated scenarios again and name stale values"
+    )
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give the report and the exit status; tell a terminal how far it is."""
+    if options.refresh:
+        from pytest_agentbench.cli.refresh import refresh  # noqa: PLC0415 - the pipeline is large
+
+        return refresh(options.suite, only=tuple(options.only or ()))
     asked = ValidateOptions(
         suite=options.suite,
         only=tuple(options.only or ()),

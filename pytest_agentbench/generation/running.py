@@ -92,9 +92,10 @@ async def _pipeline(suite: Suite, toolset: Toolset, asked: Asked, models: Models
     if recipe.source == "policies":
         from pytest_agentbench.generation.policies import pipeline as policies  # noqa: PLC0415 - one of the two
 
-        return await policies.run(
+        outcome: Outcome = await policies.run(
             suite, toolset, chats=chat if recipe.model else None, until=asked.until, force=asked.force, told=told
         )
+        return outcome
     from pytest_agentbench.generation.tools.pipeline import Pipeline  # noqa: PLC0415 - one of the two
 
     pipeline = Pipeline(

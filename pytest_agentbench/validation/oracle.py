@@ -101,7 +101,7 @@ class Writer:
                 self._hear(Heard(position, call, result))
         self._oracle.words = tuple(self._rules.words([step.call for step in steps if step.call is not None]))
         told = [*self._scenario.communicate_info, *self._oracle.words, DONE]
-        steps.append(Step(party="assistant", part="told", text="\n".join(told)))
+        steps.append(Step(party="assistant", part="told", text=";\n".join(told)))  # numbers side by side read as one
         self._oracle.screenplay = numbered(_without_idle_text(steps))
         return self._oracle
 

@@ -13,12 +13,12 @@ _TOOL, _EDGE, _PAIR, _LEADS = 16, 8, 4, 1
 class Aims:
     """The open tools, edges and pairs of a graph. Every question takes the same time, however many are open."""
 
-    def __init__(self, graph: Graph, without: Iterable[str] = ()) -> None:
-        """Take all of a graph that walks can cover; the tools `without` are none of it."""
+    def __init__(self, graph: Graph, without: Iterable[str] = (), closed: Iterable[Step] = ()) -> None:
+        """Take all of a graph that walks can cover; the tools `without` and the edges `closed` are none of it."""
         gone = set(without)
         every = Covered.of_graph(graph)
         self._tools = set(every.tools) - gone
-        self._edges = {step for step in every.edges if gone.isdisjoint(step)}
+        self._edges = {step for step in every.edges if gone.isdisjoint(step)} - set(closed)
         self._pairs = {step for step in every.pairs if gone.isdisjoint(step)}
         self._edges_from = Counter(source for source, _ in self._edges)
         self._pairs_from = Counter(source for source, _ in self._pairs)

@@ -40,7 +40,7 @@ from pytest_agentbench.generation.tools.values import (
 )
 from pytest_agentbench.generation.tools.world import Answer, Opened, World
 
-ATTEMPTS = 4
+ATTEMPTS = 6
 """Times that a walk is hydrated before it is lost."""
 SHOWN = 12
 """Entries of the pool that a narrator chooses from."""
@@ -134,7 +134,7 @@ class _Hydration:
         for source, card in itertools.pairwise(cards):
             wishes.append(await self._extract(source, card))
         last = self._made[-1]
-        values = [str(value) for wish in wishes for value in wish.given.values()]
+        values = [str(value) for made in self._made for value in read_slots(made.arguments).values()]
         facts = list(facts_of(last.result, last.card, TONGUES[self._language], " ".join([self._telling.said, *values])))
         fact = self._random.choice(facts[:_FACTS]) if facts and not fails else None
         line = await self._telling.request(wishes, fact.name if fact else "")
@@ -221,9 +221,8 @@ class _Hydration:
             self._note(source.tool, card, option.arguments, answer, option.provenance, operation="extract")
             self._steps[-1] = self._steps[-1].model_copy(update={"sentence": extracted.sentence})
             self._withdrawn |= {one.entry for one in option.provenance if one.entry}
-            return WishGiven(
-                card=card, given=dict(option.given), places=option.places, count=option.count, back=option.back
-            )
+            taken = tuple(one.argument for one in option.provenance if one.source == "result")
+            return WishGiven(card=card, given=dict(option.given), places=option.places, count=option.count, taken=taken)
         self._memory.failed.add(call_key(before.card.tool, before.arguments))  # another start leads elsewhere
         raise HydrationError("nothing to propagate", f"{source.tool} -> {card.tool}")
 
@@ -261,7 +260,7 @@ class _Hydration:
         self._memory.failed.add(key)
         if verdict == "environment":
             raise HydrationError("the environment does not answer", shorten(printable(answer.content), 200))
-        if card.writes is not False:  # what it left behind is not what the story says
+        if card.writes is not False and answer.wrote is not False:  # what it left behind is not what the story says
             raise HydrationError(
                 "a change fails in the story", f"{card.tool}: {shorten(printable(answer.content), 200)}"
             )

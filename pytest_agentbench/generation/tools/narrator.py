@@ -61,7 +61,7 @@ class WishGiven(Model):
     given: dict[str, JsonValue] = {}
     places: tuple[int, ...] | None = None
     count: int = 1
-    back: int = 1
+    taken: tuple[str, ...] = ()
 
 
 class RequestGiven(Given):
@@ -133,7 +133,7 @@ class TemplateNarrator:
     async def request(self, given: RequestGiven) -> str:
         """Word the line from the tools' descriptions."""
         wishes = [
-            Wish(wish.card, wish.given, None if wish.places is None else Reference(wish.places, wish.count, wish.back))
+            Wish(wish.card, wish.given, None if wish.places is None else Reference(wish.places, wish.count, wish.taken))
             for wish in given.wishes
         ]
         opens = not given.narrative

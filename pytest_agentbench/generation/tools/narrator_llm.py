@@ -120,5 +120,6 @@ def _wish(wish: WishGiven, given: RequestGiven) -> dict[str, JsonValue]:
     about: dict[str, JsonValue] = {**_about(wish.card), "values_to_say": values}
     if wish.places is not None:
         entry = f"entry {'.'.join(str(place + 1) for place in wish.places)}" if wish.places else "the result as a whole"
-        about["takes_from_the_result_before"] = f"{entry} of {wish.count}"
+        names = ", ".join(label_of(wish.card, path, tongue) for path in wish.taken)
+        about["takes_from_the_result_before"] = f"{names or 'what it needs'}: {entry} of {wish.count}"
     return about

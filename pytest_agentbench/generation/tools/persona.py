@@ -73,7 +73,8 @@ def said_values(story: Story, cards: Cards) -> dict[str, list[str]]:
             if path not in pooled or isinstance(value, bool):
                 continue
             several = found.setdefault(label_of(card, path, tongue), [])
-            text = value_text(value, tongue).strip('"')
+            listed = any(one.path == path and "enum" in one.schema_ for one in card.parameters)
+            text = value_text(value, tongue, is_listed=listed).strip('"')
             if text not in several:
                 several.append(text)
     return found

@@ -26,7 +26,7 @@ _EXAMPLES = re.compile(
 )
 _TOKEN = re.compile(r"\b[A-Za-z]\w*_\w+\b|\b[a-z]+[A-Z]\w*\b")
 _CLAUSE = re.compile(r"^(.+?)(?:[.,;:(\n]|\s[-–—]\s|$)", re.DOTALL)
-_ARTICLE = re.compile(r"^(?:an?|the|your|un|une|le|la|les|l['’])\s*(?=\w)", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:(?:an?|the|your|un|une|le|la|les)\s+|l['’])(?=\w)", re.IGNORECASE)
 _LONG = 22
 """Words of a description that are said; more are an explanation."""
 _LABEL = 6
@@ -35,14 +35,14 @@ _LABEL = 6
 
 @dataclass(frozen=True)
 class Reference:
-    """Where a value comes from that the user does not say: which entry of the result, of how many, how far back.
+    """Where values come from that the user does not say: which entry of the result before, of how many.
 
-    `places` are list positions from outermost to innermost, `back` 1 is the call before.
+    `places` are list positions from outermost to innermost, `taken` the arguments that are taken from there.
     """
 
     places: tuple[int, ...] = ()
     count: int = 1
-    back: int = 1
+    taken: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def wish_text(wish: Wish, tongue: Tongue, *, needs_values: bool = True) -> str:
     task = task_of(wish.card, tongue)
     parts = [task]
     if wish.reference is not None:
-        parts.append(_reference(wish.reference, tongue))
+        parts.append(_reference(wish.reference, wish.card, tongue))
     if wish.given and needs_values:
         told = ", ".join(given_text(wish, tongue))
         return f"{' '.join(parts)} ({told})"
@@ -180,17 +180,18 @@ def _unknown_verb(first: str, rest: list[str], tongue: Tongue) -> str | None:
     return f"{first}r" if first.endswith("e") else f"{first[:-1]}r" if first.endswith("it") else None
 
 
-def _reference(reference: Reference, tongue: Tongue) -> str:
-    if reference.back > 1:
-        return tongue.refers_earlier
+def _reference(reference: Reference, card: Card, tongue: Tongue) -> str:
+    what = tongue.joined.join(dict.fromkeys(label_of(card, path, tongue) for path in reference.taken))
+    if not what:
+        return tongue.refers_plainly
     if not reference.places or (reference.count <= 1 and not any(reference.places)):
-        return tongue.refers
+        return tongue.refers.format(what=what)
     if not any(reference.places):
-        return tongue.refers_first
+        return tongue.refers_first.format(what=what)
     outer, last = reference.places[0], reference.places[-1]
     if len(reference.places) > 1 and last:
-        return tongue.refers_of.format(which=tongue.ordinal(last), of=tongue.ordinal(outer))
-    return tongue.refers_nth.format(which=tongue.ordinal(outer))
+        return tongue.refers_of.format(what=what, which=tongue.ordinal(last), of=tongue.ordinal(outer))
+    return tongue.refers_nth.format(what=what, which=tongue.ordinal(outer))
 
 
 def _label(path: str, schema: Mapping[str, JsonValue], tongue: Tongue) -> str:

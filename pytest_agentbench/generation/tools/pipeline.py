@@ -21,6 +21,7 @@ from pytest_agentbench.generation.tools.coverage import coverage, report
 from pytest_agentbench.generation.tools.hydration import Stock
 from pytest_agentbench.generation.tools.making import Maker, RejectedError, languages_of
 from pytest_agentbench.generation.tools.phrasing import language_of
+from pytest_agentbench.generation.tools.rehearsal import closed_edges
 from pytest_agentbench.generation.tools.roles import ROLES, Chats, Roles
 from pytest_agentbench.generation.tools.sampling import Sampler
 from pytest_agentbench.generation.tools.saved import hash_of
@@ -78,17 +79,21 @@ class Pipeline:
         if not pool.entries:
             told = "\n".join(f"  {tool}: {why}" for tool, why in unpooled.items())
             raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{told}")
-        sampler = stages.sampler(graph, taxonomy, pool)
+        stock = Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool)
+        self.told("rehearsing the edges")
+        closed = await closed_edges(graph, stock, seed=recipe.seed)
+        why = {**unpooled, **{f"{source} -> {target}": reason for (source, target), reason in closed.items()}}
+        sampler = stages.sampler(graph, taxonomy, cards, pool, frozenset(closed))
         if until == "walks":
             walks = list(itertools.islice(iter(sampler.draw, None), recipe.count))
             folder.save_walks(walks, hash_of(graph, recipe.seed))
-            return self._stopped(until, [f"{len(walks)} walks", *report(coverage(graph, walks, unpooled))])
+            return self._stopped(until, [f"{len(walks)} walks", *report(coverage(graph, walks, why))])
         hashes = hashes_of(self.suite, self.toolset)
         with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
             maker = Maker(
                 suite=self.suite,
                 toolset=self.toolset,
-                stock=Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool),
+                stock=stock,
                 roles=roles,
                 hashes=hashes,
                 shared=Shared(isolation=IsolationGate(Path(directory)), now=self.now, seed=recipe.seed, mutate=False),
@@ -107,7 +112,7 @@ class Pipeline:
             wanted=recipe.count,
             out=recipe.out / SCENARIOS,
             finished=finished,
-            coverage=coverage(graph, accepted, unpooled),
+            coverage=coverage(graph, accepted, why),
             calls=roles.calls,
             players={role: player for role in ROLES if (player := roles.player(role))},
             unpooled=unpooled,

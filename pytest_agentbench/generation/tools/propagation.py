@@ -29,7 +29,7 @@ class Propagated:
     """Arguments for a call: where each comes from, which of them the user gives, and which entry they are of.
 
     `places` are the positions in the lists of the result, None where no value is of the result; `count` is how many
-    entries there are, `back` how many calls back the result is.
+    entries there are.
     """
 
     arguments: dict[str, JsonValue]
@@ -37,7 +37,6 @@ class Propagated:
     given: Mapping[str, JsonValue] = field(default_factory=dict)
     places: tuple[int, ...] | None = ()
     count: int = 1
-    back: int = 1
 
 
 def propagated(

@@ -12,6 +12,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.seams import Role
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.tools.flows import assignments, connecting
+from pytest_agentbench.generation.tools.grounding import Grounds
 from pytest_agentbench.generation.tools.oracle import judge
 from pytest_agentbench.generation.tools.pool import FAILURE, Pool, call_key
 from pytest_agentbench.generation.tools.reading import parsed
@@ -34,12 +35,16 @@ _FAILURES = 3
 
 
 class ScoutGiven(Model):
-    """What a scout sees: the card, calls that other results suggest, what is in the pool and what was refused."""
+    """What a scout sees: the card, calls that other results suggest, what is in the pool and what was refused.
+
+    `made_up` are values that probing put in to see what happens; no user has them.
+    """
 
     card: Card
     suggested: tuple[dict[str, JsonValue], ...] = ()
     have: tuple[dict[str, JsonValue], ...] = ()
     refused: tuple[dict[str, JsonValue], ...] = ()
+    made_up: tuple[str, ...] = ()
 
 
 class Scouted(Model):
@@ -58,7 +63,9 @@ class TemplateScout:
         """Give up to ten sets of arguments that are neither in the pool nor refused."""
         tried = {call_key("", arguments) for arguments in (*given.have, *given.refused)}
         found: dict[str, dict[str, JsonValue]] = {}
-        for arguments in (*_proven(given.card), *_combined(given.card, given.suggested)):
+        every = [*_proven(given.card), *_combined(given.card, given.suggested)]
+        natural = [arguments for arguments in every if not _holds(arguments, given.made_up)]
+        for arguments in natural or every:
             key = call_key("", arguments)
             if key not in tried and _is_sayable(arguments):
                 found.setdefault(key, arguments)
@@ -115,6 +122,7 @@ class Recruiter:
             suggested=tuple(self._suggested(card)),
             have=tuple(entry.arguments for entry in entries),
             refused=tuple(refused),
+            made_up=self._made_up(card),
         )
         proposed = await self.scout(given)
         known = {call_key("", arguments) for arguments in (*given.have, *given.refused)}
@@ -143,6 +151,22 @@ class Recruiter:
             return await reads.call(card.tool, arguments)
         async with self.world.open() as fresh:
             return await fresh.call(card.tool, arguments)
+
+    def _made_up(self, card: Card) -> tuple[str, ...]:
+        """Give the texts a tool was probed with that stand in no description, no hint and no other tool's result."""
+        grounds = Grounds()
+        for one in self.cards.cards:
+            grounds.add([one.declared_description, *(parameter.schema_ for parameter in one.parameters)])
+            for probe in one.probes:
+                own = [value for value in read_slots(probe.arguments).values() if isinstance(value, str)]
+                if probe.verdict == "ok" and not any(value and value in probe.content for value in own):
+                    grounds.add(parsed(probe.content))
+        grounds.add([list(values) for values in self.world.hints.values()])
+        texts = {value for parameter in card.parameters for value in parameter.accepted if isinstance(value, str)}
+        texts |= {
+            value for probe in card.probes for value in read_slots(probe.arguments).values() if isinstance(value, str)
+        }
+        return tuple(sorted(text for text in texts if not grounds.says(text)))
 
     def _suggested(self, card: Card) -> Iterator[dict[str, JsonValue]]:
         """Give what results in the pool give this tool, one of each result in turn."""
@@ -238,6 +262,10 @@ def _values(parameter: ParameterCard) -> tuple[JsonValue, ...]:
     return tuple(spelt.values()) or tuple(
         value for value in listed if not any(same(value, bad) for bad in parameter.refused)
     )
+
+
+def _holds(arguments: Mapping[str, JsonValue], texts: Sequence[str]) -> bool:
+    return any(isinstance(value, str) and value in texts for value in read_slots(dict(arguments)).values())
 
 
 def _is_sayable(arguments: Mapping[str, JsonValue]) -> bool:

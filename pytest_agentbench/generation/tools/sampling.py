@@ -38,7 +38,8 @@ class Shape:
     """What walks are like: `shortest` and `longest` in nodes, `shares` of complexity classes, `enriched` of failures.
 
     `capacity` bounds how often one walk calls a tool (its verified calls, which are used once a scenario); a tool that
-    is not in it is not bounded. `plannable` are the tools for which a failure can be planned, and how it is named.
+    is not in it is not bounded. No walk takes `closed` edges. `plannable` are the tools for which a failure can be
+    planned, and how it is named.
     """
 
     shortest: int = 6
@@ -46,6 +47,7 @@ class Shape:
     shares: Mapping[str, float] = field(default_factory=lambda: dict(SHARES))
     capacity: Mapping[str, int] = field(default_factory=dict)
     enriched: float = 0.0
+    closed: frozenset[tuple[str, str]] = frozenset()
     plannable: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -61,7 +63,7 @@ class Sampler:
         self._weigh = weigh
         self._rows = _rows(graph, shape)
         self._closing = frozenset(graph.closing)
-        self._aims = Aims(graph, (tool for tool in graph.tools if shape.capacity.get(tool, 1) < 1))
+        self._aims = Aims(graph, (tool for tool in graph.tools if shape.capacity.get(tool, 1) < 1), shape.closed)
         self._idle = 0
         self._seen: set[tuple[str, ...]] = set()
         self._drawn: Counter[str] = Counter()
@@ -235,7 +237,7 @@ def _rows(graph: Graph, shape: Shape) -> dict[str, _Row]:
     empty = {tool for tool in graph.tools if shape.capacity.get(tool, 1) < 1}
     steps: dict[str, dict[str, float]] = {}
     for edge in graph.edges:
-        if edge.source not in empty and edge.target not in empty:
+        if {edge.source, edge.target}.isdisjoint(empty) and (edge.source, edge.target) not in shape.closed:
             row = steps.setdefault(edge.source, {})
             row[edge.target] = row.get(edge.target, 0.0) + edge.weight
     rows: dict[str, _Row] = {}

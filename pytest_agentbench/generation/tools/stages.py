@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from math import ceil
 from random import Random
 
 from pytest_agentbench.core.errors import SuiteFaultError
@@ -23,6 +24,8 @@ from pytest_agentbench.generation.tools.values import Cards, Graph, Taxonomy
 from pytest_agentbench.generation.tools.weights import weigh
 from pytest_agentbench.generation.tools.world import World
 
+_SPARED = 0.5
+"""Share of the verified calls that walks count on where some tool destroys what others need."""
 _BY_MODEL = ("prompting", "empirical")
 """Weights that only a model gives."""
 
@@ -62,7 +65,10 @@ class Stages:
                 return build_taxonomy(cards)
             from pytest_agentbench.generation.tools.taxonomy_llm import typed_by_model  # noqa: PLC0415 - with a model
 
-            return await typed_by_model(chat, cards, _random(self.recipe.seed, "taxonomy"))
+            typed = await typed_by_model(chat, cards, _random(self.recipe.seed, "taxonomy"))
+            for change in typed.changes:
+                self.told(f"taxonomy mended: {change}")
+            return typed.taxonomy
 
         made_from = hash_of(cards, self.roles.player("taxonomist"))
         return await resumed(self.folder.path / TAXONOMY, Taxonomy, made_from, make, force=self.force)
@@ -94,8 +100,8 @@ class Stages:
 
             random = _random(self.recipe.seed, "weights")
             if self.recipe.weights == "prompting":
-                return await weights_llm.weighed_by_model(chat, graph, cards, random)
-            return await weights_llm.walked_by_model(chat, graph, cards, random)
+                return await weights_llm.weighed_by_model(chat, graph, cards, random, told=self.told)
+            return await weights_llm.walked_by_model(chat, graph, cards, random, told=self.told)
         return weigh(graph, traces=self.recipe.traces if self.recipe.weights == "traces" else ())
 
     async def pool(self, cards: Cards, taxonomy: Taxonomy, graph: Graph) -> tuple[Pool, dict[str, str]]:
@@ -122,20 +128,28 @@ class Stages:
         self.folder.save_pool(pool, why, made_from)
         return pool, why
 
-    def sampler(self, graph: Graph, taxonomy: Taxonomy, pool: Pool) -> Sampler:
-        """Give what draws the walks; raise `SuiteFaultError` for a complexity class that does not exist."""
+    def sampler(
+        self, graph: Graph, taxonomy: Taxonomy, cards: Cards, pool: Pool, closed: frozenset[tuple[str, str]]
+    ) -> Sampler:
+        """Give what draws the walks, none of them along `closed` edges.
+
+        Raise `SuiteFaultError` for a complexity class that does not exist.
+        """
         recipe = self.recipe
         if unknown := [name for name in recipe.complexity if name not in CLASSES]:
             raise SuiteFaultError(
                 f"generate.complexity: there is no class {unknown[0]!r}; there are {', '.join(CLASSES)}"
             )
         counts = Counter(entry.tool for entry in pool.entries if FAILURE not in entry.id)
+        # what is destroyed in a story is no longer there for its later calls
+        share = _SPARED if any(card.destructive and card.tool in graph.tools for card in cards.cards) else 1.0
         shape = Shape(
             shortest=recipe.shortest,
             longest=recipe.longest,
             shares=recipe.complexity or SHARES,
-            capacity={tool: counts[tool] for tool in graph.tools},
+            capacity={tool: ceil(counts[tool] * share) for tool in graph.tools},
             enriched=recipe.enriched,
+            closed=closed,
             plannable={entry.tool: "failure" for entry in pool.entries if FAILURE in entry.id},
         )
         row = Conditioned(graph, taxonomy).row if recipe.weights == "conditioned" else None

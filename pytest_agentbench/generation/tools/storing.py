@@ -59,7 +59,7 @@ class Folder:
     def finished(self, made_from: str) -> dict[str, Finished]:
         """Give what became of walks already, by their ids."""
         try:
-            records = [Finished.model_validate(one) for one in (self._read(STORIES, made_from) or [None])[1:]]
+            records = [Finished.model_validate(one) for one in (self._read(STORIES, made_from) or [])[1:]]
         except ValueError as error:
             raise self._unreadable(STORIES, error) from error
         return {one.walk.id: one for one in records}

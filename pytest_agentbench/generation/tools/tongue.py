@@ -33,7 +33,7 @@ class Tongue:
     refers_first: str
     refers_nth: str
     refers_of: str
-    refers_earlier: str
+    refers_plainly: str
     tells: str
     ordinals: tuple[str, ...]
     nth: str

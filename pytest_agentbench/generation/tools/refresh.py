@@ -1,0 +1,119 @@
+"""`agentbench validate --refresh`: generated scenarios held against the world as it is now.
+
+The expected calls are made again, in order, in a fresh environment. A value that was taken from an answer, or that the
+agent must tell, is stale where it no longer stands there; an answer that merely differs is told apart.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.recipe import PROVENANCE
+from pytest_agentbench.generation.tools.assembly import CALLS, FACTS
+from pytest_agentbench.generation.tools.facts import spoken_form
+from pytest_agentbench.generation.tools.flows import ARGUMENT, found_at
+from pytest_agentbench.generation.tools.oracle import judge
+from pytest_agentbench.generation.tools.reading import parsed
+from pytest_agentbench.generation.tools.schemas import read_slots
+from pytest_agentbench.generation.tools.tracing import is_same_value
+from pytest_agentbench.generation.tools.world import World
+
+
+class Freshness(Model):
+    """What became of one scenario: values that are stale, and the calls whose answers differ otherwise."""
+
+    id: str
+    stale: tuple[str, ...] = ()
+    differing: tuple[str, ...] = ()
+
+
+async def refreshed(scenarios: Sequence[Scenario], world: World) -> tuple[Freshness, ...]:
+    """Make the calls of every generated scenario again, and say what no longer holds.
+
+    Raise `EnvironmentFaultError` where no environment can be opened. Where it cannot be reset, scenarios with calls
+    that may write are left out.
+    """
+    written = [
+        scenario
+        for scenario in scenarios
+        if PROVENANCE in scenario.provenance and isinstance(scenario.provenance.get(CALLS), list)
+    ]
+    return tuple([await _refreshed(scenario, world) for scenario in written])
+
+
+async def _refreshed(scenario: Scenario, world: World) -> Freshness:
+    origins: Sequence[Mapping[str, JsonValue]] = scenario.provenance[CALLS]
+    kinds = {call.name: spec.kind if (spec := world.toolset.get(call.name)) else "" for call in scenario.expected_calls}
+    if not world.resettable and any(kind != "read" for kind in kinds.values()):
+        return Freshness(id=scenario.id, differing=("not tried: its calls may change what cannot be reset",))
+    stale: list[str] = []
+    differing: list[str] = []
+    results: list[JsonValue] = []
+    made: list[Mapping[str, JsonValue]] = []
+    async with world.open() as opened:
+        for call, origin in zip(scenario.expected_calls, origins, strict=False):
+            slots = read_slots(call.arguments)
+            stale += _moved(call.name, slots, origin.get("arguments") or {}, results, made)
+            answer = await opened.call(call.name, call.arguments)
+            verdict = judge(answer).verdict
+            results.append(parsed(answer.content))
+            made.append(slots)
+            if digest(answer.content) == origin.get("answer"):
+                continue
+            if answer.error or verdict in ("broken", "environment"):
+                said = shorten(printable(answer.content), 160)
+                stale.append(f"{call.name}({_shown(call.arguments)}) is not answered any more: {said}")
+            else:
+                differing.append(f"{call.name}({_shown(call.arguments)}) is answered otherwise")
+    stale += _untold(scenario, results)
+    return Freshness(id=scenario.id, stale=tuple(stale), differing=tuple(differing))
+
+
+def _moved(
+    tool: str,
+    slots: Mapping[str, JsonValue],
+    origins: Mapping[str, JsonValue],
+    results: Sequence[JsonValue],
+    made: Sequence[Mapping[str, JsonValue]],
+) -> list[str]:
+    """Name the arguments whose value no longer stands in the result that it was taken from."""
+    stale = []
+    for path, origin in origins.items():
+        if not isinstance(origin, Mapping) or path not in slots:
+            continue
+        call, where = int(origin.get("call", -1)), str(origin.get("path", ""))
+        if not 0 <= call < len(results):
+            continue
+        if where.startswith(ARGUMENT):
+            values = [made[call].get(where.removeprefix(ARGUMENT))]
+        else:
+            values = [one.value for one in found_at(results[call], where)]
+        value = slots[path]
+        if not any(is_same_value(one, value) or (isinstance(one, str) and str(value) in one) for one in values):
+            now = (
+                f", where {shorten(printable(repr(values[0])), 60)} stands now"
+                if values
+                else ", which is not there now"
+            )
+            stale.append(f"{tool}: {path} {value!r} was at {where} of call {call + 1}{now}")
+    return stale
+
+
+def _untold(scenario: Scenario, results: Sequence[JsonValue]) -> list[str]:
+    """Name what the agent must tell and no answer says any more."""
+    stale = []
+    facts = scenario.provenance.get(FACTS)
+    for fact, text in zip(facts if isinstance(facts, list) else (), scenario.communicate_info, strict=False):
+        call, where = int(fact.get("call", -1)), str(fact.get("path", ""))
+        found = next(found_at(results[call], where), None) if 0 <= call < len(results) else None
+        now = spoken_form(found.value) if found is not None else None
+        if now != text:
+            stale.append(f"communicate {text!r}: {where} of call {call + 1} is {now!r} now")
+    return stale
+
+
+def _shown(arguments: Mapping[str, JsonValue]) -> str:
+    return shorten(printable(", ".join(f"{name}={value!r}" for name, value in arguments.items())), 100)
