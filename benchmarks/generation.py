@@ -3,7 +3,8 @@
     python -m benchmarks.generation SUITE [--divergences TRUTH.json] [--edges TRUTH.json] [--seed 0] [--writes]
         [--resettable] [--hint NAME=VALUE]... [--deny TOOL]... [--show]
 
-Divergences: a list of {tool, parameter, kind, note}, scored by (tool, last name of parameter); `kind` and `note` are for people.
+Divergences: a list of {tool, parameter, kind, note}, scored by (tool, last name of parameter).
+`kind` and `note` are for people.
 Edges: {"edges": [[source, target], ...]} or a list of {source, target, reason}; self-loops are not scored. Beside them
 stands the static baseline: an edge wherever a field of one tool's results is called like an argument of another.
 """

@@ -27,7 +27,21 @@ def read_reply(response: dict[str, Any], asked: str) -> ChatReply:
         finish_reason=_optional_text(choice.get("finish_reason"), "finish_reason", asked) or "",
         model=answering_model(response, asked),
         tokens=read_tokens(response),
+        first_logprobs=_first_logprobs(choice),
     )
+
+
+def _first_logprobs(choice: dict[str, Any]) -> dict[str, float]:
+    """Give the log-probabilities of the first token's alternatives; {} where the server gave none that can be read."""
+    given = choice.get("logprobs")
+    content = given.get("content") if isinstance(given, dict) else None
+    first = content[0] if isinstance(content, list) and content and isinstance(content[0], dict) else {}
+    found = first.get("top_logprobs")
+    return {
+        one["token"]: float(one["logprob"])
+        for one in (found if isinstance(found, list) else [])
+        if isinstance(one, dict) and isinstance(one.get("token"), str) and isinstance(one.get("logprob"), int | float)
+    }
 
 
 def answering_model(response: dict[str, Any], asked: str) -> str:

@@ -22,6 +22,7 @@ class TokenCount(Model):
 class ChatReply(Model):
     """One answer: text, calls or a refusal. `truncated` says that it was cut off at the token limit.
 
+    `first_logprobs` are the log-probabilities of the likeliest first tokens, where they were asked for and given.
     `tokens` is None where the server did not say, `cost_usd` where the model has no known price; 0 when replayed.
     """
 
@@ -33,6 +34,7 @@ class ChatReply(Model):
     tokens: TokenCount | None = None
     cost_usd: float | None = None
     replayed: bool = False
+    first_logprobs: dict[str, float] = {}
 
     @property
     def text(self) -> str:

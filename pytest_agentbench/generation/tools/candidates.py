@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from random import Random
 from typing import Any
 
@@ -79,8 +80,11 @@ _FORMATS: Mapping[str, tuple[str, ...]] = {
 }
 
 _QUOTED = re.compile(r"(?<!\w)(['\"`«])\s?([^'\"`«»\n]{1,60}?)\s?(['\"`»])(?!\w)")
-_EXAMPLE = re.compile(r"(?:e\.g\.|eg\.|for example|for instance|such as|like|examples?:|ex\.\s?:?|par exemple)\s*[:,]?\s*"
-                      r"([^\s,;()\"'`]+)", re.I)  # fmt: skip
+_EXAMPLE = re.compile(
+    r"(?:e\.g\.|eg\.|for example|for instance|such as|like|examples?:|ex\.\s?:?|par exemple)\s*[:,]?\s*"
+    r"([^\s,;()\"'`]+)",
+    re.I,
+)
 _CODES = re.compile(r"(?:\(|:|one of|among|parmi)\s*((?:[a-z]{2}|[A-Z]{2,3}|\w{1,12})(?:\s*(?:,|/|\||or|ou|and|et)\s*"
                     r"(?:[a-z]{2}|[A-Z]{2,3}|\w{1,12})){1,12})")  # fmt: skip
 _SPAN = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)\s*(?:-|–|to|à|\.\.\.?|…)\s*(-?\d+(?:\.\d+)?)(?![\w.])")
@@ -90,10 +94,7 @@ _NUMBER = re.compile(r"(?<![\w.-])(-?\d+(?:\.\d+)?)(?![\w.])")
 def declared(slot: Slot) -> list[Any]:
     """Give the values that the schema itself names: const, default, examples, enum."""
     schema = slot.schema
-    found: list[Any] = []
-    for key in ("const", "default", "example"):
-        if key in schema and schema[key] is not None:
-            found.append(schema[key])
+    found: list[Any] = [schema[key] for key in ("const", "default", "example") if schema.get(key) is not None]
     for key in ("examples", "enum"):
         given = schema.get(key)
         if isinstance(given, list):
@@ -195,7 +196,7 @@ def bounds(slot: Slot) -> tuple[float | None, float | None]:
     return (max(lows) if lows else None), (min(highs) if highs else None)
 
 
-def stranger(value: Any, slot: Slot, random: Random) -> Any:
+def stranger(value: Any, random: Random) -> Any:
     """Give another value of the same shape: every letter and digit is drawn anew, the rest stays."""
     if isinstance(value, bool):
         return not value
@@ -220,8 +221,7 @@ def stranger(value: Any, slot: Slot, random: Random) -> Any:
 
 def from_pattern(pattern: str) -> list[str]:
     """Give a text that a simple pattern admits: classes, groups without choice, counts; [] where it is not simple."""
-    import re._parser as parser  # noqa: PLC0415 - the standard library's own reader of patterns
-
+    parser = import_module("re._parser")  # the standard library's own reader of patterns
     try:
         made = "".join(_piece(part) for part in parser.parse(pattern))
     except (re.error, ValueError, TypeError, RecursionError, OverflowError):

@@ -172,7 +172,7 @@ def _actual(output: Mapping[str, Any], divergences: Any) -> str:
     names = [path or "text" for path, _ in output_leaves(output)] if output else []
     if names:
         parts.append(f"gives {', '.join(names[:12])}{' …' if len(names) > 12 else ''}")
-    sometimes = [path for path in _sometimes(output)]
+    sometimes = _sometimes(output)
     if sometimes:
         parts.append(f"only in some results: {', '.join(sometimes[:8])}")
     parts += [f"{one.parameter or 'the tool'}: {one.actual}" for one in divergences]

@@ -1,6 +1,8 @@
 """Asking what a tool does not accept: each argument missing, of another type, at its bounds, beyond them, unknown."""
 
 from collections.abc import Iterator
+from itertools import pairwise
+from random import Random
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
@@ -66,30 +68,28 @@ def challenges(
 
     if slot.path in known:
         yield "missing", {path: value for path, value in known.items() if path != slot.path}
-    current = known.get(slot.path)
-    for value in declared(slot)[:_ENUM]:
-        if fits(value, slot):
-            yield from probe("nominal", value)
-    for value in described(slot, subject.spec.description)[:_ENUM]:
-        yield from probe("nominal", value)
+    for kind, value in _values(subject, slot, known.get(slot.path), chance):
+        yield from probe(kind, value)
+
+
+def _values(subject: Subject, slot: Slot, current: Any, chance: Random) -> Iterator[tuple[ProbeKind, Any]]:
+    for value in [*declared(slot), *described(slot, subject.spec.description)[:_ENUM]][: 2 * _ENUM]:
+        yield "nominal", value
+    by_name = usual(slot, chance)
     if current is None:
-        for value in usual(slot, chance)[:3]:
-            yield from probe("nominal", value)
-        current = next(iter(usual(slot, chance)), None)
+        yield from (("nominal", value) for value in by_name[:3])
+        current = next(iter(by_name), None)
     if slot.type in ("integer", "number"):
-        for kind, value in numbers(slot):
-            yield from probe(kind, value)
+        yield from numbers(slot)
     elif slot.type in ("string", "any"):
-        for kind, value in texts(slot, current):
-            yield from probe(kind, value)
-    if isinstance(current, str | int | float) and not isinstance(current, bool) and not slot.schema.get("enum"):
+        yield from texts(slot, current)
+    is_varied = isinstance(current, str | int | float) and not isinstance(current, bool)
+    if is_varied and not slot.schema.get("enum"):
         for _ in range(3 if isinstance(current, str) else 1):
-            yield from probe("boundary", stranger(current, slot, chance))
-    for value in wrong_types(slot):
-        yield from probe("wrong_type", value)
-    if slot.type not in ("boolean",):
-        for value in usual(slot, chance)[:6]:
-            yield from probe("nominal", value)
+            yield "boundary", stranger(current, chance)
+    yield from (("wrong_type", value) for value in wrong_types(slot))
+    if slot.type != "boolean":
+        yield from (("nominal", value) for value in by_name[:6])
 
 
 def numbers(slot: Slot) -> Iterator[tuple[ProbeKind, Any]]:
@@ -155,7 +155,7 @@ def crossed(subject: Subject, base: Trial) -> Iterator[dict[str, Any]]:
     """Give calls in which arguments meet: two of one type exchanged, and all optional ones at once."""
     known = base.values
     paths = [path for path, value in known.items() if is_number(value) or isinstance(value, str)]
-    for left, right in zip(paths, paths[1:], strict=False):
+    for left, right in pairwise(paths):
         if type(known[left]) is type(known[right]) and known[left] != known[right]:
             yield {**known, left: known[right], right: known[left]}
     optional = {

@@ -50,7 +50,7 @@ class Conditioned:
         return {target: weight / total for target, weight in weights.items()}
 
     def held(self, walk: Sequence[str]) -> Held:
-        """Give what a walk has brought about; a turn of the user may bring another matter, so that counts begin anew."""
+        """Give what a walk has brought about; the user's turn may bring another matter: counts begin anew."""
         held = Held()
         for node in walk:
             if node == RUN_CONVERSATION:

@@ -70,7 +70,7 @@ def required_in_fact(subject: Subject, slot: Slot) -> tuple[bool | None, list[Tr
 
 def _needs(subject: Subject, slot: Slot) -> Iterator[Divergence]:
     needed, trials = required_in_fact(subject, slot)
-    if needed is None or needed == slot.required or "." in slot.path and not _top_required(subject, slot):
+    if needed is None or needed == slot.required or ("." in slot.path and not _top_required(subject, slot)):
         return
     if needed:
         default = f", default {slot.schema['default']!r}" if "default" in slot.schema else ""
@@ -138,9 +138,9 @@ def unaccepted(subject: Subject, slot: Slot) -> Iterator[tuple[Any, Trial]]:
         if trial.ok or trial in works or trial.verdict == "environment" or not _holds(trial, slot):
             continue
         value = trial.values[slot.path]
-        if trial.epoch >= alone.get(_rest(trial, slot), trial.epoch + 1):
-            yield value, trial
-        elif is_part_of_pair and trial.kind in ("nominal", "observed") and _is_place(subject, trial):
+        if trial.epoch >= alone.get(_rest(trial, slot), trial.epoch + 1) or (
+            is_part_of_pair and trial.kind in ("nominal", "observed") and _is_place(subject, trial)
+        ):
             yield value, trial
 
 
@@ -186,7 +186,7 @@ def _lies(subject: Subject) -> Iterator[Divergence]:
 
 
 def _output(subject: Subject) -> Iterator[Divergence]:
-    """Give where results are not as declared: fields that are missing or of another type, codes that nothing explains."""
+    """Give where results are not as declared: fields missing or of another type, codes that nothing explains."""
     returns = subject.spec.returns
     if not returns:
         return

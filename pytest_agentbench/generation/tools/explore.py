@@ -156,7 +156,7 @@ class Explorer:
         by_name = usual(slot, chance)
         if slot.schema.get("enum"):
             likely, unlike = [], []
-        named = [value for value in chain(told, stated)]
+        named = [*told, *stated]
         if is_reference(slot):
             by_name = [*unlike, *by_name]
         elif set(words(slot.name)) & _PATHS and slot.type in ("string", "any"):
@@ -205,7 +205,7 @@ class Explorer:
         if trial.verdict not in ("refused", "broken") or len(message) > 5_000:
             return
         spoken = set(words(message))
-        blamed = [path for path, value in trial.values.items() if _blames(message, path, value)]
+        blamed = [path for path, value in trial.values.items() if _blames(message, value)]
         if len(blamed) == 1:
             self._focus[subject.name] = (trial.values, blamed[0])
         extra = self._extra.setdefault(subject.name, [])
@@ -239,7 +239,7 @@ def is_reference(slot: Slot) -> bool:
     return bool({"id", "key", "hash", "reference", "code", "revision", "uri"} & set(words(slot.name)))
 
 
-def _blames(message: str, path: str, value: Any) -> bool:
+def _blames(message: str, value: Any) -> bool:
     """Whether a refusal is about an argument: it repeats its value in quotes, or at its end."""
     text = str(value)
     if len(text) < 2 and not isinstance(value, int):

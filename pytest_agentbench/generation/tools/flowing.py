@@ -19,7 +19,7 @@ from pytest_agentbench.generation.tools.observed import (
     spread,
 )
 from pytest_agentbench.generation.tools.schemas import Slot
-from pytest_agentbench.generation.tools.values import Enabling, Flow
+from pytest_agentbench.generation.tools.values import Flow
 
 _PLACES = 8
 """Places whose values are tried on one argument."""
@@ -147,7 +147,8 @@ def flows_of(lab: Laboratory) -> tuple[Flow, ...]:
             if slot.type in ("boolean", "object", "array") or slot.schema.get("enum"):
                 continue
             refused = strangers_refused(subject, slot)
-            for flow in _into(subject, slot, places, refused, planted, (subject.name, slot.path) in closed):
+            is_closed = (subject.name, slot.path) in closed
+            for flow in _into(subject, slot, places, refused, planted=planted, is_closed=is_closed):
                 found.setdefault((flow.source, flow.source_path, flow.pattern, flow.target, flow.target_path), flow)
     return tuple(
         sorted(_best(found.values()), key=lambda one: (one.source, one.target, one.target_path, one.source_path))
@@ -155,7 +156,7 @@ def flows_of(lab: Laboratory) -> tuple[Flow, ...]:
 
 
 def _planted(lab: Laboratory, closed: Closed) -> dict[str, set[str]]:
-    """Give the texts that probing itself gave to tools that write, with these tools: others may know them from there."""
+    """Give the texts that probing gave to tools that write, with these tools: others may know them from there."""
     found: dict[str, set[str]] = defaultdict(set)
     for trial in lab.trials:
         subject = lab.subjects[trial.tool]
@@ -209,6 +210,7 @@ def _into(
     slot: Slot,
     places: list[_Spot],
     refused: list[Any],
+    *,
     planted: dict[str, set[str]],
     is_closed: bool,
 ) -> Iterator[Flow]:
@@ -308,7 +310,7 @@ def _is_meant(spot: _Spot, slot: Slot) -> bool:
 
 
 def _best(flows: Any) -> Iterator[Flow]:
-    """Keep of each pair of tool and argument the places that say it best: whole values before patterns and arguments."""
+    """Keep of each pair of tool and argument the places that say it best: whole values before patterns."""
     groups: dict[tuple[str, str, str], list[Flow]] = defaultdict(list)
     for flow in flows:
         groups[flow.source, flow.target, flow.target_path].append(flow)
@@ -321,30 +323,6 @@ def _best(flows: Any) -> Iterator[Flow]:
             key=lambda one: (-len(set(words(one.source_path)) & set(slot_words)), -len(one.values), one.source_path)
         )
         yield from chosen[:2]
-
-
-def enablings_of(lab: Laboratory) -> tuple[Enabling, ...]:
-    """Give calls that were refused, then accepted with equal arguments, after one other tool alone had written.
-
-    Where several had, the one whose name the refusal speaks of is taken; where that says nothing, none.
-    """
-    found: dict[tuple[str, str], Enabling] = {}
-    failed: dict[str, tuple[int, Trial]] = {}
-    for position, trial in enumerate(lab.trials):
-        key = dumps([trial.tool, trial.arguments])
-        if trial.verdict in ("refused", "broken"):
-            failed.setdefault(key, (position, trial))
-        elif trial.ok and key in failed:
-            since, before = failed[key]
-            between = [one for one in lab.trials[since + 1 : position] if one.ok and one.tool != trial.tool]
-            wrote = sorted({one.tool for one in between if not lab.subjects[one.tool].is_read})
-            spoken = set(words(before.answer.content))
-            named = [tool for tool in wrote if nouns(tool) & spoken or set(words(tool)) & spoken]
-            chosen = wrote if len(wrote) == 1 else (named if len(named) == 1 else [])
-            for tool in chosen:
-                reason = f"refused before ({before.judged.reason[:120]}), accepted after"
-                found.setdefault((tool, trial.tool), Enabling(source=tool, target=trial.tool, reason=reason))
-    return tuple(found[pair] for pair in sorted(found))
 
 
 def _rest(trial: Trial, path: str) -> str:

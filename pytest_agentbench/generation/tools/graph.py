@@ -21,10 +21,11 @@ from pytest_agentbench.generation.tools.values import (
 )
 
 _CLOSES = (
-    ("transfer", "human"), ("escalate", "human"), ("hand", "over"), ("handover",), ("handoff",), ("end", "conversation"),
-    ("end", "simulation"), ("close", "conversation"), ("hang", "up"),
+    ("transfer", "human"), ("escalate", "human"), ("hand", "over"), ("handover",), ("handoff",),
+    ("end", "conversation"), ("end", "simulation"), ("close", "conversation"), ("hang", "up"),
 )  # fmt: skip
 """Words that together name a tool which ends the conversation (§4.3: transfer_to_human_agent)."""
+_ENABLES = "makes it possible"
 _PROSE = 300
 """Characters of prose from which a result must be read before anything can follow from it."""
 
@@ -61,45 +62,55 @@ def build_graph(
     ends = [
         card.tool for card in usable if (card.tool in set(closing) if closing is not None else is_closing(card.tool))
     ]
-    edges: dict[tuple[str, str], Edge] = {}
-
-    def add(source: str, target: str, via: tuple[str, ...] = (), reason: str = "") -> None:
-        if source == target and not self_loops:
-            return
-        before = edges.get((source, target))
-        if before is not None:
-            via = tuple(dict.fromkeys((*before.via, *via)))
-            reason = before.reason or reason
-        edges[source, target] = Edge(source=source, target=target, via=via, reason=reason)
-
+    made = _Edges(self_loops=self_loops)
     for tool in tools:
-        add(RUN_CONVERSATION, tool, reason="the user can give what it needs")
-    add(RUN_CONVERSATION, END_OF_SIMULATION, reason="the user is done")
-    connected = set(tools)
-    for one in taxonomy.types:
-        for source in dict.fromkeys(place.tool for place in one.produced):
-            for target in dict.fromkeys(place.tool for place in one.consumed):
-                if {source, target} <= connected and source not in ends:
-                    add(source, target, via=(one.id,))
-    for enabling in cards.enablings:
-        if {enabling.source, enabling.target} <= connected:
-            add(enabling.source, enabling.target, reason=f"makes it possible: {enabling.reason}")
+        made.add(RUN_CONVERSATION, tool, reason="the user can give what it needs")
+        if tool in ends or react:
+            made.add(
+                tool, END_OF_SIMULATION, reason="it closes the conversation" if tool in ends else "the agent answers"
+            )
+        else:
+            made.add(tool, RUN_CONVERSATION, reason="the agent answers")
+    if not react:
+        made.add(RUN_CONVERSATION, END_OF_SIMULATION, reason="the user is done")
+    made.connect(cards, taxonomy, tools=set(tools), ends=set(ends))
     for source in wild:
         for target in tools:
-            add(source, target, reason="its result is read before the next step")
-    for tool in tools:
-        if react:
-            add(tool, END_OF_SIMULATION, reason="the agent answers")
-        elif tool not in ends:
-            add(tool, RUN_CONVERSATION, reason="the agent answers")
-        if tool in ends:
-            add(tool, END_OF_SIMULATION, reason="it closes the conversation")
-    if react:
-        edges.pop((RUN_CONVERSATION, END_OF_SIMULATION), None)
+            made.add(source, target, reason="its result is read before the next step")
+    edges = made.edges
     graph = Graph(tools=tuple(tools), edges=tuple(edges.values()), wildcards=tuple(wild), closing=tuple(ends))
     for name, inner in (agents or {}).items():
         graph = with_agent(graph, name, inner)
     return uniform(graph)
+
+
+class _Edges:
+    """Edges under construction: one a pair, with all the types that make it."""
+
+    def __init__(self, *, self_loops: bool) -> None:
+        self.edges: dict[tuple[str, str], Edge] = {}
+        self._self_loops = self_loops
+
+    def add(self, source: str, target: str, *, via: tuple[str, ...] = (), reason: str = "") -> None:
+        """Add an edge, or what is new of it."""
+        if source == target and not self._self_loops:
+            return
+        before = self.edges.get((source, target))
+        if before is not None:
+            via = tuple(dict.fromkeys((*before.via, *via)))
+            reason = before.reason or reason
+        self.edges[source, target] = Edge(source=source, target=target, via=via, reason=reason)
+
+    def connect(self, cards: Cards, taxonomy: Taxonomy, *, tools: set[str], ends: set[str]) -> None:
+        """Add what connector types and observed enablings say."""
+        for one in taxonomy.types:
+            for source in dict.fromkeys(place.tool for place in one.produced):
+                for target in dict.fromkeys(place.tool for place in one.consumed):
+                    if {source, target} <= tools and source not in ends:
+                        self.add(source, target, via=(one.id,))
+        for enabling in cards.enablings:
+            if {enabling.source, enabling.target} <= tools:
+                self.add(enabling.source, enabling.target, reason=f"{_ENABLES}: {enabling.reason}")
 
 
 def with_agent(graph: Graph, tool: str, inner: Graph) -> Graph:
@@ -170,12 +181,12 @@ def connector_edges(graph: Graph) -> tuple[Edge, ...]:
     return tuple(
         one
         for one in graph.edges
-        if not {one.source, one.target} & nodes and (one.via or one.reason.startswith("makes it possible"))
+        if not {one.source, one.target} & nodes and (one.via or one.reason.startswith(_ENABLES))
     )
 
 
 def is_usable(card: Card) -> bool:
-    """Whether some call of a tool is known to work; tools that were not called count, since nothing speaks against them."""
+    """Whether some call of a tool is known to work; so may one that was not called."""
     return not card.probes or any(probe.verdict == "ok" for probe in card.probes)
 
 

@@ -204,9 +204,13 @@ class Laboratory:
         a change that says nothing was made, unless the state shows that it was not.
         """
         judged = judge(answer)
-        if judged.verdict == "broken" and _LOOKUP.search(answer.content):
-            if any(repr(value) in answer.content for value in read_slots(arguments).values()):
-                return Judged("refused", judged.reason)
+        given = (repr(value) for value in read_slots(arguments).values())
+        if (
+            judged.verdict == "broken"
+            and _LOOKUP.search(answer.content)
+            and any(map(answer.content.__contains__, given))
+        ):
+            return Judged("refused", judged.reason)
         if judged.verdict == "empty" and subject.permission.effect in ("write", "destructive"):
             silent_success = answer.wrote is True or (answer.wrote is None and answer.content.strip() in ("", "null"))
             return Judged("ok", "it says nothing") if silent_success else judged

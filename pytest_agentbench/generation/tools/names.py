@@ -21,7 +21,7 @@ GENERIC = frozenset({
     "description", "date", "time", "message", "count", "total", "size", "limit", "offset", "page", "format", "kind",
     "language", "unit", "level", "state", "label", "note", "comment", "index", "created", "updated", "quoted", "file",
     "path", "url", "hash", "timestamp", "version", "order", "sort", "query", "item", "object", "field", "reason",
-    "from", "to", "start", "end", "source", "target", "destination", "by", "in", "at", "note", "notes",
+    "from", "to", "start", "end", "source", "target", "destination", "by", "in", "at",
 })  # fmt: skip
 """Words that alone do not say of what: two tools that both have a `name` need not mean the same."""
 
@@ -70,9 +70,8 @@ def likeness(slot: str, tool: str, found: Iterable[str], source: str) -> float:
             return 0.3
         return 0.8 if around_wanted & around_offered else 0.2
     shared = telling & set(offered)
-    if "id" in wanted and telling and offered:
-        if set(offered) <= telling or set(offered) == {"id"}:
-            return 0.9 if set(offered) & telling or telling & around_offered else 0.2
+    if "id" in wanted and telling and offered and (set(offered) <= telling or set(offered) == {"id"}):
+        return 0.9 if set(offered) & telling or telling & around_offered else 0.2
     if "id" in offered and set(wanted) == {"id"}:
         return 0.9 if (set(offered) - GENERIC) & around_wanted else 0.2
     if set(wanted) == {"id"} and set(offered) & around_wanted:

@@ -44,7 +44,7 @@ def seen_for(lab: Laboratory, subject: Subject, slot: Slot, *, others_only: bool
             like = likeness(slot.path, subject.name, atom.names, trial.tool)
             key = dumps([value, trial.tool, atom.path, atom.pattern])
             found.setdefault(key, Seen(value, trial, atom, like))
-    if not slot.type == "boolean":
+    if slot.type != "boolean":
         for seen in _made_under_a_name(lab, subject, slot):
             found.setdefault(dumps([seen.value, seen.trial.tool, "argument", seen.atom.path]), seen)
     return sorted(found.values(), key=lambda one: -one.likeness - 0.05 * is_specific(one.value))

@@ -39,16 +39,18 @@ _ABSENT = re.compile(
     re.I,
 )
 _NONE = re.compile(
-    r"\W*(?:no (?:[\w' -]+ )?(?:found|match(?:es|ed)?|results?|available|data|entries|items|records)|nothing (?:found|to"
-    r" show|here)|none|empty|0 (?:[\w-]+ )?(?:found|results?|match(?:es)?)|aucun\w* [\w' -]+|not available)\b.{0,80}",
+    r"\W*(?:no (?:[\w' -]+ )?(?:found|match(?:es|ed)?|results?|available|data|entries|items|records)"
+    r"|nothing (?:found|to show|here)|none"
+    r"|empty|0 (?:[\w-]+ )?(?:found|results?|match(?:es)?)|aucun\w* [\w' -]+|not available)\b.{0,80}",
     re.I,
 )
 _FAILURE_KEYS = ("error", "errors", "exception", "fault", "detail", "isError", "is_error")
 _SAYS_SO = ("success", "ok", "succeeded", "is_success")
 _STATUS = ("status", "code", "status_code", "statusCode")
 _ASIDE = frozenset({
-    "message", "code", "status", "errno", "detail", "details", "error", "errors", "title", "type", "instance", "success",
-    "ok", "hint", "path", "timestamp", "request_id", "status_code", "reason", "msg", "exception", "info", "data", "result",
+    "message", "code", "status", "errno", "detail", "details", "error", "errors", "title", "type", "instance",
+    "success", "ok", "hint", "path", "timestamp", "request_id", "status_code", "reason", "msg", "exception", "info",
+    "data", "result",
 })  # fmt: skip
 
 
@@ -102,24 +104,35 @@ def failure_in(value: Any) -> str:
         )
     if not isinstance(value, Mapping):
         return ""
-    small = set(map(str, value)) <= _ASIDE
+    return _failure_of(value)
+
+
+def _failure_of(value: Mapping[str, Any]) -> str:
+    """Give the failure that an object reports by one of the keys that say so."""
     for key in _SAYS_SO:
         if value.get(key) is False:
             return _message(value) or f"{key} is false"
     for key in ("isError", "is_error"):
         if value.get(key) is True:
             return _message(value) or f"{key} is true"
+    if not set(map(str, value)) <= _ASIDE:
+        return ""
     for key in _FAILURE_KEYS:
         found = value.get(key)
-        if found in (None, "", [], {}, False, 0) or not small:
+        if found in (None, "", [], {}, False, 0):
             continue
         if isinstance(found, str | dict | list) or found is True:
             return _message(value) or str(found)
+    return _status_of(value)
+
+
+def _status_of(value: Mapping[str, Any]) -> str:
+    """Give the failure that an object of a few such keys reports by a status, or by its message alone."""
     for key in _STATUS:
         found = value.get(key)
-        if small and not isinstance(found, bool) and isinstance(found, int) and 400 <= found < 600:
+        if not isinstance(found, bool) and isinstance(found, int) and 400 <= found < 600:
             return f"status {found}: {_message(value)}"
-        if small and isinstance(found, str) and found.lower() in ("error", "failed", "failure", "fail"):
+        if isinstance(found, str) and found.lower() in ("error", "failed", "failure", "fail"):
             return _message(value) or found
     if set(map(str, value)) <= {"message", "msg", "code"}:
         message = _message(value)

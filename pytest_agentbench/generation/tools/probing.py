@@ -12,8 +12,9 @@ from pytest_agentbench.generation.recipe import tools_hash
 from pytest_agentbench.generation.tools.cards import card_of
 from pytest_agentbench.generation.tools.challenge import challenge
 from pytest_agentbench.generation.tools.effects import Effect, effects_of, try_effects
+from pytest_agentbench.generation.tools.enabling import enablings_of
 from pytest_agentbench.generation.tools.explore import Explorer, ordered
-from pytest_agentbench.generation.tools.flowing import enablings_of, flows_of, try_observed
+from pytest_agentbench.generation.tools.flowing import flows_of, try_observed
 from pytest_agentbench.generation.tools.laboratory import Budget, Laboratory, Subject
 from pytest_agentbench.generation.tools.react import propose
 from pytest_agentbench.generation.tools.safety import Policy
@@ -68,7 +69,7 @@ async def probe(
             if chat is not None:
                 for subject in ordered(several):
                     told(f"{subject.name}: probes that the model proposes")
-                    await propose(lab, subject, chat, Random(f"{seed}{subject.name}"))
+                    await propose(lab, subject, chat, Random(f"{seed}{subject.name}"))  # noqa: S311 - no secret hangs on it
             for subject in ordered(several):
                 unstable[subject.name] = await try_effects(lab, subject)
                 told(f"{subject.name}: {len(subject.trials)} probes")

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 from pytest_agentbench.core.values import is_number
@@ -40,6 +41,7 @@ _COUNTED = re.compile(
 _QUOTED = re.compile(r"(?<!\w)(['\"`])([^'\"`\n]{1,100}?)\1(?!\w)")
 _KEYED = re.compile(r"^[ \t>*-]*([A-Za-z][A-Za-z _-]{0,30}?)[ \t]*[:=][ \t]*(\S.{0,120}?)[ \t]*$", re.M)
 _LISTED = re.compile(r"^[ \t]*(?:[*+-][ \t]+)?(?:\[[A-Za-z]+\][ \t]*)?([^\s:\[\]{}]{1,100})[ \t]*$", re.M)
+_ANY_QUOTED = r"['\"`]([^'\"`\n]{1,100}?)['\"`]"
 LISTED = _LISTED.pattern
 QUOTED_AFTER = r"(?i)\b{word}[ :=]+['\"`]([^'\"`\n]{{1,100}}?)['\"`]"
 COUNTED_AFTER = r"(?i)(?<![\w-]){word}(?: id| no\.?| number)?\s*[:=#]?\s*#?(\d{{1,12}})(?!\w|[.,-]\d)"
@@ -144,32 +146,48 @@ def _in_text(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
     stripped = text.strip()
     if not stripped:
         return
-    is_value = len(stripped) <= _PROSE and "\n" not in stripped
-    if is_value and (path or " " not in stripped):
+    if len(stripped) <= _PROSE and "\n" not in stripped and (path or " " not in stripped):
         yield Atom(text, path, "", names)
         if " " not in stripped:
             return
     text = text[:LONGEST]
-    for name, form in _FORMS:
-        for match in list(re.finditer(form, text))[:_ENTRIES]:
-            yield Atom(match[1], path, form, (*names, name))
-    for match in list(_PAIR.finditer(text))[:_ENTRIES]:
-        yield Atom(float(match[1]), path, _LATITUDE, (*names, "latitude"))
-        yield Atom(float(match[2]), path, _LONGITUDE, (*names, "longitude"))
-    for match in list(_COUNTED.finditer(text))[:_ENTRIES]:
-        word = match[1].lower()
-        yield Atom(int(match[2]), path, COUNTED_AFTER.format(word=re.escape(word)), (*names, word))
-    for match in list(_QUOTED.finditer(text))[:_ENTRIES]:
-        before = re.search(r"([A-Za-z]\w*)[ :=]+$", text[: match.start()][-40:])
-        if before:
-            word = before[1].lower()
-            yield Atom(match[2], path, QUOTED_AFTER.format(word=re.escape(word)), (*names, word))
-        else:
-            yield Atom(match[2], path, r"['\"`]([^'\"`\n]{1,100}?)['\"`]", (*names, "quoted"))
-    for match in list(_KEYED.finditer(text))[:_ENTRIES]:
-        word = match[1].strip().lower()
-        yield Atom(match[2], path, KEYED_AFTER.format(word=re.escape(word)), (*names, word.replace(" ", "_")))
-    listed = list(_LISTED.finditer(text))
-    if listed and ("\n" in stripped or not path):
-        for match in listed[:_ENTRIES]:
+    for name, value, pattern in chain(_formed(text), _paired(text), _counted(text), _quoted(text), _keyed(text)):
+        yield Atom(value, path, pattern, (*names, name))
+    if "\n" in stripped or not path:
+        for match in list(_LISTED.finditer(text))[:_ENTRIES]:
             yield Atom(match[1], path, LISTED, names)
+
+
+Found = tuple[str, Any, str]
+"""What a value in prose is called, the value, and the pattern that finds it."""
+
+
+def _formed(text: str) -> Iterator[Found]:
+    for name, form in _FORMS:
+        for match in islice(re.finditer(form, text), _ENTRIES):
+            yield name, match[1], form
+
+
+def _paired(text: str) -> Iterator[Found]:
+    for match in islice(_PAIR.finditer(text), _ENTRIES):
+        yield "latitude", float(match[1]), _LATITUDE
+        yield "longitude", float(match[2]), _LONGITUDE
+
+
+def _counted(text: str) -> Iterator[Found]:
+    for match in islice(_COUNTED.finditer(text), _ENTRIES):
+        word = match[1].lower()
+        yield word, int(match[2]), COUNTED_AFTER.format(word=re.escape(word))
+
+
+def _quoted(text: str) -> Iterator[Found]:
+    for match in islice(_QUOTED.finditer(text), _ENTRIES):
+        before = re.search(r"([A-Za-z]\w*)[ :=]+$", text[: match.start()][-40:])
+        word = before[1].lower() if before else ""
+        yield word or "quoted", match[2], QUOTED_AFTER.format(word=re.escape(word)) if word else _ANY_QUOTED
+
+
+def _keyed(text: str) -> Iterator[Found]:
+    for match in islice(_KEYED.finditer(text), _ENTRIES):
+        word = match[1].strip().lower()
+        yield word.replace(" ", "_"), match[2], KEYED_AFTER.format(word=re.escape(word))

@@ -53,7 +53,7 @@ class Slot:
 
 def slots_of(spec: ToolSpec) -> tuple[Slot, ...]:
     """Give the plain arguments of a tool, declared order; a schema that is none gives no slots."""
-    root = spec.parameters if isinstance(spec.parameters, Mapping) else {}
+    root = spec.parameters
     return tuple(_slots(plain(root, root), root, "", True, 0))[:MANY]
 
 

@@ -72,7 +72,7 @@ def mended(types: Sequence[SemanticType], tools: Iterable[str]) -> tuple[Taxonom
             parent = None
         merged[name] = one.model_copy(update={"parent": parent})
     parents = {name: one.parent for name, one in merged.items()}
-    for name in merged:
+    for name in list(merged):
         if _is_cyclic(name, parents):
             changed.append(f"the parent of {name!r} was dropped: it led round in a circle")
             parents[name] = None
@@ -83,9 +83,7 @@ def mended(types: Sequence[SemanticType], tools: Iterable[str]) -> tuple[Taxonom
 
 def distinct(places: Iterable[Place]) -> tuple[Place, ...]:
     """Give places once each, in order."""
-    return tuple(dict.fromkeys((place.tool, place.path, place.pattern, place.origin) for place in places)) and tuple(
-        {(place.tool, place.path, place.pattern, place.origin): place for place in places}.values()
-    )
+    return tuple({(place.tool, place.path, place.pattern, place.origin): place for place in places}.values())
 
 
 def _within_measure(

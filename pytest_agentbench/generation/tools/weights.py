@@ -5,6 +5,7 @@ Rows sum to 1. Counts are smoothed, so that what was never seen stays possible: 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from pytest_agentbench.core.transcript import Transcript
@@ -57,7 +58,7 @@ def from_walks(graph: Graph, walks: Iterable[Sequence[str]], *, named: str, smoo
     """Weigh a graph by how often walks took each edge (§4.3, empirical)."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for walk in walks:
-        for source, target in zip(walk, walk[1:], strict=False):
+        for source, target in pairwise(walk):
             counts[source][target] += 1
     return with_rows(graph, counts, named=named, smoothing=smoothing)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
-from pytest_agentbench.core.state import State
 from pytest_agentbench.core.remote import McpSpec
+from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import EnvironmentSpec, Suite
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.environment.isolation import IsolationGate

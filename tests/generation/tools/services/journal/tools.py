@@ -13,7 +13,11 @@ def write_entry(text: str, tag: str = "", *, state: dict) -> dict:
 
 def list_entries(tag: str | None = None, *, state: dict) -> dict:
     """List the entries that are not done."""
-    rows = [f"- entry {key}: {one['text']}" for key, one in state["entries"].items() if not one["done"] and tag in (None, one["tag"])]
+    rows = [
+        f"- entry {key}: {one['text']}"
+        for key, one in state["entries"].items()
+        if not one["done"] and tag in (None, one["tag"])
+    ]
     return {"result": "\n".join(rows) or "No entries found."}
 
 

@@ -46,7 +46,7 @@ def district_alerts(district: str = "75") -> dict:
     return {"alerts": [{"phenomenon": int(district) % 5, "colour": int(district) % 4 + 1}]}
 
 
-def district_report(district: str = None) -> dict:
+def district_report(district: str | None = None) -> dict:
     """Get the written report of a district; without one, of the capital's."""
     if district is None:
         raise ValueError("HTTP 400: Missing required key: district")
@@ -55,7 +55,9 @@ def district_report(district: str = None) -> dict:
     return {"report": f"Quiet in {district}.", "issued": f"2026-03-16T0{int(district) % 10}:00:00"}
 
 
-def glossary(language: Literal["en", "fr", "de", "es"] = "fr", kind: Literal["colours", "phenomena"] = "colours") -> dict:
+def glossary(
+    language: Literal["en", "fr", "de", "es"] = "fr", kind: Literal["colours", "phenomena"] = "colours"
+) -> dict:
     """Get the words that alerts use."""
     words = {"colours": ["green", "red"], "phenomena": ["wind", "flood"]}
     french = {"colours": ["vert", "rouge"], "phenomena": ["vent", "crue"]}

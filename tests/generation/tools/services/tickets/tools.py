@@ -20,7 +20,9 @@ def get_person(person_id: str, *, state: dict) -> dict:
 
 def list_tickets(status: str = "open", verbose: bool = False, *, state: dict) -> str:
     """List tickets by status ('open', 'closed')."""
-    return json.dumps([{"ref": key, "title": one["title"]} for key, one in state["tickets"].items() if one["status"] == status])
+    return json.dumps(
+        [{"ref": key, "title": one["title"]} for key, one in state["tickets"].items() if one["status"] == status]
+    )
 
 
 def close_ticket(ticket_id: str, note: str = "", *, state: dict) -> str:
@@ -34,7 +36,7 @@ def close_ticket(ticket_id: str, note: str = "", *, state: dict) -> str:
     return f"closed, receipt R-{ticket_id}-77"
 
 
-def create_ticket(person_id: str, title: str = None, *, state: dict) -> str:
+def create_ticket(person_id: str, title: str | None = None, *, state: dict) -> str:
     """Open a new ticket for a person."""
     if not title:
         raise ValueError("title is required")
