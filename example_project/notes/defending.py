@@ -11,10 +11,12 @@ from notes.planning.synthesis import word
 from notes.reflection.evaluation import Reflected
 from notes.reflection.loop import Reflection
 from notes.research import Research
+from notes.statements import statements
 from notes.text import fold, key_words, stem, words
 from notes.voice import Voice
 
-MORE_STATEMENTS = 8
+BEFORE, AFTER = 1, 4
+"""Statements around an answer that are more of the same."""
 
 
 class Defence:
@@ -49,11 +51,18 @@ class Defence:
         return word(longer), longer
 
     def _longer(self, part: Part) -> Part:
+        """Add what stands around the answer in its section."""
         read = self._read(part, again=False)
-        if part.answer is None or read is None:
+        answer = part.answer
+        if answer is None or read is None:
             return part
-        more = extract(read, replace(part.query, context=(*part.query.context, *_subjects(read))), most=MORE_STATEMENTS)
-        return replace(part, answer=more) if more and len(more.text) > len(part.answer.text) else part
+        said = [one for one in statements(read) if one.text]
+        at = [number for number, one in enumerate(said) if answer.source.first <= one.line <= answer.source.last]
+        if not at:
+            return part
+        pieces = tuple(said[max(at[0] - BEFORE, 0) : at[-1] + 1 + AFTER])
+        source = answer.source.at(min(one.line for one in pieces), max(one.end for one in pieces))
+        return replace(part, answer=replace(answer, pieces=pieces, source=source))
 
     def _doubt(self, raised: Critique, draft: Draft, voice: Voice) -> tuple[str, Draft, tuple[Reflected, ...]]:
         """Read the cited lines again, look at the next best section as well, and say what stands."""
@@ -130,8 +139,3 @@ def _plain(read: Passage) -> str:
 
 def _words_in(text: str, read: Passage) -> bool:
     return set(words(text)) <= set(words(_plain(read)))
-
-
-def _subjects(read: Passage) -> tuple[str, ...]:
-    """Give the words of a section's title: whatever speaks of them is more of the same."""
-    return tuple(stem(name) for name in key_words(read.title))

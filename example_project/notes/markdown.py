@@ -245,7 +245,7 @@ def _inner(document: Document, first: int, last: int, path: tuple[str, ...]) -> 
         return []
     else:
         starts = [(line, title, "block") for line, title in _block_titles(document, blocks)]
-    ends = [line - 1 for line, _, _ in starts[1:]] + [last]
+    ends = [*(line - 1 for line, _, _ in starts[1:]), last][: len(starts)]
     return [
         Section(title=title, level=7 if kind == "bold" else 8, line=line, end=end, kind=kind, path=path)  # type: ignore[arg-type]
         for (line, title, kind), end in zip(starts, ends, strict=True)

@@ -56,7 +56,8 @@ class Resolved:
 def refers(message: str) -> bool:
     """Whether a message cannot stand alone."""
     folded = _IMPERSONAL.sub(" ", fold(message))
-    return bool(_ELLIPSIS.search(folded) or _PRONOUN.search(folded) or _THIS_NOTE.search(folded))
+    named = _ELLIPSIS.search(folded) or _PRONOUN.search(folded) or _THIS_NOTE.search(folded)
+    return bool(named or find_ordinal(folded))
 
 
 def resolve(message: str, last: Exchange | None) -> Resolved:
