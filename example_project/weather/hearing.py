@@ -70,9 +70,11 @@ _PLACE = re.compile(
     r"|\b[DdLl]['’](" + _NAME + r")"
 )
 _MORE = re.compile(r"\s*(?:,|and|et|&|puis|then)\s+(?:(?:in|for|à|a|pour|au)\s+)?(" + _NAME + r"|\d{5}\b)")
+_PAIR = re.compile(r"(-?\d{1,3}\.\d+)\s*[,;/]\s*(-?\d{1,3}\.\d+)")
 _NUMBER = r"(-?\d{1,3}(?:\.\d+)?)"
-_PAIR = re.compile(_NUMBER + r"\s*[,;/]\s*" + _NUMBER)
-_NAMED_PAIR = re.compile(r"lat(?:itude)?\W{0,3}" + _NUMBER + r".{0,12}?lon(?:gitude)?\W{0,3}" + _NUMBER, re.IGNORECASE)
+_NAMED_PAIR = re.compile(
+    rf"lat(?:itude)?[^\w-]{{0,3}}{_NUMBER}.{{0,12}}?lon(?:gitude)?[^\w-]{{0,3}}{_NUMBER}", re.IGNORECASE
+)
 _DEPARTMENT = re.compile(
     r"\b(?:department|departement|dept|dep|dpt)s?\.?\s*(?:no\.?|n°|number|numero)?\s*"
     r"(?:(?:of|de|du|des|d')\s*(?:la |l')?)?(\d{2,3}|2[ab]|[a-z' ]+)"
