@@ -54,6 +54,7 @@ def report(
             transcript=found.read,
             path=lambda result: str(found.file(result) or result.transcript),
             baseline=conversations_before(before, old),
+            root=Path(shown.root) if shown.root else None,
         )
         write_atomic(html, html_report(shown, reading, baseline=before))
     if markdown is not None:

@@ -32,7 +32,7 @@ def write_pages(bench: Bench, document: Document, root: Path, baseline: Document
 
         found = Transcripts(default=[bench.run_path] if bench.run_path else [])
         before = Transcripts.beside([(bench.options.baseline, baseline)] if bench.options.baseline and baseline else [])
-        reading = Reading(transcript=found.read, path=path, baseline=conversations_before(baseline, before))
+        reading = Reading(transcript=found.read, path=path, baseline=conversations_before(baseline, before), root=root)
         yield from _written(html, "the HTML report", html_report(document, reading, baseline=baseline))
     if markdown is not None:
         from pytest_agentbench.report.markdown import markdown_report  # noqa: PLC0415 - same

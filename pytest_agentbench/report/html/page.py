@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.transcript import Transcript
@@ -15,6 +16,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.report.before import compared
 from pytest_agentbench.report.divergence import Divergence, from_baseline, from_expected
 from pytest_agentbench.report.html.beyond import changes
+from pytest_agentbench.report.html.coverage import coverage, graphs_of
 from pytest_agentbench.report.html.overview import overview
 from pytest_agentbench.report.html.runs import details, row, without_conversation
 from pytest_agentbench.report.html.shown import script_json, shown
@@ -55,12 +57,13 @@ class Reading:
     """Where the page's conversations come from.
 
     `transcript` gives the conversation of a run and `path` what to call its file; `baseline` gives the conversation
-    to hold it against, where there is one.
+    to hold it against, where there is one. `root` is the folder that suites' paths start from, None where not here.
     """
 
     transcript: Callable[[Result], Transcript | None]
     path: Callable[[Result], str] = lambda result: result.transcript
     baseline: Callable[[Result], Transcript | None] = lambda _: None
+    root: Path | None = None
 
 
 @dataclass
@@ -92,6 +95,10 @@ def html_report(
         **overview(document),
         "changes": changes(compared(baseline, document), document),
         "tools": use.data(),
+        "coverage": [
+            coverage(path, graph, use.tools, use.steps)
+            for path, graph in (graphs_of(document, reading.root) if reading.root else ())
+        ],
         "rows": runs.rows,
         "unlisted": len(document.results) - len(runs.rows),
         "dropped": runs.dropped,

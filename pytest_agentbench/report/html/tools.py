@@ -77,6 +77,16 @@ class ToolUse:
             "graph": self._graph(),
         }
 
+    @property
+    def tools(self) -> frozenset[str]:
+        """The tools that were called."""
+        return frozenset(self._calls)
+
+    @property
+    def steps(self) -> frozenset[tuple[str, str]]:
+        """Each call with the one after it."""
+        return frozenset((one, other) for kind, one, next_kind, other in self._edges if kind == next_kind == "tool")
+
     def _graph(self) -> JsonValue:
         kept = [name for name, _ in sorted(self._calls.items(), key=lambda item: (-item[1], item[0]))][:MOST_NODES]
         places = self._columns(kept)

@@ -18,7 +18,16 @@ function tools() {
           h("td", { class: "plot" }, h("span", { class: "bar", vars: { share: tool.calls / most } })),
           h("td", { class: "number" }, tool.runs), h("td", { class: "number" }, tool.failed || "\u2013"),
           h("td", { class: "number" }, tool.expected || "\u2013"), h("td", { class: "number" }, tool.expected ? `${tool.made} (${percent(tool.made / tool.expected)})` : "\u2013"))))))),
-    graph(given.graph));
+    DATA.coverage.map(planned), graph(given.graph));
+}
+
+function planned(one) {
+  const share = ([seen, all], noun) => h("div", {}, h("dt", {}, noun), h("dd", {}, `${seen} of ${all}`), h("span", { class: "bar", vars: { share: all ? seen / all : 0 } }));
+  const missing = one.missing.length + one.missing_steps.length + one.more;
+  return h("section", { class: "card wide" }, h("h2", {}, "Against the generated tool graph"), h("p", { class: "muted small" }, h("code", {}, one.path)),
+    h("dl", { class: "means planned" }, share(one.tools, "tools called"), share(one.steps, "transitions seen")),
+    missing ? h("details", {}, h("summary", {}, `${missing} never seen`), h("ul", { class: "flips" },
+      one.missing.map((name) => h("li", {}, name)), one.missing_steps.map(([from, to]) => h("li", {}, `${from} \u2192 ${to}`)), one.more ? h("li", { class: "muted" }, `and ${one.more} more`) : null)) : null);
 }
 
 function graph(given) {
