@@ -100,8 +100,9 @@ class Scenario(Model):
 
     `says` are the scripted user's lines. `knows` maps the name of a value to the value the user gives when asked;
     `unknown` lists what it answers that it does not know. `modifiers` are ways in which an LLM-backed user behaves;
-    None takes the suite's. `never` lists forbidden calls (name, or name with arguments). `faults` strike in
-    every run. `checks` are import paths of further checks. `skip` and `xfail` are reasons.
+    None takes the suite's. `expect_any` are other ways that are as right as the expected calls. `never` lists forbidden
+    calls (name, or name with arguments). `faults` strike in every run. `checks` are import paths of further checks.
+    `skip` and `xfail` are reasons.
     """
 
     id: str
@@ -111,6 +112,7 @@ class Scenario(Model):
     knows: dict[str, Any] = {}
     unknown: tuple[str, ...] = ()
     modifiers: tuple[ModifierSpec, ...] | None = None
+    expect_any: tuple[tuple[ExpectedCall, ...], ...] = ()
     never: tuple[ExpectedCall, ...] = ()
     faults: tuple[FaultSpec, ...] = ()
     match: Match = Match()
@@ -132,6 +134,14 @@ class Scenario(Model):
         """The expected calls in order; empty when the scenario states none."""
         criteria = self.task.evaluation_criteria
         return tuple(criteria.actions or ()) if criteria else ()
+
+    @property
+    def ways(self) -> "tuple[Scenario, ...]":
+        """The scenario with each of the ways in turn as its expected calls; itself alone where there is one."""
+        criteria = self.task.evaluation_criteria or EvaluationCriteria()
+        others = (criteria.model_copy(update={"actions": list(calls)}) for calls in self.expect_any)
+        tasks = (self.task.model_copy(update={"evaluation_criteria": other}) for other in others)
+        return (self, *(self.model_copy(update={"task": task, "expect_any": ()}) for task in tasks))
 
     @property
     def states_calls(self) -> bool:

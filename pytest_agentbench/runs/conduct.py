@@ -34,7 +34,7 @@ from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.cast import Cast, judges_of, player_of
 from pytest_agentbench.runs.expected import ExpectedStates
-from pytest_agentbench.runs.judging import judge_in_time, undecided
+from pytest_agentbench.runs.judging import best_of, judge_in_time, undecided
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 from pytest_agentbench.simulation.clock import Slot, Stopwatch
@@ -228,18 +228,23 @@ class Stage:
         return self.cast.overrule(closed, self.limits.seconds)
 
     async def judge(self, run: Run) -> Judgement:
+        """Judge by each way that is right until one passes, then have models judge the rest."""
+        judgement = await best_of(self.plan.ways, lambda plan: self._judge_by(plan, run))
+        async with self._stopwatch.working() if self.cast.has_judge else nullcontext():
+            return await self.cast.judged(run, judgement, self.runner)
+
+    async def _judge_by(self, plan: RunPlan, run: Run) -> Judgement:
         """Compute the expected state, then run all checks in the run's thread."""
+        run = run.model_copy(update={"scenario": plan.scenario})
         try:
             if run.final_state is not None:
                 expected = await self.expected.of(
-                    self.plan, self.new_environment, seconds=self.limits.seconds, abandon=self.runner.abandon
+                    plan, self.new_environment, seconds=self.limits.seconds, abandon=self.runner.abandon
                 )
                 run = run.model_copy(update={"expected_state": expected.state, "unreplayed": expected.failed})
         except AgentBenchError as error:
             return undecided(f"the state that the expected calls lead to cannot be told: {error}")
-        judgement = await judge_in_time(run, self.plan, self.runner, self.grace)
-        async with self._stopwatch.working() if self.cast.has_judge else nullcontext():
-            return await self.cast.judged(run, judgement, self.runner)
+        return await judge_in_time(run, plan, self.runner, self.grace)
 
     async def _prepare(self) -> None:
         """Make the scenario's initial calls; raise `HungError` naming the one that does not end."""

@@ -42,7 +42,7 @@ class ExpectedStates:
         scenario = plan.scenario
         if not scenario.states_calls:
             return Expected()
-        key = f"{plan.suite_key}::{scenario.id}"
+        key = f"{plan.suite_key}::{scenario.id}" + (f"::{plan.way}" if plan.way else "")
         while (begun := self._states.get(key)) is not None:
             try:
                 return await asyncio.shield(begun)

@@ -1,7 +1,7 @@
 """A closed run and its plan: the built-in checks, the scenario's own, and what import paths lead to."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import cast
 
@@ -37,6 +37,19 @@ def judge_run(run: Run, plan: RunPlan) -> Judgement:
             return undecided(in_vain)
         run = _arranged(run, state.unordered)
     return with_reward(run, plan, judge(run, checks, ignore, resolve=resolve))
+
+
+async def best_of(ways: Iterable[RunPlan], judge_by: Callable[[RunPlan], Awaitable[Judgement]]) -> Judgement:
+    """Judge one run by each of its scenario's ways until it passes; of those that all fail give the closest.
+
+    Closest is where most expected calls were made with their arguments, the first of several.
+    """
+    found: list[Judgement] = []
+    for plan in ways:
+        found.append(await judge_by(plan))
+        if found[-1].verdict is Verdict.PASSED:
+            return found[-1]
+    return max(found, key=lambda judgement: judgement.metrics.get("strict_recall") or 0.0)
 
 
 def _arranged(run: Run, unordered: Sequence[str]) -> Run:

@@ -22,7 +22,8 @@ class RunPlan:
     `suite_key` is the suite's path relative to the root, `toolset` what its environment was found to offer,
     `recording` what is judged instead of playing. `faults` are the entry of the suite's axis that it runs under, None
     where the suite has no axis. `shows_trial` says whether the id names the trial, which depends on
-    the suite file and the trial's number alone. `trials` are planned; `stops_early` leaves out those not needed.
+    the suite file and the trial's number alone. `trials` are planned; `stops_early` leaves out those not needed. `way`
+    says which of the scenario's ways (`Scenario.ways`) it is judged by.
     """
 
     suite: Suite
@@ -37,6 +38,7 @@ class RunPlan:
     toolset: Toolset = field(default=Toolset(), repr=False)
     recording: Recording | None = field(default=None, repr=False)
     faults: tuple[FaultSpec, ...] | None = None
+    way: int = 0
 
     @cached_property
     def key(self) -> RunKey:
@@ -74,6 +76,11 @@ class RunPlan:
     def strikes(self) -> tuple[FaultSpec, ...]:
         """The faults of this run: the scenario's own, and those of its entry of the axis."""
         return (*self.scenario.faults, *(self.faults or ()))
+
+    @property
+    def ways(self) -> "list[RunPlan]":
+        """The plan for each way that is as right as the others, to judge the same run by."""
+        return [replace(self, scenario=one, way=way) for way, one in enumerate(self.scenario.ways)]
 
     def again(self) -> "RunPlan":
         """Give the next attempt of the same run."""

@@ -11,7 +11,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.runs.cast import Cast, judges_of
 from pytest_agentbench.runs.conduct import Judged, task_name
-from pytest_agentbench.runs.judging import judge_in_time
+from pytest_agentbench.runs.judging import best_of, judge_in_time
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 from pytest_agentbench.suites.recording import Recording, ScenarioIndex
@@ -88,7 +88,10 @@ async def judge_recorded(
     )
     runner = RunnerInThread(f"agentbench-{task_name(plan.key)}")
     try:
-        judgement = await judge_in_time(run, plan, runner, grace)
+        judgement = await best_of(
+            plan.ways,
+            lambda way: judge_in_time(run.model_copy(update={"scenario": way.scenario}), way, runner, grace),
+        )
         if cast.has_judge:
             cast.begin(plan.suite.limits)
         judgement = await cast.judged(run, judgement, runner)

@@ -35,7 +35,8 @@ def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
         return [*known, *fault_problems(suite, toolset, finder.suite_problem)]
     problems: list[Problem] = []
     for scenario in suite.scenarios:
-        for kind, calls in (("expect", scenario.expected_calls), ("never", scenario.never)):
+        others = ((f"expect_any.{way}", calls) for way, calls in enumerate(scenario.expect_any))
+        for kind, calls in (("expect", scenario.expected_calls), ("never", scenario.never), *others):
             for index, call in enumerate(calls):
                 for fault in _faults(call, toolset):
                     found = finder.call(scenario, kind, index)
@@ -180,8 +181,14 @@ class _Finder:
 
 
 def _call_at(entry: Entry, kind: str, index: int) -> _Found:
+    ours = () if entry.is_own else ("agentbench",)
+    several = "expect_any" in entry.value and "expect" not in entry.value and entry.is_own
     if kind == "never":
-        path: Keys = (*(() if entry.is_own else ("agentbench",)), "never", index)
+        path: Keys = (*ours, "never", index)
+    elif kind.startswith("expect_any"):
+        path = (*ours, "expect_any", int(kind.partition(".")[2]) + several, index)
+    elif kind == "expect" and several:
+        path = ("expect_any", 0, index)
     elif kind in entry.value:
         path = (kind, index)
     else:

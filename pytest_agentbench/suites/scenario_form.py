@@ -30,8 +30,16 @@ def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[
     if isinstance(task, list):
         return task
     fields = {key: value for key, value in form.items() if key not in _TEXTS or not isinstance(value, str)}
+    if _is_first_of_several(form):
+        fields["expect_any"] = form["expect_any"][1:]
     title = str(form.get("title", task.id))
     return Scenario(**scenario_fields(fields), id=scenario_slug(task.id), title=title, task=task)
+
+
+def _is_first_of_several(form: dict[str, JsonValue]) -> bool:
+    """Whether the expected calls are the first of `expect_any`, since they stand nowhere else."""
+    stated = "expect" in form or (form.get("evaluation_criteria") or {}).get("actions") is not None
+    return "expect_any" in form and not stated
 
 
 def _contradictions(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
@@ -57,6 +65,11 @@ def _matchers(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
             where = (*path, key, index, *arguments_path(item))
             for name, value in arguments.items():
                 yield from matcher_misfits(value, (*where, name))
+    for way, calls in enumerate(form.get("expect_any", ())):
+        for index, item in enumerate(calls):
+            where = (*path, "expect_any", way, index, *arguments_path(item))
+            for name, value in call_form(item)["arguments"].items():
+                yield from matcher_misfits(value, (*where, name))
 
 
 def _task(form: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -69,8 +82,9 @@ def _task(form: dict[str, JsonValue]) -> dict[str, JsonValue]:
     if "state" in form:
         task["initial_state"] = {"initialization_data": {"agent_data": form["state"]}}
     criteria: dict[str, Any] = dict(form.get("evaluation_criteria") or {})
-    if "expect" in form:
-        calls = enumerate(map(call_form, form["expect"]))
+    expected = form["expect_any"][0] if _is_first_of_several(form) else form.get("expect")
+    if expected is not None:
+        calls = enumerate(map(call_form, expected))
         criteria["actions"] = [{"action_id": f"{identifier}_{index}", **call} for index, call in calls]
     if "communicate" in form:
         criteria["communicate_info"] = form["communicate"]

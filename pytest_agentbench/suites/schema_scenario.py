@@ -89,6 +89,12 @@ EXTRAS: Schema = {
         "description": "what the user does not know: text or a list of texts",
     },
     "never": {**_CALLS, "description": "a list of forbidden calls: names of tools, or {tool: {argument: value}}"},
+    "expect_any": {
+        "type": "array",
+        "minItems": 1,
+        "items": _CALLS,
+        "description": "a list of other ways, each a list of calls, that are as right as expect",
+    },
     "faults": SCENARIO_FAULTS,
     "match": {"$ref": "#/$defs/match"},
     "policies": {

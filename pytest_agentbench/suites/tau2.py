@@ -64,6 +64,10 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
     fields |= {key: tuple(map(str, extras[key])) for key in _TUPLES if key in extras}
     if "never" in extras:
         fields["never"] = tuple(ExpectedCall.model_validate(call_form(item)) for item in extras["never"])
+    if "expect_any" in extras:
+        fields["expect_any"] = tuple(
+            tuple(ExpectedCall.model_validate(call_form(item)) for item in calls) for calls in extras["expect_any"]
+        )
     if "faults" in extras:
         fields["faults"] = tuple(FaultSpec.model_validate(item) for item in extras["faults"])
     if "modifiers" in extras:
@@ -85,6 +89,8 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
     ours |= {key: getattr(scenario, key) for key in (*_TUPLES, *_PLAIN) if key in given}
     if "never" in given:
         ours["never"] = [call.model_dump(exclude_unset=True) for call in scenario.never]
+    if scenario.expect_any:
+        ours["expect_any"] = [[call.model_dump(exclude_unset=True) for call in calls] for calls in scenario.expect_any]
     ours |= {key: getattr(scenario, key).model_dump(exclude_unset=True) for key in ("match", "limits") if key in given}
     if scenario.rubric is not None:
         ours["rubric"] = scenario.rubric.model_dump(exclude_unset=True)

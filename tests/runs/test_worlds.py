@@ -422,3 +422,45 @@ def test_a_suite_says_from_when_a_conversation_is_stalled(project: Project, stal
     project.run()
 
     assert only(project).termination == ends
+
+
+WAYS = {
+    "agent": "buying:build",
+    "environment": {"tools": "buying_tools", "state": {"json": "state.json"}},
+    "variants": {"train": {"by": "train"}, "bus": {"by": "bus"}, "boat": {"by": "boat"}, "both": {"by": "train bus"}},
+    "scenarios": [{"id": "go", "says": ["Go"], "expect_any": [[{"book": {"by": "train"}}], [{"book": {"by": "bus"}}]]}],
+}
+WAYS_AGENT = """
+def build(tools, by):
+    return lambda message: str([tools[0](by=one) for one in by.split()])
+"""
+WAYS_TOOLS = "def book(state, by: str) -> str:\n    state['booked'][by] = True\n    return by\n"
+
+
+@pytest.mark.parametrize("sees_state", [True, False])
+def test_several_ways_may_be_right(project: Project, sees_state: bool) -> None:
+    """Each of them alone passes, by state or by calls; neither another one nor two at once does."""
+    suite = dict(WAYS)
+    tools = WAYS_TOOLS
+    if not sees_state:
+        suite["environment"] = {"tools": "buying_tools"}
+        tools = "def book(by: str) -> str:\n    return by\n"
+    project.write("bench/state.json", json.dumps({"booked": {}}))
+    write(project, suite, buying=WAYS_AGENT, buying_tools=tools)
+
+    result = project.run("--agentbench-variant=all")
+
+    verdicts = {one.key.variant: str(one.verdict) for one in project.document.results}
+    assert verdicts == {"train": "passed", "bus": "passed", "boat": "failed", "both": "failed"}, result.outlines
+
+
+def test_every_way_is_checked_against_the_tools(project: Project) -> None:
+    """The place of a wrong call in any way is named."""
+    project.write("bench/state.json", json.dumps({"booked": {}}))
+    scenario = {"id": "go", "says": ["Go"], "expect": [], "expect_any": [[{"book": {"by": "bus"}}], [{"bok": {}}]]}
+    write(project, {**WAYS, "scenarios": [scenario]}, buying=WAYS_AGENT, buying_tools=WAYS_TOOLS)
+
+    result = project.run()
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*scenarios?0?.expect_any?1??0?.bok: *no tool 'bok'*did you mean 'book'*"])

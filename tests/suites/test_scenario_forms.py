@@ -79,6 +79,17 @@ def test_no_expected_calls_differ_from_unstated_ones(tmp_path: Path) -> None:
     assert not unstated.states_calls
 
 
+def test_the_first_of_several_ways_is_the_expected_one(tmp_path: Path) -> None:
+    """Where nothing else is expected; else all of them are others."""
+    ways = [[{"book": {"by": "train"}}], [{"book": {"by": "bus"}}, "pay"]]
+
+    alone, besides = read(tmp_path, {"id": "a", "expect_any": ways}, {"id": "b", "expect": [], "expect_any": ways})
+
+    assert [call.arguments["by"] for call in alone.expected_calls] == ["train"]
+    assert [[call.name for call in way.expected_calls] for way in alone.ways] == [["book"], ["book", "pay"]]
+    assert [len(way.expected_calls) for way in besides.ways] == [0, 1, 2]
+
+
 def test_long_forms_stand_in_yaml_too(tmp_path: Path) -> None:
     """τ² keys are accepted; `knows` beside them is what the scripted user looks up."""
     (scenario,) = read(

@@ -73,7 +73,16 @@ def test_whatever_loads_round_trips(task: Any) -> None:
         assert json.dumps(export_tasks([found])[0], sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
-@pytest.mark.parametrize("form", [SCENARIO, {"id": "a"}, {"id": "Ä b", "expect": [], "never": ["x"], "skip": "y"}])
+@pytest.mark.parametrize(
+    "form",
+    [
+        SCENARIO,
+        {"id": "a"},
+        {"id": "Ä b", "expect": [], "never": ["x"], "skip": "y"},
+        {"id": "ways", "expect_any": [[{"book": {"by": "train"}}], ["walk", {"book": {"by": "bus"}}]]},
+        {"id": "more-ways", "expect": ["walk"], "expect_any": [[{"book": {"by": "train"}}]]},
+    ],
+)
 def test_our_own_scenarios_survive_the_export(tmp_path: Path, form: dict[str, Any]) -> None:
     """A scenario of our own YAML, exported as a τ² task, reads back as the same scenario."""
     first = read(tmp_path, yaml.safe_dump(form, allow_unicode=True), "s.yaml")
