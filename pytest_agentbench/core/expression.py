@@ -20,6 +20,8 @@ METRICS = (
     "calls_ratio",
     "tool_calls",
     "agent_turns",
+    "redundant_calls",
+    "coherence",
     "echo_rate",
     "finished",
 )

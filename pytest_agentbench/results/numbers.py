@@ -16,32 +16,34 @@ TOKENS, COST = "tokens", "cost_usd"
 
 @dataclass(frozen=True, kw_only=True)
 class Number:
-    """A number of a run: its name, its heading, the digits it is shown with, and which way is better, if any."""
+    """A number of a run: its name, its heading, the digits it is shown with, and which way is better, if any.
+
+    `is_share` tells that it lies between 0 and 1.
+    """
 
     name: str
     title: str
     digits: int
     better: Literal["more", "fewer", ""]
+    is_share: bool = False
 
     @property
     def bounds(self) -> tuple[float, float]:
         """What the number cannot go beyond: recalls and shares 0 and 1, counts 0, the agent's own nothing."""
-        if self.name.startswith(REPORTED):
-            return -math.inf, math.inf
-        return 0.0, 1.0 if self.name in _SHARES else math.inf
+        if self.is_share:
+            return 0.0, 1.0
+        return -math.inf if self.name.startswith(REPORTED) else 0.0, math.inf
 
-
-_SHARES = frozenset({"complete", "name_recall", "strict_recall", "coherence"})
 
 NUMBERS = (
-    Number(name="complete", title="complete", digits=2, better="more"),
-    Number(name="name_recall", title="R_name", digits=2, better="more"),
-    Number(name="strict_recall", title="R_strict", digits=2, better="more"),
+    Number(name="complete", title="complete", digits=2, better="more", is_share=True),
+    Number(name="name_recall", title="R_name", digits=2, better="more", is_share=True),
+    Number(name="strict_recall", title="R_strict", digits=2, better="more", is_share=True),
     Number(name="agent_turns", title="turns", digits=1, better=""),
     Number(name="tool_calls", title="calls", digits=1, better=""),
     Number(name="redundant_calls", title="redundant", digits=2, better="fewer"),
     Number(name="tool_errors", title="tool errors", digits=2, better="fewer"),
-    Number(name="coherence", title="coherence", digits=2, better="more"),
+    Number(name="coherence", title="coherence", digits=2, better="more", is_share=True),
     Number(name=TOKENS, title="tokens", digits=0, better="fewer"),
     Number(name=COST, title="cost USD", digits=4, better="fewer"),
     Number(name="seconds", title="seconds", digits=2, better="fewer"),
@@ -51,8 +53,17 @@ NUMBERS = (
 
 def numbers_of(runs: Iterable[Result]) -> tuple[Number, ...]:
     """Give the numbers to compare over `runs`: the common ones, then the agent's own in alphabetical order."""
-    own = sorted({name for run in runs for name in run.reported} - {TOKENS, COST})
-    return (*NUMBERS, *(Number(name=f"{REPORTED}{name}", title=name, digits=2, better="") for name in own))
+    own: dict[str, bool] = {}
+    for run in runs:
+        for name, value in run.reported.items():
+            own[name] = own.get(name, True) and 0 <= value <= 1
+    return (
+        *NUMBERS,
+        *(
+            Number(name=f"{REPORTED}{name}", title=name, digits=2, better="", is_share=own[name])
+            for name in sorted(own.keys() - {TOKENS, COST})
+        ),
+    )
 
 
 def value_of(run: Result, name: str) -> float | None:

@@ -1,6 +1,7 @@
 """Scenarios with several trials: their rate, pass@k and pass^k, and those that pass sometimes."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from pytest_agentbench.core.base import Model
@@ -90,18 +91,19 @@ def rate_of(runs: Sequence[Result], kept: Callable[[Result], bool] | None = None
         return wilson_of_rates([math.fsum(held) / len(held) for held in rates.values()], runs=len(runs))
     counts: dict[tuple[str, str], tuple[int, int]] = {}
     for run in runs:
-        passed, n = counts.get((run.key.suite, run.key.scenario), (0, 0))
-        holds = run.passed if kept is None else kept(run)
-        counts[run.key.suite, run.key.scenario] = (passed + holds, n + 1)
+        place = (run.key.suite, run.key.scenario)
+        passed, n = counts.get(place, (0, 0))
+        counts[place] = (passed + (run.passed if kept is None else kept(run)), n + 1)
     return clustered_wilson(list(counts.values()))
 
 
 def trials_report(runs: Sequence[Result], *, left_out: int = 0) -> TrialsReport | None:
     """Sum up several trials; None where every scenario was played once."""
-    scenarios = by_scenario(runs)
-    most = max((one.n for one in scenarios), default=0)
+    played = Counter((run.key.suite, run.key.scenario, run.key.variant, run.key.fault) for run in runs if run.scored)
+    most = max(played.values(), default=0)
     if most < 2 and not left_out:
         return None
+    scenarios = by_scenario(runs)
     early_stop = any(run.stops_early for run in runs)
     return TrialsReport(
         scenarios=len(scenarios),

@@ -175,10 +175,8 @@ def _agreements(runs: Sequence[Result], numbers: Sequence[Number]) -> list[Agree
     """Look at the agent's own numbers that lie in 0..1, as scores of itself do."""
     found = []
     for number in numbers:
-        if not number.name.startswith(REPORTED):
-            continue
         values = [(value, run.passed) for run in runs if (value := value_of(run, number.name)) is not None]
-        if not values or not all(0 <= value <= 1 for value, _ in values):
+        if not values or not (number.is_share and number.name.startswith(REPORTED)):
             continue
         passed, failed = ([value for value, held in values if held is side] for side in (True, False))
         average = sum(value for value, _ in values) / len(values)
