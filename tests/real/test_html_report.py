@@ -1,7 +1,10 @@
 """The HTML report in a real browser: nothing hostile runs, nothing is asked for, and a reader gets where they want."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -72,6 +75,29 @@ def test_every_hostile_run_is_inert(file: Path) -> None:
         assert await page.run("document.querySelectorAll('script').length") == 422
 
     visit(file, act)
+
+
+def test_over_http_nothing_else_is_asked_for(file: Path) -> None:
+    """Where a CI server shows the page, its browser asks for no icon and no other file."""
+    asked: list[str] = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
+            asked.append(self.path)
+
+    async def visiting(address: str) -> list[str]:
+        async with Browser() as browser:
+            page = await browser.page()
+            await page.open(address)
+            await page.go("#runs/0")
+            return page.problems
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(file.parent))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        problems = asyncio.run(visiting(f"http://127.0.0.1:{server.server_port}/{file.name}"))
+        server.shutdown()
+
+    assert (asked, problems) == ([f"/{file.name}"], [])
 
 
 def test_a_hostile_address_is_no_way_in(file: Path) -> None:

@@ -19,6 +19,9 @@ function fill(node, attributes, children) {
 const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const s = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
+// An identifier that may be broken after its separators.
+const soft = (text) => text.split(/(?<=[_.\/:-])/).flatMap((part, place) => (place ? [h("wbr"), part] : [part]));
+
 const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
 function percent(rate) {

@@ -88,7 +88,7 @@ function group(one) {
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, kind), h("th", { scope: "col", class: "number" }, "passed"), h("th", { scope: "col", class: "number" }, "rate"), h("th", { scope: "col" }, "95 % interval"),
         MEANS.map(([name, , told]) => h("th", { scope: "col", class: "number extra", title: told }, name)))),
       h("tbody", {}, one.rows.map((row) => h("tr", { class: row.missed ? "missed" : null },
-        h("th", { scope: "row" }, key ? h("a", { href: link({ [key]: row.label }) }, row.label) : row.label),
+        h("th", { scope: "row" }, key ? h("a", { href: link({ [key]: row.label }) }, soft(row.label)) : soft(row.label)),
         h("td", { class: "number" }, `${row.passed} / ${row.n}`, row.unscored ? h("span", { class: "muted", title: "not scored" }, ` +${row.unscored}`) : null),
         h("td", { class: "number strong" }, percent(row.rate)),
         h("td", { class: "plot" }, interval(row, row.gates)),

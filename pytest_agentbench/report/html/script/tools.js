@@ -11,13 +11,13 @@ function tools() {
     h("section", { class: "card wide" }, h("h2", {}, "Coverage"),
       h("p", { class: "muted" }, `${plural(given.tools.length - never, "tool")} called in ${plural(given.runs, "run")}${never ? `, ${never} expected and never called` : ""}.`),
       h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "calls per tool" }, h("table", { class: "rows" },
-        h("thead", {}, h("tr", {}, ["tool", "calls", "", "runs", "failed", "expected", "as expected"].map((name, place) => h("th", { scope: "col", class: place > 0 && place !== 2 ? "number" : null }, name)))),
+        h("thead", {}, h("tr", {}, ["tool", "calls", "", "runs", "failed", "expected", "as expected"].map((name, place) => h("th", { scope: "col", class: place > 0 && place !== 2 ? `number${place > 2 && place < 6 ? " extra" : ""}` : null }, name)))),
         h("tbody", {}, given.tools.map((tool) => h("tr", { class: tool.calls ? null : "missed" },
-          h("th", { scope: "row" }, h("a", { href: link({ tool: tool.name }) }, tool.name)),
+          h("th", { scope: "row" }, h("a", { href: link({ tool: tool.name }) }, soft(tool.name))),
           h("td", { class: "number strong" }, tool.calls.toLocaleString("en")),
           h("td", { class: "plot" }, h("span", { class: "bar", vars: { share: tool.calls / most } })),
-          h("td", { class: "number" }, tool.runs), h("td", { class: "number" }, tool.failed || "\u2013"),
-          h("td", { class: "number" }, tool.expected || "\u2013"), h("td", { class: "number" }, tool.expected ? `${tool.made} (${percent(tool.made / tool.expected)})` : "\u2013"))))))),
+          h("td", { class: "number extra" }, tool.runs), h("td", { class: "number extra" }, tool.failed || "\u2013"),
+          h("td", { class: "number extra" }, tool.expected || "\u2013"), h("td", { class: "number" }, tool.expected ? `${tool.made} (${percent(tool.made / tool.expected)})` : "\u2013"))))))),
     DATA.coverage.map(planned), graph(given.graph));
 }
 
