@@ -19,6 +19,7 @@ COMMANDS = {
     "proxy": "record, replay, meter and bound the model calls of a program in any language",
     "report": "show results files, the shards of one session as one",
     "schema": "print the JSON Schema of suite or scenario files",
+    "tools": "list a suite's tools as what executes them does",
     "validate": "check a suite's scenarios without a model and without its agent",
 }
 """What each command is for, in one line; its module has the same name, `_` for `-`."""

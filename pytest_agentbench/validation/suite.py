@@ -12,7 +12,8 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import EnvironmentSpec, Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.environment.listing import drift, real_toolset
+from pytest_agentbench.environment.toolset import load_toolset, remote_parts
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite
@@ -37,12 +38,16 @@ def validate(
 ) -> SuiteReport:
     """Validate the suite in a file, or the scenarios `only` of it; same seed, same report but for `seconds`.
 
-    Raise `SuiteError` where the suite cannot be read, its tools cannot be loaded, or it has no such scenario.
+    Tools that another process executes are those that it lists; a committed list that differs is a problem. Raise
+    `SuiteError` where the suite cannot be read, its tools cannot be loaded, or it has no such scenario.
     """
     begun = now()
     suite = load_suite(path, environ=environ)
     try:
         toolset = load_toolset(suite.environment, suite.root, recorded=suite.agent.kind == "transcripts")
+        drifted: list[Problem] = []
+        if remote_parts(suite.environment) and suite.agent.kind != "transcripts":
+            toolset, drifted = _listed(suite, toolset)
     except AgentBenchError as error:
         raise SuiteError([Problem(file=path, key="environment", message=str(error))]) from error
     chosen = _chosen(suite, only)
@@ -53,11 +58,23 @@ def validate(
         name=suite.name,
         path=str(path),
         seed=seed,
-        problems=tuple(str(problem) for problem in _suite_problems(suite, toolset)),
+        problems=tuple(str(problem) for problem in [*drifted, *_suite_problems(suite, toolset)]),
         skipped=tuple(_skipped(suite, toolset, scenarios)),
         scenarios=tuple(scenarios),
         seconds=now() - begun,
     )
+
+
+def _listed(suite: Suite, known: Toolset) -> tuple[Toolset, list[Problem]]:
+    """Give the tools as what executes them lists them, and where a committed list differs: the list is what is used."""
+    with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
+        real = asyncio.run(real_toolset(suite.environment, suite.root, IsolationGate(Path(directory))))
+    if not known:
+        return real, []
+    hint = "`agentbench tools SUITE -o FILE` lists them anew"
+    return known, [
+        Problem(file=suite.path, key="environment.tools", message=message, hint=hint) for message in drift(known, real)
+    ]
 
 
 async def _validated(

@@ -1,0 +1,32 @@
+"""`agentbench tools`: lists a suite's tools as what executes them does, for a committed list."""
+
+import argparse
+import asyncio
+import os
+import tempfile
+from pathlib import Path
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.listing import as_list, real_toolset
+from pytest_agentbench.results.redact import Redactor
+from pytest_agentbench.suites.suite_file import load_suite
+
+
+def tools(path: Path) -> str:
+    """Give the tools of a suite as JSON; raise `SuiteError` or `EnvironmentFaultError` where they cannot be had."""
+    suite = load_suite(path, environ=os.environ)
+    with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
+        toolset = asyncio.run(real_toolset(suite.environment, suite.root, IsolationGate(Path(directory))))
+    return dumps(Redactor(suite.secrets).json(as_list(toolset)), indent=2)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.description = "Starts or reaches what executes the suite's tools, and calls none of them."
+    parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Give the list and the exit status 0."""
+    return tools(options.suite), 0
