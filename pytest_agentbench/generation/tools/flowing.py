@@ -31,7 +31,25 @@ _CHOICES = frozenset({
 })  # fmt: skip
 """What arguments are called that choose among a few words, which no other tool need be asked for."""
 
-_ASKS = frozenset({"query", "search", "keyword", "term", "text", "filter", "message", "question"})
+_ASKS = frozenset(
+    {
+        "query",
+        "search",
+        "keyword",
+        "term",
+        "text",
+        "filter",
+        "message",
+        "question",
+        "note",
+        "comment",
+        "title",
+        "description",
+        "content",
+        "body",
+        "summary",
+    }
+)
 """What arguments are called that take free text: that a title finds itself joins no two tools."""
 
 _EXISTS = re.compile(r"\balready\b|\bexists\b|\bduplicate\b|\bconflict\b|\bin use\b|\btaken\b", re.I)

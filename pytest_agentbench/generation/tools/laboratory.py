@@ -19,7 +19,7 @@ from pytest_agentbench.generation.tools.values import ProbeKind, Verdict
 from pytest_agentbench.generation.tools.world import Answer, Opened, World
 
 _HANGS = 2
-"""Hangs, and exits, after which a tool is left alone."""
+"""Hangs after which a tool is left alone; one exit is enough."""
 _REFUSALS_OF_ENVIRONMENT = 4
 """Answers in a row about credentials, limits or the network after which a tool is left alone."""
 _MOST_ATOMS = 400
@@ -226,7 +226,7 @@ class Laboratory:
 
     def _note(self, subject: Subject, trial: Trial) -> None:
         if trial.answer.hung or trial.answer.crashed:
-            self._hangs[subject.name] += 1
+            self._hangs[subject.name] += _HANGS if trial.answer.crashed else 1
             if self._hangs[subject.name] >= _HANGS:
                 how = trial.answer.content if trial.answer.hung else f"its calls end the run: {trial.answer.content}"
                 subject.given_up = how

@@ -18,9 +18,9 @@ _SHORT = {
 
 GENERIC = frozenset({
     "id", "name", "value", "data", "type", "status", "text", "content", "result", "key", "code", "title", "number",
-    "description", "date", "time", "message", "count", "total", "size", "limit", "offset", "page", "format", "kind",
-    "language", "unit", "level", "state", "label", "note", "comment", "index", "created", "updated", "quoted", "file",
-    "path", "url", "hash", "timestamp", "version", "order", "sort", "query", "item", "object", "field", "reason",
+    "description", "date", "time", "count", "total", "size", "limit", "offset", "page", "format", "kind",
+    "language", "unit", "level", "state", "label", "index", "created", "updated", "quoted", "file",
+    "path", "url", "hash", "timestamp", "version", "sort", "query", "field", "reason",
     "from", "to", "start", "end", "source", "target", "destination", "by", "in", "at",
 })  # fmt: skip
 """Words that alone do not say of what: two tools that both have a `name` need not mean the same."""

@@ -42,7 +42,7 @@ _QUOTED = re.compile(r"(?<!\w)(['\"`])([^'\"`\n]{1,100}?)\1(?!\w)")
 _KEYED = re.compile(r"^[ \t>*-]*([A-Za-z][A-Za-z _-]{0,30}?)[ \t]*[:=][ \t]*(\S.{0,120}?)[ \t]*$", re.M)
 _LISTED = re.compile(r"^[ \t]*(?:[*+-][ \t]+)?(?:\[[A-Za-z]+\][ \t]*)?([^\s:\[\]{}]{1,100})[ \t]*$", re.M)
 _ANY_QUOTED = r"['\"`]([^'\"`\n]{1,100}?)['\"`]"
-LISTED = _LISTED.pattern
+LISTED = f"(?m){_LISTED.pattern}"
 QUOTED_AFTER = r"(?i)\b{word}[ :=]+['\"`]([^'\"`\n]{{1,100}}?)['\"`]"
 COUNTED_AFTER = r"(?i)(?<![\w-]){word}(?: id| no\.?| number)?\s*[:=#]?\s*#?(\d{{1,12}})(?!\w|[.,-]\d)"
 KEYED_AFTER = r"(?mi)^[ \t>*-]*{word}[ \t]*[:=][ \t]*(\S.{{0,120}}?)[ \t]*$"

@@ -1,0 +1,69 @@
+"""Worlds to probe: the small services of this folder, and modules of tools that a test writes."""
+
+import asyncio
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pytest_agentbench.generation.tools.graph import build_graph, connector_edges
+from pytest_agentbench.generation.tools.laboratory import Budget
+from pytest_agentbench.generation.tools.probing import probe
+from pytest_agentbench.generation.tools.safety import Policy
+from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.values import Card, Cards
+from pytest_agentbench.generation.tools.world import World, world_of
+from pytest_agentbench.suites.suite_file import load_suite
+
+SERVICES = Path(__file__).parent / "services"
+NAMES = ("tickets", "library", "journal", "sensors")
+
+Pair = tuple[str, str]
+
+
+@cache
+def cards_of(service: str) -> Cards:
+    """Probe one of the services, once for all tests of a process."""
+    suite = load_suite(SERVICES / service / "agentbench.yaml", environ={}, generating=True)
+    return asyncio.run(probe(world_of(suite), seed=3))
+
+
+def truth(service: str, what: str) -> Any:
+    """Read what is true of a service."""
+    return json.loads((SERVICES / service / f"{what}.json").read_text())
+
+
+def edges_of(cards: Cards) -> set[Pair]:
+    """Give the edges that evidence makes between tools."""
+    graph = build_graph(cards, build_taxonomy(cards))
+    return {(edge.source, edge.target) for edge in connector_edges(graph)}
+
+
+def written(folder: Path, tools: str, state: dict[str, Any] | None = None, **options: Any) -> World:
+    """Write a module of tools, with a state where one is given, and give its world."""
+    (folder / "tools.py").write_text(tools)
+    environment: dict[str, Any] = {"tools": "tools"}
+    if state is not None:
+        (folder / "state.json").write_text(json.dumps(state))
+        environment["state"] = {"json": "state.json"}
+    suite = {
+        "agent": "nowhere:build",
+        "environment": environment,
+        "scenarios": [{"id": "unused", "says": ["Hello."]}],
+    }
+    (folder / "agentbench.yaml").write_text(yaml.safe_dump(suite))
+    return world_of(load_suite(folder / "agentbench.yaml", environ={}, generating=True), **options)
+
+
+def probed(world: World, *, policy: Policy | None = None, budget: Budget | None = None, **options: Any) -> Cards:
+    """Probe a world."""
+    return asyncio.run(probe(world, seed=3, policy=policy, budget=budget, **options))
+
+
+def card(cards: Cards, tool: str) -> Card:
+    """Give the card of a tool that must be there."""
+    found = cards.get(tool)
+    assert found is not None
+    return found

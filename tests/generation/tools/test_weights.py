@@ -1,0 +1,113 @@
+"""Where transition probabilities come from, and what a conversation already holds."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_agentbench.core.errors import SuiteError
+from pytest_agentbench.generation.tools.conditioned import Conditioned
+from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph
+from pytest_agentbench.generation.tools.weights import from_walks, loops_from, row_sums, weigh, with_rows
+from tests.generation.tools.test_graph import cards, flow, graph
+
+GIVEN = cards("find", "look", "act", flows=(flow("find", "look", "place"), flow("find", "act", "place")))
+
+
+def weight(made: Graph, source: str, target: str) -> float:
+    """The weight of an edge."""
+    return next(edge.weight for edge in made.edges if (edge.source, edge.target) == (source, target))
+
+
+def called(*tools: str) -> list[dict[str, Any]]:
+    """An agent's message with calls, and their results."""
+    calls = [
+        {"id": f"c{n}", "type": "function", "function": {"name": tool, "arguments": "{}"}}
+        for n, tool in enumerate(tools)
+    ]
+    results = [{"role": "tool", "tool_call_id": f"c{n}", "content": "x"} for n in range(len(tools))]
+    return [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
+
+
+USER = {"role": "user", "content": "Hello."}
+SAID = {"role": "assistant", "content": "Done."}
+
+
+def test_recorded_conversations_weigh_what_they_did(tmp_path: Path) -> None:
+    """OpenAI-format logs are counted; what was never done stays possible, and rows sum to 1."""
+    log = tmp_path / "log.jsonl"
+    conversation = [USER, *called("find"), *called("look"), SAID, USER, *called("find"), *called("look"), SAID]
+    log.write_text("".join(json.dumps({"messages": conversation}) + "\n" for _ in range(10)))
+
+    made = weigh(graph(GIVEN), traces=[log])
+
+    assert made.weights == "traces"
+    assert weight(made, "find", "look") > 0.9
+    assert 0 < weight(made, "find", "act") < 0.1
+    assert weight(made, RUN_CONVERSATION, "find") > 5 * weight(made, RUN_CONVERSATION, "act")
+    assert all(total == pytest.approx(1) for total in row_sums(made).values())
+
+
+def test_recordings_of_tau2_and_our_own_weigh_too(tmp_path: Path) -> None:
+    """The three kinds of recordings say the same of the same conversation."""
+    calls = [{"id": "c", "name": "act", "arguments": {}}]
+    result = {"role": "tool", "id": "c", "content": "x", "requestor": "assistant"}
+    tau2 = tmp_path / "tau2.json"
+    messages = [USER, {"role": "assistant", "content": None, "tool_calls": calls}, result, SAID]
+    tau2.write_text(json.dumps({"task_id": "1", "termination_reason": "user_stop", "messages": messages}))
+    own = tmp_path / "own.jsonl"
+    said = {"role": "assistant", "content": None, "tool_calls": calls}
+    answered = {"role": "tool", "content": "x", "tool_call_id": "c"}
+    own.write_text(json.dumps({"key": "a", "termination": "FINISHED", "messages": [USER, said, answered, SAID]}) + "\n")
+
+    weights = [weight(weigh(graph(GIVEN), traces=[file]), RUN_CONVERSATION, "act") for file in (tau2, own)]
+
+    assert weights[0] == weights[1] > weight(weigh(graph(GIVEN)), RUN_CONVERSATION, "act")
+
+
+def test_a_broken_log_is_an_error_with_its_line(tmp_path: Path) -> None:
+    """What cannot be read is named."""
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"messages": 5}\n')
+
+    with pytest.raises(SuiteError, match=r"log\.jsonl:1:1"):
+        weigh(graph(GIVEN), traces=[log])
+
+
+def test_calls_in_a_row_of_one_tool_are_told(tmp_path: Path) -> None:
+    """What the graph leaves out, recordings may show."""
+    log = tmp_path / "log.jsonl"
+    log.write_text(json.dumps({"messages": [USER, *called("find", "find", "look"), SAID]}) + "\n")
+
+    assert loops_from([log], ["find", "look"]) == {"find"}
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([RUN_CONVERSATION, "find", "look", "act", "nowhere", END_OF_SIMULATION]), max_size=8)
+    ),
+    st.dictionaries(st.sampled_from([RUN_CONVERSATION, "find"]), st.dictionaries(st.text(), st.floats(-5, 5))),
+)
+def test_rows_sum_to_one_whatever_is_counted(walks: list[list[str]], rows: dict[str, dict[str, float]]) -> None:
+    """Walks and shares of any kind leave a graph of probabilities."""
+    for made in (from_walks(graph(GIVEN), walks, named="x"), with_rows(graph(GIVEN), rows, named="x")):
+        assert all(total == pytest.approx(1) for total in row_sums(made).values())
+        assert all(edge.weight >= 0 for edge in made.edges)
+
+
+def test_fetching_again_what_is_held_is_improbable() -> None:
+    """A second lookup of the same, with nothing done with the first, is unlikely; what it was fetched for is not."""
+    conditioned = Conditioned(graph(GIVEN), build_taxonomy(GIVEN))
+
+    fresh = conditioned.row([RUN_CONVERSATION])
+    after = conditioned.row([RUN_CONVERSATION, "find", RUN_CONVERSATION])
+    used = conditioned.row([RUN_CONVERSATION, "find", "look", RUN_CONVERSATION])
+
+    assert sum(after.values()) == pytest.approx(1)
+    assert after["find"] < 0.3 * fresh["find"]
+    assert after["act"] > fresh["act"]
+    assert used["find"] == pytest.approx(fresh["find"])
