@@ -42,6 +42,10 @@ from pytest_agentbench.generation.tools.world import Answer, Opened, World
 
 ATTEMPTS = 6
 """Times that a walk is hydrated before it is lost."""
+EXHAUSTED = frozenset((
+    "no verified call left", "nothing to propagate", "verified calls fail in the story", "a change fails in the story",
+))  # fmt: skip
+"""Reasons that say that a walk asks more of a tool than the world bears."""
 SHOWN = 12
 """Entries of the pool that a narrator chooses from."""
 _TRIED = 6

@@ -57,6 +57,7 @@ class Wish:
 def task_of(card: Card, tongue: Tongue) -> str:
     """Say what a tool is for, as an infinitive phrase: `look up an order`, `rechercher une commune`."""
     text = card.declared_description.strip() or card.actual_description.strip() or card.trigger.strip()
+    text = re.sub(r"\be\. ?g\.", "for example", text)  # its points end no sentence
     sentence = _SENTENCE.match(text)
     plain = _EXAMPLES.sub("", _ASIDE.sub("", sentence[1] if sentence else ""))
     plain = _TOKEN.sub(lambda token: humanize(token[0]), " ".join(plain.split())).strip(" ,.-")

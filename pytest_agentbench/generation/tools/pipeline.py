@@ -18,7 +18,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
 from pytest_agentbench.generation.tools.coverage import coverage, report
-from pytest_agentbench.generation.tools.hydration import Stock
+from pytest_agentbench.generation.tools.hydration import EXHAUSTED, Stock
 from pytest_agentbench.generation.tools.making import Maker, RejectedError, languages_of
 from pytest_agentbench.generation.tools.phrasing import language_of
 from pytest_agentbench.generation.tools.rehearsal import closed_edges
@@ -152,6 +152,7 @@ class Pipeline:
                     self.told(f"scenario {accepted} of {recipe.count}")
                 else:
                     sampler.lost(walk)
+                    _learn(sampler, one)
         finally:
             log.close()
         return finished, False
@@ -180,6 +181,13 @@ class Pipeline:
 
     def _stopped(self, until: Until, lines: Sequence[str]) -> Outcome:
         return Outcome(lines=(f"agentbench generate: {self.suite.name} · until {until}", *lines), until=until)
+
+
+def _learn(sampler: Sampler, lost: Finished) -> None:
+    """Have later walks call a tool less often that ran out of calls in this one: rooms are booked, accounts closed."""
+    rejection = lost.rejection
+    if rejection is not None and rejection.stage == "hydration" and rejection.reason in EXHAUSTED:
+        sampler.spare(lost.walk, rejection.detail.partition(": ")[0].split(" -> ")[-1])
 
 
 def _listed(hints: dict[str, tuple[object, ...]]) -> dict[str, list[object]]:

@@ -37,13 +37,15 @@ _FAILURES = 3
 class ScoutGiven(Model):
     """What a scout sees: the card, calls that other results suggest, what is in the pool and what was refused.
 
-    `made_up` are values that probing put in to see what happens; no user has them.
+    `known` are values that recipe and state name for arguments. `made_up` are values that probing put in to see what
+    happens; no user has them.
     """
 
     card: Card
     suggested: tuple[dict[str, JsonValue], ...] = ()
     have: tuple[dict[str, JsonValue], ...] = ()
     refused: tuple[dict[str, JsonValue], ...] = ()
+    known: dict[str, tuple[JsonValue, ...]] = {}
     made_up: tuple[str, ...] = ()
 
 
@@ -63,7 +65,7 @@ class TemplateScout:
         """Give up to ten sets of arguments that are neither in the pool nor refused."""
         tried = {call_key("", arguments) for arguments in (*given.have, *given.refused)}
         found: dict[str, dict[str, JsonValue]] = {}
-        every = [*_proven(given.card), *_combined(given.card, given.suggested)]
+        every = [*_proven(given.card), *_combined(given)]
         natural = [arguments for arguments in every if not _holds(arguments, given.made_up)]
         for arguments in natural or every:
             key = call_key("", arguments)
@@ -122,6 +124,7 @@ class Recruiter:
             suggested=tuple(self._suggested(card)),
             have=tuple(entry.arguments for entry in entries),
             refused=tuple(refused),
+            known=self._known(card),
             made_up=self._made_up(card),
         )
         proposed = await self.scout(given)
@@ -151,6 +154,17 @@ class Recruiter:
             return await reads.call(card.tool, arguments)
         async with self.world.open() as fresh:
             return await fresh.call(card.tool, arguments)
+
+    def _known(self, card: Card) -> dict[str, tuple[JsonValue, ...]]:
+        """Give what recipe and state name for the arguments of a tool, by path."""
+        hints = self.world.hints
+        found = {}
+        for parameter in card.parameters:
+            name = next((part for part in reversed(parameter.path.split(".")) if part != "*"), parameter.path)
+            values = hints.get(f"{card.tool}.{name}") or hints.get(name)
+            if values:
+                found[parameter.path] = tuple(values)
+        return found
 
     def _made_up(self, card: Card) -> tuple[str, ...]:
         """Give the texts a tool was probed with that stand in no description, no hint and no other tool's result."""
@@ -233,35 +247,37 @@ def _proven(card: Card) -> Iterator[dict[str, JsonValue]]:
             yield trimmed(arguments, card)
 
 
-def _combined(card: Card, suggested: Sequence[dict[str, JsonValue]]) -> Iterator[dict[str, JsonValue]]:
+def _combined(given: ScoutGiven) -> Iterator[dict[str, JsonValue]]:
     """Give sets of accepted values, what other results suggest in their place; each value with different others."""
+    card, suggested = given.card, given.suggested
+    choices = {parameter.path: _values(parameter, given.known.get(parameter.path, ())) for parameter in card.parameters}
     needed = [parameter for parameter in card.parameters if is_needed(parameter)]
     extra = [parameter for parameter in card.parameters if parameter not in needed and not parameter.no_effect]
     if not card.parameters:
         yield {}
         return
-    most = max([len(_values(parameter)) for parameter in card.parameters] + [len(suggested), 1])
-    for turn in range(3 * most):
+    most = max([*map(len, choices.values()), len(suggested), 1])
+    for turn in range(4 * most):
         chosen = [*needed, *(extra if turn % 3 == 2 else ())]
         values = {}
         for place, parameter in enumerate(chosen):
-            if accepted := _values(parameter):
+            if accepted := choices[parameter.path]:
                 values[parameter.path] = accepted[(turn + place * (turn // max(most, 1))) % len(accepted)]
-        if suggested:
-            values |= read_slots(suggested[turn % len(suggested)])
+        hint = read_slots(suggested[turn // 2 % len(suggested)]) if suggested else {}
+        if turn % 2 or not all(path in values for path in hint):  # what a result gave may be of another world
+            values |= hint
         if all(parameter.path in values for parameter in needed):
             yield trimmed(build(values), card)
 
 
-def _values(parameter: ParameterCard) -> tuple[JsonValue, ...]:
+def _values(parameter: ParameterCard, known: Sequence[JsonValue]) -> tuple[JsonValue, ...]:
+    """Give the values to try for an argument: those seen accepted, those known of, those that the schema lists."""
     declared = parameter.schema_
     spelt: dict[str, JsonValue] = {}
-    for value in parameter.accepted:  # probing tries other spellings of what it knows
-        spelt.setdefault(str(value).casefold(), value)
-    listed = (*declared.get("enum", ()), *declared.get("examples", ()))
-    return tuple(spelt.values()) or tuple(
-        value for value in listed if not any(same(value, bad) for bad in parameter.refused)
-    )
+    for value in (*parameter.accepted, *known, *declared.get("enum", ()), *declared.get("examples", ())):
+        if not any(same(value, bad) for bad in parameter.refused):
+            spelt.setdefault(str(value).casefold(), value)  # probing tries other spellings of what it knows
+    return tuple(spelt.values())
 
 
 def _holds(arguments: Mapping[str, JsonValue], texts: Sequence[str]) -> bool:

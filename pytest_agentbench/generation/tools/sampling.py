@@ -61,6 +61,7 @@ class Sampler:
         self._shape = shape
         self._random = Random(f"walks/{seed}")  # noqa: S311 - a choice, no secret
         self._weigh = weigh
+        self._capacity = dict(shape.capacity)
         self._rows = _rows(graph, shape)
         self._closing = frozenset(graph.closing)
         self._aims = Aims(graph, (tool for tool in graph.tools if shape.capacity.get(tool, 1) < 1), shape.closed)
@@ -88,6 +89,12 @@ class Sampler:
         self._aims.reopen(walk)
         self._idle = 0
         self._barren.discard(class_of(walk))
+
+    def spare(self, walk: Walk, tool: str) -> None:
+        """Say that a walk had more calls of a tool than the world bears: no later one has as many."""
+        calls = calls_of(walk).count(tool)
+        if calls > 1:
+            self._capacity[tool] = min(self._capacity.get(tool, calls), calls - 1)
 
     def _by_need(self) -> list[str]:
         """Give the classes, the one furthest behind its share first."""
@@ -157,7 +164,7 @@ class Sampler:
                 return False
             if tuple(nodes[-2:]) == (node, node):
                 return False
-            return used[node] < row.capacity.get(node, used[node] + 1)
+            return used[node] < self._capacity.get(node, used[node] + 1)
 
         if aims and left > 0 and (best := self._aims.best(nodes, [node for node in row.nodes if fits(node)])):
             return self._random.choice(best)
@@ -180,7 +187,6 @@ class _Row:
     nodes: tuple[str, ...]
     weights: tuple[float, ...]
     sums: tuple[float, ...]
-    capacity: Mapping[str, int]
 
     def draw(self, random: Random) -> str:
         place = bisect(self.sums, random.random() * self.sums[-1])
@@ -244,7 +250,7 @@ def _rows(graph: Graph, shape: Shape) -> dict[str, _Row]:
     for node, row in steps.items():
         names = tuple(sorted(row))
         weights = _positive([row[name] for name in names])
-        rows[node] = _Row(names, weights, tuple(accumulate(weights)), shape.capacity)
+        rows[node] = _Row(names, weights, tuple(accumulate(weights)))
     return rows
 
 

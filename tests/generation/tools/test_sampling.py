@@ -1,0 +1,176 @@
+"""Walks: lengths, classes, coverage first, no duplicates, the same seed the same walks, linear time."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_agentbench.generation.tools.coverage import coverage, report
+from pytest_agentbench.generation.tools.sampling import Sampler, Shape, calls_of, class_of, reweighed, sample
+from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Edge, Graph, Walk
+
+
+def graph_of(tools: int, steps: tuple[tuple[int, int], ...] = (), weight: float = 0.001) -> Graph:
+    """A graph in which every tool is reached from the user; steps between tools are improbable."""
+    names = [f"tool{n}" for n in range(tools)]
+    edges = [Edge(source=RUN_CONVERSATION, target=END_OF_SIMULATION, weight=0.5)]
+    for name in names:
+        edges += [
+            Edge(source=RUN_CONVERSATION, target=name, weight=1.0),
+            Edge(source=name, target=RUN_CONVERSATION, weight=1.0),
+        ]
+    edges += [Edge(source=names[a], target=names[b], via=("thing",), weight=weight) for a, b in steps]
+    return Graph(tools=tuple(names), edges=tuple(edges))
+
+
+RING = graph_of(5, ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 6))
+def test_every_walk_is_a_path_of_the_asked_length_and_none_comes_twice(seed: int, tools: int) -> None:
+    """Each step of a walk is an edge; walks have 6 to 25 nodes, begin with the user and end with the end."""
+    graph = graph_of(tools, tuple((n, (n + 1) % tools) for n in range(tools)))
+    steps = {(edge.source, edge.target) for edge in graph.edges}
+
+    walks = sample(graph, 30, seed=seed)
+
+    assert len({walk.nodes for walk in walks}) == len(walks) == 30
+    for walk in walks:
+        assert 6 <= len(walk.nodes) <= 25
+        assert walk.nodes[0] == RUN_CONVERSATION
+        assert walk.nodes[-1] == END_OF_SIMULATION
+        assert set(zip(walk.nodes, walk.nodes[1:], strict=False)) <= steps
+
+
+def test_what_is_improbable_is_covered_all_the_same() -> None:
+    """Every tool, every edge and every pair is covered, however small its weight."""
+    rows = {row.what: row for row in coverage(RING, sample(RING, 30, seed=1))}
+
+    assert {what: row.covered for what, row in rows.items()} == {what: row.total for what, row in rows.items()}
+    assert rows["edges"].total == 5
+    assert rows["pairs"].total == 25
+
+
+def test_the_classes_come_in_the_asked_shares() -> None:
+    """Simple walks make 2 to 4 calls, complex ones 5 to 13."""
+    walks = sample(RING, 40, Shape(shares={"simple": 0.25, "complex": 0.75}), seed=1)
+
+    assert Counter(map(class_of, walks)) == {"simple": 10, "complex": 30}
+    assert {len(calls_of(walk)) for walk in walks} <= set(range(2, 14))
+
+
+def test_the_same_seed_gives_the_same_walks() -> None:
+    """Walks follow from the seed."""
+    assert sample(RING, 20, seed=5) == sample(RING, 20, seed=5)
+    assert sample(RING, 20, seed=5) != sample(RING, 20, seed=6)
+
+
+def test_no_walk_calls_a_tool_more_often_than_it_has_verified_calls() -> None:
+    """A tool with one verified call is called once at most, one with none never."""
+    shape = Shape(capacity={"tool0": 0, "tool1": 1})
+
+    walks = sample(RING, 30, shape, seed=2)
+
+    assert all("tool0" not in walk.nodes and walk.nodes.count("tool1") <= 1 for walk in walks)
+
+
+def test_a_closed_edge_is_not_taken() -> None:
+    """What was rehearsed in vain is left out of walks, and told with its reason."""
+    walks = sample(RING, 30, Shape(closed=frozenset({("tool0", "tool1")})), seed=2)
+
+    lines = report(coverage(RING, walks, {"tool0 -> tool1": "tried in vain: nothing to propagate"}))
+
+    assert all(("tool0", "tool1") not in zip(walk.nodes, walk.nodes[1:], strict=False) for walk in walks)
+    assert "missing edge: tool0 -> tool1 (tried in vain: nothing to propagate)" in lines
+
+
+def test_a_lost_walk_opens_what_it_covered_again() -> None:
+    """After a walk was lost, what it alone covered is aimed at once more."""
+    sampler = Sampler(RING, Shape(), seed=4)
+    walks = [walk for _ in range(30) if (walk := sampler.draw()) is not None]
+    last = next(walk for walk in walks if "tool3" in walk.nodes and "tool4" in walk.nodes)
+
+    sampler.lost(last)
+    following = sampler.draw()
+
+    assert following is not None
+    assert class_of(following) == class_of(last)
+
+
+def test_one_tool_gives_few_walks_and_no_endless_search() -> None:
+    """A graph of one tool has as many walks as it has numbers of calls."""
+    walks = sample(graph_of(1), 50, Shape(capacity={"tool0": 6}), seed=1)
+
+    assert sorted(len(calls_of(walk)) for walk in walks) == [2, 3, 4, 5, 6]
+
+
+def test_a_graph_without_tools_gives_no_walk() -> None:
+    """Nothing is drawn where nothing can be called."""
+    assert sample(Graph(), 5) == ()
+
+
+def test_closing_tools_end_the_conversation() -> None:
+    """A tool that closes is the last call of a walk."""
+    base = graph_of(3)
+    closing = Edge(source="tool2", target=END_OF_SIMULATION, weight=1.0)
+    graph = base.model_copy(update={"edges": (*base.edges, closing), "closing": ("tool2",)})
+
+    walks = sample(graph, 30, seed=1)
+
+    with_closing = [walk for walk in walks if "tool2" in walk.nodes]
+    assert with_closing
+    assert all(walk.nodes[-2:] == ("tool2", END_OF_SIMULATION) for walk in with_closing)
+
+
+def test_weights_of_the_conversation_so_far_are_followed() -> None:
+    """A tool that the given weights leave out after it was called is called once."""
+
+    def weigh(nodes: object) -> dict[str, float]:
+        seen = list(nodes)  # type: ignore[call-overload]
+        if seen[-1] != RUN_CONVERSATION:
+            return {RUN_CONVERSATION: 1.0}
+        return {f"tool{n}": 1.0 for n in range(5) if f"tool{n}" not in seen} | {END_OF_SIMULATION: 1.0}
+
+    sampler = Sampler(graph_of(5), Shape(), seed=1, weigh=weigh)
+    walks = [walk for _ in range(60) if (walk := sampler.draw()) is not None][40:]
+
+    repeated = [walk for walk in walks if max(Counter(calls_of(walk)).values()) > 1]
+    assert len(repeated) < len(walks) / 2
+
+
+def test_planned_failures_are_a_share_of_walks_at_a_turn_of_its_own() -> None:
+    """A failure is planned for a tool that has one, on a call that nothing follows in the same turn."""
+    walks = sample(RING, 40, Shape(enriched=0.25, plannable={"tool1": "failure", "tool2": "failure"}), seed=1)
+
+    planned = [walk for walk in walks if walk.enriched]
+    assert 5 <= len(planned) <= 10
+    for walk in planned:
+        place = int(walk.enriched.partition(":")[0])
+        assert walk.nodes[place] in ("tool1", "tool2")
+        assert walk.nodes[place - 1] == walk.nodes[place + 1] == RUN_CONVERSATION
+
+
+def test_a_judges_scores_do_not_cost_coverage() -> None:
+    """Of many walks those with the best scores are kept, and with them all that they cover together."""
+    walks = sample(RING, 60, seed=1)
+    scores = [1.0 if "tool4" in walk.nodes else 5.0 for walk in walks]
+
+    chosen = reweighed(walks, scores, 20)
+
+    before, after = coverage(RING, walks), coverage(RING, chosen)
+    assert len(chosen) == 20
+    assert [row.covered for row in after[:2]] == [row.covered for row in before[:2]]
+
+
+def test_an_unknown_class_is_refused() -> None:
+    """A class that does not exist is named with those that do."""
+    with pytest.raises(ValueError, match="no complexity class 'hard'; there are simple, complex"):
+        Sampler(RING, Shape(shares={"hard": 1.0}), seed=0)
+
+
+def test_a_walk_of_one_node_names_no_class_but_simple() -> None:
+    """Classes are those of the paper: up to 4 calls are simple."""
+    assert class_of(Walk(id="w", nodes=(RUN_CONVERSATION, *["t"] * 4, END_OF_SIMULATION))) == "simple"
+    assert class_of(Walk(id="w", nodes=(RUN_CONVERSATION, *["t"] * 5, END_OF_SIMULATION))) == "complex"
