@@ -1,6 +1,9 @@
 """Whether an agent makes use of what has happened: calls that it need not have made, turns that begin anew."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 from pytest_agentbench.checks.effects import wrote
 from pytest_agentbench.checks.spoken import says
@@ -9,12 +12,17 @@ from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import CallRecord, Transcript
 from pytest_agentbench.core.values import to_json
-from pytest_agentbench.simulation.likeness import similar
 from pytest_agentbench.users.asked import asked
 from pytest_agentbench.users.kinds import FREE, kind_of
 
 _FEWEST_WORDS = 5
 """Words from which a text that comes again says something again: shorter ones (`You are welcome.`) are manners."""
+
+_ALIKE = 0.9
+"""Ratio of `difflib.SequenceMatcher` over words from which two texts are the same, as in a stall."""
+
+_MOST_WORDS = 300
+_WORD = re.compile(r"\w+")
 
 
 def redundant_calls(records: Sequence[CallRecord], toolset: Toolset) -> tuple[CallRecord, ...]:
@@ -39,9 +47,10 @@ def redundant_calls(records: Sequence[CallRecord], toolset: Toolset) -> tuple[Ca
 def coherence(run: Run) -> float | None:
     """Give the share, 0 to 1, of the agent's turns after its first that go on from what was before.
 
-    A turn does not when it makes a redundant call, says again what the agent said before (five words and more, alike
-    as in a stall), or asks for the one value of a name in `knows` that the user has told. None without a second turn.
-    It tells of lost context, not of relevance: whether a turn is right, the checks say.
+    A turn does not when it makes a redundant call, says again what the agent said before (five words and more, the same
+    but for one in ten, and with the same numbers), or asks for the one value of a name in `knows` that the user has
+    told. None without a second turn. It tells of lost context, not of relevance: whether a turn is right, the checks
+    say.
     """
     said = _by_turn(run.transcript, "assistant")
     later = sorted(_agent_turns(run.transcript))[1:]
@@ -59,7 +68,20 @@ def coherence(run: Run) -> float | None:
 
 
 def _says_again(text: str, before: Sequence[str]) -> bool:
-    return len(text.split()) >= _FEWEST_WORDS and any(similar(text, earlier) for earlier in before)
+    words = _words(text)
+    return len(words) >= _FEWEST_WORDS and any(_same(words, _words(earlier)) for earlier in before)
+
+
+def _same(left: Sequence[str], right: Sequence[str]) -> bool:
+    if [word for word in left if not word.isalpha()] != [word for word in right if not word.isalpha()]:
+        return False
+    # what both have in whatever order bounds what a matcher can find, and making one takes longer than counting
+    most = 2 * (Counter(left) & Counter(right)).total() / max(len(left) + len(right), 1)
+    return most >= _ALIKE and SequenceMatcher(None, left, right, autojunk=False).ratio() >= _ALIKE
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())[:_MOST_WORDS]
 
 
 def _asks_again(text: str, heard: Sequence[str], run: Run) -> bool:

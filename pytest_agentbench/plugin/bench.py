@@ -71,7 +71,7 @@ class Bench:
     variants: set[str] = field(default_factory=set)
     modules: dict[str, Path] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
-    early_stop: EarlyStop = field(init=False)
+    early_stop: EarlyStop = field(default_factory=EarlyStop)
     _redactor: tuple[int, Redactor] | None = None
     _directory: RunDirectory | None = None
     _writer: RunWriter | None = None
@@ -87,10 +87,6 @@ class Bench:
     _crashes_seen: int = -1
     _serial: dict[tuple[str, int], asyncio.Lock] = field(default_factory=dict)
     _gate: IsolationGate | None = None
-
-    def __post_init__(self) -> None:
-        """Let early stop see what ended in other processes, or in the session that this one continues."""
-        self.early_stop = EarlyStop(self._find_stored)
 
     @property
     def directory(self) -> RunDirectory:
@@ -174,9 +170,6 @@ class Bench:
         if (found.scenario_hash, found.suite_hash) != (scenario_hash, plan.suite.content_hash):
             return None
         return found.model_copy(update={"nodeid": nodeid})
-
-    def _find_stored(self, key: RunKey) -> Result | None:
-        return self._stored.get(key)
 
     def is_suspect(self, key: RunKey) -> bool:
         """Whether the run was in flight when a process died, so that it must run with nothing beside it."""
@@ -268,6 +261,7 @@ class Bench:
     def load_stored(self) -> None:
         """Read what the run directory holds: finished runs, and those that were in flight when a process died."""
         self._stored = dict(self.directory.results())
+        self.early_stop.stored = self._stored
         in_flight = self.directory.in_flight() if self.options.resume else ()
         noted = [RunKey.model_validate(key) for line in self._crash_lines() for key in line]
         self._suspects = frozenset(without_attempt(key) for key in (*in_flight, *noted))

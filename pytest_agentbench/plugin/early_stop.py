@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,9 +25,9 @@ class EarlyStop:
     in several; where that evidence is missing (a selection, a process that died), the trial is played.
     """
 
-    def __init__(self, stored: Callable[[RunKey], Result | None]) -> None:
-        """Look trials that ended elsewhere up in `stored`, by their key without attempt."""
-        self._stored = stored
+    def __init__(self) -> None:
+        """Know of no trial; `stored` are those that ended elsewhere, by their key without attempt."""
+        self.stored: Mapping[RunKey, Result] = {}
         self._ended: dict[RunKey, Result] = {}
 
     def note(self, key: RunKey, result: Result) -> None:
@@ -57,7 +57,7 @@ class EarlyStop:
         results: list[Result] = []
         for trial in range(1, item.plan.trial):
             key = without_attempt(item.plan.key.model_copy(update={"trial": trial}))
-            found = self._ended.get(key) or self._stored(key)
+            found = self._ended.get(key) or self.stored.get(key)
             if found is None:
                 passed = sum(result.passed for result in results if result.scored)
                 n = sum(result.scored for result in results)

@@ -13,6 +13,8 @@ REPORTED = "reported."
 TOKENS, COST = "tokens", "cost_usd"
 """The agent's own numbers that stand for what could not be observed."""
 
+_COUNTS = frozenset({"agent_turns", "tool_calls"})
+
 
 @dataclass(frozen=True, kw_only=True)
 class Number:
@@ -29,10 +31,10 @@ class Number:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """What the number cannot go beyond: recalls and shares 0 and 1, counts 0, the agent's own nothing."""
+        """What the number cannot go beyond: recalls and shares 0 and 1, counts 0, others nothing."""
         if self.is_share:
             return 0.0, 1.0
-        return -math.inf if self.name.startswith(REPORTED) else 0.0, math.inf
+        return 0.0 if self.better or self.name in _COUNTS else -math.inf, math.inf
 
 
 NUMBERS = (
@@ -48,17 +50,23 @@ NUMBERS = (
     Number(name=COST, title="cost USD", digits=4, better="fewer"),
     Number(name="seconds", title="seconds", digits=2, better="fewer"),
 )
-"""What is measured of runs beside success; the agent's own numbers come behind."""
+"""What is measured of runs beside success; further metrics and the agent's own numbers come behind."""
+
+_LEFT_OUT = frozenset({"errors_then_retried", "calls_ratio", "echo_rate"})
+"""Metrics that say no more than others do of how variants differ, or are of the simulated user."""
 
 
-def numbers_of(runs: Iterable[Result]) -> tuple[Number, ...]:
-    """Give the numbers to compare over `runs`: the common ones, then the agent's own in alphabetical order."""
+def numbers_of(runs: Sequence[Result]) -> tuple[Number, ...]:
+    """Give the numbers to compare over `runs`: the common ones, further metrics by name, the agent's own by name."""
     own: dict[str, bool] = {}
     for run in runs:
         for name, value in run.reported.items():
             own[name] = own.get(name, True) and 0 <= value <= 1
+    known = {number.name for number in NUMBERS} | _LEFT_OUT
+    further = sorted({name for run in runs for name, value in run.metrics.items() if value is not None} - known)
     return (
         *NUMBERS,
+        *(Number(name=name, title=name, digits=2, better="") for name in further),
         *(
             Number(name=f"{REPORTED}{name}", title=name, digits=2, better="", is_share=own[name])
             for name in sorted(own.keys() - {TOKENS, COST})
