@@ -1,0 +1,72 @@
+"""Two versions of a document: what is new, gone or changed, and which scenarios that makes invalid."""
+
+from pytest_agentbench.core.scenario import Scenario, Task
+from pytest_agentbench.generation.policies.diff import diff, invalidated
+from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
+
+BEFORE = """\
+- Refund an order within 30 days of delivery.
+- You may exchange an item once.
+- Never share a password with anybody.
+- Ask for the order number before a change.
+- Greet the customer.
+"""
+
+AFTER = """\
+- Ask for an order number before a change!
+- Refund an order within 14 days of delivery.
+- You must exchange an item once.
+- Never share a password or a code with anybody.
+- Close the conversation politely.
+"""
+
+
+def extracted(text):
+    """Extract from a text."""
+    return extract(PolicyDocument(text=text))
+
+
+def scenario(name, *policies):
+    """Make a scenario that lists policies."""
+    return Scenario(id=name, title=name, task=Task(id=name), policies=policies)
+
+
+def test_changes_are_told_apart_from_wording_and_moves():
+    """A moved or polished rule is the same; a number, a strength and a meaning that changed are named."""
+    found = diff(extracted(BEFORE), extracted(AFTER))
+
+    assert {change.before.id: change.what for change in found.changed} == {
+        "refund-order-days-delivery": ("numbers",),
+        "exchange-item": ("strength",),
+        "share-password-anybody": ("meaning",),
+    }
+    assert len(found.unchanged) == 1
+    assert [policy.text for policy in found.added] == ["Close the conversation politely."]
+    assert [policy.text for policy in found.removed] == ["Greet the customer."]
+
+
+def test_only_scenarios_of_policies_that_changed_are_invalid():
+    """A scenario is invalid when it lists a policy that is gone or means something else, and says which and why."""
+    found = diff(extracted(BEFORE), extracted(AFTER))
+    kept = found.unchanged[0]
+
+    hit = invalidated(
+        found,
+        [scenario("late", "refund-order-days-delivery", kept), scenario("hello", "greet"), scenario("same", kept)],
+    )
+
+    assert [(one.scenario, one.policies) for one in hit] == [
+        ("late", ("refund-order-days-delivery",)),
+        ("hello", ("greet",)),
+    ]
+    assert "numbers" in hit[0].reasons[0]
+    assert "gone" in hit[1].reasons[0]
+
+
+def test_the_same_document_differs_in_nothing():
+    """A document compared with itself, or with nothing, gives what one expects."""
+    one, nothing = extracted(BEFORE), extracted("")
+
+    assert len(diff(one, one).unchanged) == 5
+    assert len(diff(nothing, one).added) == 5
+    assert len(diff(one, nothing).removed) == 5

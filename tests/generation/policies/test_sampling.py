@@ -1,0 +1,180 @@
+"""Sampling is exact: the level asked for, policies that may meet, cells evenly filled, no set twice without need."""
+
+import time
+from collections import Counter
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_agentbench.generation.policies.importing import read_intellagent
+from pytest_agentbench.generation.policies.sampling import LIKELY, covered_pairs, exercised, sample
+from tests.generation.policies.graphs import all_sets, graph, random_graph
+from tests.shared_data import SHARED, needs_shared
+
+
+@st.composite
+def small_graphs(draw):
+    """Draw a graph of up to seven policies."""
+    challenges = draw(st.lists(st.integers(1, 5), min_size=1, max_size=7))
+    pairs = list(combinations(range(len(challenges)), 2))
+    weights = draw(st.lists(st.sampled_from([0, 0, 1, 3, 10]), min_size=len(pairs), max_size=len(pairs)))
+    return graph(challenges, dict(zip(pairs, weights, strict=True)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(small_graphs(), st.integers(1, 40), st.integers(1, 6), st.integers(0, 8), st.integers(0, 3))
+def test_sampling_agrees_with_brute_force(net, count, low, width, seed):
+    """Levels are hit, cells differ by one at most, what is infeasible truly is, and a set repeats only when it must."""
+    found = sample(net, count, low, low + width, seed=seed)
+    sets = {level: all_sets(net, level) for level in range(low, low + width + 1)}
+    feasible = {(name, level) for level, several in sets.items() for one in several for name in one}
+    cells = Counter((one.first, one.requested) for one in found.sets)
+
+    assert all(one.realised == one.requested and frozenset(one.policies) in sets[one.requested] for one in found.sets)
+    assert all(one.policies[0] == one.first for one in found.sets)
+    assert {(one.cell.first, one.cell.level) for one in found.infeasible} == {
+        (policy.id, level) for policy in net.policies for level in sets
+    } - feasible
+    assert len(found.sets) == (count if feasible else 0)
+    if feasible:
+        assert max(cells[cell] for cell in feasible) - min(cells[cell] for cell in feasible) <= 1
+    used = Counter(frozenset(one.policies) for one in found.sets)
+    for one in found.sets:
+        if one.repeat:
+            assert all(used[other] for other in sets[one.requested] if one.first in other)
+    assert found.repeats == len(found.sets) - len(used)
+
+
+def test_rows_and_columns_have_their_share():
+    """Each level and each first policy gets its share of the cells, rounded up or down."""
+    net = random_graph(35, 0.9)
+
+    found = sample(net, 200, 5, 10)
+
+    levels = Counter(one.requested for one in found.sets)
+    firsts = Counter(one.first for one in found.sets)
+    assert not found.infeasible
+    assert max(levels.values()) - min(levels.values()) <= 1
+    assert max(firsts.values()) - min(firsts.values()) <= 1
+
+
+def test_the_next_policy_is_drawn_by_its_weight_with_all_before():
+    """Two neighbours of weights 1 and 3 come in one to three, and one that excludes an earlier choice never."""
+    net = graph([2, 3, 3], {(0, 1): 1, (0, 2): 3})
+    chain = graph([1, 1, 1, 1], {(0, 1): 10, (1, 2): 10, (0, 3): 1, (1, 3): 1})
+
+    drawn = Counter()
+    for seed in range(400):
+        # the first allocated cell alone decides, so that no set is taken yet
+        one = sample(net, 1, 5, 5, seed=seed, cover=False).sets[0]
+        if one.first == "p0":
+            drawn[one.policies[1]] += 1
+    threes = {frozenset(one.policies) for one in sample(chain, 30, 3, 3).sets}
+
+    assert drawn["p2"] / sum(drawn.values()) == pytest.approx(0.75, abs=0.09)
+    assert threes == {frozenset({"p0", "p1", "p3"})}
+
+
+def test_ways_of_walking_differ():
+    """The highest weights alone give the tightest sets, even draws the loosest, weights something between."""
+    net = random_graph(30, 1.0, seed=3)
+    weight = {frozenset((edge.source, edge.target)): edge.weight for edge in net.edges}
+    means = {}
+    for walk in ("uniform", "weighted", "max"):
+        sets = sample(net, 200, 6, 12, walk=walk, cover=False).sets
+        pairs = [frozenset(pair) for one in sets for pair in combinations(one.policies, 2)]
+        means[walk] = sum(weight[pair] for pair in pairs) / len(pairs)
+
+    assert means["uniform"] + 0.5 < means["weighted"] < means["max"] - 0.5
+
+
+def test_policies_and_likely_pairs_are_covered_first():
+    """With coverage fewer sets reach every policy and every likely pair than without."""
+    net = random_graph(30, 1.0, seed=1)
+    likely = {tuple(sorted((edge.source, edge.target))) for edge in net.edges if edge.weight >= LIKELY}
+
+    covering = sample(net, 60, 5, 10).sets
+    free = sample(net, 60, 5, 10, cover=False).sets
+
+    assert len(exercised(covering[:12])) > len(exercised(free[:12]))
+    assert len(covered_pairs(covering) & likely) > 1.2 * len(covered_pairs(free) & likely)
+
+
+@pytest.mark.parametrize(
+    ("net", "levels"),
+    [
+        (graph([], {}), (1, 5)),
+        (graph([3], {}), (4, 9)),
+        (graph([2, 2], {(0, 1): 0}), (3, 4)),
+        (graph([1, 1], {(0, 1): 5}), (50, 60)),
+    ],
+    ids=["no policies", "one policy", "all weights zero", "out of reach"],
+)
+def test_what_cannot_be_sampled_is_said(net, levels):
+    """Without a feasible cell there are no sets, and every cell says why."""
+    found = sample(net, 5, *levels)
+
+    assert found.sets == ()
+    assert len(found.infeasible) == len(net.policies) * (levels[1] - levels[0] + 1)
+    assert all(one.reason for one in found.infeasible)
+
+
+def test_one_policy_repeats_and_says_so():
+    """One policy can only be sampled alone; repeats are counted."""
+    found = sample(graph([3], {}), 4, 3, 3)
+
+    assert [one.repeat for one in found.sets] == [0, 1, 2, 3]
+    assert found.repeats == 3
+
+
+@pytest.mark.parametrize("wrong", [(-1, 1, 2), (3, 5, 4), (3, 0, 4)])
+def test_senseless_numbers_are_refused(wrong):
+    """A negative count, an empty range and a level below 1 are errors."""
+    with pytest.raises(ValueError, match="need count"):
+        sample(graph([1], {}), *wrong)
+
+
+def test_a_large_graph_takes_seconds_and_gives_the_same_again():
+    """1,000 sets of 500 policies are drawn in seconds, the same for the same seed and others for another."""
+    net = random_graph(500, 0.5)
+    sparse = random_graph(500, 0.05)
+
+    began = time.perf_counter()
+    first = sample(net, 1000, 2, 11, seed=7)
+    seconds = time.perf_counter() - began
+
+    assert seconds < 10
+    assert len(first.sets) == 1000
+    assert first.repeats == 0
+    assert sample(sparse, 1000, 2, 11, seed=7) == sample(sparse, 1000, 2, 11, seed=7)
+    assert sample(sparse, 1000, 2, 11, seed=7).sets != sample(sparse, 1000, 2, 11, seed=8).sets
+
+
+def test_levels_that_take_too_long_are_named_and_the_rest_is_sampled():
+    """Where it is hard to tell whether a level can be reached, the cell is undecided instead of taking minutes."""
+    net = random_graph(100, 0.5)
+
+    found = sample(net, 50, 30, 45)
+
+    assert all(one.realised == one.requested for one in found.sets)
+    assert found.undecided
+    assert (
+        len(found.undecided) + len(found.infeasible) + len({(one.first, one.requested) for one in found.sets}) <= 1600
+    )
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["airline_run_0_graph.json", "airline_run_1_graph.json"])
+@pytest.mark.parametrize("levels", [(5, 10), (2, 11)])
+def test_shipped_graphs_are_sampled_exactly(name, levels):
+    """On the graphs that IntellAgent ships every set has the requested level and no pair that never meets."""
+    net = read_intellagent(SHARED / "data" / "intellagent" / name).graph
+    weight = {frozenset((edge.source, edge.target)): edge.weight for edge in net.edges}
+
+    found = sample(net, 200, *levels)
+
+    assert all(one.realised == one.requested for one in found.sets)
+    assert all(weight[frozenset(pair)] > 0 for one in found.sets for pair in combinations(one.policies, 2))
+    assert exercised(found.sets) == {policy.id for policy in net.policies}
