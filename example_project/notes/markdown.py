@@ -80,8 +80,11 @@ class Document:
 
     def stems_like(self, wanted: Sequence[str]) -> set[str]:
         """Give those of the wanted stems that words of the note have."""
-        present = {part for section in self.leaves for part in self.index(section).counts}
-        return present.intersection(wanted)
+        return self._stems.intersection(wanted)
+
+    @cached_property
+    def _stems(self) -> frozenset[str]:
+        return frozenset(one for section in self.leaves for one in self.index(section).counts)
 
     def index(self, section: Section) -> "Index":
         """Give the words of a leaf, counted once as long as the note does not change."""

@@ -29,8 +29,8 @@ class VaultError(Exception):
 class Vault:
     """The notes below `root`, read-only.
 
-    A path that was asked for is only ever compared with the listing and never opened: whatever it looks like, it
-    cannot name a file outside. Hidden entries, symbolic links and what is no regular file are not listed.
+    A path that was asked for is only ever compared with the names that folders hold, and never opened: whatever it
+    looks like, it cannot name a file outside. Hidden entries, links and what is no regular file are not listed.
     """
 
     def __init__(self, root: Path) -> None:
@@ -40,8 +40,7 @@ class Vault:
 
     def notes(self, folder: str = "") -> list[str]:
         """Give the paths of the notes in a folder and below, sorted; raise `VaultError` for an unknown one."""
-        inside = f"{self.folder(folder)}/".lstrip("/")
-        return [path for path in sorted(_walk(self.root)) if path.startswith(inside)]
+        return sorted(_paths(self.root, self.folder(folder)))
 
     def within(self, place: str) -> list[str]:
         """Give the notes to search: those of a folder, or the one note that `place` names; else raise `VaultError`."""
@@ -61,6 +60,8 @@ class Vault:
         wanted = _plain(asked)
         if wanted in {"", "."}:
             return ""
+        if _leads_to(self.root, wanted, folder=True):
+            return wanted
         known = self.folders()
         found = _match(wanted, known)
         if found is None:
@@ -70,7 +71,9 @@ class Vault:
     def note(self, asked: str) -> str:
         """Give the listed path of the note that was asked for; raise `VaultError` where none or several fit."""
         wanted = _plain(asked)
-        known = list(_walk(self.root))
+        if _leads_to(self.root, wanted, folder=False):
+            return wanted
+        known = list(_paths(self.root))
         for name in (wanted, *(wanted + suffix for suffix in SUFFIXES)):
             found = _match(name, known)
             if found is not None:
@@ -104,7 +107,7 @@ class Vault:
     def _no_note(self, asked: str, wanted: str, known: list[str]) -> str:
         if _match(wanted, self.folders()) is not None:
             return f"{asked!r} is a folder; list_folder({asked!r}) shows its notes"
-        others = [name for name in _walk(self.root, notes_only=False) if name == wanted]
+        others = [name for name in _paths(self.root, notes_only=False) if name == wanted]
         if others:
             return f"{asked!r} is no Markdown note; notes end in {' or '.join(SUFFIXES)}"
         return f"there is no note {asked!r}{_hint(wanted, known)}; search_notes finds notes by words of their path"
@@ -139,15 +142,29 @@ class VaultState:
         """Nothing is held."""
 
 
-def _walk(root: Path, *, notes_only: bool = True) -> Iterator[str]:
-    for folder, names, files in os.walk(root, followlinks=False):
-        names[:] = sorted(name for name in names if _is_listed(name) and not (Path(folder) / name).is_symlink())
-        for name in files:
-            file = Path(folder) / name
-            if not _is_listed(name) or (notes_only and not name.lower().endswith(SUFFIXES)):
+def _walk(root: Path, *, inside: str = "") -> Iterator[os.DirEntry[str]]:
+    """Give every listed entry below a listed folder: no hidden one, no link, nothing but folders and regular files."""
+    with os.scandir(root / inside) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if not _is_listed(entry.name) or entry.is_symlink():
                 continue
-            if file.is_file() and not file.is_symlink():
-                yield file.relative_to(root).as_posix()
+            if entry.is_dir(follow_symlinks=False):
+                yield entry
+                yield from _walk(Path(entry.path))
+            elif entry.is_file(follow_symlinks=False):
+                yield entry
+
+
+def _paths(root: Path, inside: str = "", *, notes_only: bool = True) -> Iterator[str]:
+    start = len(str(root)) + 1
+    for entry in _walk(root, inside=inside):
+        if not entry.is_dir() and (not notes_only or entry.name.lower().endswith(SUFFIXES)):
+            yield Path(entry.path[start:]).as_posix()
+
+
+def _folders(root: Path) -> Iterator[str]:
+    start = len(str(root)) + 1
+    yield from (Path(entry.path[start:]).as_posix() for entry in _walk(root) if entry.is_dir())
 
 
 def _is_listed(name: str) -> bool:
@@ -155,10 +172,20 @@ def _is_listed(name: str) -> bool:
     return name[0] != "." and name.isprintable()
 
 
-def _folders(root: Path) -> Iterator[str]:
-    for folder, names, _ in os.walk(root, followlinks=False):
-        names[:] = [name for name in names if _is_listed(name) and not (Path(folder) / name).is_symlink()]
-        yield from ((Path(folder) / name).relative_to(root).as_posix() for name in names)
+def _leads_to(root: Path, wanted: str, *, folder: bool) -> bool:
+    """Whether a path is listed as it is written: each part stands in the listing of the folder before it."""
+    at, is_dir = root, True
+    for name in wanted.split("/"):
+        entry = _entry(at, name) if is_dir and name and _is_listed(name) else None
+        if entry is None:
+            return False
+        at, is_dir = Path(entry.path), entry.is_dir(follow_symlinks=False)
+    return is_dir if folder else at.name.lower().endswith(SUFFIXES) and not is_dir and at.is_file()
+
+
+def _entry(folder: Path, name: str) -> "os.DirEntry[str] | None":
+    with os.scandir(folder) as entries:
+        return next((entry for entry in entries if entry.name == name and not entry.is_symlink()), None)
 
 
 def _plain(asked: str) -> str:

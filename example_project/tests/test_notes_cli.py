@@ -32,7 +32,7 @@ def test_chats_until_an_empty_line(capsys, monkeypatch):
     ]
 
 
-def test_draws_the_concepts_of_a_conversation(capsys, tmp_path):
+def test_draws_the_concepts_of_a_conversation(tmp_path):
     """One file."""
     questions = tmp_path / "asked.txt"
     questions.write_text("How long does a cold heap take?\n\nAnd a hot heap?\n", encoding="utf-8")

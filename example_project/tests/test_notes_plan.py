@@ -27,7 +27,7 @@ def task(number, tool_name=None, parameters=None, needs=()):
     }
 
 
-def think(task, needed, attempt):
+def think(_, needed, __):
     """Do a step of thought: say what it was given."""
     return "given " + " + ".join(result.text.split("\n")[0] for result in needed.values()), None
 
@@ -136,7 +136,7 @@ def test_independent_steps_run_side_by_side():
     """Each waits for the other: one after the other they would never end."""
     both = threading.Barrier(2, timeout=5)
 
-    def wait(task, needed, attempt):
+    def wait(*_):
         both.wait()
         return "met", None
 
