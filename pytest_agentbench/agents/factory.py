@@ -30,6 +30,9 @@ T = TypeVar("T")
 OpenChat = Callable[[ModelSpec], Chat]
 """Gives the agent of one run its model."""
 
+Adapt = Callable[[object], object | None]
+"""Gives an agent for what a factory gave, None where it is one already or nobody knows what it is."""
+
 OfferBaseUrl = Callable[[str | None], Awaitable[str | None]]
 """Gives the base URL that a factory is to use, from the one that it has as a default; None leaves it the default."""
 
@@ -43,14 +46,16 @@ async def build_agent(
     run_sync: Runner,
     chat: OpenChat | None = None,
     http: "HttpConnections | None" = None,
+    other: Adapt = lambda _: None,
 ) -> Agent:
     """Build the agent of one run.
 
     A factory gets the variant's `keywords` and, of what is `offered` (tools, state, context, session_id, base_url),
     what it declares by name; `base_url` may be an `OfferBaseUrl`, called only for a factory that takes it. A chat model
     is reached through `chat`, an endpoint over the connections of `http`, else over its own. Sync code, the import
-    included, goes through `run_sync`. Raise `ImportPathError` where the path leads nowhere, `SuiteFaultError` where the
-    agent cannot take the keywords or is none, `AgentError` where the factory raises.
+    included, goes through `run_sync`. `other` may know what to make of what a factory gave that is no agent. Raise
+    `ImportPathError` where the path leads nowhere, `SuiteFaultError` where the agent cannot take the keywords or is
+    none, `AgentError` where the factory raises.
     """
     if spec.kind == "openai":
         varied = vary_chat(_needed(spec.openai, spec), keywords)
@@ -60,7 +65,9 @@ async def build_agent(
 
         context: Any = offered.get("context") or {}
         return HttpAgent(vary_http(_needed(spec.http, spec), keywords), context=context, connections=http)
-    return await _build_own(spec.target, spec, root=root, keywords=keywords, offered=offered, run_sync=run_sync)
+    return await _build_own(
+        spec.target, spec, root=root, keywords=keywords, offered=offered, run_sync=run_sync, other=other
+    )
 
 
 def base_url_default(factory: UserFunction) -> str | None:
@@ -78,6 +85,7 @@ async def _build_own(
     keywords: Mapping[str, object],
     offered: Mapping[str, object],
     run_sync: Runner,
+    other: Adapt,
 ) -> Agent:
     found = await guard_sync(lambda: load_object(target, root), run_sync, root=root)
     if not callable(found):
@@ -92,6 +100,7 @@ async def _build_own(
     positional, named = fill(parameters(found) or [], arguments)
     made = await call_user(found, positional, named, run_sync=run_sync, root=root)
     takes_tools = declares_tools(found) and "tools" in offered
+    made = await guard_sync(lambda: other(made), run_sync, root=root) or made
     return adapt(made, run_sync=run_sync, takes_tools=takes_tools, root=root)
 
 

@@ -106,7 +106,7 @@ class StateSpec(Model):
     `unordered` those of lists whose order makes no difference.
     """
 
-    kind: Literal["sqlite", "json", "own", "tau2"]
+    kind: Literal["sqlite", "json", "own", "plugin", "tau2"]
     options: dict[str, Any] = {}
     ignore: tuple[str, ...] = ()
     unordered: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from pytest_agentbench.environment.injection.striking import Striker
 from pytest_agentbench.environment.injection.world import InjectionWorld
 from pytest_agentbench.environment.invoke import Done, Invoker
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.own_state import build_provider, state_key
+from pytest_agentbench.environment.own_state import Plugged, build_provider, state_key
 from pytest_agentbench.environment.python_tools import PythonTool
 from pytest_agentbench.environment.remote import RemoteTools, open_remote
 from pytest_agentbench.environment.remote_calls import RemoteCalls
@@ -37,7 +37,8 @@ class LocalEnvironment:
     unique to the run. Sync user code is executed by `runner`, in the run's own thread; async user code on the loop.
     `gate` makes runs wait that must not overlap; do not open a second environment on the same exclusive state inside.
     `known` are the tools as collected, which saves describing them again. Loading the tools, and each method of the
-    state, may take `patience` seconds. `is_over` tells whether the run's time is up.
+    state, may take `patience` seconds. `is_over` tells whether the run's time is up,
+    `plugged` gives states that plugins offer.
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class LocalEnvironment:
         known: Toolset | None = None,
         patience: float | None = None,
         is_over: Callable[[], bool] = lambda: False,
+        plugged: Plugged = lambda _name, _options: None,
     ) -> None:
         self._spec = spec
+        self._plugged = plugged
         self._root = root
         self._scenario_state = copy.deepcopy(scenario_state)
         self._context = copy.deepcopy(context)
@@ -190,7 +193,7 @@ class LocalEnvironment:
                 raise EnvironmentFaultError("the scenario gives initial state, but the suite has no environment.state")
             return
         provider = await guarded(
-            lambda: build_provider(spec, self._root), self._runner, "the state provider", self._patience
+            lambda: build_provider(spec, self._root, self._plugged), self._runner, "the state provider", self._patience
         )
         await self._stack.enter_async_context(self._gate.hold(provider.isolation, state_key(spec)))
         state = OpenState(provider, self._runner, self._patience)

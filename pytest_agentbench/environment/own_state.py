@@ -1,18 +1,23 @@
 """From a suite's `state` to a state provider: SQLite, JSON, or one that the user wrote."""
 
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.seams import Isolation, StateProvider
 from pytest_agentbench.core.suite import StateSpec
+from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.json_state import JsonState
 from pytest_agentbench.environment.sqlite_state import SqliteState
 
+Plugged = Callable[[str, dict[str, Any]], StateProvider | None]
+"""Gives the provider of a name that some plugin offers."""
 
-def build_provider(spec: StateSpec, root: Path) -> StateProvider:
+
+def build_provider(spec: StateSpec, root: Path, plugged: Plugged = lambda _name, _options: None) -> StateProvider:
     """Build the state provider that a suite names; raise `EnvironmentFaultError` where it cannot be.
 
     Options: sqlite `{schema, rows}`; json `{file}`; tau2 `{domain, checkout}`; own `{own: "pkg:Provider", …}`,
@@ -30,6 +35,8 @@ def build_provider(spec: StateSpec, root: Path) -> StateProvider:
         from pytest_agentbench.environment.tau2_bridge.source import find_source  # noqa: PLC0415
 
         return Tau2State(find_source(options["domain"], Path(options["checkout"]) if options["checkout"] else None))
+    if spec.kind == "plugin":
+        return _plugged(options, plugged)
     target = _target(options)
     factory = load_object(target, root)
     if not callable(factory):
@@ -45,6 +52,20 @@ def build_provider(spec: StateSpec, root: Path) -> StateProvider:
     return cast("StateProvider", provider)
 
 
+def _plugged(options: dict[str, Any], plugged: Plugged) -> StateProvider:
+    name = str(options.pop("plugin"))
+    try:
+        provider = plugged(name, options)
+    except Exception as error:  # whatever a plugin raises means that there is no state
+        raise EnvironmentFaultError(f"the plugin that offers the state {name!r} raised {raised_text(error)}") from error
+    if provider is None:
+        raise EnvironmentFaultError(
+            f"no plugin offers a state named {name!r}; is it installed, and does its pytest_agentbench_state give one?"
+        )
+    isolation_of(provider, name)
+    return provider
+
+
 def isolation_of(provider: object, target: str) -> Isolation:
     """Give the isolation that a provider declares; raise `EnvironmentFaultError` where it declares none that exists."""
     isolation = getattr(provider, "isolation", None)
@@ -58,6 +79,8 @@ def isolation_of(provider: object, target: str) -> Isolation:
 
 def declared_isolation(spec: StateSpec | None, root: Path) -> Isolation:
     """Give the isolation of a suite's state without building it; what only an instance tells counts as `exclusive`."""
+    if spec is not None and spec.kind == "plugin":
+        return "exclusive"
     if spec is None or spec.kind != "own":
         return "per_run"
     target = _target(dict(spec.options))
@@ -69,6 +92,8 @@ def declared_isolation(spec: StateSpec | None, root: Path) -> Isolation:
 
 def state_key(spec: StateSpec | None) -> str:
     """Give the name under which runs that share a state wait for each other."""
+    if spec is not None and spec.kind == "plugin":
+        return f"plugin {spec.options.get('plugin')}"
     if spec is None or spec.kind != "own":
         return ""
     return _target(dict(spec.options))

@@ -57,9 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--agentbench-html", metavar="FILE", help="write a page with every conversation, to be opened in a browser"
     )
-    group.addoption(
-        "--agentbench-markdown", metavar="FILE", help="write a short report for a CI summary or a comment"
-    )
+    group.addoption("--agentbench-markdown", metavar="FILE", help="write a short report for a CI summary or a comment")
     group.addoption(
         "--agentbench-annotations",
         action="store_true",
@@ -91,6 +89,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--agentbench-generate", action="store_true", help="run the recipes of the suites first (their key `generate`)"
     )
     parser.addini("agentbench_dir", "folder for results and transcripts (default: .agentbench)", default=".agentbench")
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the hooks that others may implement."""
+    from pytest_agentbench.plugin import hookspecs  # noqa: PLC0415 - the type checker would load all it names
+
+    pluginmanager.add_hookspecs(hookspecs)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_agentbench.agents.callables import adapt
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.errors import AgentBenchError, SuiteFaultError
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Scenario, Task
 from pytest_agentbench.core.suite import AgentSpec, Suite
@@ -19,6 +19,7 @@ from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.plugin.accounts import secrets_of
 from pytest_agentbench.plugin.awaiting import show_output
 from pytest_agentbench.plugin.bench import Bench, Finished
+from pytest_agentbench.plugin.extending import extensions_of
 from pytest_agentbench.plugin.keys import BEGUN, BENCH, SIMULATED
 from pytest_agentbench.plugin.reading import key_of, planned, read_suite
 from pytest_agentbench.plugin.simulation import Simulation
@@ -52,7 +53,8 @@ def parametrize(metafunc: pytest.Metafunc, bench: Bench) -> None:
     bench.secrets |= {*suite.secrets, *secrets_of(suite)}
     bench.variants |= set(suite.variants)
     asked = (mark.kwargs["variant"],) if "variant" in mark.kwargs else bench.options.variants
-    every = planned(suite, key_of(path, metafunc.config.rootpath), asked, toolset)
+    extensions = extensions_of(metafunc.definition.ihook)
+    every = planned(suite, key_of(path, metafunc.config.rootpath), asked, toolset, extensions=extensions)
     fitting = [plan for plan in every if fits(plan, mark.kwargs)]
     if not fitting:
         wanted = ", ".join(f"{name}={value!r}" for name, value in mark.kwargs.items())
@@ -108,7 +110,7 @@ class AgentBench:
 
         `agent` is whatever a factory may return; without it the suite's own is built. `says`, `knows`, `expect` and
         `communicate` are as in a scenario file and replace what the scenario has. Raises `ValueError` when there is
-        neither a suite nor both `agent` and `says`.
+        neither a suite nor both `agent` and `says`, and for an `agent` that is none.
         """
         plan = self._plan(agent, says=says, knows=knows, expect=expect, communicate=communicate)
         key = plan.key
@@ -129,6 +131,8 @@ class AgentBench:
         return self._simulation(await self.bench.conduct_here(plan, self.item.nodeid, _builder(agent)))
 
     def _plan(self, agent: Any, **given: Any) -> RunPlan:
+        if agent is not None:
+            _refuse_no_agent(agent)
         if isinstance(given["says"], str):
             raise ValueError(f"says must be a list of lines, got the text {given['says']!r}")
         if given["knows"] is not None and not isinstance(given["knows"], Mapping):
@@ -189,6 +193,18 @@ def _changed(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
         criteria = criteria.model_copy(update=wanted)
         changes["task"] = scenario.task.model_copy(update={"evaluation_criteria": criteria})
     return scenario.model_copy(update=changes)
+
+
+def _refuse_no_agent(agent: Any) -> None:
+    """Raise `ValueError` for what no run could use; nothing of it is called."""
+
+    async def unused(_work: Any) -> Any:
+        raise AssertionError("a plan runs nothing")
+
+    try:
+        adapt(agent, run_sync=unused)
+    except SuiteFaultError as error:
+        raise ValueError(f"simulate(agent=…): {error}") from None
 
 
 def _builder(agent: Any) -> Any:

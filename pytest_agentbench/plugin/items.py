@@ -15,9 +15,11 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.generation.recipe import staleness
+from pytest_agentbench.llm.cassette.file import cassette_path, read_cassette
 from pytest_agentbench.plugin import compat
 from pytest_agentbench.plugin.accounts import secrets_of
 from pytest_agentbench.plugin.awaiting import play
+from pytest_agentbench.plugin.extending import extensions_of
 from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.keys import BENCH
 from pytest_agentbench.plugin.reading import key_of, planned, read_suite
@@ -46,11 +48,23 @@ class SuiteModule(pytest.Module):
         bench = self.config.stash[BENCH]
         suite, toolset = read_suite(self.path, bench.modules)
         bench.secrets |= {*suite.secrets, *secrets_of(suite)}
+        if bench.options.cassette != "off":
+            read_cassette(cassette_path(suite.path, suite.cassette.file))
         if told := staleness(suite, toolset):
             self.warn(pytest.PytestCollectionWarning(told))
         key = key_of(self.path, self.config.rootpath)
         asked = bench.options
-        plans = list(planned(suite, key, asked.variants, toolset, trials=asked.trials, stops_early=asked.early_stop))
+        plans = list(
+            planned(
+                suite,
+                key,
+                asked.variants,
+                toolset,
+                trials=asked.trials,
+                stops_early=asked.early_stop,
+                extensions=extensions_of(self.ihook),
+            )
+        )
         recorded = suite.agent.kind == "transcripts"
         self.declared = tuple(dict.fromkeys(plan.variant for plan in plans)) if recorded else tuple(suite.variants)
         self.info = SuiteInfo(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
+from pytest_agentbench.core.extensions import NO_EXTENSIONS, Extensions
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.import_path import load_object
@@ -89,16 +90,18 @@ def planned(
     *,
     trials: int | None = None,
     stops_early: bool = False,
+    extensions: Extensions = NO_EXTENSIONS,
 ) -> Iterator[RunPlan]:
     """Give the runs of the chosen variants: the named ones, all, or the first that the suite declares.
 
     `trials` replaces the number that the suite declares; of recordings there are as many as were recorded.
     """
     if suite.agent.kind == "transcripts":
-        yield from recorded_plans(suite, key, variants, toolset)
-        return
-    asked = chosen(tuple(suite.variants), variants)
-    yield from plans(suite, key, asked, toolset, trials=trials, stops_early=stops_early)
+        found = recorded_plans(suite, key, variants, toolset)
+    else:
+        asked = chosen(tuple(suite.variants), variants)
+        found = plans(suite, key, asked, toolset, trials=trials, stops_early=stops_early)
+    yield from (replace(plan, extensions=extensions) for plan in found)
 
 
 def chosen(declared: tuple[str, ...], asked: tuple[str, ...]) -> tuple[str, ...]:

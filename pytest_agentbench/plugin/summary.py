@@ -12,10 +12,12 @@ from pytest_agentbench.plugin.ahead import Ahead
 from pytest_agentbench.plugin.baseline import comparison_with
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.collecting import Collecting
+from pytest_agentbench.plugin.extending import report_lines
 from pytest_agentbench.plugin.failing import from_here
 from pytest_agentbench.plugin.pages import annotation_lines
 from pytest_agentbench.plugin.tally import Tally
 from pytest_agentbench.plugin.writing import Writing
+from pytest_agentbench.report.glyphs import glyphs
 from pytest_agentbench.report.terminal import terminal_report
 
 _MARKUP: dict[str, dict[str, bool]] = {
@@ -66,6 +68,9 @@ class Summary:
         lines += comparison_with(self._tally.baseline, shown, self._bench.options, config, terminalreporter)
         for line in lines:
             terminalreporter.write_line(line.text, **_MARKUP.get(line.style, {}))
+        for text, is_headline in report_lines(config.hook, shown):
+            plain = glyphs(unicode=compat.shows_unicode(config)).plain(text)
+            terminalreporter.write_line(plain, **(_MARKUP["head"] if is_headline else {}))
         for problem in self._writing.problems:
             terminalreporter.write_line(problem, red=True)
         for text in self._writing.told:

@@ -143,6 +143,10 @@ class SessionModels:
         replaying = self._recordings.mode is Mode.REPLAY
         return self._proxy.url(caller, url, price=price, recorder=recorder, replaying=replaying, paused=paused)
 
+    def unanswered(self, run: RunKey) -> float:
+        """Give the seconds for which a call of a run's own agent has been waiting for its model server; 0 without."""
+        return 0.0 if self._proxy is None else self._proxy.unanswered(run)
+
     def left(self, run: RunKey) -> tuple[Usage, tuple[AgentBenchError, ...], SendError | None]:
         """End what a run's own agent has in flight; give what it took, what decides the run, and what failed last."""
         if self._proxy is None:

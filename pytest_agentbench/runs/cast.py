@@ -33,6 +33,7 @@ from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.chat import ChatModel, Paused
+from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.tau2 import with_assertions
@@ -84,6 +85,7 @@ class Cast:
         """Give a role its model; raise `SuiteFaultError` where none can be reached."""
         if self._models is None:
             raise SuiteFaultError(f"the {role} needs a model, which only a session with suites gives")
+        spec = self._plan.extensions.priced(spec, server_of(spec))
         chat = self._models.chat(spec, Caller(role=role, run=self._plan.key), paused=self._paused)
         self._chats[role].append(chat)
         return chat
@@ -104,6 +106,8 @@ class Cast:
         """
         if closed.termination is Termination.SAFETY_TIMEOUT and closed.blame in {Blame.AGENT, Blame.USER}:
             waited = max((chat.unanswered for chats in self._chats.values() for chat in chats), default=0.0)
+            if self._models is not None and self._is_proxied:
+                waited = max(waited, self._models.unanswered(self._plan.key))
             if waited >= seconds / 2:
                 reason = f"{closed.reason}; a model server had not answered for {waited:.0f} s"
                 closed = replace(closed, reason=reason, blame=Blame.PROVIDER)
@@ -208,6 +212,8 @@ class Cast:
         """Give the simulated user, with the modifiers that fit the scenario and its initial state."""
         spec, scenario = self._plan.suite.user, self._plan.scenario
         if spec.model is None:
+            why = "the user is scripted; `user: llm` applies modifiers"
+            self._unfit = {one.name: why for one in scenario.modifiers or ()}
             return ScriptedUser()
         # a session with scripted users needs neither of these
         from pytest_agentbench.users.llm.user import LlmUser  # noqa: PLC0415
@@ -238,6 +244,14 @@ class Cast:
 def judges_of(suite: Suite) -> dict[str, str]:
     """Name the model that judges, if there is one."""
     return {"judge": f"llm:{suite.judge.model.model}"} if suite.judge else {}
+
+
+def parties_of(suite: Suite) -> dict[str, str]:
+    """Name who plays and judges beside the agent, and who executes tools that are not executed here."""
+    environment = suite.environment
+    servers = {part.kind for part in (environment.tools, environment.user_tools) if part is not None and part.remote}
+    tools = {"tools": "+".join(sorted(servers))} if servers else {}
+    return {"user": player_of(suite.user), **judges_of(suite), **tools}
 
 
 def player_of(spec: UserSpec) -> str:

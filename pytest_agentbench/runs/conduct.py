@@ -32,7 +32,7 @@ from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import prepare
 from pytest_agentbench.runs.access import SessionModels
-from pytest_agentbench.runs.cast import Cast, judges_of, player_of
+from pytest_agentbench.runs.cast import Cast, parties_of
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.judging import best_of, judge_in_time, undecided
 from pytest_agentbench.runs.plan import RunPlan
@@ -104,7 +104,7 @@ class Conductor:
         return Judged(
             run=run,
             judgement=judgement,
-            players={"agent": stage.player, "user": player_of(plan.suite.user), **judges_of(plan.suite)},
+            players={"agent": stage.player, **parties_of(plan.suite)},
             usage=stage.cast.usage,
             not_run=stage.cast.not_run,
         )
@@ -165,6 +165,7 @@ class Stage:
             known=self.plan.toolset or None,
             patience=self.grace,
             is_over=self._is_out_of_time,
+            plugged=self.plan.extensions.state,
         )
 
     async def build_agent(self) -> Agent:
@@ -184,6 +185,7 @@ class Stage:
                 run_sync=self.runner,
                 chat=partial(self.cast.chat, "agent"),
                 http=self.models.http if self.models else None,
+                other=self.plan.extensions.agent,
             )
 
     async def play(self, build: AgentBuilder) -> Run:

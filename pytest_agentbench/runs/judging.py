@@ -27,6 +27,8 @@ def judge_run(run: Run, plan: RunPlan) -> Judgement:
 
     try:
         checks = [cast("Check", load_object(path, root)) for path in run.scenario.checks]
+        checks += plan.extensions.checks(run)
+        metrics = plan.extensions.metrics(run)
     except AgentBenchError as error:
         return undecided(str(error))
     ignore = state.ignore if state else ()
@@ -36,7 +38,10 @@ def judge_run(run: Run, plan: RunPlan) -> Judgement:
         if in_vain:
             return undecided(in_vain)
         run = _arranged(run, state.unordered)
-    return with_reward(run, plan, judge(run, checks, ignore, resolve=resolve))
+    judgement = judge(run, checks, ignore, resolve=resolve)
+    if metrics:
+        judgement = judgement.model_copy(update={"metrics": {**judgement.metrics, **metrics}})
+    return with_reward(run, plan, judgement)
 
 
 async def best_of(ways: Iterable[RunPlan], judge_by: Callable[[RunPlan], Awaitable[Judgement]]) -> Judgement:

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+from pytest_agentbench.core.extensions import NO_EXTENSIONS, Extensions
 from pytest_agentbench.core.fault import FaultSpec, axis_id
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import RunKey
@@ -38,6 +39,7 @@ class RunPlan:
     toolset: Toolset = field(default=Toolset(), repr=False)
     recording: Recording | None = field(default=None, repr=False)
     faults: tuple[FaultSpec, ...] | None = None
+    extensions: Extensions = field(default=NO_EXTENSIONS, repr=False, compare=False)
     way: int = 0
 
     @cached_property

@@ -83,6 +83,13 @@ _STATE: Schema = {
             "additionalProperties": True,
             "description": "{own: package.module:Provider, …its options}",
         },
+        {
+            "type": "object",
+            "properties": {"plugin": {"type": "string", "pattern": r"\S", "description": "a name"}, **_COMPARED},
+            "required": ["plugin"],
+            "additionalProperties": True,
+            "description": "{plugin: the name of a state that an installed plugin offers, …its options}",
+        },
         mapping(_COMPARED, "{ignore: […], unordered: […]} beside tau2"),
     ],
     "description": "{sqlite: {schema: …, rows: …}}, {json: file} or {own: package.module:Provider}",

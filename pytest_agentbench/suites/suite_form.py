@@ -1,7 +1,7 @@
 """The parts of a suite file that say where agent, tools and state come from."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.misfit import Keys
@@ -166,9 +166,10 @@ class PartReader:
         if "json" in form:
             file = self.file(form["json"], (*path, "json"))
             return StateSpec(kind="json", options={"file": str(file)}, **compared)
-        if "own" not in form:
-            self._wrong(path, "the state has no sqlite, json or own", "name where the state comes from")
-        return StateSpec(kind="own", options={key: form[key] for key in form if key not in compared}, **compared)
+        if not form.keys() & {"own", "plugin"}:
+            self._wrong(path, "the state has no sqlite, json, own or plugin", "name where the state comes from")
+        kind: Literal["plugin", "own"] = "plugin" if "plugin" in form else "own"
+        return StateSpec(kind=kind, options={key: form[key] for key in form if key not in compared}, **compared)
 
     def _wrong(self, path: Keys, message: str, hint: str = "") -> None:
         self._problems.append(self._document.problem(path, message, hint))

@@ -1,0 +1,155 @@
+"""Hooks of other plugins: what they add holds in one process and in workers, and what they raise is told as theirs."""
+
+import json
+
+import pytest
+
+from pytest_agentbench.testing import ModelServer, text
+from tests.plugin.project import Project
+
+BOT = """
+class Bot:
+    def chat(self, text):
+        return "It is refunded."
+
+def build():
+    return Bot()
+"""
+
+AGENTS = """
+def pytest_agentbench_agent(made):
+    return made.chat if type(made).__name__ == "Bot" else None
+"""
+
+
+def test_a_conftest_turns_what_a_factory_gave_into_an_agent(anywhere: Project) -> None:
+    """Without it the object is no agent, and the run says so."""
+    anywhere.suite({"id": "hello", "says": ["Hi"]}, agent=BOT)
+    without = anywhere.run()
+    anywhere.write("bench/conftest.py", AGENTS)
+
+    result = anywhere.run()
+
+    without.assert_outcomes(failed=1)
+    without.stdout.fnmatch_lines(["*Bot * is no agent*"])
+    result.assert_outcomes(passed=1)
+
+
+def test_a_conftest_holds_where_it_lies(project: Project) -> None:
+    """Its hooks are asked for suites below it, not for those beside it."""
+    project.suite({"id": "hello", "says": ["Hi"]}, agent=BOT)
+    project.write("other/conftest.py", AGENTS)
+
+    project.run("bench", "other").assert_outcomes(failed=1)
+
+
+CHECKS = """
+from pytest_agentbench import Finding
+
+def loud(run):
+    yield Finding(check="loud", kind="check", passed=False, message="it whispers")
+
+def pytest_agentbench_checks(run):
+    return [loud]
+
+def pytest_agentbench_metrics(run):
+    return {"letters": sum(len(text) for _, text in run.transcript.texts("assistant"))}
+
+def pytest_agentbench_report(document):
+    total = sum(result.metrics["letters"] for result in document.results)
+    return ["letters", f"  {total:.0f} \\x1b[31m"]
+"""
+
+
+def test_checks_metrics_and_sections_are_added(anywhere: Project) -> None:
+    """A check fails the run by name, a metric is in the results, a section at the end, its escapes made harmless."""
+    anywhere.suite("W1")
+    anywhere.write("conftest.py", CHECKS)
+
+    result = anywhere.run()
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*failed: loud, it whispers*", "letters", "  15*"])
+    assert "\x1b[31m" not in result.stdout.str()
+    assert anywhere.document.results[0].metrics["letters"] == 15
+
+
+@pytest.mark.parametrize(
+    ("hook", "told"),
+    [
+        ("def pytest_agentbench_checks(run):\n    1 / 0", "an implementation of pytest_agentbench_checks raised Zero"),
+        (
+            "def pytest_agentbench_metrics(run):\n    return {'a': 'b'}",
+            "gave 'b' for 'a'; a metric is a number or None",
+        ),
+        ("def pytest_agentbench_agent(made):\n    1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_what_a_hook_raises_ends_no_session(project: Project, hook: str, told: str) -> None:
+    """The run could not be judged or built; the message names the hook."""
+    project.suite("W1")
+    project.write("conftest.py", hook)
+
+    result = project.run()
+
+    result.assert_outcomes(failed=1)
+    assert told in " ".join(result.stdout.str().split())
+
+
+STATE = """
+class Memory:
+    isolation = "per_run"
+    def open(self, initial, run):
+        return {"orders": {"W1": {"status": "delivered"}}}
+    def snapshot(self, handle):
+        return handle
+    def close(self, handle):
+        pass
+
+def pytest_agentbench_state(name, options):
+    return Memory() if name == "memory" else None
+"""
+
+
+def test_a_plugin_gives_the_state_of_a_name(anywhere: Project) -> None:
+    """A name that nobody offers is the environment's fault, with what to look for."""
+    environment = {"tools": "shop_tools", "state": {"plugin": "memory"}}
+    anywhere.suite("W1", environment=environment)
+    anywhere.write("conftest.py", STATE)
+    found = anywhere.run()
+    anywhere.suite("W1", environment={**environment, "state": {"plugin": "memry"}})
+
+    missing = anywhere.run()
+
+    found.assert_outcomes(passed=1)
+    missing.assert_outcomes(failed=1)
+    missing.stdout.fnmatch_lines(["*no plugin offers a state named 'memry'; is it installed*"])
+
+
+def test_a_price_of_a_plugins_is_used(project: Project) -> None:
+    """A model that no table knows costs what the hook says."""
+    project.write(
+        "conftest.py", "def pytest_agentbench_price(model, base_url):\n    return {'input': 1e6, 'output': 0}"
+    )
+    with ModelServer(lambda _: text("Hello.")) as server:
+        agent = {"openai": {"model": "in-house", "base_url": server.base_url, "api_key": "k"}}
+        project.suite({"id": "hello", "says": ["Hi"]})
+        file = project.pytester.path / "bench" / "agentbench.yaml"
+        file.write_text(json.dumps({"agent": agent, "scenarios": [{"id": "hello", "says": ["Hi"]}]}))
+
+        project.run().assert_outcomes(passed=1)
+
+    usage = project.document.results[0].usage["agent"]
+    assert usage.unpriced == 0
+    assert usage.cost_usd == usage.input_tokens
+
+
+def test_without_agentbench_no_hook_is_asked(project: Project) -> None:
+    """A conftest with all of them costs an ordinary session nothing."""
+    project.write("conftest.py", CHECKS + STATE + AGENTS)
+    project.write("test_ordinary.py", "def test_it():\n    pass\n")
+
+    result = project.pytest()
+
+    result.assert_outcomes(passed=1)
+    assert "letters" not in result.stdout.str()
