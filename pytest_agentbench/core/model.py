@@ -45,7 +45,8 @@ class Usage(Model):
     """What calls to models took, added up.
 
     `calls` were answered live, `replayed` from a cassette; `retries` were sent again. `cost_usd` is the sum of what
-    could be priced, `unpriced` counts the live calls that could not. `seconds` is time spent waiting for answers.
+    could be priced, `unpriced` counts the live calls that could not. `seconds` is time spent waiting for answers, of
+    retries, too; `latencies` is that of each live answer, in seconds to the millisecond.
     """
 
     calls: int = 0
@@ -57,7 +58,13 @@ class Usage(Model):
     cost_usd: float = 0.0
     unpriced: int = 0
     seconds: float = 0.0
+    latencies: tuple[float, ...] = ()
 
     def __add__(self, other: "Usage") -> "Usage":
         theirs = other.__dict__
         return Usage(**{name: own + theirs[name] for name, own in self.__dict__.items()})
+
+
+def latency(seconds: float) -> float:
+    """Give what is kept of the time that one answer took: seconds to the millisecond, never less than 0."""
+    return round(max(seconds, 0.0), 3)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.core.errors import ProviderError, SendError
-from pytest_agentbench.core.model import ModelSpec, Usage
+from pytest_agentbench.core.model import ModelSpec, Usage, latency
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.limiter import Limiter, Ticket
 from pytest_agentbench.llm.prices import cost_of, worst_case
@@ -179,6 +179,7 @@ class ChatModel:
             raise
         finally:
             self._usage += Usage(seconds=max(self._ways.now() - began, 0.0))
+        self._usage += Usage(latencies=(latency(self._ways.now() - began),))
         tokens = read_tokens(response) if ticket.spent is not None else None
         limiter.answered(ticket, None if tokens is None else tokens.input + tokens.output)
         return response

@@ -1,6 +1,7 @@
 """What models took in a session, role by role, and who could not be observed."""
 
 from collections.abc import Iterable, Sequence
+from math import ceil
 
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import Result
@@ -13,10 +14,13 @@ _RECORDED = "recorded"
 def usage_by_role(results: Iterable[Result]) -> dict[str, Usage]:
     """Add up what models took, by role in alphabetical order."""
     sums: dict[str, Usage] = {}
+    latencies: dict[str, list[float]] = {}
     for result in results:
         for role, usage in result.usage.items():
-            sums[role] = sums.get(role, Usage()) + usage
-    return dict(sorted(sums.items()))
+            # tuples that grow call by call would take time with the square of all calls
+            sums[role] = sums.get(role, Usage()) + usage.model_copy(update={"latencies": ()})
+            latencies.setdefault(role, []).extend(usage.latencies)
+    return {role: sums[role].model_copy(update={"latencies": tuple(latencies[role])}) for role in sorted(sums)}
 
 
 def spending(results: Sequence[Result], cassette: str, marks: Glyphs, width: int) -> list[Line]:
@@ -27,7 +31,7 @@ def spending(results: Sequence[Result], cassette: str, marks: Glyphs, width: int
     sums = usage_by_role(results)
     begun = [result for result in results if result.players]
     unseen = [result for result in begun if "agent" not in result.usage and not _is_ours(result.players["agent"])]
-    if not sums and not (cassette in {"replay", "record", "refresh"} and unseen):
+    if not sums and not (cassette in {"replay", "record", "refresh"} and (unseen or live_parties(begun))):
         return []
     facts = [f"{role} {usage_text(usage)}" for role, usage in sums.items()]
     if unseen:
@@ -37,10 +41,33 @@ def spending(results: Sequence[Result], cassette: str, marks: Glyphs, width: int
         facts.append(f"in all {usage_text(sum(sums.values(), Usage()))}")
     text = f"model calls  {f' {marks.dot} '.join(facts)}"
     lines = [Line(part) for part in wrap(marks.plain(text), width, " " * 13)]
-    if cassette == "replay" and unseen:
-        warning = "live all the same: the agent, whose model calls cannot be seen (let its factory take `base_url`)"
-        lines += [Line(part, "warn") for part in wrap(warning, width, "  ")]
+    timed = [f"{role} {latency_text(usage.latencies)}" for role, usage in sums.items() if usage.latencies]
+    if timed:
+        told = f"latency      {f' {marks.dot} '.join(timed)}"
+        lines += [Line(part) for part in wrap(marks.plain(told), width, " " * 13)]
+    live = live_parties(begun) if cassette == "replay" else []
+    if live:
+        lines += [Line(part, "warn") for part in wrap(f"live all the same: {'; '.join(live)}", width, "  ")]
     return lines
+
+
+def live_parties(results: Iterable[Result]) -> list[str]:
+    """Name who is asked live in a session that replays: model calls alone are recorded."""
+    played = list(results)
+    parties: list[str] = []
+    if any("agent" not in one.usage and not _is_ours(one.players["agent"]) for one in played):
+        parties.append("the agent, whose model calls cannot be seen (let its factory take `base_url`)")
+    servers = sorted({one.players["tools"] for one in played if "tools" in one.players})
+    if servers:
+        parties.append(f"the tools behind {' and '.join(servers)}")
+    return parties
+
+
+def latency_text(latencies: Sequence[float]) -> str:
+    """Say the median and the 95th percentile of the seconds that answers took (nearest rank)."""
+    ordered = sorted(latencies)
+    median, high = (ordered[ceil(share * len(ordered)) - 1] for share in (0.5, 0.95))
+    return f"median {median:.3g} s, p95 {high:.3g} s"
 
 
 def _is_ours(player: str) -> bool:

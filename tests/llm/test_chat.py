@@ -112,10 +112,11 @@ def test_usage_adds_up_and_an_unknown_price_is_not_nothing() -> None:
         usage, costs = play(scene)
 
     assert costs == [12, None]
-    assert usage.model_copy(update={"seconds": 0.0}) == Usage(
+    assert usage.model_copy(update={"seconds": 0.0, "latencies": ()}) == Usage(
         calls=2, input_tokens=10, cached_tokens=4, output_tokens=2, cost_usd=12, unpriced=1
     )
     assert usage.seconds > 0
+    assert len(usage.latencies) == 2
 
 
 def test_a_recorded_answer_needs_no_server_no_key_and_no_money() -> None:

@@ -168,6 +168,26 @@ def test_simulate_without_an_agent_says_what_it_needs(project: Project) -> None:
     result.stdout.fnmatch_lines(["*simulate() without a suite needs `agent=` and `says=`*"])
 
 
+@pytest.mark.parametrize(
+    ("agent", "told"),
+    [
+        ("'Hello'", "ValueError: simulate(agent=…): str 'Hello' is no agent*"),
+        ("dict", "ValueError: simulate(agent=…): *is no agent*"),
+        ("lambda: 'x'", "ValueError: simulate(agent=…): the reply function () takes no message*"),
+    ],
+)
+def test_what_is_no_agent_is_refused_before_a_run(project: Project, agent: str, told: str) -> None:
+    """A mistake in the test is told there, and is no crashed run."""
+    lines = f"def test_refund(agentbench):\n    agentbench.simulate(agent={agent}, says=['Hello'])\n"
+    project.write("test_shop.py", lines)
+
+    result = project.run("test_shop.py")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"*{told}"])
+    result.stdout.no_fnmatch_line("*CRASHED*")
+
+
 def test_a_failing_test_shows_no_secret(project: Project) -> None:
     """Values of `${VAR}` are not in what pytest shows of the fixture."""
     project.suite("late", context={"key": "${SHOP_KEY}"})

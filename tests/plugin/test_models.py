@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, fault, text
@@ -251,3 +252,57 @@ def test_a_budget_that_no_ledger_holds_is_refused(project: Project, option: str)
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*--agentbench-{option.partition('=')[0]} must be >= 0 and less than *"])
+
+
+def test_a_broken_cassette_is_one_error(project: Project) -> None:
+    """It is told when the suite is collected, with every line that is wrong, and no run is begun."""
+    with ModelServer(SCRIPT) as server:
+        models_suite(project, server.base_url)
+        project.run("--agentbench-cassette=record")
+    cassette = project.pytester.path / CASSETTE
+    lines = cassette.read_text().splitlines()
+    cassette.write_text("\n".join([lines[0], "{broken", *lines[2:]]) + "\n")
+
+    result = project.run("--agentbench-cassette=replay")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*agentbench.cassette.jsonl:2:*"])
+    result.stdout.no_fnmatch_line("*CRASHED*")
+    assert project.run("--agentbench-cassette=off", "--co").ret == 0
+
+
+def test_modifiers_of_a_scenario_need_a_user_that_a_model_plays(project: Project) -> None:
+    """The scripted user has none: each that the scenario lists is shown as left out."""
+    scenario = {
+        "id": "s1",
+        "says": ["Refund W1"],
+        "modifiers": ["impatient"],
+        "expect": [{"refund": {"order_id": "W1"}}],
+    }
+    project.suite("late")
+    suite = project.pytester.path / "bench/agentbench.yaml"
+    form = yaml.safe_load(suite.read_text())
+    suite.write_text(yaml.safe_dump({**form, "scenarios": [scenario]}))
+
+    project.run()
+
+    (result,) = project.document.results
+    left_out = [finding.message for finding in result.findings if finding.check == "modifier impatient"]
+    assert left_out == ["the modifier 'impatient' was left out: the user is scripted; `user: llm` applies modifiers"]
+
+
+def test_latencies_are_kept_call_by_call(project: Project) -> None:
+    """The median and the 95th percentile of each role are told, of calls that were answered live alone."""
+    slow = {**SCRIPT, "user": lambda request: user(request).after(0.2)}
+    with ModelServer(slow) as server:
+        models_suite(project, server.base_url, count=2)
+        live = project.run("--agentbench-cassette=record")
+    usage = [result.usage for result in project.document.results]
+    replayed = project.run("--agentbench-cassette=replay")
+
+    assert [len(one["user"].latencies) for one in usage] == [2, 2]
+    assert min(seconds for one in usage for seconds in one["user"].latencies) >= 0.2
+    assert max(seconds for one in usage for seconds in one["agent"].latencies) < 0.2
+    live.stdout.fnmatch_lines(["latency*agent median * s, p95 * s*user median 0.2* s, p95 0.2* s*"])
+    replayed.stdout.no_fnmatch_line("latency*")
+    assert all(not one.latencies for result in project.document.results for one in result.usage.values())

@@ -1,6 +1,10 @@
 """Agents with model clients of their own, seen through the session's proxy."""
 
-from pytest_agentbench.testing import ModelServer
+from pytest_agentbench.core.model import Usage
+from pytest_agentbench.core.run import Result, RunKey
+from pytest_agentbench.core.verdict import Verdict
+from pytest_agentbench.report.spending import live_parties
+from pytest_agentbench.testing import ModelServer, fault
 from tests.plugin.models_project import SCRIPT, models_suite
 from tests.plugin.project import Project
 
@@ -99,8 +103,6 @@ def test_budgets_bound_the_agents_own_calls(project: Project) -> None:
 
 def test_a_broken_model_server_is_not_the_agents_fault(project: Project) -> None:
     """An agent that crashes because its provider fails is told apart."""
-    from pytest_agentbench.testing import fault
-
     with ModelServer({**SCRIPT, "agent": lambda _: fault.status(500)}) as server:
         proxied_suite(project, server.base_url)
         project.run()
@@ -119,3 +121,39 @@ def test_replay_names_who_stays_live(project: Project) -> None:
         result = project.run("--agentbench-cassette=replay")
 
     result.stdout.fnmatch_lines(["model calls*user 6 replayed*agent not observed", "*live all the same: the agent*"])
+
+
+def test_replay_names_every_party_that_stays_live() -> None:
+    """Tools that a server executes are called as ever, beside an agent whose model calls cannot be seen."""
+    key = RunKey(suite="s", scenario="a")
+    players = {"agent": "shop:build", "user": "llm:m", "tools": "mcp"}
+    seen = Result(key=key, verdict=Verdict.PASSED, players=players, usage={"agent": Usage(replayed=1)})
+    unseen = seen.model_copy(update={"usage": {}})
+    ours = seen.model_copy(update={"players": {"agent": "openai:m", "user": "scripted"}})
+
+    assert live_parties([ours]) == []
+    assert live_parties([ours, seen]) == ["the tools behind mcp"]
+    assert [party.split(",")[0] for party in live_parties([unseen])] == ["the agent", "the tools behind mcp"]
+
+
+def test_a_model_server_that_hangs_is_the_providers_fault(project: Project) -> None:
+    """An agent that waits for an answer which does not come is not blamed for the lost time."""
+    with ModelServer({**SCRIPT, "agent": lambda _: fault.hang()}) as server:
+        proxied_suite(project, server.base_url, limits={"seconds": 1})
+        project.run("-k", "s1")
+
+    first = next(one for one in project.document.results if one.key.scenario == "s1")
+    assert (first.termination, first.blame) == ("SAFETY_TIMEOUT", "provider")
+    assert "a model server had not answered" in first.stop_reason
+
+
+def test_a_slow_agent_is_blamed_though_its_model_server_answers(project: Project) -> None:
+    """Its own waiting is its own."""
+    with ModelServer(SCRIPT) as server:
+        proxied_suite(project, server.base_url, limits={"seconds": 1})
+        module = project.pytester.path / "bench/shop_agent.py"
+        module.write_text(module.read_text().replace('return said["content"]', "import time; time.sleep(3)"))
+        project.run("-k", "s1", "-p", "no:cacheprovider")
+
+    first = next(one for one in project.document.results if one.key.scenario == "s1")
+    assert (first.termination, first.blame) == ("SAFETY_TIMEOUT", "agent")

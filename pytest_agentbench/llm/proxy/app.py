@@ -136,7 +136,7 @@ class Endpoint:
         worst = worst_case(line.spec, exchange.body)
         budget = self._budget if exchange.metered else None
         async with Money(budget, line.caller, worst, rest=lambda seconds: self._rest(line, seconds)) as money:
-            exchange.began = self._now()
+            exchange.began = line.asked[id(exchange)] = self._now()
             money.sent = True
             try:
                 answer = await self._send(exchange, money, request, tail, content)
@@ -153,6 +153,8 @@ class Endpoint:
                 if not exchange.accounted:
                     exchange.failed("had not answered when the client gave up")
                 raise
+            finally:
+                line.asked.pop(id(exchange), None)
             if answer.status >= 300:
                 money.release()
                 exchange.failed(f"answered {answer.status}", answer.status)

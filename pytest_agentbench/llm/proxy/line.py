@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, SendError
-from pytest_agentbench.core.model import ModelSpec, Price, Usage
+from pytest_agentbench.core.model import ModelSpec, Price, Usage, latency
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.chat import Paused
 from pytest_agentbench.llm.prices import cost_of, server_of
@@ -23,8 +23,9 @@ _WRONG_REQUEST = frozenset({400, 404, 413, 422})
 class Line:
     """The calls of one caller through the proxy.
 
-    `upstream` "" means `OPENAI_BASE_URL`, else OpenAI's. `replaying` says that nothing may be asked live.
-    `paused` stops the clock of the caller's run while it waits for a budget.
+    `upstream` "" means `OPENAI_BASE_URL`, else OpenAI's. `replaying` says that nothing may be asked live. `asked` maps
+    each request that has no answer yet to when it was sent. `paused` stops the clock of the caller's run while it waits
+    for a budget.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Line:
         self.unrecorded: Counter[str] = Counter()
         self.closed = False
         self.working: set[asyncio.Task[Any]] = set()
+        self.asked: dict[int, float] = {}
         self._recorder = recorder
         self._unanswered: Counter[str] = Counter()
 
@@ -100,7 +102,8 @@ class Line:
     def answered(self, tokens: TokenCount | None, cost: float | None, seconds: float) -> None:
         """Count one live call."""
         counted = _counted(tokens or TokenCount(input=0, output=0))
-        self.usage += Usage(calls=1, cost_usd=cost or 0.0, unpriced=int(cost is None), seconds=seconds, **counted)
+        took = Usage(seconds=seconds, latencies=(latency(seconds),))
+        self.usage += took + Usage(calls=1, cost_usd=cost or 0.0, unpriced=int(cost is None), **counted)
 
     def close(self) -> None:
         """End what is in flight and refuse what comes later."""

@@ -56,6 +56,7 @@ class Proxy:
         self._open_runs = open_runs
         self._lines: dict[str, Line] = {}
         self._connections = Connections()
+        self._now = now
         self._endpoint = Endpoint(self._line_of, self._connections.session, budget, now=now, sleep=sleep)
         self._runner: web.AppRunner | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -123,6 +124,11 @@ class Proxy:
     def failure(self, run: RunKey | None) -> SendError | None:
         """Give why the model server did not answer the last request well, or None: it did."""
         return next((line.failure for line in self._of(run) if line.failure), None)
+
+    def unanswered(self, run: RunKey | None) -> float:
+        """Give the seconds for which the oldest request of a run in flight has had no answer; 0 without one."""
+        now = self._now()
+        return max((now - began for line in self._of(run) for began in tuple(line.asked.values())), default=0.0)
 
     def unrecorded(self, run: RunKey | None) -> dict[str, int]:
         """Count the requests that are never recorded, by method and path."""
