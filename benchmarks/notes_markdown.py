@@ -26,8 +26,8 @@ ATTACKS = 5_000
 """Paths that are tried."""
 
 PIECES = (
-    "..", ".", "", "in.md", "out.md", "OUT.MD", "Folder", "link", "/", "\\", "~", "%2e%2e", "%2f", "．．", "‥", "C:", "\0",
-    "\n", "*", " ",
+    "..", ".", "", "in.md", "out.md", "OUT.MD", "Folder", "link", "/", "\\", "~", "%2e%2e", "%2f", "．．", "‥",
+    "C:", "\0", "\n", "*", " ",
 )  # fmt: skip
 
 

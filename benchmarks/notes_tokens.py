@@ -3,7 +3,7 @@
     python benchmarks/notes_tokens.py [FOLDER …]
 
 Tokens are counted as the agent counts them without a model: one for every four characters begun. Notes are Markdown
-that came with installed packages, of 300 to 1,000 lines as in the paper (§1.2.2); times are over all files, at least 500.
+that came with installed packages, of 300 to 1,000 lines as in the paper (§1.2.2); times are over all files; take 500.
 """
 
 import random
