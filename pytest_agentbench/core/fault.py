@@ -28,7 +28,7 @@ NONE = "none"
 """Names the absence of a fault on an axis."""
 
 SHORT_FORM = rf"(?P<kind>{'|'.join(FAULT_KINDS)})(@(?P<tool>[^\s#@]+))?(#(?P<calls>every|[1-9]\d*(,[1-9]\d*)*))?"
-"""How a fault is written in one word: `timeout@get_order#2`."""
+"""How a fault is written in one word: `timeout@lookup#2`."""
 
 
 class FaultSpec(Model):
@@ -78,7 +78,7 @@ class FaultSpec(Model):
 
     @property
     def name(self) -> str:
-        """The fault in a word: `timeout@get_order`, `error@refund#2`, `rate_limit`, `timeout@refund+done`."""
+        """The fault in a word: `timeout@lookup`, `error@refund#2`, `rate_limit`, `timeout@refund+done`."""
         tool = "" if self.tool == "*" else f"@{self.tool}"
         return f"{self.kind}{tool}{_calls(self.calls)}{'+done' if self.done else ''}"
 

@@ -41,12 +41,12 @@ FAULT: Schema = {
             "maxProperties": 1,
         },
     ],
-    "description": f"a fault such as timeout@get_order, or {{timeout: {{tool: …, calls: [2]}}}}; kinds: {_KINDS}",
+    "description": f"a fault such as timeout@lookup, or {{timeout: {{tool: …, calls: [2]}}}}; kinds: {_KINDS}",
 }
 
 _FAULT: Schema = {
     "$ref": "#/$defs/fault",
-    "description": "a fault such as timeout@get_order, or {timeout: {tool: …, calls: [2]}}",
+    "description": "a fault such as timeout@lookup, or {timeout: {tool: …, calls: [2]}}",
 }
 
 SCENARIO_FAULTS: Schema = {
@@ -64,7 +64,7 @@ AXIS: Schema = {
             _FAULT,
             {"type": "array", "minItems": 1, "items": _FAULT, "description": "a list of faults that strike together"},
         ],
-        "description": f"{NONE}, a fault such as timeout@get_order, or a list of faults that strike together",
+        "description": f"{NONE}, a fault such as timeout@lookup, or a list of faults that strike together",
     },
     "description": f"a list of faults; each scenario runs once under each of them ({NONE}: without any)",
 }
