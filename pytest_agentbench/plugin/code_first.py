@@ -133,8 +133,6 @@ class AgentBench:
     def _plan(self, agent: Any, **given: Any) -> RunPlan:
         if agent is not None:
             _refuse_no_agent(agent)
-        if agent is not None:
-            _refuse_no_agent(agent)
         if isinstance(given["says"], str):
             raise ValueError(f"says must be a list of lines, got the text {given['says']!r}")
         if given["knows"] is not None and not isinstance(given["knows"], Mapping):
@@ -195,18 +193,6 @@ def _changed(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
         criteria = criteria.model_copy(update=wanted)
         changes["task"] = scenario.task.model_copy(update={"evaluation_criteria": criteria})
     return scenario.model_copy(update=changes)
-
-
-def _refuse_no_agent(agent: Any) -> None:
-    """Raise `ValueError` for what no run could use; nothing of it is called."""
-
-    async def unused(_work: Any) -> Any:
-        raise AssertionError("a plan runs nothing")
-
-    try:
-        adapt(agent, run_sync=unused)
-    except SuiteFaultError as error:
-        raise ValueError(f"simulate(agent=…): {error}") from None
 
 
 def _refuse_no_agent(agent: Any) -> None:

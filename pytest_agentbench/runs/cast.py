@@ -108,8 +108,6 @@ class Cast:
             waited = max((chat.unanswered for chats in self._chats.values() for chat in chats), default=0.0)
             if self._models is not None and self._is_proxied:
                 waited = max(waited, self._models.unanswered(self._plan.key))
-            if self._models is not None and self._is_proxied:
-                waited = max(waited, self._models.unanswered(self._plan.key))
             if waited >= seconds / 2:
                 reason = f"{closed.reason}; a model server had not answered for {waited:.0f} s"
                 closed = replace(closed, reason=reason, blame=Blame.PROVIDER)
@@ -246,14 +244,6 @@ class Cast:
 def judges_of(suite: Suite) -> dict[str, str]:
     """Name the model that judges, if there is one."""
     return {"judge": f"llm:{suite.judge.model.model}"} if suite.judge else {}
-
-
-def parties_of(suite: Suite) -> dict[str, str]:
-    """Name who plays and judges beside the agent, and who executes tools that are not executed here."""
-    environment = suite.environment
-    servers = {part.kind for part in (environment.tools, environment.user_tools) if part is not None and part.remote}
-    tools = {"tools": "+".join(sorted(servers))} if servers else {}
-    return {"user": player_of(suite.user), **judges_of(suite), **tools}
 
 
 def parties_of(suite: Suite) -> dict[str, str]:
