@@ -159,7 +159,8 @@ def summary_faults(critique: Critique, story: Story, cards: Cards) -> list[Fault
     flat = f" {plain(critique.summary)} "
     for value in arguments:
         text = plain(str(value))
-        is_entity = isinstance(value, str) and len(text) > 2 and not known.says(text)
+        is_word = text.isalpha() and str(value).islower() and known.says(text)
+        is_entity = isinstance(value, str) and len(text) > 2 and not is_word
         if is_entity and f" {text} " in flat.replace(",", " ").replace(".", " "):
             faults.append(Fault("no entities allowed", str(value)))
     for name, text in (("summary", critique.summary), ("initial_situation", critique.initial_situation)):

@@ -23,7 +23,7 @@ from pytest_agentbench.generation.tools.pool import FAILURE, Pool, call_key
 from pytest_agentbench.generation.tools.propagation import Made, Propagated, propagated
 from pytest_agentbench.generation.tools.reading import parsed
 from pytest_agentbench.generation.tools.schemas import read_slots
-from pytest_agentbench.generation.tools.telling import HydrationError, Telling
+from pytest_agentbench.generation.tools.telling import HydrationError, Telling, WordingError
 from pytest_agentbench.generation.tools.tongue import Code
 from pytest_agentbench.generation.tools.tracing import option_of, trace_to_result
 from pytest_agentbench.generation.tools.values import (
@@ -87,6 +87,7 @@ async def hydrate(
     """
     memory = Memory()
     last: HydrationError | None = None
+    badly_worded = 0
     for attempt in range(1, attempts + 1):
         try:
             async with AsyncExitStack() as stack:
@@ -96,6 +97,9 @@ async def hydrate(
         except HydrationError as error:
             last = error
             memory.faults.append(str(error))
+            badly_worded += isinstance(error, WordingError)
+            if badly_worded > 1:  # other calls will not make a narrator keep to what is known
+                break
             continue
         return Story(id=walk.id, walk=walk, language=language, steps=tuple(steps), attempts=attempt)
     assert last is not None  # noqa: S101 - at least one attempt was made, and it failed
@@ -166,7 +170,7 @@ class _Hydration:
         given = SelectGiven(card=card, entries=tuple(entries[:SHOWN]), then=tuple(cards[1:]), **self._telling.given())
         index = (await self._narrator.select(given)).entry_index
         if not 0 <= index < len(given.entries):
-            raise HydrationError("index out of range", f"entry {index} of {len(given.entries)} for {card.tool}")
+            raise WordingError("index out of range", f"entry {index} of {len(given.entries)} for {card.tool}")
         ordered = [given.entries[index], *(entry for place, entry in enumerate(given.entries) if place != index)]
         for entry in ordered[:_TRIED]:
             answer = await self._call(card, entry.arguments, fails=FAILURE in entry.id)
@@ -238,7 +242,7 @@ class _Hydration:
         call = len(self._made) - 1
         traced = trace_to_result(arguments, self._made[-1].result, call)
         if isinstance(traced, str):
-            raise HydrationError("invented argument", f"{card.tool}({traced}={arguments.get(traced)!r})")
+            raise WordingError("invented argument", f"{card.tool}({traced}={arguments.get(traced)!r})")
         if not self._is_new(card, arguments):
             raise HydrationError("arguments used before", card.tool)
         return Propagated(arguments=dict(arguments), provenance=traced)

@@ -39,6 +39,8 @@ Until = Literal["cards", "graph", "walks", ""]
 
 _MORE = 3
 """Walks that are tried for each scenario asked for, at most."""
+_HOPELESS = 5
+"""Walks lost at the beginning after which no further one is tried: something is wrong with all of them."""
 
 
 @dataclass(kw_only=True)
@@ -153,6 +155,8 @@ class Pipeline:
                 else:
                     sampler.lost(walk)
                     _learn(sampler, one)
+                    if not accepted and len(finished) >= _HOPELESS:
+                        break
         finally:
             log.close()
         return finished, False

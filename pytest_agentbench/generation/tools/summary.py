@@ -111,6 +111,8 @@ def _short(session: Session) -> str:
     if session.exhausted:
         why = "the graph has no further walks of the lengths asked for"
         what = "lower `count`, raise `nodes: {max: …}` or `pool`, or name values for arguments under `values`"
+    elif not session.accepted:
+        why, what = f"the first {len(session.finished)} walks were all lost", "see the reasons above"
     else:
         why, what = "too many walks were lost", "see the reasons above"
     return f"{missing} scenarios short: {why} ({what})"

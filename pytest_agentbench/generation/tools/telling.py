@@ -33,6 +33,10 @@ class HydrationError(Exception):
         self.detail = detail
 
 
+class WordingError(HydrationError):
+    """A narrator said what nobody knows, also after it was told."""
+
+
 class Telling:
     """What was said in a story so far, and what is known in it."""
 
@@ -56,9 +60,9 @@ class Telling:
         self._grounds.add(value)
 
     def check(self, sentence: str, *, speaker: Speaker) -> None:
-        """Raise `HydrationError` where a sentence says what nobody knows."""
+        """Raise `WordingError` where a sentence says what nobody knows."""
         if faults := sentence_faults(sentence, self._grounds, self._names, speaker=speaker):
-            raise HydrationError(faults[0].reason, faults[0].detail)
+            raise WordingError(faults[0].reason, faults[0].detail)
 
     async def request(self, wishes: Sequence[WishGiven], asks_for: str) -> str:
         """Give the user's line for the calls of a turn."""
@@ -112,4 +116,4 @@ class Telling:
             if not wrong:
                 return sentence
             faults = tuple(str(fault) for fault in wrong)
-        raise HydrationError(wrong[0].reason, f"{wrong[0].detail} in {shorten(printable(sentence), 200)!r}")
+        raise WordingError(wrong[0].reason, f"{wrong[0].detail} in {shorten(printable(sentence), 200)!r}")

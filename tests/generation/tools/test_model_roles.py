@@ -1,176 +1,264 @@
-"""A model as prober, taxonomist and weigher over a real connection: it does well, and it does badly."""
+"""A model plays the roles, well and badly: every file that is written is grounded, or nothing is, with the reason."""
 
-import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable
+import shutil
+from collections import Counter
 from pathlib import Path
-from random import Random
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
+import yaml
 
-from pytest_agentbench.core.model import ModelSpec
-from pytest_agentbench.generation.tools.graph import build_graph, connector_edges
-from pytest_agentbench.generation.tools.probing import probe
-from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.taxonomy_llm import typed_by_model
-from pytest_agentbench.generation.tools.typing_rules import faults
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION
-from pytest_agentbench.generation.tools.weights import row_sums
-from pytest_agentbench.generation.tools.weights_llm import rows_from_logprobs, walked_by_model, weighed_by_model
-from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.models import Models
-from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.testing import ModelRequest, ModelServer
-from tests.generation.tools.probed import card, cards_of, written
+from pytest_agentbench.core.errors import KeyMissingError, SuiteFaultError, UnusableAnswerError
+from pytest_agentbench.generation.recipe import Outcome
+from pytest_agentbench.generation.running import Asked, generate
+from pytest_agentbench.generation.tools.critic import story_faults
+from pytest_agentbench.generation.tools.saved import CARDS, load
+from pytest_agentbench.generation.tools.storing import STORIES, Finished, Folder
+from pytest_agentbench.generation.tools.values import Cards
+from pytest_agentbench.llm.cassette.modes import Mode
+from pytest_agentbench.results.files import read_lines
+from pytest_agentbench.testing import ModelServer
+from pytest_agentbench.testing.request import ModelRequest
+from tests.generation.tools.making import suite_in
 
-T = TypeVar("T")
-
-
-def asked(script: Callable[[ModelRequest], str], scene: Callable[[Chat], Awaitable[T]]) -> tuple[T, list[ModelRequest]]:
-    """Play a scene with a model that follows `script`; give its outcome and what was asked."""
-
-    async def play(base_url: str) -> T:
-        models = Models(environ={})
-        spec = ModelSpec(model="m", base_url=base_url, retries=0)
-        try:
-            return await scene(models.chat(spec, Caller(role="taxonomist")))
-        finally:
-            await models.close()
-
-    with ModelServer(script) as server:
-        return asyncio.run(play(server.base_url)), server.requests
+ROLES = "[recruiter, narrator, critic, persona]"
+SHORT = "seed: 7, nodes: {min: 5, max: 6}, complexity: {simple: 1}"
+TEMPERATURES = {"recruiter": 0.7, "narrator": 0.7, "critic": 0.1, "persona": 0.8}
+"""The paper's (Annex D)."""
 
 
-def given(request: ModelRequest) -> Any:
-    """The record that a request holds between its delimiters."""
-    text = str(request.messages[1]["content"])
-    return json.loads(text[text.index("\n") : text.rindex("\nEND ")])
+class Player:
+    """Answers as each role; `wrong` names one thing that it does badly, `sometimes` on every second time only."""
+
+    def __init__(self, wrong: str = "", *, sometimes: bool = False) -> None:
+        self.wrong = wrong
+        self.sometimes = sometimes
+        self.asked: Counter[str] = Counter()
+        self.temperatures: dict[str, set[float]] = {}
+        self.faults: list[str] = []
+
+    def __call__(self, request: ModelRequest) -> str:
+        system = request.system
+        role = next(role for opening, role in OPENINGS.items() if opening in system)
+        found = re.search(r"<data-(\w+)>\n(.*)\n</data-\1>", request.last, re.DOTALL)
+        data = json.loads(found[2]) if found else {}
+        self.asked[role.partition(" ")[0]] += 1
+        self.temperatures.setdefault(role.partition(" ")[0], set()).add(request.body["temperature"])
+        self.faults += data.get("refused_before_because", []) + data.get("wrong_with_your_last_answer", [])
+        bad = self.wrong if not self.sometimes or self.asked[role.partition(" ")[0]] % 2 else ""
+        answer = getattr(self, role.replace(" ", "_"))(data, bad)
+        return answer if isinstance(answer, str) else json.dumps(answer)
+
+    def recruiter(self, data: dict[str, Any], bad: str) -> Any:
+        candidates = [*data["values_of_other_results"], {"nonsense": 1}]
+        if bad == "made up inputs":
+            candidates = [{argument["name"]: "ZZ-0000" for argument in data["arguments"]}]
+        accepted = [argument["accepted"] for argument in data["arguments"]]
+        for row in zip(*accepted, strict=False):
+            candidates.append({a["name"]: value for a, value in zip(data["arguments"], row, strict=True)})
+        return {"candidates": [json.dumps(one) for one in candidates[-9:]] + ["no json"]}
+
+    def narrator_select(self, data: dict[str, Any], bad: str) -> Any:
+        return {"entry_index": 40 if bad == "index" else len(data["entries"]) - 1}
+
+    def narrator_extract(self, data: dict[str, Any], bad: str) -> Any:
+        arguments = dict(data["possible_arguments"][0])
+        if bad == "argument":
+            arguments = dict.fromkeys(arguments, "Z-12345")
+        return {"arguments": "[]" if bad == "no object" else json.dumps(arguments), "sentence": "I look that up next."}
+
+    def narrator_request(self, data: dict[str, Any], bad: str) -> Any:
+        parts = []
+        for one in data["requests"]:
+            values = ", ".join(f"{name} {value}" for name, value in one["values_to_say"].items())
+            of = f" from {one['takes_from_the_result_before']}" if "takes_from_the_result_before" in one else ""
+            parts.append(f"{one['what_it_does'].rstrip('.').lower()}{of} {values}".strip())
+        line = f"Please do this: {'; '.join(parts)}."
+        line += f" What is its {data['wants_to_be_told']}?" if data["wants_to_be_told"] else ""
+        extra = {"value": " My card is 5512-77.", "tool": " Call get_book for it.", "json": ' {"a": 1}'}
+        return {"sentence": line.split("(")[0] + extra.get(bad, "")}
+
+    def narrator_tell(self, data: dict[str, Any], bad: str) -> Any:
+        told = ", ".join(f"{name}: {text}" for name, text in data["must_tell"].items())
+        return {"sentence": "It costs 9,999 crowns." if bad == "answer" else f"Here it is. {told}".strip()}
+
+    def narrator_close(self, data: dict[str, Any], bad: str) -> Any:
+        return {"sentence": "Thanks, that is all."}
+
+    def critic(self, data: dict[str, Any], bad: str) -> Any:
+        calls = [step["call"] for step in data["story"] if step["call"]]
+        value = next(iter(calls[0]["arguments"].values()))
+        summary = "The agent is asked for several things in a row."
+        situation = f"The user has a request for the assistant. It is about {value}."
+        if bad == "hedged":
+            situation = f"The user might want something. It is about {value}."
+        if bad == "entity":
+            summary = f"The agent looks up {value}."
+        return {
+            "is_coherent": bad != "rejects",
+            "reason": "no user wants this" if bad == "rejects" else "plausible",
+            "summary": summary,
+            "initial_situation": situation,
+        }
+
+    def persona(self, data: dict[str, Any], bad: str) -> Any:
+        known = f"Your name is {data['identity']['name']}."
+        return {
+            "task_instructions": data["identity"]["manner"],
+            "reason_for_call": "You want help with your requests.",
+            "known_info": f"{known} Your card is 88123." if bad == "identity" else known,
+            "unknown_info": None,
+        }
 
 
-def test_a_good_taxonomist_names_types_and_evidence_stays() -> None:
-    """Its names are taken; what was observed is in the taxonomy whatever it leaves out."""
-    cards = cards_of("tickets")
-    proven = {(edge.source, edge.target) for edge in connector_edges(build_graph(cards, build_taxonomy(cards)))}
-    types = [
-        {
-            "id": "support_case",
-            "parent": "",
-            "consumed": ["close_ticket: ticket_id"],
-            "produced": ["list_tickets: *.ref"],
-        },
-        {"id": "note_text", "parent": "", "consumed": ["close_ticket: note"], "produced": []},
-    ]
-
-    taxonomy, requests = asked(
-        lambda _: json.dumps({"types": types}), lambda chat: typed_by_model(chat, cards, Random(1))
-    )
-
-    made = build_graph(cards, taxonomy)
-    assert len(requests) == 1
-    assert {"support_case", "note_text"} <= {one.id for one in taxonomy.types}
-    assert {(edge.source, edge.target) for edge in connector_edges(made)} >= proven
+OPENINGS = {
+    "You scout inputs": "recruiter",
+    "Choose the one entry": "narrator select",
+    "It has received `previous_result`": "narrator extract",
+    "You write the next line of a user": "narrator request",
+    "You write what an assistant tells": "narrator tell",
+    "You write the last line": "narrator close",
+    "You decide whether a made-up conversation": "critic",
+    "You write the four fields": "persona",
+}
 
 
-def test_a_bad_taxonomist_is_told_once_and_then_mended() -> None:
-    """Names of tools, foreign letters, circles and places that no card has: told, mended or left out."""
-    cards = cards_of("tickets")
-    tools = [one.tool for one in cards.cards]
-    types = [
-        {"id": "close_ticket", "parent": "", "consumed": ["close_ticket: ticket_id"], "produced": []},
-        {"id": "Numéro", "parent": "b", "consumed": ["close_ticket: nothing", "nowhere: x"], "produced": []},
-        {"id": "b", "parent": "b", "consumed": ["create_ticket: title"], "produced": ["create_ticket: "]},
-    ]
-    heard: list[str] = []
-
-    taxonomy, requests = asked(
-        lambda _: json.dumps({"types": types}),
-        lambda chat: typed_by_model(chat, cards, Random(1), told=heard.append),
-    )
-
-    assert len(requests) == 2
-    assert "is the name of a tool" in requests[1].last
-    assert faults(taxonomy, tools) == []
-    assert any("which no card has" in line for line in heard)
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first stages of the library, which are not what is tested here; they are taken up from their files."""
+    folder = tmp_path_factory.mktemp("staged")
+    generate(Asked(suite=suite_in(folder, "library"), until="graph"), environ={}, told=lambda _: None)
+    return folder / "generated"
 
 
-def test_shares_weigh_and_nonsense_leaves_a_row_uniform() -> None:
-    """Each node is asked about once; unknown names, negative shares and rows without any are passed over."""
-    cards = cards_of("tickets")
-    graph = build_graph(cards, build_taxonomy(cards))
-
-    def shares(request: ModelRequest) -> str:
-        record = given(request)
-        if record["node"] == RUN_CONVERSATION:
-            rows = [{"node": "find_person", "share": 90}, {"node": END_OF_SIMULATION, "share": 10}]
-        else:
-            rows = [{"node": "nowhere", "share": 50}, {"node": RUN_CONVERSATION, "share": -5}]
-        return json.dumps({"shares": rows})
-
-    heard: list[str] = []
-    weighed, _ = asked(shares, lambda chat: weighed_by_model(chat, graph, cards, Random(1), told=heard.append))
-
-    first = {edge.target: edge.weight for edge in weighed.edges if edge.source == RUN_CONVERSATION}
-    assert first["find_person"] > 0.8
-    assert min(first.values()) > 0
-    assert all(total == pytest.approx(1) for total in row_sums(weighed).values())
-    assert any("'nowhere' cannot follow" in line for line in heard)
+@pytest.fixture
+def folder(tmp_path: Path, staged: Path) -> Path:
+    """A folder with the first stages done."""
+    shutil.copytree(staged, tmp_path / "generated", dirs_exist_ok=True)
+    return tmp_path
 
 
-def test_walks_are_counted_and_impossible_ones_refused() -> None:
-    """A hundred walks in ten questions; steps that are no edge do not count."""
-    cards = cards_of("tickets")
-    graph = build_graph(cards, build_taxonomy(cards))
-    good = [RUN_CONVERSATION, "find_person", "get_person", RUN_CONVERSATION, END_OF_SIMULATION]
-    bad = [RUN_CONVERSATION, "find_person", "close_ticket", RUN_CONVERSATION, END_OF_SIMULATION]
-    heard: list[str] = []
-
-    walked, requests = asked(
-        lambda _: json.dumps({"walks": [good] * 9 + [bad]}),
-        lambda chat: walked_by_model(chat, graph, cards, Random(1), told=heard.append),
-    )
-
-    weights = {(edge.source, edge.target): edge.weight for edge in walked.edges}
-    assert weights["find_person", "get_person"] > 0.9
-    assert len(requests) == 12
-    assert heard[-1] == "weights: 100 of 100 walks were usable"
-    assert any("which is no edge" in line for line in heard)
+def played(folder: Path, player: Player, *, count: int = 3, roles: str = ROLES, cassette: Mode = Mode.OFF) -> Outcome:
+    """Generate with a model that plays the roles."""
+    with ModelServer(player) as server:
+        recipe = f"count: {count}, {SHORT}, roles: {roles}, llm: {{model: scripted, base_url: '{server.base_url}'}}"
+        suite = suite_in(folder, "library", recipe)
+        return generate(Asked(suite=suite, cassette=cassette), environ={}, told=lambda _: None)
 
 
-def test_logprobs_of_a_numbered_choice_are_shares() -> None:
-    """Numbers count, other tokens do not, and what is not among the likeliest gets the least of them."""
-    rows = rows_from_logprobs({"a": ["x", "y", "z"]}, {"a": {"1": -0.1, " 2": -2.5, "The": -3.0, "9": -4.0}})
-
-    assert rows["a"]["x"] > rows["a"]["y"] == rows["a"]["z"] > 0
-    assert rows_from_logprobs({"a": ["x"]}, {}) == {}
+def written(folder: Path) -> list[dict[str, Any]]:
+    """The scenarios that were written."""
+    files = sorted((folder / "generated/scenarios").glob("*.yaml"))
+    return [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
 
 
-def test_a_model_proposes_probes_and_policy_and_budget_bound_them(tmp_path: Path) -> None:
-    """What it proposes is called and judged like the rest; nonsense is passed over; what may not be called is not."""
-    tools = """
-def get_secret(word: str) -> str:
-    "Get what lies behind a word."
-    if word != "xyzzy":
-        raise ValueError("unknown word")
-    return "a lamp"
+def check_grounded(folder: Path) -> None:
+    """Every story behind a file is traced from end to end, whoever told it."""
+    out = folder / "generated"
+    cards = load(out / CARDS, Cards)
+    assert cards is not None
+    records = list(read_lines(out / STORIES))
+    finished = [Finished.model_validate(one) for one in records[1:]]
+    head = next(iter(read_lines(out / "pool.jsonl")))
+    found = Folder(out).pool(head["made_from"])
+    assert found is not None
+    for one in finished:
+        if one.story is not None:
+            assert story_faults(one.story, found[0], cards) == []
+    kept = {form["id"] for one in finished for form in one.forms}
+    assert {scenario["id"] for scenario in written(folder)} == kept
 
-def drop_all(word: str) -> str:
-    "Drop everything."
-    raise AssertionError
-"""
 
-    def proposals(request: ModelRequest) -> str:
-        calls = [
-            {"question": "the known word", "arguments": '{"word": "xyzzy"}'},
-            {"question": "none", "arguments": "not json"},
-        ]
-        return json.dumps({"calls": calls})
+def test_a_model_that_plays_well_gives_scenarios(folder: Path) -> None:
+    """All roles but the first are played by the model, at the paper's temperatures; calls are counted."""
+    player = Player()
 
-    cards, requests = asked(proposals, lambda chat: probe(written(tmp_path, tools), seed=1, chat=chat))
+    outcome = played(folder, player)
 
-    secret = card(cards, "get_secret")
-    assert [one.verdict for one in secret.probes if one.kind == "proposed"] == ["ok"]
-    assert secret.partial == ""
-    assert card(cards, "drop_all").probes == ()
-    assert all("drop_all" not in re.sub(r"\s", "", one.system) for one in requests)
+    assert outcome.accepted == 3
+    assert player.temperatures == {role: {value} for role, value in TEMPERATURES.items()}
+    assert all(form["says"][0].startswith("Please do this") for form in written(folder))
+    assert f"model calls: {sum(player.asked.values())}" in "\n".join(outcome.lines)
+    check_grounded(folder)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ("index", "hydration: index out of range"),
+        ("value", "hydration: invented value"),
+        ("tool", "hydration: names a tool"),
+        ("json", "hydration: holds code"),
+        ("answer", "hydration: invented value"),
+        ("hedged", "critic: hedged"),
+        ("entity", "critic: no entities allowed"),
+        ("rejects", "critic: implausible"),
+        ("identity", "persona: invented value"),
+    ],
+)
+def test_what_a_model_does_badly_is_refused_and_counted(folder: Path, wrong: str, reason: str) -> None:
+    """Nothing is written of it, and the report says how often it was refused and why."""
+    outcome = played(folder, Player(wrong), count=1)
+
+    assert outcome.accepted == 0
+    assert not outcome.is_complete
+    assert reason in "\n".join(outcome.lines)
+    assert written(folder) == []
+
+
+@pytest.mark.parametrize("wrong", ["value", "tool", "hedged", "entity", "identity", "answer"])
+def test_what_a_model_does_badly_now_and_then_is_mended(folder: Path, wrong: str) -> None:
+    """It is told what was wrong, does better the next time, and what is written is grounded."""
+    player = Player(wrong, sometimes=True)
+
+    outcome = played(folder, player, count=2)
+
+    assert outcome.accepted == 2
+    assert player.faults
+    check_grounded(folder)
+
+
+def test_inputs_that_a_scout_makes_up_never_reach_the_pool(folder: Path) -> None:
+    """What the tool does not answer is no verified call."""
+    played(folder, Player("made up inputs"), count=1)
+
+    assert "ZZ-0000" not in (folder / "generated/pool.jsonl").read_text()
+
+
+def test_an_answer_without_form_stops_the_pipeline_and_keeps_what_is_done(folder: Path) -> None:
+    """Nothing stands in for a model that gives no usable answer; going on later takes up where it stopped."""
+    with pytest.raises(UnusableAnswerError, match="narrator"):
+        played(folder, Player("no object"), count=12, roles="[narrator]")
+    before = len(list(read_lines(folder / "generated" / STORIES)))
+
+    outcome = played(folder, Player(), count=12, roles="[narrator]")
+
+    assert before >= 1
+    assert outcome.accepted == 12
+
+
+def test_recorded_answers_are_played_again_without_a_server(folder: Path) -> None:
+    """A cassette beside the scenarios gives the same files with no model."""
+    played(folder, Player(), cassette=Mode.RECORD)
+    first = {file.name: file.read_bytes() for file in (folder / "generated/scenarios").glob("*.yaml")}
+    suite = folder / "agentbench.yaml"
+    for name in ("pool.jsonl", STORIES):
+        (folder / "generated" / name).unlink()
+
+    generate(Asked(suite=suite, cassette=Mode.REPLAY), environ={}, told=lambda _: None)
+
+    assert {file.name: file.read_bytes() for file in (folder / "generated/scenarios").glob("*.yaml")} == first
+
+
+def test_a_role_that_no_model_plays_is_refused(folder: Path) -> None:
+    """Unknown roles, roles without a model, and a model without a key are told apart."""
+    with pytest.raises(SuiteFaultError, match="no role 'narator'.*did you mean 'narrator'"):
+        played(folder, Player(), roles="[narator]")
+    suite = suite_in(folder, "library", "count: 1, roles: [narrator]")
+    with pytest.raises(SuiteFaultError, match="generate.llm names none"):
+        generate(Asked(suite=suite), environ={}, told=lambda _: None)
+    suite = suite_in(folder, "library", "count: 1, roles: [narrator], llm: {model: gpt-x}")
+    with pytest.raises(KeyMissingError, match="OPENAI_API_KEY"):
+        generate(Asked(suite=suite), environ={}, told=lambda _: None)

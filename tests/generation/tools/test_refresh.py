@@ -1,0 +1,47 @@
+"""`agentbench validate --refresh`: values that no longer stand where they were taken from."""
+
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.cli import main
+from tests.generation.tools.making import run, suite_in
+
+
+@pytest.fixture
+def hotel(tmp_path: Path) -> Path:
+    """The hotel's suite with six scenarios."""
+    path = suite_in(tmp_path, "hotel", "count: 6, seed: 7")
+    run(path)
+    return path
+
+
+def test_a_world_as_it_was_is_fresh(hotel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing changed: nothing is stale, and no answer differs."""
+    assert main(["validate", "--refresh", str(hotel)]) == 0
+    assert "6 generated scenarios: 0 stale, 0 answered otherwise" in capsys.readouterr().out
+
+
+def test_a_world_that_changed_makes_values_stale(hotel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Views and prices that the agent must tell are others now: they are named with where they stood."""
+    tools = hotel.parent / "hotel_tools.py"
+    text = tools.read_text().replace("garden", "meadow").replace("courtyard", "meadow").replace("harbour", "meadow")
+    tools.write_text(text.replace('"price": price', '"price": price + 100'))
+
+    status = main(["validate", "--refresh", str(hotel)])
+
+    out = capsys.readouterr().out
+    assert status == 1
+    assert "stale: communicate" in out
+    assert "write them anew with: agentbench generate" in out
+
+
+def test_a_tool_that_refuses_now_is_named(hotel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Calls that are not answered any more make their scenario stale."""
+    state = hotel.parent / "hotel_state.json"
+    state.write_text(state.read_text().replace("BK-600", "BK-610"))
+
+    status = main(["validate", "--refresh", str(hotel)])
+
+    assert status == 1
+    assert "is not answered any more: Error: " in capsys.readouterr().out

@@ -1,0 +1,101 @@
+"""`--agentbench-generate`: recipes run first, workers read what was written; stale files warn, missing ones are named."""
+
+from pathlib import Path
+
+import pytest
+
+AGENT = '''
+def build(tools):
+    """Play nothing: what is tested is what is collected."""
+    return lambda turn: "I cannot help with that."
+'''
+TOOLS = '''
+NAMES = {"K1": "Ada Roy", "K2": "Ben Low", "K3": "Cleo Dee", "K4": "Dan Orr"}
+
+
+def find_key(name: str) -> dict:
+    """Find the key of a person.
+
+    Args:
+        name: Name of the person, for example Ada Roy
+    """
+    found = [key for key, known in NAMES.items() if known == name]
+    if not found:
+        raise ValueError(f"nobody is called {name}")
+    return {"key": found[0]}
+
+
+def owner_of(key: str) -> dict:
+    """Look up who owns a key.
+
+    Args:
+        key: Number of the key, for example K1
+    """
+    if key not in NAMES:
+        raise ValueError(f"no key {key}")
+    return {"owner": NAMES[key]}
+'''
+SUITE = """
+agent: keys_agent:build
+environment: {tools: keys_tools, reads: [find_key, owner_of]}
+scenarios: [generated/scenarios/*.yaml]
+generate: {from: tools, count: 3, seed: 1, values: {key: [K1, K2, K3, K4]}}
+"""
+
+
+@pytest.fixture
+def keys(pytester: pytest.Pytester) -> Path:
+    """A project with a recipe and nothing generated; its suite file."""
+    pytester.makeini("[pytest]\naddopts = -p no:cacheprovider\n")
+    pytester.makepyfile(keys_agent=AGENT, keys_tools=TOOLS)
+    suite = pytester.path / "agentbench.yaml"
+    suite.write_text(SUITE)
+    return suite
+
+
+def test_missing_scenarios_are_a_collection_error_that_says_what_to_do(pytester: pytest.Pytester, keys: Path) -> None:
+    """Collection only reads: it names the command that writes what is missing."""
+    result = pytester.runpytest("--agentbench", "--collect-only")
+
+    result.stdout.fnmatch_lines(["*no file matches 'generated/scenarios/*.yaml'*agentbench generate agentbench.yaml*"])
+    assert not (pytester.path / "generated").exists()
+
+
+def test_recipes_run_before_collection(pytester: pytest.Pytester, keys: Path) -> None:
+    """What the recipe wrote is collected in the same session."""
+    result = pytester.runpytest("--agentbench", "--agentbench-generate", "--collect-only", "-q")
+
+    result.stdout.fnmatch_lines(["*3 of 3 scenarios*"])
+    assert sum("agentbench.yaml::" in line for line in result.outlines) == 3
+    assert not any("PytestCollectionWarning" in line for line in result.outlines)
+
+
+def test_workers_read_what_the_controller_wrote(pytester: pytest.Pytester, keys: Path) -> None:
+    """With workers the recipe runs once, before they start."""
+    pytest.importorskip("xdist")
+
+    result = pytester.runpytest("--agentbench", "--agentbench-generate", "-n", "2")
+
+    assert sum("3 of 3 scenarios" in line for line in result.outlines) == 1
+    result.assert_outcomes(failed=3)
+
+
+def test_a_recipe_that_changed_is_a_warning(pytester: pytest.Pytester, keys: Path) -> None:
+    """Scenarios of an older recipe are run all the same, and the session says that they are old."""
+    pytester.runpytest("--agentbench", "--agentbench-generate", "--collect-only", "-q")
+    keys.write_text(SUITE.replace("seed: 1", "seed: 2"))
+
+    result = pytester.runpytest("--agentbench", "--collect-only", "-q")
+
+    result.stdout.fnmatch_lines(["*3 generated scenarios do not match the suite any more: recipe changed since*"])
+    assert sum("agentbench.yaml::" in line for line in result.outlines) == 3
+
+
+def test_a_recipe_that_fails_ends_the_session(pytester: pytest.Pytester, keys: Path) -> None:
+    """What stops the pipeline is told as a usage error, without a traceback."""
+    keys.write_text(SUITE.replace("environment: {tools: keys_tools, reads: [find_key, owner_of]}\n", ""))
+
+    result = pytester.runpytest("--agentbench", "--agentbench-generate")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--agentbench-generate: *the suite names no tools to make scenarios from*"])
