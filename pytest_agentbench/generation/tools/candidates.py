@@ -87,6 +87,7 @@ _EXAMPLE = re.compile(
 )
 _CODES = re.compile(r"(?:\(|:|one of|among|parmi)\s*((?:[a-z]{2}|[A-Z]{2,3}|\w{1,12})(?:\s*(?:,|/|\||or|ou|and|et)\s*"
                     r"(?:[a-z]{2}|[A-Z]{2,3}|\w{1,12})){1,12})")  # fmt: skip
+_SENTENCES = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!eg\.)(?<!ex\.)(?<=[.;\n])\s+", re.I)
 _SPAN = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)\s*(?:-|–|to|à|\.\.\.?|…)\s*(-?\d+(?:\.\d+)?)(?![\w.])")
 _NUMBER = re.compile(r"(?<![\w.-])(-?\d+(?:\.\d+)?)(?![\w.])")
 
@@ -109,7 +110,7 @@ def described(slot: Slot, tool_description: str = "") -> list[Any]:
 
     Of the tool's description only sentences count that name the argument.
     """
-    sentences = [part for part in re.split(r"(?<=[.;\n])\s+", tool_description) if _names(part, slot.name)]
+    sentences = [part for part in _SENTENCES.split(tool_description) if _names(part, slot.name)]
     text = " ".join([slot.described, *sentences])
     found: list[Any] = [match[2] for match in _QUOTED.finditer(text)]
     found += [match[1].rstrip(".:") for match in _EXAMPLE.finditer(text)]

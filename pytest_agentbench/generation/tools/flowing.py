@@ -12,13 +12,12 @@ from pytest_agentbench.generation.tools.names import GENERIC, likeness, nouns, w
 from pytest_agentbench.generation.tools.observed import (
     Seen,
     as_argument,
-    is_echo,
     is_specific,
-    own_values,
     seen_for,
     spread,
 )
 from pytest_agentbench.generation.tools.schemas import Slot
+from pytest_agentbench.generation.tools.spots import Closed, Planted, Spot, places_of, planted_in
 from pytest_agentbench.generation.tools.values import Flow
 
 _PLACES = 8
@@ -52,11 +51,10 @@ _ASKS = frozenset(
 )
 """What arguments are called that take free text: that a title finds itself joins no two tools."""
 
+_MAKES = frozenset({"create", "add", "new", "insert", "make", "register"})
+
 _EXISTS = re.compile(r"\balready\b|\bexists\b|\bduplicate\b|\bconflict\b|\bin use\b|\btaken\b", re.I)
 """What is refused since it is known, not since it is unknown."""
-
-Closed = frozenset[tuple[str, str]]
-"""Arguments, as (tool, path), that take known values only."""
 
 
 async def try_observed(lab: Laboratory, subject: Subject) -> None:
@@ -158,8 +156,8 @@ def flows_of(lab: Laboratory) -> tuple[Flow, ...]:
     """
     closed = closed_slots(lab.subjects)
     found: dict[tuple[str, ...], Flow] = {}
-    places = list(_places(lab, closed))
-    planted = _planted(lab, closed)
+    places = list(places_of(lab, closed))
+    planted = planted_in(lab, closed)
     for subject in lab.subjects.values():
         for slot in subject.slots:
             if slot.type in ("boolean", "object", "array") or slot.schema.get("enum"):
@@ -173,63 +171,13 @@ def flows_of(lab: Laboratory) -> tuple[Flow, ...]:
     )
 
 
-def _planted(lab: Laboratory, closed: Closed) -> dict[str, set[str]]:
-    """Give the texts that probing gave to tools that write, with these tools: others may know them from there."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for trial in lab.trials:
-        subject = lab.subjects[trial.tool]
-        if trial.ok and not subject.is_read and not subject.destroys:
-            for path, value in trial.values.items():
-                if (trial.tool, path) not in closed and value not in (None, ""):
-                    found[str(value)].add(trial.tool)
-    return found
-
-
-class _Spot:
-    """A place in a tool's results, or an argument it makes something under, with its values."""
-
-    def __init__(self, tool: str, path: str, pattern: str, origin: str, names: tuple[str, ...]) -> None:
-        self.tool = tool
-        self.path = path
-        self.pattern = pattern
-        self.origin = origin
-        self.names = names
-        self.values: dict[str, Any] = {}
-
-
-def _places(lab: Laboratory, closed: Closed) -> Iterator[_Spot]:
-    """Give every place with the values that calls brought about there: neither echoes nor references given on."""
-    spots: dict[tuple[str, str, str, str], _Spot] = {}
-    for trial in lab.trials:
-        if not trial.ok:
-            continue
-        subject = lab.subjects[trial.tool]
-        values = trial.values
-        references = [value for path, value in values.items() if (trial.tool, path) in closed]
-        given = references if not subject.is_read else own_values(trial)
-        for atom in lab.atoms(trial):
-            if isinstance(atom.value, bool) or is_echo(atom.value, given):
-                continue
-            key = (trial.tool, atom.path, atom.pattern, "result")
-            spot = spots.setdefault(key, _Spot(*key, atom.names))
-            spot.values.setdefault(dumps(atom.value), atom.value)
-        if subject.is_read or subject.destroys:
-            continue
-        for path, value in values.items():
-            if trial.kind in ("nominal", "observed") and (trial.tool, path) not in closed and isinstance(value, str):
-                key = (trial.tool, path, "", "argument")
-                names = tuple(step for step in path.split(".") if step != "*")
-                spots.setdefault(key, _Spot(*key, names)).values.setdefault(dumps(value), value)
-    yield from spots.values()
-
-
 def _into(
     subject: Subject,
     slot: Slot,
-    places: list[_Spot],
+    places: list[Spot],
     refused: list[Any],
     *,
-    planted: dict[str, set[str]],
+    planted: Planted,
     is_closed: bool,
 ) -> Iterator[Flow]:
     accepted = {str(trial.values[slot.path]) for trial in subject.gives() if slot.path in trial.values}
@@ -260,6 +208,8 @@ def _into(
             is_closed=is_closed,
             telling=telling,
             takes_away=subject.destroys,
+            is_natural=any(str(value) not in planted for value in fitting),
+            makes=nouns(subject.name) if _MAKES & set(words(subject.name)) else frozenset(),
         ):
             continue
         if spot.origin == "argument" and not _refuses(subject, slot, strangers):
@@ -285,7 +235,7 @@ def _refuses(subject: Subject, slot: Slot, strangers: set[str]) -> bool:
 
 
 def _is_flow(
-    spot: _Spot,
+    spot: Spot,
     slot: Slot,
     fitting: list[Any],
     turned_down: list[Any],
@@ -294,6 +244,8 @@ def _is_flow(
     is_closed: bool,
     telling: bool,
     takes_away: bool,
+    is_natural: bool,
+    makes: frozenset[str],
 ) -> bool:
     if len(turned_down) > len(fitting):
         return False
@@ -303,10 +255,14 @@ def _is_flow(
     if not is_closed:
         if spot.origin == "argument":
             return False
+        if makes & nouns(*spot.names[:-1], spot.tool) and set(words(slot.name)[-1:]) & GENERIC:
+            return False  # what creates is given the new thing's own name, not that of one there is
         if takes_away and like >= 0.8:
             return True  # what deletes is given what there is, also where it does not mind what there is not
         if _is_meant(spot, slot) and spot.origin == "result":
             return True
+        if not is_natural:
+            return False
         return (like >= 0.9 and telling) or (like >= 0.9 and any(is_specific(value) for value in fitting))
     if like >= 0.5 or any(is_specific(value) for value in fitting):
         return not (spot.origin == "argument" and like < 0.5 and not any(is_specific(value) for value in fitting))
@@ -319,7 +275,7 @@ def _fit(flow: Flow) -> float:
     return likeness(flow.target_path, flow.target, names, flow.source)
 
 
-def _is_meant(spot: _Spot, slot: Slot) -> bool:
+def _is_meant(spot: Spot, slot: Slot) -> bool:
     """Whether the description of an argument names what a place holds: `the name of the task` for `tasks.*.name`."""
     head = set(words(spot.names[-1] if spot.names else "")[-1:])
     about = nouns(*spot.names[:-1]) or nouns(spot.tool)
