@@ -164,7 +164,7 @@ def _escaped(value: Any) -> JsonValue:
 
 
 def _origin(one: dict[str, JsonValue]) -> JsonValue:
-    """Write an origin shortly: `pool get_order.3`, or `{call: 0, path: results.0.id}`."""
+    """Write an origin shortly: `pool find_parcel.3`, or `{call: 0, path: results.0.id}`."""
     if one.get("source") == "pool":
         return f"pool {one.get('entry', '')}"
     return {"call": one.get("call", 0), "path": one.get("path", "")}

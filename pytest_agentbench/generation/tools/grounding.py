@@ -148,7 +148,7 @@ class Grounds:
 
 
 def names_said(text: str, names: Iterable[str]) -> list[str]:
-    """Give the names of tools and arguments that a text says as programs spell them: `get_order`, `orderId`.
+    """Give the names of tools and arguments that a text says as programs spell them: `find_parcel`, `orderId`.
 
     A name that is a plain word (`city`, `search`) is one to people too and counts only where it is called: `search(`.
     """
