@@ -7,7 +7,7 @@ that no set falls short and none goes beyond. The original looks at the last pol
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from random import Random
@@ -40,12 +40,14 @@ def sample(
     seed: int = 0,
     walk: WalkMode = "weighted",
     cover: bool = True,
+    taken: Sequence[PolicySet] = (),
 ) -> Sampling:
     """Sample `count` sets with levels from `low` to `high`, both included; the same input gives the same sets.
 
     With `cover` a walk goes first to policies that no set has yet, then to likely pairs that none has. A set is given
     again only where its level has no other left to exchange for it. Cells that no set reaches are in `infeasible`;
-    where there is no other the result has no sets. Raise ValueError for a negative count or an empty range.
+    where there is no other the result has no sets. `taken` are sets sampled before from the same graph: they count as
+    covered and as given, and numbers go on behind them. Raise ValueError for a negative count or an empty range.
     """
     if count < 0 or low > high or low < 1:
         raise ValueError(f"need count >= 0 and 1 <= low <= high, found {count!r}, {low!r}, {high!r}")
@@ -53,6 +55,8 @@ def sample(
     net = _Net.of(graph)
     feasible, infeasible, undecided = _cells(net, low, high)
     sampler = _Sampler(net, random, walk=walk, cover=cover)
+    for one in taken:
+        sampler.keep(one)
     jobs = [cell for cell, times in allocate(feasible, count, random).items() for _ in range(times)]
     random.shuffle(jobs)
     for first, level in jobs:
@@ -111,6 +115,7 @@ class _Made:
     level: int
     order: list[int] = field(default_factory=list)
     repeat: int = 0
+    fixed: bool = False
 
     @property
     def mask(self) -> int:
@@ -170,6 +175,15 @@ class _Sampler:
         self._spent: set[tuple[int, int]] = set()
         self._seen: set[int] = set()
         self._pairs: set[tuple[int, int]] = set()
+        self._before = 0
+
+    def keep(self, one: PolicySet) -> None:
+        """Count a set of an earlier sample, which is not given again and not exchanged."""
+        where = {name: index for index, name in enumerate(self._net.names)}
+        order = [where[name] for name in one.policies if name in where]
+        self._before += 1
+        if len(order) == len(one.policies):
+            self._note(_Made(first=order[0], level=one.realised, order=order, fixed=True))
 
     def add(self, first: int, level: int) -> None:
         """Make the next set."""
@@ -181,18 +195,21 @@ class _Sampler:
                 break
         else:
             self._settle(made)
-        taken.setdefault(made.mask, made)
         made.repeat = self._times[made.mask]
-        self._times[made.mask] += 1
+        self._note(made)
         self._made.append(made)
+
+    def _note(self, made: _Made) -> None:
+        self._owners[made.level].setdefault(made.mask, made)
+        self._times[made.mask] += 1
         self._seen |= set(made.order)
         self._pairs |= set(combinations(sorted(made.order), 2))
 
     def sets(self) -> Iterator[PolicySet]:
         """Give all sets in the order in which they were made."""
-        width = len(str(len(self._made)))
+        width = len(str(self._before + len(self._made)))
         names = self._net.names
-        for number, made in enumerate(self._made, 1):
+        for number, made in enumerate(self._made, self._before + 1):
             yield PolicySet(
                 id=f"c{made.level}-{number:0{width}}",
                 first=names[made.first],
@@ -287,7 +304,7 @@ class _Sampler:
                 return unused
             self._spent.add((first, level))
         for mask, owner in list(self._owners[level].items()):
-            if mask in tried or not mask >> first & 1 or owner.first == first or self._times[mask] > 1:
+            if mask in tried or not mask >> first & 1 or owner.fixed or owner.first == first or self._times[mask] > 1:
                 continue
             tried.add(mask)
             other = self._freed(owner.first, level, tried)
@@ -328,13 +345,3 @@ class _Sampler:
             order.append(best)
             left.remove(best)
         return order
-
-
-def exercised(sets: Iterable[PolicySet]) -> set[str]:
-    """Give the policies that some set has."""
-    return {policy for one in sets for policy in one.policies}
-
-
-def covered_pairs(sets: Iterable[PolicySet]) -> set[tuple[str, str]]:
-    """Give the pairs of policies, each sorted, that some set has."""
-    return {(a, b) for one in sets for a, b in combinations(sorted(set(one.policies)), 2)}

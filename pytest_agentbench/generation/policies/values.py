@@ -5,6 +5,7 @@ policies of a requested level are sampled from it (Algorithm 1), and each set be
 """
 
 from collections.abc import Iterable
+from itertools import combinations
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -283,3 +284,13 @@ class EventRejection(Model):
 def challenge_sum(policies: Iterable[ExtractedPolicy]) -> int:
     """Give the complexity of policies together: the sum of their challenges (§3.1.2)."""
     return sum(policy.challenge for policy in policies)
+
+
+def exercised(sets: Iterable[PolicySet]) -> set[str]:
+    """Give the policies that some set has."""
+    return {policy for one in sets for policy in one.policies}
+
+
+def covered_pairs(sets: Iterable[PolicySet]) -> set[tuple[str, str]]:
+    """Give the pairs of policies, each sorted, that some set has."""
+    return {(a, b) for one in sets for a, b in combinations(sorted(set(one.policies)), 2)}

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_agentbench.generation.policies.importing import read_intellagent
-from pytest_agentbench.generation.policies.sampling import LIKELY, covered_pairs, exercised, sample
+from pytest_agentbench.generation.policies.sampling import LIKELY, sample
+from pytest_agentbench.generation.policies.values import covered_pairs, exercised
 from tests.generation.policies.graphs import all_sets, graph, random_graph
 from tests.shared_data import SHARED, needs_shared
 
@@ -75,6 +76,21 @@ def test_the_next_policy_is_drawn_by_its_weight_with_all_before():
 
     assert drawn["p2"] / sum(drawn.values()) == pytest.approx(0.75, abs=0.09)
     assert threes == {frozenset({"p0", "p1", "p3"})}
+
+
+def test_a_second_sample_goes_on_behind_the_first():
+    """Sets of an earlier sample are not given again, and ids go on."""
+    net = graph([1, 1, 1, 1], dict.fromkeys(combinations(range(4), 2), 5))
+    alone = graph([3], {})
+
+    first = sample(net, 2, 2, 2)
+    more = sample(net, 2, 2, 2, seed=1, taken=first.sets)
+    again = sample(alone, 1, 3, 3, taken=sample(alone, 1, 3, 3).sets)
+
+    together = [frozenset(one.policies) for one in (*first.sets, *more.sets)]
+    assert len(set(together)) == 4
+    assert [one.id for one in more.sets] == ["c2-3", "c2-4"]
+    assert again.sets[0].repeat == 1
 
 
 def test_ways_of_walking_differ():
