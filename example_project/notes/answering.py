@@ -19,6 +19,9 @@ TYPE_BONUS = 1.5
 
 MOST_STATEMENTS = 3
 
+SOUND = 0.8
+"""Share of the question's words from which an answer needs no second look."""
+
 MOST_ANNOUNCED = 12
 """Items of a list that follow a sentence ending in a colon."""
 
@@ -79,6 +82,11 @@ class Answer:
         return self.anchored and self.coverage >= 0.5
 
     @property
+    def sound(self) -> bool:
+        """Whether reading on can hardly give a better one."""
+        return self.good and self.typed and self.coverage >= SOUND
+
+    @property
     def score(self) -> float:
         """How well it answers, to compare answers from different passages."""
         return self.coverage + 0.4 * self.typed + 0.3 * self.anchored
@@ -105,6 +113,7 @@ def extract(read: Passage, query: Query, *, most: int = MOST_STATEMENTS, ordinal
 class _Scorer:
     def __init__(self, read: Passage, query: Query, said: Sequence[Statement]) -> None:
         self._read, self._query, self._said = read, query, said
+        self._at = {id(one): number for number, one in enumerate(said)}
         self._words = {id(one): set(stems(one.text)) for one in said}
         self._around = {id(one): set(stems(" ".join((*one.titles, one.intro)))) for one in said}
         self._note = set(stems(f"{read.path} {read.title}"))
@@ -130,7 +139,7 @@ class _Scorer:
             score *= (1.0 if kind == "how" else 0.6) * (1.0 if one.end - one.line <= SHORT_CODE else 0.4)
         if fold(one.text).startswith(_POINTERS):
             score *= 0.6
-        return score - 0.002 * self._said.index(one)
+        return score - 0.002 * self._at[id(one)]
 
     def _defines(self, one: Statement) -> float:
         folded = f" {fold(one.text)}"
@@ -169,7 +178,7 @@ class _Scorer:
 
     def _completing(self, first: Statement) -> list[Statement]:
         """Give the statement next to one that has what is asked for: “It cost 28 euros.”"""
-        at = self._said.index(first)
+        at = self._at[id(first)]
         near = [self._said[i] for i in (at + 1, at + 2) if i < len(self._said)]
         return [one for one in near if answers(self._query.asked.kind, one.text)][:1]
 

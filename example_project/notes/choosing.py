@@ -41,10 +41,10 @@ def _judged(seen: Sequence[Place], query: Query) -> float:
     share = len(strong & (title | text | path)) / len(strong)
     weak = len({*query.weak} & (title | text)) / max(len(query.weak), 1)
     name = set(stems(posixpath.basename(seen[0].path).rpartition(".")[0]))
+    named = len(title & strong) / max(len(title), 1) if title != name else 0.0
     called = bool(name) and name <= {*query.strong, *query.weak}
     recalled = len({*query.context} & (title | text | path)) / max(len(query.context), 1)
     headed = len({*query.strong, *query.weak} & title) / max(len({*query.strong, *query.weak}), 1)
-    named = len(title & strong) / max(len(title), 1)
     typed = bool(query.asked.kind) and any(answers(query.asked.kind, place.text) for place in seen)
     return (
         COVERED * share

@@ -22,6 +22,12 @@ TITLE, AROUND, PATH = 3.0, 1.5, 2.0
 TYPICAL_LENGTH = 60
 """Words of a section that is neither short nor long."""
 
+FURTHER_LINE = 0.8
+"""What a section's second line scores of its first, so that more sections than the best one are shown."""
+
+CALLED = 1.25
+"""What a section gains whose note has a name that the search says in full."""
+
 LINES_A_SECTION = 3
 """Lines of one section that a search shows at most."""
 
@@ -131,6 +137,7 @@ def _content_hits(path: str, document: Document, wanted: Wanted, weights: dict[s
         yield from _literal_hits(path, document, wanted.phrase)
         return
     in_path = {stem(word) for word in words(path)}
+    name = {stem(word) for word in words(path.rpartition("/")[2].rpartition(".")[0])}
     total = sum(weights.values()) or 1.0
     for section in document.leaves:
         index = document.index(section)
@@ -147,12 +154,12 @@ def _content_hits(path: str, document: Document, wanted: Wanted, weights: dict[s
         lines = _best_lines(index.lines, weights)
         if not lines and not title.intersection(weights):
             continue
-        score *= covered / total
+        score *= covered / total * (CALLED if name <= weights.keys() else 1.0)
         if " " in wanted.phrase and any(wanted.phrase in fold(document.lines[line - 1]) for line, _ in lines):
             score *= 1.25
         for rank, (line, _) in enumerate(lines or [(section.line, 0.0)]):
             text = document.lines[line - 1].strip()
-            yield Hit(path=path, line=line, text=text, section=section, score=score * (1 - rank / 1_000))
+            yield Hit(path=path, line=line, text=text, section=section, score=score * FURTHER_LINE**rank)
 
 
 def _best_lines(lines: dict[int, frozenset[str]], weights: dict[str, float]) -> list[tuple[int, float]]:

@@ -1,6 +1,7 @@
 """A passage as statements: sentences, list items, table rows and code, each with its lines and the titles above it."""
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +9,7 @@ from typing import Literal
 from markdown_it.token import Token
 
 from notes.library import Passage
-from notes.markdown import Document, parse, plain
+from notes.markdown import Document, Section, parse, plain
 from notes.text import sentences
 
 Kind = Literal["sentence", "item", "row", "code", "title"]
@@ -39,10 +40,11 @@ def statements(read: Passage) -> list[Statement]:
     offset = read.first - 1
     found: list[Statement] = []
     intro = ""
+    around = _Titles(document)
     titled = {section.line for section in document.sections if section.kind == "bold"}
     for group, token in enumerate(document.blocks):
         first, last = token.map or (0, 0)
-        titles = _titles(document, first + 1)
+        titles = around.around(first + 1)
         if token.type == "heading_open":
             intro = ""
             continue
@@ -63,14 +65,25 @@ def statements(read: Passage) -> list[Statement]:
                     ordered=ordered,
                 )
             )
-        intro = block[-1][0] if block and token.type == "paragraph_open" else ""
+        announces = block and (token.type == "paragraph_open" or block[-1][0].endswith(":"))
+        intro = block[-1][0] if announces else ""
     return found
 
 
-def _titles(document: Document, line: int) -> tuple[str, ...]:
-    """Give the titles of the headings and bold lines around a line, outermost first."""
-    around = [s for s in document.sections if s.kind in {"heading", "bold"} and s.line <= line <= s.end]
-    return tuple(section.title for section in around)
+class _Titles:
+    """The headings and bold lines around one line after the other, outermost first."""
+
+    def __init__(self, document: Document) -> None:
+        self._ahead = deque(s for s in document.sections if s.kind in {"heading", "bold"})
+        self._open: list[Section] = []
+
+    def around(self, line: int) -> tuple[str, ...]:
+        """Give the titles around a line; lines come in order."""
+        while self._ahead and self._ahead[0].line <= line:
+            section = self._ahead.popleft()
+            self._open = [outer for outer in self._open if outer.end >= section.line]
+            self._open.append(section)
+        return tuple(section.title for section in self._open if section.end >= line)
 
 
 Piece = tuple[str, int, int, Kind]

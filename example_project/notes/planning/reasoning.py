@@ -76,6 +76,8 @@ class RuleReasoner:
         for _ in range(attempt):
             if not part.found:
                 part = self._research.read_on(part, ordinal=ordinal)
+        if part.answer and not part.answer.sound:
+            part = self._research.read_on(part, ordinal=ordinal)
         if not part.found:
             return f"Error: it does not say anything about {part.query.keyword!r}", part
         return part.said, part

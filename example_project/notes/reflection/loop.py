@@ -141,4 +141,4 @@ class Reflection:
 
 def _is_sound(part: Part) -> bool:
     """Whether more searching can hardly help a part."""
-    return part.found and (part.answer is None or (part.answer.typed and part.answer.coverage >= 0.8))
+    return part.found and (part.answer is None or part.answer.sound)
