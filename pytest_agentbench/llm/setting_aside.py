@@ -13,7 +13,8 @@ class SetAside:
     """The reservation of the request that is sent next, within an `async with` block that gives back what is left.
 
     Each request that the server may have worked on is a call of its own in the budget: one that timed out or broke off
-    is settled at its worst case, and the next one reserves anew. `rest` waits so many seconds for calls in flight.
+    is settled at its worst case, and the next one reserves anew. Whoever cannot tell afterwards sets `sent`: what is
+    left at the end is then charged at its worst case. `rest` waits so many seconds for calls in flight.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class SetAside:
         self._worst_case = worst_case
         self._rest = rest
         self._held: Reservation | None = None
+        self.sent = False
 
     async def hold(self) -> None:
         """Set aside one call, unless that is done; raise `BudgetSpentError` where a budget does not hold it."""
@@ -41,13 +43,21 @@ class SetAside:
             held, self._held = self._held, None
             self._budget.settle(held, cost_usd)
 
+    def release(self) -> None:
+        """Give everything back: the server did no work."""
+        if self._budget is not None and self._held is not None:
+            held, self._held = self._held, None
+            self._budget.release(held)
+
     async def __aenter__(self) -> Self:
+        """Set the first call aside; raise as `hold` does."""
         await self.hold()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._budget is not None and self._held is not None:
-            held, self._held = self._held, None
-            self._budget.release(held)
+        if self.sent:
+            self.spend(None)
+        else:
+            self.release()

@@ -1,8 +1,6 @@
-"""Who plays the roles of a run, what of a model they may use, and what that took."""
+"""Who plays the roles of a run: simulated user, judges, critic."""
 
-from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from random import Random
 from typing import Any, cast
 
@@ -10,121 +8,36 @@ from pytest_agentbench.checks.judges.ending import EndCritic
 from pytest_agentbench.checks.judges.with_models import judge_with_models, needs_model, without_models
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.conversation import UserFault
-from pytest_agentbench.core.errors import (
-    AgentBenchError,
-    BudgetSpentError,
-    NotRunError,
-    ProviderError,
-    SendError,
-    SuiteFaultError,
-)
-from pytest_agentbench.core.model import ModelSpec, Usage
+from pytest_agentbench.core.errors import NotRunError
 from pytest_agentbench.core.rubric import Rubric
-from pytest_agentbench.core.run import BUDGET, Judgement, Run
+from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import User
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import JudgeSpec, Suite, UserSpec
-from pytest_agentbench.core.termination import Limits, Termination
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.variants import vary_chat
-from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
-from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.chat import ChatModel, Paused
-from pytest_agentbench.llm.prices import server_of
+from pytest_agentbench.llm.chat import Paused
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.run_models import RunModels
 from pytest_agentbench.runs.tau2 import with_assertions
-from pytest_agentbench.simulation.conversation import Closed, Objection, crashed
+from pytest_agentbench.simulation.conversation import Objection
 from pytest_agentbench.users.modifiers.behaviour import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
 
 
-class Cast:
-    """The parties of one run, as far as models play them; `not_run` says why the run could not take place."""
+class Cast(RunModels):
+    """The parties of one run, as far as models play them."""
 
     def __init__(self, plan: RunPlan, models: SessionModels | None, *, seed: int, paused: Paused) -> None:
-        self._plan = plan
-        self._models = models
+        super().__init__(plan, models, paused=paused)
         self._seed = int(digest([seed, plan.key.scenario, plan.key.trial]), 16)
-        self._paused = paused
-        self._chats: dict[str, list[ChatModel]] = defaultdict(list)
         self._behaviours: tuple[Behaviour, ...] = ()
         self._unfit: dict[str, str] = {}
         self._faults: list[UserFault] = []
-        self._watched: tuple[Usage, tuple[AgentBenchError, ...], SendError | None] | None = None
-        self._is_proxied = False
-        self.not_run: str | None = None
-
-    @property
-    def usage(self) -> dict[str, Usage]:
-        """What each role's model took so far."""
-        own = {role: sum((chat.usage for chat in chats), Usage()) for role, chats in self._chats.items()}
-        return {**own, "agent": self._watched[0]} if self._watched else own
-
-    def begin(self, limits: Limits) -> None:
-        """Begin the run with its budgets; raise `NotRunError` where the session's is spent already."""
-        if self._models is None:
-            return
-        if refused := self._models.refused:
-            raise BudgetSpentError(refused, scope="session")
-        self._models.begin(self._plan, limits)
-
-    def stop(self, error: NotRunError) -> None:
-        """Note why the run could not take place."""
-        self.not_run = f"{BUDGET}: {error}" if isinstance(error, BudgetSpentError) else str(error)
-
-    def finished(self) -> None:
-        """Say that the run was played and judged to its end."""
-        if self._models is not None and self.not_run is None:
-            self._models.finished(self._plan)
-
-    def chat(self, role: str, spec: ModelSpec) -> ChatModel:
-        """Give a role its model; raise `SuiteFaultError` where none can be reached."""
-        if self._models is None:
-            raise SuiteFaultError(f"the {role} needs a model, which only a session with suites gives")
-        spec = self._plan.extensions.priced(spec, server_of(spec))
-        chat = self._models.chat(spec, Caller(role=role, run=self._plan.key), paused=self._paused)
-        self._chats[role].append(chat)
-        return chat
-
-    async def base_url(self, default: str | None) -> str | None:
-        """Give the base URL that the agent's factory is to use instead of `default`, so that its calls are seen."""
-        if self._models is None:
-            return None
-        self._is_proxied = True
-        spec, caller = self._plan.suite.agent, Caller(role="agent", run=self._plan.key)
-        upstream = spec.upstream or default or ""
-        return await self._models.proxied(caller, upstream=upstream, price=spec.price, paused=self._paused)
-
-    def overrule(self, closed: Closed, seconds: float) -> Closed:
-        """Judge a closed conversation by what became of model calls, whatever its parties made of it.
-
-        Of the run's `seconds` a provider may leave half to one call before it is held responsible for the lost time.
-        """
-        if closed.termination is Termination.SAFETY_TIMEOUT and closed.blame in {Blame.AGENT, Blame.USER}:
-            waited = max((chat.unanswered for chats in self._chats.values() for chat in chats), default=0.0)
-            if self._models is not None and self._is_proxied:
-                waited = max(waited, self._models.unanswered(self._plan.key))
-            if waited >= seconds / 2:
-                reason = f"{closed.reason}; a model server had not answered for {waited:.0f} s"
-                closed = replace(closed, reason=reason, blame=Blame.PROVIDER)
-        if self._models is None or not self._is_proxied:
-            return closed
-        self._watched = _, faults, failure = self._models.left(self._plan.key)
-        for fault in faults:
-            if isinstance(fault, BudgetSpentError) and fault.scope == "run":
-                reason = str(fault)
-                return replace(closed, termination=Termination.SAFETY_TIMEOUT, reason=reason, blame=Blame.AGENT)
-            if isinstance(fault, NotRunError):
-                self.stop(fault)
-            if isinstance(fault, ProviderError):
-                return crashed(fault, Blame.PROVIDER)
-        if failure is not None and closed.termination is Termination.CRASHED and closed.blame is Blame.AGENT:
-            return replace(closed, reason=f"{closed.reason} (its model server: {failure})", blame=Blame.PROVIDER)
-        return closed
 
     @property
     def rubric(self) -> Rubric | None:

@@ -26,11 +26,11 @@ from pytest_agentbench.llm.proxy.forwarding import (
     said,
 )
 from pytest_agentbench.llm.proxy.line import Line
-from pytest_agentbench.llm.proxy.money import Money
 from pytest_agentbench.llm.proxy.relay import ClientGoneError, Exchange, Stream
 from pytest_agentbench.llm.proxy.sse import chunks
 from pytest_agentbench.llm.reserving import Sleep
 from pytest_agentbench.llm.seams import Budget
+from pytest_agentbench.llm.setting_aside import SetAside
 from pytest_agentbench.llm.wire import LONGEST_REPLY, encode
 
 _CHAT = "chat/completions"
@@ -135,7 +135,7 @@ class Endpoint:
         line = exchange.line
         worst = worst_case(line.spec, exchange.body)
         budget = self._budget if exchange.metered else None
-        async with Money(budget, line.caller, worst, rest=lambda seconds: self._rest(line, seconds)) as money:
+        async with SetAside(budget, line.caller, worst, rest=lambda seconds: self._rest(line, seconds)) as money:
             exchange.began = line.asked[id(exchange)] = self._now()
             money.sent = True
             try:
@@ -165,7 +165,7 @@ class Endpoint:
             await self._sleep(seconds)
 
     async def _send(
-        self, exchange: Exchange, money: Money, request: web.Request, tail: str, content: bytes
+        self, exchange: Exchange, money: SetAside, request: web.Request, tail: str, content: bytes
     ) -> web.StreamResponse:
         session = await self._session()
         async with session.request(
@@ -184,7 +184,7 @@ class Endpoint:
         return web.Response(body=received, status=response.status, headers=passed_on(response.headers))
 
     async def _stream(
-        self, exchange: Exchange, money: Money, request: web.Request, response: aiohttp.ClientResponse
+        self, exchange: Exchange, money: SetAside, request: web.Request, response: aiohttp.ClientResponse
     ) -> web.StreamResponse:
         answer = web.StreamResponse(status=200, headers=passed_on(response.headers))
         await answer.prepare(request)

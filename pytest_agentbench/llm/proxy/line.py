@@ -72,7 +72,7 @@ class Line:
                 )
             return None
         tokens = read_tokens(recorded.response) or TokenCount(input=0, output=0)
-        self.usage += Usage(replayed=1, **_counted(tokens))
+        self.usage += Usage(replayed=1) + _counted(tokens)
         return recorded.response
 
     def keep(self, body: dict[str, Any], response: dict[str, Any]) -> None:
@@ -103,7 +103,7 @@ class Line:
         """Count one live call."""
         counted = _counted(tokens or TokenCount(input=0, output=0))
         took = Usage(seconds=seconds, latencies=(latency(seconds),))
-        self.usage += took + Usage(calls=1, cost_usd=cost or 0.0, unpriced=int(cost is None), **counted)
+        self.usage += took + counted + Usage(calls=1, cost_usd=cost or 0.0, unpriced=int(cost is None))
 
     def close(self) -> None:
         """End what is in flight and refuse what comes later."""
@@ -112,5 +112,5 @@ class Line:
             task.cancel()
 
 
-def _counted(tokens: TokenCount) -> dict[str, int]:
-    return {"input_tokens": tokens.input, "output_tokens": tokens.output, "cached_tokens": tokens.cached}
+def _counted(tokens: TokenCount) -> Usage:
+    return Usage(input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached)

@@ -8,9 +8,9 @@ from aiohttp import web
 
 from pytest_agentbench.llm.direct import where
 from pytest_agentbench.llm.proxy.line import Line
-from pytest_agentbench.llm.proxy.money import Money
 from pytest_agentbench.llm.proxy.sse import Assembly, Event, Events
 from pytest_agentbench.llm.proxy.usage import tokens_of
+from pytest_agentbench.llm.setting_aside import SetAside
 from pytest_agentbench.llm.wire import LONGEST_REPLY, too_long
 
 
@@ -45,14 +45,14 @@ class Exchange:
             self.line.failed(self.body, message, status)
         return message
 
-    def account(self, money: Money, response: dict[str, Any] | None, seconds: float) -> None:
+    def account(self, money: SetAside, response: dict[str, Any] | None, seconds: float) -> None:
         """Settle what an answer cost, count it, and keep it where it is a whole completion."""
         self.accounted = True
         if not self.metered:
             return
         tokens = tokens_of(response) if response else None
         cost = self.line.cost_of(response or {}, str(self.body.get("model", "")), tokens)
-        money.settle(cost)
+        money.spend(cost)
         self.line.answered(tokens, cost, seconds)
         if not self.recorded:
             return
