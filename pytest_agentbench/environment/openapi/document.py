@@ -19,9 +19,12 @@ _REFERENCES = 20
 """How many references are followed before a chain of them counts as endless."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Document:
-    """A parsed document; `place` is what it is called in messages, `address` where it came from, "" for files."""
+    """A parsed document; `place` is what it is called in messages, `address` where it came from, "" for files.
+
+    Two are equal only if they are the same one, so that what is made of a document can be kept.
+    """
 
     content: Mapping[str, Any]
     place: str

@@ -86,7 +86,7 @@ class RestTools:
 
 def read_tools(spec: OpenApiSpec, opening: Opening) -> tuple[ToolSpec, ...]:
     """Give the tools of a document in a file; raise `EnvironmentFaultError` where it is not usable."""
-    return _offered(spec, opening, operations_of(_read(opening.root / spec.document), _fixed(spec)))
+    return _offered(spec, opening, _operations(_read(opening.root / spec.document), _fixed(spec)))
 
 
 async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.monotonic) -> RestTools:
@@ -105,7 +105,7 @@ async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.mono
             raise EnvironmentFaultError(
                 f"{document.place}: names no server; say where the service listens: environment.tools.base_url"
             )
-        operations = operations_of(document, _fixed(spec))
+        operations = _operations(document, _fixed(spec))
         closing = AsyncExitStack()
         tools = RestTools(operations, _offered(spec, opening, operations), sender, authoriser, closing)
         if spec.reset:
@@ -188,6 +188,11 @@ def _read(file: Path) -> Document:
 @lru_cache(maxsize=8)
 def _parsed(text: str, place: str, address: str) -> Document:
     return parse_document(text, place, address)
+
+
+@lru_cache(maxsize=8)
+def _operations(document: Document, fixed: frozenset[str]) -> tuple[Operation, ...]:
+    return operations_of(document, fixed)
 
 
 def _fixed(spec: OpenApiSpec) -> frozenset[str]:
