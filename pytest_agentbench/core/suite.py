@@ -140,8 +140,8 @@ class GenerateSpec(Model):
     and `longest` bound a walk in nodes (tool-to-scenario §4.4). `complexity` maps classes or levels to shares of the
     scenarios, {} leaves them to the pipeline. `enriched` is the share of scenarios with a planned failure, `personas`
     the users per scenario, `pool` the verified calls per tool. `weights` says where transition probabilities come
-    from, `traces` from which logs. `values` are known ones by argument, or by `tool.argument`. `model` plays `roles` (() means all of them); None leaves all to their
-    deterministic twins.
+    from, `traces` from which logs. `values` are known ones by argument, or by `tool.argument`. `model` plays `roles`
+    (() means all of them); None leaves all to their deterministic twins.
     """
 
     source: Literal["tools", "policies"]

@@ -1,4 +1,4 @@
-"""`--agentbench-generate`: recipes run first, workers read what was written; stale files warn, missing ones are named."""
+"""`--agentbench-generate`: recipes run first, workers read; stale files warn, missing ones are named."""
 
 from pathlib import Path
 
@@ -85,7 +85,7 @@ def test_a_recipe_that_changed_is_a_warning(pytester: pytest.Pytester, keys: Pat
     pytester.runpytest("--agentbench", "--agentbench-generate", "--collect-only", "-q")
     keys.write_text(SUITE.replace("seed: 1", "seed: 2"))
 
-    result = pytester.runpytest("--agentbench", "--collect-only", "-q")
+    result = pytester.runpytest("--agentbench", "--collect-only", "-q", "-W", "default")
 
     result.stdout.fnmatch_lines(["*3 generated scenarios do not match the suite any more: recipe changed since*"])
     assert sum("agentbench.yaml::" in line for line in result.outlines) == 3

@@ -2,11 +2,12 @@
 
 import asyncio
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from pytest_agentbench.generation.tools.critic import story_faults
-from pytest_agentbench.generation.tools.hydration import HydrationError, Stock
+from pytest_agentbench.generation.tools.hydration import HydrationError, Stock, hydrate
 from pytest_agentbench.generation.tools.narrator import (
     CloseGiven,
     Extracted,
@@ -20,13 +21,19 @@ from pytest_agentbench.generation.tools.narrator import (
 from pytest_agentbench.generation.tools.pool import Pool
 from pytest_agentbench.generation.tools.recruiting import Recruiter
 from pytest_agentbench.generation.tools.rehearsal import closed_edges
-from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph
+from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
 from tests.generation.tools.making import PARCELS, stocked, stories, story_of, suite_in
 
 CHAIN = (RUN_CONVERSATION, "find_rooms", "room_details", RUN_CONVERSATION, END_OF_SIMULATION)
 WRITES = (
-    RUN_CONVERSATION, "book_room", "get_booking", RUN_CONVERSATION, "cancel_booking", RUN_CONVERSATION, END_OF_SIMULATION,
-)  # fmt: skip
+    RUN_CONVERSATION,
+    "book_room",
+    "get_booking",
+    RUN_CONVERSATION,
+    "cancel_booking",
+    RUN_CONVERSATION,
+    END_OF_SIMULATION,
+)
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +96,6 @@ def test_stories_of_french_tools_are_french(tmp_path: Path) -> None:
 
     async def told() -> str:
         stock, _ = await stocked(suite_in(tmp_path, "colis", f"count: 5, {PARCELS}"))
-        from random import Random  # noqa: PLC0415 - one use
-
-        from pytest_agentbench.generation.tools.hydration import hydrate  # noqa: PLC0415 - same
-        from pytest_agentbench.generation.tools.values import Walk  # noqa: PLC0415 - same
-
         nodes = (RUN_CONVERSATION, "suivre_colis", "decrire_depot", RUN_CONVERSATION, END_OF_SIMULATION)
         random = Random(1)
         walk = Walk(id="w", nodes=nodes)
@@ -129,8 +131,6 @@ class Contrary(TemplateNarrator):
     """A narrator that does one thing wrong."""
 
     def __init__(self, wrong: str) -> None:
-        from random import Random  # noqa: PLC0415 - one use
-
         super().__init__(Random(1))
         self.wrong = wrong
         self.told: list[str] = []

@@ -254,10 +254,10 @@ def test_recorded_answers_are_played_again_without_a_server(folder: Path) -> Non
 
 def test_a_role_that_no_model_plays_is_refused(folder: Path) -> None:
     """Unknown roles, roles without a model, and a model without a key are told apart."""
-    with pytest.raises(SuiteFaultError, match="no role 'narator'.*did you mean 'narrator'"):
+    with pytest.raises(SuiteFaultError, match=r"no role 'narator'.*did you mean 'narrator'"):
         played(folder, Player(), roles="[narator]")
     suite = suite_in(folder, "library", "count: 1, roles: [narrator]")
-    with pytest.raises(SuiteFaultError, match="generate.llm names none"):
+    with pytest.raises(SuiteFaultError, match=r"generate\.llm names none"):
         generate(Asked(suite=suite), environ={}, told=lambda _: None)
     suite = suite_in(folder, "library", "count: 1, roles: [narrator], llm: {model: gpt-x}")
     with pytest.raises(KeyMissingError, match="OPENAI_API_KEY"):

@@ -1,4 +1,4 @@
-"""The pipeline from a suite to its scenarios: what is written, taken up again, stale, missing; bad input told clearly."""
+"""The pipeline from a suite to its scenarios: what is written, taken up again, stale; bad input told clearly."""
 
 import json
 import shutil
@@ -190,7 +190,8 @@ def test_tools_that_are_only_described_are_refused(tmp_path: Path) -> None:
     tool = {"type": "function", "function": {"name": "look", "description": "Look.", "parameters": {"type": "object"}}}
     (tmp_path / "tools.json").write_text(json.dumps([tool]))
     path = tmp_path / "agentbench.yaml"
-    path.write_text("agent: a:b\nenvironment: {tools: tools.json}\nscenarios: [generated/scenarios/*.yaml]\ngenerate: {from: tools}\n")
+    scenarios = "scenarios: [generated/scenarios/*.yaml]\n"
+    path.write_text(f"agent: a:b\nenvironment: {{tools: tools.json}}\n{scenarios}generate: {{from: tools}}\n")
 
     with pytest.raises(AgentBenchError, match=r"only described .*tools.json"):
         run(path)
