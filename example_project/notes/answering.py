@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from notes.library import Passage
 from notes.question import Query
@@ -16,6 +17,9 @@ WEAK_WEIGHT, CONTEXT_WEIGHT, TITLE_SHARE = 0.35, 0.5, 0.6
 
 TYPE_BONUS = 1.5
 """What counts for a statement to have what the question asks for: a figure, a name, a reason."""
+
+LEADS = 0.5
+"""What counts for a statement to open the section whose title the question names: it says what the thing is."""
 
 MOST_STATEMENTS = 3
 
@@ -114,6 +118,7 @@ class _Scorer:
     def __init__(self, read: Passage, query: Query, said: Sequence[Statement]) -> None:
         self._read, self._query, self._said = read, query, said
         self._at = {id(one): number for number, one in enumerate(said)}
+        self._before = {id(one): before.titles for before, one in pairwise(said)} | {id(said[0]): ()}
         self._words = {id(one): set(stems(one.text)) for one in said}
         self._around = {id(one): set(stems(" ".join((*one.titles, one.intro)))) for one in said}
         self._note = set(stems(f"{read.path} {read.title}"))
@@ -135,6 +140,8 @@ class _Scorer:
             score += TYPE_BONUS * typical
         if self._query.asked.defined:
             score += typical * self._defines(one)
+        elif not kind and one.titles and one.titles != self._before[id(one)]:
+            score += LEADS * typical * len(set(stems(one.titles[-1])).intersection(weights))
         if one.kind == "code":
             score *= (1.0 if kind == "how" else 0.6) * (1.0 if one.end - one.line <= SHORT_CODE else 0.4)
         if fold(one.text).startswith(_POINTERS):

@@ -78,7 +78,7 @@ class Document:
         """The whole text folded, to tell quickly what it cannot hold."""
         return fold(self.text)
 
-    def stems_like(self, wanted: Sequence[str]) -> set[str]:
+    def stems_like(self, wanted: Sequence[str]) -> frozenset[str]:
         """Give those of the wanted stems that words of the note have."""
         return self._stems.intersection(wanted)
 
@@ -163,7 +163,8 @@ class Document:
 
     def _stretches(self) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         """Give the stretches of lines without a heading, each with the titles around it."""
-        start, path = self.front_matter + 1, ()
+        start = self.front_matter + 1
+        path: tuple[str, ...] = ()
         for heading in self.headings:
             if heading.line > start:
                 yield start, heading.line - 1, path

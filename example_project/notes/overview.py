@@ -3,8 +3,8 @@
 import re
 
 from notes.answering import Source
+from notes.inline import plain
 from notes.library import Passage
-from notes.markdown import plain
 from notes.statements import statements
 from notes.text import sentences
 

@@ -8,8 +8,9 @@ from typing import Literal
 
 from markdown_it.token import Token
 
+from notes.inline import plain
 from notes.library import Passage
-from notes.markdown import Document, Section, parse, plain
+from notes.markdown import Document, Section, parse
 from notes.text import sentences
 
 Kind = Literal["sentence", "item", "row", "code", "title"]

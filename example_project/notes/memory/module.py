@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from notes.memory.conceptual import ConceptualMemory
 from notes.memory.exchange import Exchange, Remembered
@@ -21,12 +21,8 @@ RECENT = 4
 """Messages of the buffer, two turns (paper §3.2.4)."""
 
 
-class ChooseStores(Protocol):
-    """Decides which long-term stores a message needs."""
-
-    def __call__(self, message: str) -> frozenset[Store]:
-        """Name the stores."""
-        ...
+ChooseStores = Callable[[str], frozenset[Store]]
+"""Decides which long-term stores a message needs."""
 
 
 @dataclass

@@ -7,8 +7,9 @@ from typing import Any
 
 from notes.answering import Source, extract
 from notes.drafts import Part
+from notes.inline import Link
 from notes.library import Library, Passage, Place, failed, items, missing, passage, places
-from notes.markdown import Link, parse
+from notes.markdown import parse
 from notes.overview import outline_summary, passage_summary
 from notes.planning.executor import Result
 from notes.planning.plan import SubTask

@@ -35,7 +35,8 @@ class Evaluation(BaseModel):
     @property
     def score(self) -> float:
         """The mean of the marks, scaled to [0, 1] (paper §5.3)."""
-        return sum(getattr(self.scores, name) for name in CRITERIA) / (10 * len(CRITERIA))
+        marks: list[float] = [getattr(self.scores, name) for name in CRITERIA]
+        return sum(marks) / (10 * len(CRITERIA))
 
 
 @dataclass(frozen=True, kw_only=True)
