@@ -4,9 +4,10 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
-from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
+from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError, SuiteFaultError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.suite import GenerateSpec, Suite
 from pytest_agentbench.core.tool import Toolset
@@ -90,8 +91,10 @@ async def _pipeline(suite: Suite, toolset: Toolset, asked: Asked, models: Models
         return models.chat(spec, Caller(role=role))
 
     if recipe.source == "policies":
-        from pytest_agentbench.generation.policies import pipeline as policies  # noqa: PLC0415 - one of the two
-
+        try:
+            policies = import_module("pytest_agentbench.generation.policies.pipeline")
+        except ModuleNotFoundError as error:
+            raise SuiteFaultError(f"generate.from: scenarios cannot be made from policies here: {error}") from error
         outcome: Outcome = await policies.run(
             suite, toolset, chats=chat if recipe.model else None, until=asked.until, force=asked.force, told=told
         )

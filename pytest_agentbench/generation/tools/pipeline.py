@@ -58,6 +58,7 @@ class Pipeline:
         """Run the stages; raise `SuiteFaultError` or `EnvironmentFaultError` where there is nothing to work on."""
         recipe = recipe_of(self.suite)
         roles = Roles(recipe, self.chats)
+        await self._find_tools()
         self._check_tools()
         described = language_of(spec.description for spec in self.toolset.of("assistant"))
         languages = languages_of(recipe.languages, described, has_model=bool(roles.player("narrator")))
@@ -168,6 +169,13 @@ class Pipeline:
             self.told(f"{walk.id} lost: {error}")
             return Finished(walk=walk, rejection=error.rejection)
         return Finished(walk=walk, story=made.story, forms=made.forms)
+
+    async def _find_tools(self) -> None:
+        """Ask the environment for its tools where only a running server can tell them."""
+        tools = self.suite.environment.tools
+        if not self.toolset and tools is not None and tools.kind not in ("python", "schema"):
+            async with world_of(self.suite).open() as opened:
+                self.toolset = opened.tools
 
     def _check_tools(self) -> None:
         specs = self.toolset.of("assistant")
