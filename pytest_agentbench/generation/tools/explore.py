@@ -26,7 +26,7 @@ _ASKS = frozenset({"query", "search", "keyword", "term", "place", "city", "text"
 _PATHS = frozenset({"path", "file", "directory", "source", "destination", "target", "workbook"})
 _NEW = frozenset({"name", "title", "label", "branch", "key", "slug"})
 _CREATES = frozenset({"create", "add", "new", "register", "insert", "make", "put", "write", "save", "post", "upload"})
-_EXTENSION = re.compile(r"(?<![\w.])\.([a-z]{2,4})\b")
+_EXTENSION = re.compile(r"(?<![\w.])\.([a-z]{2,5})\b")
 _NAMES = frozenset({"name", "title", "label", "subject", "city", "place"})
 """What arguments are called that look for something by its name, and what results call such names."""
 
@@ -41,6 +41,7 @@ class Explorer:
         self._lab = lab
         self._tried: set[str] = set()
         self._extra: dict[str, list[str]] = {}
+        self._extensions: list[str] = []
         self._focus: dict[str, tuple[dict[str, Any], str]] = {}
         self._told: dict[str, dict[str, list[Any]]] = {}
 
@@ -195,15 +196,23 @@ class Explorer:
         texts = [value for value in (*told, *hints, *seen) if isinstance(value, str)]
         folders = dict.fromkeys(text.rstrip("/") for text in texts if _FOLDER.fullmatch(text))
         said = f"{slot.described} {subject.spec.description}"
-        extension = _EXTENSION.search(said)
+        stated = [f".{match[1]}" for match in _EXTENSION.finditer(said)]
+        extensions = list(dict.fromkeys([*self._extensions, *stated, ".txt"]))[:3]
         number = self._lab.chance(subject, slot).randrange(100, 999)
-        return [f"{folder}/file-{number}.{extension[1] if extension else 'txt'}" for folder in list(folders)[:2]]
+        names = [f"file-{number}{extension}" for extension in extensions]
+        below = [f"{folder}/{name}" for folder in list(folders)[:2] for name in names[:1]]
+        return [*below, *names] if self._extensions else [*below, *names[:1]]
 
     def _learn(self, subject: Subject, trial: Trial) -> None:
         """Read a refusal: which argument it asks for, and which values it names."""
         message = trial.answer.content
         if trial.verdict not in ("refused", "broken") or len(message) > 5_000:
             return
+        for match in _EXTENSION.finditer(message):
+            if f".{match[1]}" not in self._extensions and not any(
+                f".{match[1]}" in str(one) for one in trial.values.values()
+            ):
+                self._extensions.append(f".{match[1]}")
         spoken = set(words(message))
         blamed = [path for path, value in trial.values.items() if _blames(message, value)]
         if len(blamed) == 1:

@@ -23,7 +23,10 @@ from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.runs.run_thread import RunnerInThread
 
 PATIENCE = 10.0
-"""Seconds that a call, and each step of opening and closing, may take."""
+"""Seconds that a call, and closing, may take."""
+
+OPENING = 60.0
+"""Seconds that opening may take: servers are started for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +131,7 @@ class World:
             patience=self.patience,
         )
         try:
-            async with asyncio.timeout(3 * self.patience):
+            async with asyncio.timeout(max(OPENING, self.patience)):
                 await environment.__aenter__()
             try:
                 yield Opened(environment, runner, self)
@@ -139,7 +142,7 @@ class World:
                 except (TimeoutError, EnvironmentFaultError):
                     runner.abandon()
         except TimeoutError:
-            message = f"the environment has not opened within {3 * self.patience:g} s"
+            message = f"the environment has not opened within {max(OPENING, self.patience):g} s"
             raise EnvironmentFaultError(message) from None
         finally:
             runner.close()
