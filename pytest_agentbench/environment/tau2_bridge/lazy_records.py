@@ -147,8 +147,9 @@ def fingerprint(database: BaseModel | None) -> str:
         value = getattr(database, name)
         if isinstance(value, LazyRecords):
             gone = sorted(value.base.keys() - value.keys())
-            own = {key: _text(dict.get(value, key)) for key in sorted(value.touched & value.keys())}
-            changed = [f"{key}={text}" for key, text in own.items() if text != _text(value.base.get(key))]
+            own = {key: dict.get(value, key) for key in sorted(value.touched & value.keys())}
+            # a tool may look at every record: those that equal the base are told apart without writing them out
+            changed = [f"{key}={_text(record)}" for key, record in own.items() if record != value.base.get(key)]
             parts.append(f"{name}: -{gone} +{changed}")
         else:
             parts.append(f"{name}:{_text(value)}")

@@ -50,9 +50,11 @@ class Tau2State:
         return agent if handle.user is None else {"agent": agent, "user": _dumped(handle.user.db)}
 
     def version(self, handle: World) -> str:
-        """Give a text that changes whenever the state does."""
-        user = handle.user.db if handle.user is not None else None
-        return f"{fingerprint(handle.agent.db)}\n\n{fingerprint(user)}"
+        """Give a text that changes whenever the state does, by tools that the domain says may change it."""
+        if handle.version is None or handle.version[0] != handle.writes:
+            user = handle.user.db if handle.user is not None else None
+            handle.version = (handle.writes, f"{fingerprint(handle.agent.db)}\n\n{fingerprint(user)}")
+        return handle.version[1]
 
     def close(self, handle: World) -> None:
         """Nothing is held."""
@@ -61,15 +63,16 @@ class Tau2State:
 def bridge_tools(source: Source) -> LoadedTools:
     """Give the tools of a domain for a `LocalEnvironment` whose state is a `Tau2State` of the same source."""
     toolset = source.toolset
-    functions = {(spec.requestor, spec.name): BridgedTool(spec) for spec in toolset}
+    functions = {(spec.requestor, spec.name): BridgedTool(spec, mutates=source.mutates(spec.name)) for spec in toolset}
     return LoadedTools(toolset=toolset, functions=dict(functions), modules=())
 
 
 class BridgedTool(PythonTool):
     """A τ² tool: arguments go to it as they are, since τ² checks none, and one may be called `state`."""
 
-    def __init__(self, spec: ToolSpec) -> None:
+    def __init__(self, spec: ToolSpec, *, mutates: bool) -> None:
         self._described = spec
+        self._mutates = mutates
         self.name = spec.name
         self.requestor = spec.requestor
         self.kind = spec.kind
@@ -90,6 +93,7 @@ class BridgedTool(PythonTool):
         world: World = injected["state"]
 
         def call() -> str:
+            world.writes += self._mutates
             try:
                 value = world.call(self.name, self.requestor, arguments)
                 world.sync()

@@ -29,7 +29,9 @@ class World:
     """One instance of a domain: toolkits of both parties, and what couples them.
 
     `tools` and `user_tools` name the methods that are tools (initial calls and assertions may use the others).
-    `stateless` are tools of either party that no toolkit has. `render` writes a result as its caller sees it.
+    `writes` counts the calls of a run that may have changed something, `version` is the text that tells its state after
+    so many of them. `stateless` are tools of either party that no toolkit has. `render` writes a result as its caller
+    sees it.
     """
 
     agent: Toolkit
@@ -40,6 +42,8 @@ class World:
     stateless: Mapping[str, Callable[..., object]] = field(default_factory=dict)
     render: Callable[[object], str] = field(default=str)
     solo: bool = False
+    writes: int = 0
+    version: tuple[int, str] | None = None
 
     def call(self, name: str, requestor: Requestor, arguments: Mapping[str, Any]) -> object:
         """Run a tool without synchronising; raise what it raises, and `LookupError` where there is no such tool."""
