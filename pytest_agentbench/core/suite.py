@@ -100,13 +100,14 @@ class ToolsSpec(Model):
 
 
 class StateSpec(Model):
-    """Where state comes from: `sqlite`, `json`, the import path of a state provider (`own`), or a τ² domain.
+    """Where state comes from: `sqlite`, `json`, the import path of a state provider (`own`), a τ² domain, or what
+    remote `tools` tell of it.
 
     `options` are the provider's own. `ignore` are path patterns (`orders.*.updated_at`) left out of comparisons,
     `unordered` those of lists whose order makes no difference.
     """
 
-    kind: Literal["sqlite", "json", "own", "plugin", "tau2"]
+    kind: Literal["sqlite", "json", "own", "plugin", "tau2", "tools"]
     options: dict[str, Any] = {}
     ignore: tuple[str, ...] = ()
     unordered: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from typing import Any, Self, cast
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
+from pytest_agentbench.core.seams import StateProvider
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.core.text import shorten
@@ -26,6 +27,7 @@ from pytest_agentbench.environment.remote import RemoteTools, open_remote
 from pytest_agentbench.environment.remote_calls import RemoteCalls
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.environment.state_access import OpenState
+from pytest_agentbench.environment.told_state import ToldState
 from pytest_agentbench.environment.toolset import LoadedTools, load_tools, opening_of, remote_parts
 from pytest_agentbench.environment.wrapped import OnCall
 
@@ -192,8 +194,15 @@ class LocalEnvironment:
             if self._scenario_state and (self._functions or self._remote):
                 raise EnvironmentFaultError("the scenario gives initial state, but the suite has no environment.state")
             return
-        provider = await guarded(
-            lambda: build_provider(spec, self._root, self._plugged), self._runner, "the state provider", self._patience
+        provider: StateProvider = await guarded(
+            lambda: (
+                cast("StateProvider", ToldState(self._remote, spec.options["tools"]))  # methods may be async
+                if spec.kind == "tools"
+                else build_provider(spec, self._root, self._plugged)
+            ),
+            self._runner,
+            "the state provider",
+            self._patience,
         )
         await self._stack.enter_async_context(self._gate.hold(provider.isolation, state_key(spec)))
         state = OpenState(provider, self._runner, self._patience)

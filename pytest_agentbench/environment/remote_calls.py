@@ -33,6 +33,10 @@ class RemoteCalls:
         """Give the source of a tool, None where the tool is not remote."""
         return self._sources.get((requestor, name))
 
+    def names(self, requestor: Requestor) -> list[str]:
+        """Give the names of one party's remote tools."""
+        return [name for party, name in self._sources if party == requestor]
+
     def wrapper(self, invoker: Invoker, on_call: OnCall) -> RemoteWrapper:
         """Give what makes functions of tools."""
         return RemoteWrapper(invoker, on_call, self._loop, self._flying)

@@ -108,3 +108,23 @@ MCP_TOOLS = mapping(
     "{mcp: {command: […]} or {url: …}}",
     ("mcp",),
 )
+
+STATE_TOOLS: Schema = {
+    "type": "array",
+    "minItems": 1,
+    "items": {
+        "anyOf": [
+            {"type": "string", "pattern": r"\S", "description": "the name of a tool"},
+            {
+                "type": "object",
+                "minProperties": 1,
+                "maxProperties": 1,
+                "additionalProperties": {"type": "object"},
+                "description": "a tool and its arguments, {name: {…}}",
+            },
+        ],
+        "description": "the name of a tool, or {name: {…its arguments}}",
+    },
+    "description": "a list of read-only tools that tell the state",
+}
+"""Calls of remote tools whose answers are the state."""

@@ -4,7 +4,7 @@ from pytest_agentbench.suites.schema_faults import AXIS
 from pytest_agentbench.suites.schema_forms import FREE, IMPORT_PATH, NAME, TEXT, Schema, mapping, texts
 from pytest_agentbench.suites.schema_generate import GENERATE
 from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, OPENAI_AGENT, PRICE, UPSTREAM, USER
-from pytest_agentbench.suites.schema_remote import MCP_TOOLS, OPENAPI_TOOLS
+from pytest_agentbench.suites.schema_remote import MCP_TOOLS, OPENAPI_TOOLS, STATE_TOOLS
 from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC
 from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
 from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
@@ -76,6 +76,7 @@ _STATE: Schema = {
             ("sqlite",),
         ),
         mapping({"json": _FILE, **_COMPARED}, "{json: state.json}", ("json",)),
+        mapping({"tools": STATE_TOOLS, **_COMPARED}, "{tools: [read_all, …]}", ("tools",)),
         {
             "type": "object",
             "properties": {"own": IMPORT_PATH, **_COMPARED},

@@ -166,6 +166,8 @@ class PartReader:
         if "json" in form:
             file = self.file(form["json"], (*path, "json"))
             return StateSpec(kind="json", options={"file": str(file)}, **compared)
+        if "tools" in form:
+            return StateSpec(kind="tools", options={"tools": form["tools"]}, **compared)
         if not form.keys() & {"own", "plugin"}:
             self._wrong(path, "the state has no sqlite, json, own or plugin", "name where the state comes from")
         kind: Literal["plugin", "own"] = "plugin" if "plugin" in form else "own"
