@@ -30,7 +30,7 @@ from notes.research import Research
 from notes.roles import Roles
 from notes.settings import Settings, read_settings
 from notes.small_talk import small_talk
-from notes.text import fold, key_words
+from notes.text import fold, key_words, stem, stems
 from notes.voice import Voice
 from notes.wording import is_french
 
@@ -211,7 +211,7 @@ class NotesAgent:
         if _OWN_QUESTIONS.search(fold(message)):
             recalled = [one for one in recalled if one.role == "user"]
         asked_for = [name for name in names if name not in RECALLING]
-        about = [one for one in recalled if not asked_for or set(asked_for) & set(key_words(one.text))]
+        about = [one for one in recalled if not asked_for or set(map(stem, asked_for)) & set(stems(one.text))]
         self._log("memory", message, render(recalled), since)
         if not about:
             return voice.say("no_recall", subject=", ".join(asked_for) or "–")

@@ -34,7 +34,7 @@ _DOUBT = re.compile(
     r"right|sound right|look right)|"
     r"\bis that (?:right|true|correct|really)|\b(?:double[- ]?check|check (?:it |that )?again|"
     r"check (?:it|that)\b|verify)|\bi doubt\b|\byou(?:'re| are) (?:wrong|mistaken)|"
-    r"\b(?:tu es|t'es|es[- ]tu|etes[- ]vous|vous etes) (?:vraiment |bien |absolument "
+    r"\b(?:tu (?:en )?es|t'es|es[- ]tu|etes[- ]vous|vous (?:en )?etes) (?:vraiment |bien |absolument "
     r")?(?:surs?e?s?|certaine?s?)\b|^\W*(?:vraiment|sur|certain)\b\W*$|"
     r"\bje (?:croyais|pensais|crois|pense) (?:que|plutot|avoir)|\bce n'est pas plutot|"
     r"\bn'est-ce pas plutot|\bc'est (?:faux|bien vrai|vrai|exact|correct)|\best-ce (?:vrai|"

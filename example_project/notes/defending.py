@@ -93,7 +93,11 @@ class Defence:
             found = self._library.call("grep_content", keyword=claim, folder=source.path)
             for place in places(found):
                 if _says(place.text, wanted):
-                    return [voice.say("claim_present", claim=claim, source=f"[{place.path}:{place.line}] {place.text}")]
+                    return [
+                        voice.say(
+                            "claim_present", claim=claim, source=f"[{place.path}:{place.line}] {place.text.rstrip('.')}"
+                        )
+                    ]
         return [voice.say("claim_absent", claim=claim)]
 
     def _read(self, part: Part, *, again: bool) -> Passage | None:

@@ -197,7 +197,7 @@ def find_ordinal(folded: str) -> int:
 
 
 _NOISE = re.compile(
-    r"\b(?:summari[sz]e|summary|overview|outline|gist|main|key|points|everything|folder|"
+    r"\b(?:lequel|laquelle|lesquel(?:le)?s|summari[sz]e|summary|overview|outline|gist|main|key|points|everything|folder|"
     r"directory|dossiers?|repertoires?|files?|fichiers?|documents?|"
     r"pages?|resum\w*|apercu|grandes|lignes|vue|ensemble|disent|dit|parlent|contient|"
     r"contain\w*|wrote|written|ecrit|difference\w*|compare\w*|liste?|"

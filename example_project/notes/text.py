@@ -28,6 +28,9 @@ _ENDINGS = (
 )  # fmt: skip
 """Endings that carry inflection or word class, English and French, longest of a family first."""
 
+_WHOLE = frozenset({"army", "body", "county", "entry", "every", "party", "ready"})
+"""Words whose stem would be another word: `ready` is not about reading."""
+
 _ROOT = 4
 """Letters that a stem keeps at least: shorter ones take unrelated words for one."""
 
@@ -70,6 +73,8 @@ def stem(word: str) -> str:
     if any(character.isdigit() for character in word):
         return word
     word = IRREGULAR.get(word, word)
+    if word in _WHOLE:
+        return word
     while len(word) > _ROOT:
         ending = next((e for e in _ENDINGS if word.endswith(e) and len(word) - len(e) >= _ROOT), None)
         if ending is None:

@@ -142,7 +142,7 @@ _ASKS: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 _LIST = _any(
     r"\bwhat (?:are|were) (?:all )?(?:the|my|its|their|some)?\b",
-    r"\bwhich (?:\w+ ){0,3}(?:are there|exist|do (?:i|we|you) (?:need|have)|are (?:needed|"
+    r"\b(?:which|what) (?:\w+ ){0,4}(?:are there|exist|do (?:i|we|you) (?:need|have)|are (?:needed|"
     r"required|supported|available))\b",
     r"^(?:please )?(?:list|enumerate|name)\b|\blist (?:of|all|the|me)\b|\ball (?:the )?\w+s\b|"
     r"\bthe steps\b|\bingredients\b",
@@ -176,6 +176,7 @@ WEAK = frozenset(
         "mets met durer dure place "
         "held hold holds allow allows allowed get gets set sets list lists recommended recommend "
         "recommande reason raison "
+        "contain contains contained contient contenir hold which "
         "longer shorter more less fewer bigger smaller higher lower cheaper expensive faster "
         "slower hotter colder taller larger "
         "longtemps vite rapide cher chere grand grande petit petite haut haute early late soon "

@@ -83,4 +83,4 @@ def _quantities(text: str) -> list[tuple[float, str, str]]:
 
 def _subject(parts: tuple[Part, ...]) -> str:
     names = dict.fromkeys(name for part in parts for name in key_words(part.query.text))
-    return ", ".join(f"“{name}”" for name in list(names)[:6]) or "that"
+    return ", ".join(f"“{name}”" for name in list(names)[:6]) or "–"
