@@ -157,7 +157,9 @@ async def test_taskwarrior_lies_about_errors_and_renumbers(tmp_path: Path) -> No
         missing = await call(env, "taskwarrior_get", params={"task_id": "99"})
         await call(env, "taskwarrior_complete", params={"task_id": "1"})
         listed = json.loads((await call(env, "taskwarrior_list", params={"response_format": "json"})).content)
+        returns = {json.dumps(sorted((spec.returns or {}).get("properties", {}))) for spec in env.tools}
 
     assert flat.error
+    assert returns == {'["result"]'}  # a schema for each tool, which says nothing
     assert (missing.error, missing.content.startswith("Error: ")) == (False, True)
     assert [(task["id"], task["description"]) for task in listed["tasks"]] == [(1, "bake cake")]

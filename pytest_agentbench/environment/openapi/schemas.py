@@ -9,10 +9,10 @@ from pytest_agentbench.environment.openapi.document import Document
 LARGE = 8_000
 """Characters of JSON above which a schema is cut at a lesser depth: some documents inline to 88 kB for one tool."""
 
-_NODES = 1_000
+_NODES = 400
 """Parts of a schema from which on it is surely too large, so that none is written out to the millionth."""
 
-_DEPTHS = (8, 5, 3, 2, 1)
+_DEPTHS = (6, 3, 2, 1)
 """How many references deep a schema is told; the last is taken however large it is."""
 
 _KEPT = (
