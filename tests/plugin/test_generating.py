@@ -70,6 +70,44 @@ def test_recipes_run_before_collection(pytester: pytest.Pytester, keys: Path) ->
     assert not any("PytestCollectionWarning" in line for line in result.outlines)
 
 
+ORACLE = '''
+from pathlib import Path
+
+import yaml
+
+
+def build(tools):
+    """Do what a scenario expects, turn by turn: it is found by its first line."""
+    by_name = {tool.__name__: tool for tool in tools}
+    forms = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in Path("generated/scenarios").glob("*.yaml")]
+    turns = []
+
+    def reply(turn):
+        if not turns:
+            form = next(form for form in forms if form["says"][0] == turn.message)
+            calls = iter(form["expect"])
+            path = form["provenance"]["path"].replace("Run_Conversation > ", "", 1)
+            for part in path.split(" > Run_Conversation"):
+                count = sum(bool(node) and node != "End_of_Simulation" for node in part.split(" > "))
+                turns.append([next(calls) for _ in range(count)])
+            turns.reverse()
+        made = turns.pop() if turns else []
+        return "; ".join(str(by_name[call["name"]](**call["arguments"])) for call in made) or "Goodbye."
+
+    return reply
+'''
+
+
+def test_the_scripted_user_plays_what_was_generated(pytester: pytest.Pytester, keys: Path) -> None:
+    """An agent that does what each line asks for passes every scenario with the scripted user."""
+    pytester.makepyfile(keys_agent=ORACLE)
+    keys.write_text(SUITE.replace("count: 3", "count: 8"))
+
+    result = pytester.runpytest("--agentbench", "--agentbench-generate")
+
+    result.assert_outcomes(passed=8)
+
+
 def test_workers_read_what_the_controller_wrote(pytester: pytest.Pytester, keys: Path) -> None:
     """With workers the recipe runs once, before they start."""
     pytest.importorskip("xdist")

@@ -14,8 +14,8 @@ from random import Random
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.facts import facts_of
-from pytest_agentbench.generation.tools.flows import assignments, connecting
+from pytest_agentbench.generation.tools.facts import Fact, facts_of, spoken_form
+from pytest_agentbench.generation.tools.flows import assignments, connecting, found_at
 from pytest_agentbench.generation.tools.narrator import ExtractGiven, Narrator, SelectGiven, WishGiven
 from pytest_agentbench.generation.tools.oracle import judge
 from pytest_agentbench.generation.tools.phrasing import TONGUES
@@ -79,13 +79,22 @@ class Memory:
 
 
 async def hydrate(
-    walk: Walk, stock: Stock, narrator: Narrator, *, language: Code, random: Random, attempts: int = ATTEMPTS
+    walk: Walk,
+    stock: Stock,
+    narrator: Narrator,
+    *,
+    language: Code,
+    random: Random,
+    attempts: int = ATTEMPTS,
+    history: Sequence[str] = (),
 ) -> Story:
     """Give the story of a walk; raise `HydrationError` where no attempt comes to its end.
 
+    `history` says what earlier walks were lost for, which a narrator is told.
+
     `ProviderError` and its like of a model-backed narrator pass through: nothing stands in for it.
     """
-    memory = Memory()
+    memory = Memory(faults=list(history))
     last: HydrationError | None = None
     badly_worded = 0
     for attempt in range(1, attempts + 1):
@@ -115,7 +124,7 @@ class _Hydration:
         self._stock = stock
         self._narrator = narrator
         self._opened = opened
-        self._language: Code = language
+        self._tongue = TONGUES[language]
         self._random = random
         self._memory = memory
         self._steps: list[Step] = []
@@ -143,8 +152,9 @@ class _Hydration:
             wishes.append(await self._extract(source, card))
         last = self._made[-1]
         values = [str(value) for made in self._made for value in read_slots(made.arguments).values()]
-        facts = list(facts_of(last.result, last.card, TONGUES[self._language], " ".join([self._telling.said, *values])))
-        fact = self._random.choice(facts[:_FACTS]) if facts and not fails else None
+        said = " ".join([self._telling.said, *values])
+        facts = [] if fails else await self._stable(last, list(facts_of(last.result, last.card, self._tongue, said)))
+        fact = self._random.choice(facts[:_FACTS]) if facts else None
         line = await self._telling.request(wishes, fact.name if fact else "")
         self._steps[first] = self._steps[first].model_copy(update={"sentence": line})
         self._telling.learn(last.result)
@@ -160,6 +170,17 @@ class _Hydration:
             self._steps.append(
                 Step(operation="close", source=RUN_CONVERSATION, target=END_OF_SIMULATION, sentence=closing)
             )
+
+    async def _stable(self, last: Made, facts: list[Fact]) -> list[Fact]:
+        """Leave out what a read answers otherwise when it is asked again: the time, a counter, a drawn number."""
+        if not facts or last.card.writes is not False:
+            return facts
+        again = parsed((await self._opened.call(last.card.tool, last.arguments)).content)
+        return [
+            fact
+            for fact in facts
+            if (found := next(found_at(again, fact.path), None)) is not None and spoken_form(found.value) == fact.text
+        ]
 
     async def _select(self, cards: Sequence[Card], *, fails: bool) -> WishGiven:
         """Choose and make the first call of a turn."""

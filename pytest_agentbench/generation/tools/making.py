@@ -69,7 +69,8 @@ class Maker:
         random = Random(f"{self.seed}/{walk.id}")  # noqa: S311 - a choice, no secret
         try:
             narrator = self.roles.narrator(random)
-            story = await hydrate(walk, self.stock, narrator, language=language, random=random)
+            told = self.history[-_HISTORY:]
+            story = await hydrate(walk, self.stock, narrator, language=language, random=random, history=told)
         except HydrationError as error:
             raise self._rejected(walk, "hydration", error.reason, error.detail) from None
         story = await self._criticised(story, random)

@@ -204,7 +204,8 @@ class Recruiter:
             likely = probe.kind in ("boundary", "out_of_range", "observed", "proposed", "cross_parameter")
             if card.writes is not False or not likely or probe.error or probe.verdict not in ("empty", "refused"):
                 continue
-            if not probe.arguments or not _is_sayable(probe.arguments) or len(found) == _FAILURES:
+            declared = probe.arguments.keys() <= {parameter.path.split(".")[0] for parameter in card.parameters}
+            if not probe.arguments or not declared or not _is_sayable(probe.arguments) or len(found) == _FAILURES:
                 continue
             answer = await reads.call(card.tool, probe.arguments)
             if not answer.error and judge(answer).verdict == probe.verdict:
@@ -239,7 +240,12 @@ def _entry(tool: str, name: str, arguments: dict[str, JsonValue], answer: Answer
 
 def _proven(card: Card) -> Iterator[dict[str, JsonValue]]:
     """Give the arguments of probes that worked, those with fewest arguments first."""
-    good = [probe.arguments for probe in card.probes if probe.verdict == "ok" and probe.kind in _LIKELY]
+    names = {parameter.path.split(".")[0] for parameter in card.parameters}
+    good = [
+        probe.arguments
+        for probe in card.probes
+        if probe.verdict == "ok" and probe.kind in _LIKELY and probe.arguments.keys() <= names
+    ]
     seen: set[str] = set()
     for arguments in sorted(good, key=len):
         if (key := call_key("", arguments).casefold()) not in seen:
