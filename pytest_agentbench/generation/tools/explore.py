@@ -238,6 +238,8 @@ def ordered(subjects: Sequence[Subject]) -> list[Subject]:
         needs = sum(slot.required for slot in subject.slots)
         makes = {"create", "add", "insert", "new", "put", "register", "make", "write"} & set(words(subject.name))
         ids = sum("id" in words(slot.name) for slot in subject.slots if slot.required)
+        if subject.destroys:  # what takes away one thing comes before what takes away all
+            return len(_STAGES), 0, False, -needs
         return _STAGES.index(subject.effect), ids, not makes, needs
 
     return sorted(subjects, key=rank)

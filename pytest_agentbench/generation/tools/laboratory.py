@@ -23,6 +23,7 @@ _HANGS = 2
 _REFUSALS_OF_ENVIRONMENT = 4
 """Answers in a row about credentials, limits or the network after which a tool is left alone."""
 _MOST_ATOMS = 400
+_SEEN = 3
 _LOOKUP = re.compile(r"\b(?:KeyError|IndexError|StopIteration)\b")
 
 
@@ -132,6 +133,8 @@ class Laboratory:
         self._atoms: dict[int, list[Atom]] = {}
         self._stack = AsyncExitStack()
         self._opened: Opened | None = None
+        self.seen: list[tuple[Trial, Atom]] = []
+        self._times_seen: Counter[tuple[str, str, str, str]] = Counter()
         self._hangs: Counter[str] = Counter()
         self._environmental: Counter[str] = Counter()
 
@@ -194,6 +197,8 @@ class Laboratory:
         self.trials.append(trial)
         self._known.setdefault(key, trial)
         self._note(subject, trial)
+        if trial.ok:
+            self._see(trial)
         if trial.ok and not subject.is_read and trial.answer.wrote is not False:
             self.epoch += 1
         await asyncio.sleep(0)
@@ -223,6 +228,14 @@ class Laboratory:
             found = atoms(trial.answer.content)[:_MOST_ATOMS]
             self._atoms[id(trial)] = found
         return found
+
+    def _see(self, trial: Trial) -> None:
+        """Keep what an answer holds; the same value at the same place a few times, since one may be an echo."""
+        for atom in self.atoms(trial):
+            key = (trial.tool, atom.path, atom.pattern, repr(atom.value))
+            self._times_seen[key] += 1
+            if self._times_seen[key] <= _SEEN:
+                self.seen.append((trial, atom))
 
     def _note(self, subject: Subject, trial: Trial) -> None:
         if trial.answer.hung or trial.answer.crashed:

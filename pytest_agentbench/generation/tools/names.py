@@ -1,7 +1,7 @@
 """Whether two names mean the same: words of names, common short forms, and nouns that tools and paths lend an `id`."""
 
 import re
-from collections.abc import Iterable
+from functools import lru_cache
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -32,6 +32,7 @@ _VERBS = frozenset({
 })  # fmt: skip
 
 
+@lru_cache(maxsize=50_000)
 def words(name: str) -> tuple[str, ...]:
     """Give the words of a name, lower case, singular, short forms spelt out."""
     found = []
@@ -46,19 +47,21 @@ def words(name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=50_000)
 def nouns(*names: str) -> frozenset[str]:
     """Give what names speak of: their words without verbs and generic ones."""
     return frozenset(word for name in names for word in words(name) if word not in _VERBS and word not in GENERIC)
 
 
-def likeness(slot: str, tool: str, found: Iterable[str], source: str) -> float:
+@lru_cache(maxsize=200_000)
+def likeness(slot: str, tool: str, found: tuple[str, ...], source: str) -> float:
     """Say from 0 to 1 how likely the argument `slot` of `tool` means what `source` calls by the names `found`.
 
     1: the same telling name. 0.9: an `id` with the same noun. 0.8: the same generic name for the same noun.
     0.6: a telling word in common. 0.3: the same generic name and no noun to compare.
     """
     steps = [step for step in slot.split(".") if step != "*"] or [slot]
-    given = tuple(found) or ("",)
+    given = found or ("",)
     wanted, offered = words(steps[-1]), words(given[-1])
     around_wanted = nouns(*steps[:-1], tool)
     around_offered = nouns(*given[:-1], source)

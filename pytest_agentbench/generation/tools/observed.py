@@ -32,18 +32,15 @@ def seen_for(lab: Laboratory, subject: Subject, slot: Slot, *, others_only: bool
     What a call only gives back of its own arguments is left out, unless the call made it.
     """
     found: dict[str, Seen] = {}
-    for trial in lab.trials:
-        if not trial.ok or (others_only and trial.tool == subject.name):
+    for trial, atom in lab.seen:
+        if others_only and trial.tool == subject.name:
             continue
-        given = own_values(trial)
-        makes = not lab.subjects[trial.tool].is_read
-        for atom in lab.atoms(trial):
-            value = as_argument(atom.value, slot)
-            if value is None or (not makes and is_echo(atom.value, given)):
-                continue
-            like = likeness(slot.path, subject.name, atom.names, trial.tool)
-            key = dumps([value, trial.tool, atom.path, atom.pattern])
-            found.setdefault(key, Seen(value, trial, atom, like))
+        value = as_argument(atom.value, slot)
+        if value is None or (lab.subjects[trial.tool].is_read and is_echo(atom.value, own_values(trial))):
+            continue
+        like = likeness(slot.path, subject.name, atom.names, trial.tool)
+        key = dumps([value, trial.tool, atom.path, atom.pattern])
+        found.setdefault(key, Seen(value, trial, atom, like))
     if slot.type != "boolean":
         for seen in _made_under_a_name(lab, subject, slot):
             found.setdefault(dumps([seen.value, seen.trial.tool, "argument", seen.atom.path]), seen)
