@@ -99,9 +99,16 @@ def _aboutness(opened: Vault, asked: list[str]) -> None:
     """Print false positives: hits in sections that are not about the word, so hold it in fewer than two lines."""
     print("false positives (the section holds the word in fewer than two lines)")
     for name, search, paper in (("headings", in_headers, "5–10 %"), ("contents", in_content, "30–40 %")):
-        hits = [(word, hit) for word in asked for hit in search(opened, word).hits]
-        wrong = sum(not _is_about(opened, hit, word) for word, hit in hits)
-        print(f"  {name:10} {wrong:5} of {len(hits):6}   {wrong / max(len(hits), 1):4.0%}   paper {paper}")
+        shares, total = [], 0
+        for word in asked:
+            hits = search(opened, word).hits
+            total += len(hits)
+            if hits:
+                shares.append(sum(not _is_about(opened, hit, word) for hit in hits) / len(hits))
+        mean, middle = statistics.mean(shares), statistics.median(shares)
+        print(
+            f"  {name:10} {total:6} hits of {len(shares)} words   mean {mean:4.0%} median {middle:4.0%}   paper {paper}"
+        )
 
 
 def _is_about(opened: Vault, hit: Hit, word: str) -> bool:
