@@ -109,10 +109,10 @@ def test_the_scripted_user_plays_what_was_generated(pytester: pytest.Pytester, k
 
 
 def test_workers_read_what_the_controller_wrote(pytester: pytest.Pytester, keys: Path) -> None:
-    """With workers the recipe runs once, before they start."""
+    """With a worker the recipe runs once, in the controller, before it starts."""
     pytest.importorskip("xdist")
 
-    result = pytester.runpytest("--agentbench", "--agentbench-generate", "-n", "2")
+    result = pytester.runpytest("--agentbench", "--agentbench-generate", "-n", "1")
 
     assert sum("3 of 3 scenarios" in line for line in result.outlines) == 1
     result.assert_outcomes(failed=3)

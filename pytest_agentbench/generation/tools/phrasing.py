@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.tongue import Code, Tongue
 from pytest_agentbench.generation.tools.tongue_en import ENGLISH
@@ -29,6 +30,8 @@ _CLAUSE = re.compile(r"^(.+?)(?:[.,;:(\n]|\s[-–—]\s|$)", re.DOTALL)
 _ARTICLE = re.compile(r"^(?:(?:an?|the|your|un|une|le|la|les)\s+|l['’])(?=\w)", re.IGNORECASE)
 _LONG = 22
 """Words of a description that are said; more are an explanation."""
+_READ = 600
+"""Characters of a description that are read for what a user would say."""
 _LABEL = 6
 """Words of an argument's name; a longer description explains more than it names."""
 
@@ -57,6 +60,7 @@ class Wish:
 def task_of(card: Card, tongue: Tongue) -> str:
     """Say what a tool is for, as an infinitive phrase: `look up an order`, `rechercher une commune`."""
     text = card.declared_description.strip() or card.actual_description.strip() or card.trigger.strip()
+    text = printable(shorten(text, _READ), newlines=True)  # descriptions are whatever a server sends
     text = re.sub(r"\be\. ?g\.", "for example", text)  # its points end no sentence
     sentence = _SENTENCE.match(text)
     plain = _EXAMPLES.sub("", _ASIDE.sub("", sentence[1] if sentence else ""))
@@ -198,7 +202,8 @@ def _reference(reference: Reference, card: Card, tongue: Tongue) -> str:
 def _label(path: str, schema: Mapping[str, JsonValue], tongue: Tongue) -> str:
     spelt = _spelt(path, tongue)
     described = schema.get("description")
-    clause = _CLAUSE.match(described.strip()) if isinstance(described, str) else None
+    plain = printable(shorten(described, _READ), newlines=True).strip() if isinstance(described, str) else ""
+    clause = _CLAUSE.match(plain)
     text = _ARTICLE.sub("", _EXAMPLES.sub("", _ASIDE.sub("", clause[1])).strip()) if clause else ""
     spoken = text.split()
     if not 1 <= len(spoken) <= _LABEL or _TOKEN.search(text) or '"' in text:

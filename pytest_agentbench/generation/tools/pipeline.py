@@ -40,7 +40,7 @@ Until = Literal["cards", "graph", "walks", ""]
 _MORE = 3
 """Walks that are tried for each scenario asked for, at most."""
 _HOPELESS = 5
-"""Walks lost at the beginning after which no further one is tried: something is wrong with all of them."""
+"""Walks lost at the beginning after which no further one is tried, five times as many where no model is paid for."""
 
 
 @dataclass(kw_only=True)
@@ -156,7 +156,7 @@ class Pipeline:
                 else:
                     sampler.lost(walk)
                     _learn(sampler, one)
-                    if not accepted and len(finished) >= _HOPELESS:
+                    if not accepted and len(finished) >= (_HOPELESS if maker.roles.calls else 5 * _HOPELESS):
                         break
         finally:
             log.close()

@@ -56,6 +56,18 @@ def test_a_french_description_becomes_what_a_user_asks_for(description: str, tas
     assert language_of([description]) == "fr"
 
 
+def test_a_hostile_description_ends_up_as_plain_words() -> None:
+    """Escape sequences and endless text of a server do not reach a user's line."""
+    card = Card(tool="look", declared_description="Look\x1b[31m up\u202e a thing " + "x" * 100_000)
+
+    task = task_of(card, EN)
+
+    assert task.startswith("look up")
+    assert "\x1b" not in task
+    assert "\u202e" not in task
+    assert len(task) < 1_000
+
+
 def card_with(**descriptions: str) -> Card:
     """A card whose arguments have these descriptions."""
     parameters = [ParameterCard(path=path, schema_={"description": text}) for path, text in descriptions.items()]
