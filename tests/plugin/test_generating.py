@@ -76,22 +76,25 @@ from pathlib import Path
 import yaml
 
 
+def segments(form):
+    """Cut the expected calls into turns."""
+    calls = iter(form["expect"])
+    path = form["provenance"]["path"].replace("Run_Conversation > ", "", 1)
+    for part in path.split(" > Run_Conversation"):
+        count = sum(bool(node) and node != "End_of_Simulation" for node in part.split(" > "))
+        yield [next(calls) for _ in range(count)]
+
+
 def build(tools):
-    """Do what a scenario expects, turn by turn: it is found by its first line."""
+    """Do what the scenario with these lines expects, turn by turn."""
     by_name = {tool.__name__: tool for tool in tools}
     forms = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in Path("generated/scenarios").glob("*.yaml")]
-    turns = []
+    lines = []
 
     def reply(turn):
-        if not turns:
-            form = next(form for form in forms if form["says"][0] == turn.message)
-            calls = iter(form["expect"])
-            path = form["provenance"]["path"].replace("Run_Conversation > ", "", 1)
-            for part in path.split(" > Run_Conversation"):
-                count = sum(bool(node) and node != "End_of_Simulation" for node in part.split(" > "))
-                turns.append([next(calls) for _ in range(count)])
-            turns.reverse()
-        made = turns.pop() if turns else []
+        lines.append(turn.message)
+        fitting = [form for form in forms if form["says"][: len(lines)] == lines]
+        made = list(segments(fitting[0]))[len(lines) - 1] if fitting else []
         return "; ".join(str(by_name[call["name"]](**call["arguments"])) for call in made) or "Goodbye."
 
     return reply
