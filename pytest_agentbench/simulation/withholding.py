@@ -20,7 +20,11 @@ def withholds(asking: str, answer: str) -> bool:
         return False
     if any(kind.endswith("_id") for kind in wanted.kinds) or not wanted:
         asks = bool(wanted) or "?" in asking or bool(pattern("requests").search(asking))
-        return asks and not values_in(answer) and not (not wanted and speaks_as_agent(asking, has_tools=True))
+        return (
+            asks
+            and not (values_in(answer) or shaped_values(answer))
+            and not (not wanted and speaks_as_agent(asking, has_tools=True))
+        )
     given = shaped_values(answer)
     return not any(kind in given for kind in (*wanted.kinds, *wanted.instead))
 

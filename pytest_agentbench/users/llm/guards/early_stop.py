@@ -80,6 +80,13 @@ _HAND_OVER = re.compile(
     re.IGNORECASE,
 )
 
+_ASKS_WHICH = re.compile(
+    r"(?:and |so |for |on |at |to |et |alors |pour |à |de )*(?:which|when|where|who|how (?:large|big|small|long|many|much|often|old|far|tall|wide|heavy)"
+    r"|what (?!else|do you think|can i|may i|happened)|quel(?:le)?s?(?! autre)|combien|quand|où|qui)\b[^.!]*\?",
+    re.IGNORECASE,
+)
+"""Questions for a value or a choice, whatever it is of."""
+
 _NO = re.compile(r"(?:no|nope|nah|non)\b", re.IGNORECASE)
 
 _NEAR_END = 3
@@ -163,7 +170,11 @@ def _waiting(heard: str, *, is_told: bool) -> str | None:
     """
     parts = [part for part in _unanswered(heard) if not _offers_hand_over(part, heard)]
     is_asked = bool(asked(heard))
-    needed = [part for part in parts if not is_told or _PROPOSES.search(part) or _asks_value(part, is_asked)]
+    needed = [
+        part
+        for part in parts
+        if not is_told or _PROPOSES.search(part) or _asks_value(part, is_asked) or _ASKS_WHICH.match(part)
+    ]
     return needed[-1] if needed else None
 
 
