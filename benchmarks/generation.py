@@ -3,10 +3,14 @@
     python -m benchmarks.generation SUITE [--divergences TRUTH.json] [--edges TRUTH.json] [--seed 0] [--writes]
         [--resettable] [--hint NAME=VALUE]... [--deny TOOL]... [--show]
 
-Divergences: a list of {tool, parameter, kind, note}, scored by (tool, last name of parameter).
-`kind` and `note` are for people.
-Edges: {"edges": [[source, target], ...]} or a list of {source, target, reason}; self-loops are not scored. Beside them
-stands the static baseline: an edge wherever a field of one tool's results is called like an argument of another.
+Divergences: a list of {tool, parameter, kind, note}, scored by (tool, last name of parameter); `kind` and `note` are
+for people. An entry without a parameter is about the answer as a whole; it counts as found where the divergence is told
+of the arguments that lead there, which `also_true` lists. What is listed there besides is neither right nor wrong.
+Edges: {"edges": [[source, target], ...]}, or entries with source and target, or from and to; self-loops are not scored,
+nor what `not_counted` lists, nor tools outside `tools`, where the file has that. Beside them stands the static
+baseline: an edge wherever a field of one tool's results is called like an argument of another.
+
+`generate: values` of the suite are hints. A suite whose service is not installed is skipped, and says which.
 """
 
 import argparse
@@ -14,12 +18,15 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench.core.remote import McpSpec
+from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.generation.tools.graph import build_graph, connector_edges
 from pytest_agentbench.generation.tools.outputs import output_leaves
 from pytest_agentbench.generation.tools.probing import probe
@@ -45,19 +52,35 @@ def last(parameter: str) -> str:
     return next((step for step in reversed(re.split(r"[.\[\]]", parameter)) if step not in ("", "*")), "")
 
 
-def read_divergences(path: Path) -> set[Pair]:
-    """Read a truth table of divergences."""
+def read_divergences(path: Path) -> tuple[set[Pair], set[Pair]]:
+    """Read a truth table of divergences: what is to be found, and what may be told beside it."""
     data = json.loads(path.read_text(encoding="utf-8"))
-    rows = data["divergences"] if isinstance(data, dict) else data
-    return {(row["tool"], last(row.get("parameter") or "")) for row in rows}
+    rows, beside = (data["divergences"], data.get("also_true", ())) if isinstance(data, dict) else (data, ())
+    asked = {(row["tool"], last(row.get("parameter") or "")) for row in rows}
+    return asked, {(row["tool"], last(row.get("parameter") or "")) for row in beside} - asked
 
 
-def read_edges(path: Path) -> set[Pair]:
-    """Read a truth graph."""
+def as_asked(found: set[Pair], truth: set[Pair], beside: set[Pair]) -> set[Pair]:
+    """Give what was found as the truth words it: a fact about the whole answer may be told of the arguments."""
+    whole = {(tool, "") for tool, parameter in found & beside if (tool, "") in truth}
+    return (found - beside) | whole
+
+
+def read_edges(path: Path) -> tuple[set[Pair], set[Pair], set[str]]:
+    """Read a truth graph: its edges, those that are not counted, and the tools it is about (none: all)."""
     data = json.loads(path.read_text(encoding="utf-8"))
-    rows = data["edges"] if isinstance(data, dict) else data
-    pairs = ((row["source"], row["target"]) if isinstance(row, dict) else (row[0], row[1]) for row in rows)
-    return {(source, target) for source, target in pairs if source != target}
+    rows, beside = (data["edges"], data.get("not_counted", ())) if isinstance(data, dict) else (data, ())
+    tools = set(data.get("tools", ())) if isinstance(data, dict) else set()
+    return _pairs(rows), _pairs(beside), tools
+
+
+def _pairs(rows: Iterable[Any]) -> set[Pair]:
+    pairs = set()
+    for row in rows:
+        ends = (row.get("source", row.get("from")), row.get("target", row.get("to"))) if isinstance(row, dict) else row
+        if ends[0] != ends[1]:
+            pairs.add((ends[0], ends[1]))
+    return pairs
 
 
 def found_edges(cards: Cards) -> set[Pair]:
@@ -79,10 +102,23 @@ def listed(title: str, pairs: Iterable[Pair], sep: str) -> None:
         print(f"  {title}: {sep.join(one)}")
 
 
+def not_installed(suite: Suite) -> str:
+    """Name the program that a suite's tools need and that is not on the PATH, "" where it is there."""
+    remote = suite.environment.tools.remote if suite.environment.tools else None
+    command = remote.command if isinstance(remote, McpSpec) else remote.service.command if remote and remote.service else ()
+    programs = [command[0], *command[-1:]] if command[:1] == ("sh",) else list(command[:1])  # a script ends with its server
+    return next((name for name in programs if name != "{python}" and shutil.which(name) is None), "")
+
+
 async def main(arguments: argparse.Namespace) -> None:
     """Probe, score and print."""
     suite = load_suite(arguments.suite, environ=os.environ, generating=True)
-    hints: dict[str, list[Any]] = {}
+    missing = not_installed(suite)
+    if missing:
+        print(f"{suite.name}: skipped, {missing} is not installed (see the head of {arguments.suite})")
+        return
+    recipe = suite.generate
+    hints: dict[str, list[Any]] = {name: list(values) for name, values in recipe.values.items()} if recipe else {}
     for hint in arguments.hint:
         name, _, value = hint.partition("=")
         hints.setdefault(name, []).append(value)
@@ -96,13 +132,15 @@ async def main(arguments: argparse.Namespace) -> None:
     listed("partial", ((card.tool, card.partial) for card in cards.cards if card.partial), ": ")
     divergences = {(card.tool, last(one.parameter)) for card in cards.cards for one in card.divergences}
     if arguments.divergences:
-        truth = read_divergences(arguments.divergences)
+        truth, beside = read_divergences(arguments.divergences)
+        divergences = as_asked(divergences, truth, beside)
         print(f"divergences  {scored(divergences, truth)}")
         listed("missed", truth - divergences, ".")
         listed("invented", divergences - truth, ".")
     edges, static = found_edges(cards), baseline(cards)
     if arguments.edges:
-        truth = read_edges(arguments.edges)
+        truth, beside, tools = read_edges(arguments.edges)
+        edges, static = ({pair for pair in one - beside if not tools or tools >= set(pair)} for one in (edges, static))
         print(f"edges        {scored(edges, truth)}")
         print(f"equal names  {scored(static, truth)}")
         listed("missed", truth - edges, " -> ")

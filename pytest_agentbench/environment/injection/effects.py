@@ -51,7 +51,6 @@ def _raising(make: Callable[[FaultSpec], Exception]) -> Callable[[Struck], Steps
         if struck.fault.done:
             yield struck.arguments
         raise make(struck.fault)
-        yield {}  # makes this a generator where the effect did not take place
 
     return effect
 

@@ -44,7 +44,7 @@ class InjectionWorld:
         """Give the values that stand where `value` stands in the state: keys beside a key, a column's other cells."""
         if self._state is None:
             return []
-        state = self._state.provider.snapshot(self._state.handle)
+        state: object = self._state.provider.snapshot(self._state.handle)
         if not isinstance(state, dict):  # an async provider
             return []
         found: list[Any] = []
