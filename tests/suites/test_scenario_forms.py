@@ -132,7 +132,7 @@ def test_long_forms_stand_in_yaml_too(tmp_path: Path) -> None:
         ({"complexity": -1}, "found -1, expected a whole number, 0 or more"),
         ({"skip": True}, "found True, expected the reason why this scenario is not run"),
         ({"checks": ["x"]}, "found 'x', expected an import path"),
-        ({"faults": []}, "unknown key 'faults'"),
+        ({"chaos": []}, "unknown key 'chaos'"),
         ({"rubric": []}, "rubric: found an empty list, expected a list of criteria"),
     ],
 )  # fmt: skip
