@@ -1,0 +1,73 @@
+"""Checks of the notes suite: that each answer says what its own question asked for.
+
+`communicate` finds a fact in any message. In a conversation that is too little: a fact told in the first answer must
+still be told when the third question asks for it, and what the user doubts must be said to the user who doubts it.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from pytest_agentbench import Finding
+from pytest_agentbench.core.run import Run
+
+_ADMITS = re.compile(
+    r"\b(nothing|not (in|mentioned|found|there|say)|no (note|mention|answer|information)|none of|"
+    r"(do|does|did|could|can) ?n[o']t|cannot|unable)\b"
+    r"|\b(rien|aucune?|introuvable|absente?s?)\b|\bn(e |')[^.]*\b(pas|ni)\b"
+)
+
+
+def one_fact_an_answer(run: Run) -> Iterator[Finding]:
+    """Find whether the answer to the first line of `says` holds the first fact of `communicate`, and so on."""
+    facts = [str(fact) for fact in run.scenario.communicate_info]
+    for number, (fact, answer) in enumerate(zip(facts, _answers(run), strict=False), start=1):
+        yield Finding(
+            check="one_fact_an_answer",
+            kind="check",
+            passed=_plain(fact) in _plain(answer),
+            message=f"asked for the {number}. time the agent said {answer!r}",
+            expected=fact,
+        )
+
+
+def last_answer_says_it(run: Run) -> Iterator[Finding]:
+    """Find whether the last answer holds the last fact of `communicate`, whatever the user had said about it."""
+    fact = str(run.scenario.communicate_info[-1])
+    answer = _answers(run)[-1]
+    yield Finding(
+        check="last_answer_says_it",
+        kind="check",
+        passed=_plain(fact) in _plain(answer),
+        message=f"in the end the agent said {answer!r}",
+        expected=fact,
+    )
+
+
+def last_answer_admits_it(run: Run) -> Iterator[Finding]:
+    """Find whether the last answer says that the notes do not hold what was asked."""
+    answer = _answers(run)[-1]
+    yield Finding(
+        check="last_answer_admits_it",
+        kind="policy",
+        policy="no-invention",
+        passed=bool(_ADMITS.search(_plain(answer))),
+        message=f"asked for what no note holds the agent said {answer!r}",
+    )
+
+
+def _answers(run: Run) -> list[str]:
+    """What the agent said after each line of the scenario, until the next one."""
+    asked = [index for index, text in run.transcript.texts("user") if text in run.scenario.says]
+    spoken = run.transcript.texts("assistant")
+    ends = [*asked[1:], float("inf")]
+    return [
+        "\n".join(text for index, text in spoken if start < index < end) for start, end in zip(asked, ends, strict=True)
+    ] or [""]
+
+
+def _plain(text: str) -> str:
+    """Without case, accents, fine spaces and typographic apostrophes; a comma between digits is a point."""
+    bare = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+    joined = re.sub(r"(?<=\d),(?=\d)", ".", bare.replace("’", "'"))
+    return " ".join(joined.lower().split())
