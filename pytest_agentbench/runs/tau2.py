@@ -8,6 +8,7 @@ from threading import Lock
 
 from pytest_agentbench.checks.judges.evidence import of_run
 from pytest_agentbench.checks.judges.judge import judge_criteria
+from pytest_agentbench.checks.state import MOST_ROWS
 from pytest_agentbench.checks.tau2.reward import Tau2Reward, tau2_reward
 from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError, NotRunError
 from pytest_agentbench.core.rubric import Criterion
@@ -33,11 +34,16 @@ def is_graded(plan: RunPlan) -> bool:
 
 
 def with_reward(run: Run, plan: RunPlan, judgement: Judgement) -> Judgement:
-    """Add τ²'s reward and its parts to the metrics, and to the findings why a part is not measured."""
+    """Add τ²'s reward and its parts to the metrics, and to the findings why a part is not measured.
+
+    A recording has no state of its own: the rows in which its replayed world differs are told beside the verdict.
+    """
     if not is_graded(plan):
         return judgement
     replayed, why = _replayed(run, plan)
-    return _noted(judgement, tau2_reward(run, replayed), why, run.scenario.task.evaluation_criteria is not None)
+    graded = _noted(judgement, tau2_reward(run, replayed), why, run.scenario.task.evaluation_criteria is not None)
+    rows = replayed.differences if replayed is not None and run.final_state is None else ()
+    return graded.model_copy(update={"findings": (*graded.findings, *map(_row, rows[:MOST_ROWS]))}) if rows else graded
 
 
 async def with_assertions(
@@ -71,6 +77,11 @@ def _noted(judgement: Judgement, reward: Tau2Reward | None, why: str, is_measure
     notes = (_note(text) for text in told if is_measured)
     metrics = judgement.metrics | (reward.metrics() if reward else {})
     return judgement.model_copy(update={"findings": (*kept, *notes), "metrics": metrics})
+
+
+def _row(text: str) -> Finding:
+    message = shorten(f"when replayed, {text}", _REASON)
+    return Finding(check="tau2 rows", kind="state", passed=False, message=message, required=False)
 
 
 def _note(text: str) -> Finding:

@@ -121,6 +121,22 @@ def test_recordings_are_replayed(project: Project) -> None:
     assert only(project).metrics["tau2_reward"] == 1.0
 
 
+@pytest.mark.usefixtures("checkout")
+def test_a_recording_that_ended_elsewhere_tells_the_rows(project: Project) -> None:
+    """Beside the calls that were wrong stand the rows in which the replayed world differs from the expected one."""
+    write(project, agent={"transcripts": "runs.jsonl"})
+    project.write("bench/runs.jsonl", json.dumps(RECORDED).replace('"text": "NY"', '"text": "LA"'))
+
+    project.run().assert_outcomes(failed=1)
+
+    result = only(project)
+    rows = [finding.message for finding in result.findings if finding.check == "tau2 rows"]
+    assert result.metrics["tau2_db"] == 0.0
+    assert len(rows) == 1
+    assert rows[0].startswith("when replayed, notes.d.")
+    assert "expected 'NY', is 'LA'" in rows[0]
+
+
 def test_without_tau2_recordings_are_judged_by_what_needs_no_world(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,6 +138,22 @@ def same_content(left: BaseModel | None, right: BaseModel | None) -> bool:
     return all(_same_field(getattr(left, name), getattr(right, name)) for name in type(left).model_fields)
 
 
+def records_apart(left: BaseModel | None, right: BaseModel | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give both databases as plain JSON, of tables over one base only the records that either has looked at."""
+    if left is None or right is None or type(left) is not type(right):
+        return {}, {}
+    sides: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    for name in type(left).model_fields:
+        mine, theirs = getattr(left, name), getattr(right, name)
+        if isinstance(mine, LazyRecords) and isinstance(theirs, LazyRecords) and mine.base is theirs.base:
+            looked_at = mine.touched | theirs.touched | (mine.keys() ^ theirs.keys())
+            for side, table in zip(sides, (mine, theirs), strict=True):
+                side[name] = {key: _plain(dict.get(table, key)) for key in sorted(looked_at) if key in table}
+        else:
+            sides[0][name], sides[1][name] = _plain(mine), _plain(theirs)
+    return sides
+
+
 def fingerprint(database: BaseModel | None) -> str:
     """Give a text that changes whenever the database does: what is not shared with the base, as JSON."""
     if database is None:

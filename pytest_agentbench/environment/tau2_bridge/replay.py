@@ -13,6 +13,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps
 from pytest_agentbench.core.scenario import Task
 from pytest_agentbench.core.tool import Requestor, ToolCall
+from pytest_agentbench.environment.diff import describe
 from pytest_agentbench.environment.tau2_bridge.world import Source, World
 
 
@@ -20,7 +21,8 @@ class Replayed(Model):
     """What replaying showed: whether the databases are equal, and which assertions hold, in the task's order.
 
     An assertion is None where it raised; τ²'s own evaluator crashes there. `played` is False where the calls equal the
-    expected ones, so that nothing had to be replayed. `origin` says whose worlds these were.
+    expected ones, so that nothing had to be replayed. `origin` says whose worlds these were. `differences` are the rows
+    in which the databases differ, each in a line.
     """
 
     db_match: bool
@@ -28,6 +30,7 @@ class Replayed(Model):
     notes: tuple[str, ...] = ()
     played: bool = True
     origin: str = ""
+    differences: tuple[str, ...] = ()
 
 
 class Replayer:
@@ -54,10 +57,18 @@ class Replayer:
         for call in made:
             world.respond(call.name, call.requestor, call.arguments)
         world.sync()
-        db_match = world.same_as(self._expected_world(task))
+        expected = self._expected_world(task)
+        db_match = world.same_as(expected)
+        differences = () if db_match else tuple(map(describe, world.apart_from(expected)))
         notes: list[str] = []
         held = tuple(_holds(world, assertion, notes) for assertion in wanted)
-        return Replayed(db_match=db_match, assertions=held, notes=tuple(notes), origin=self.source.origin)
+        return Replayed(
+            db_match=db_match,
+            assertions=held,
+            notes=tuple(notes),
+            origin=self.source.origin,
+            differences=differences,
+        )
 
     def _counts(self, call: ToolCall) -> bool:
         return self.source.knows(call.name) and self.source.mutates(call.name)

@@ -13,9 +13,11 @@ from pydantic import BaseModel
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.scenario import InitialState
+from pytest_agentbench.core.state import Difference
 from pytest_agentbench.core.tool import Requestor, Toolset
+from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.environment.json_state import merged
-from pytest_agentbench.environment.tau2_bridge.lazy_records import same_content
+from pytest_agentbench.environment.tau2_bridge.lazy_records import records_apart, same_content
 
 
 class Toolkit(Protocol):
@@ -92,6 +94,15 @@ class World:
         """Whether both databases equal the other world's."""
         users = (self.user.db if self.user else None, other.user.db if other.user else None)
         return same_content(self.agent.db, other.agent.db) and same_content(*users)
+
+    def apart_from(self, expected: "World") -> list[Difference]:
+        """Give every row in which the databases are not those of the expected world, both parties' in turn."""
+        mine, theirs = [self.agent.db], [expected.agent.db]
+        if self.user is not None and expected.user is not None and self.user.db is not self.agent.db:
+            mine.append(self.user.db)
+            theirs.append(expected.user.db)
+        sides = (records_apart(one, other) for one, other in zip(theirs, mine, strict=True))
+        return [difference for wanted, found in sides for difference in diff(wanted, found)]
 
     def _load(self, data: Mapping[str, Any]) -> None:
         """Merge initial data; each toolkit then has the other's database, as in τ²."""
