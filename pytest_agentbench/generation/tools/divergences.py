@@ -16,7 +16,7 @@ from pytest_agentbench.generation.tools.laboratory import Subject, Trial
 from pytest_agentbench.generation.tools.names import words
 from pytest_agentbench.generation.tools.oracle import is_silent
 from pytest_agentbench.generation.tools.outputs import missing_fields, output_of, undocumented_codes
-from pytest_agentbench.generation.tools.schemas import Slot
+from pytest_agentbench.generation.tools.schemas import Slot, plain
 from pytest_agentbench.generation.tools.values import Divergence
 
 _RESTRICTS = re.compile(
@@ -193,10 +193,28 @@ def _output(subject: Subject) -> Iterator[Divergence]:
     for path, codes in undocumented_codes(returns, output_of(subject.gives())):
         shown = ", ".join(map(str, codes))
         yield Divergence(kind="undocumented_codes", parameter=path, declared="a whole number", actual=f"codes: {shown}")
+    silent = [trial for trial in subject.trials if _is_silent(trial) and _conforms(subject, trial)]
+    needed = plain(returns, returns).get("required")
+    if silent and needed and not subject.effect == "write":
+        yield Divergence(
+            kind="output",
+            declared=f"{', '.join(map(str, needed))} in every result",
+            actual=f"{shorten(silent[0].answer.content.strip() or 'nothing', 40)}, and no error, to calls that conform",
+            evidence=_indexes(silent),
+        )
     for path, why, trials in missing_fields(returns, subject.gives()):
         yield Divergence(
             kind="output", parameter=path, declared="in every result", actual=why, evidence=_indexes(trials)
         )
+
+
+def _conforms(subject: Subject, trial: Trial) -> bool:
+    """Whether a call holds every required argument and only values that its declarations admit."""
+    values = trial.values
+    slots = {slot.path: slot for slot in subject.slots}
+    if any(slot.required and slot.path not in values for slot in subject.slots):
+        return False
+    return all(path in slots and fits(value, slots[path]) for path, value in values.items())
 
 
 def _is_promised(subject: Subject, slot: Slot, value: Any) -> bool:

@@ -16,6 +16,7 @@ from pytest_agentbench.generation.tools.observed import (
     seen_for,
     spread,
 )
+from pytest_agentbench.generation.tools.oracle import is_silent
 from pytest_agentbench.generation.tools.schemas import Slot
 from pytest_agentbench.generation.tools.spots import Closed, Planted, Spot, places_of, planted_in
 from pytest_agentbench.generation.tools.values import Flow
@@ -51,6 +52,9 @@ _ASKS = frozenset(
 )
 """What arguments are called that take free text: that a title finds itself joins no two tools."""
 
+_CALLED = frozenset({"name", "title", "label", "city", "place", "town"})
+"""What results call the words by which people ask for a thing."""
+
 _MAKES = frozenset({"create", "add", "new", "insert", "make", "register"})
 
 _EXISTS = re.compile(r"\balready\b|\bexists\b|\bduplicate\b|\bconflict\b|\bin use\b|\btaken\b", re.I)
@@ -71,6 +75,8 @@ async def try_observed(lab: Laboratory, subject: Subject) -> None:
         likely = spread([one for one in seen if one.likeness >= 0.5], 3)[:_PLACES]
         alike: list[Seen] = []
         if strangers_refused(subject, slot):
+            if set(words(slot.name)[-1:]) & _ASKS:
+                likely += spread([one for one in seen if is_called(one.atom.names)], 3)[:_PLACES]
             shapes = {shape(trial.values[slot.path]) for trial in subject.gives() if slot.path in trial.values}
             rest = [one for one in seen if one.likeness < 0.5]
             alike = spread([one for one in rest if shape(one.value) in shapes], 3)[: 2 * _PLACES]
@@ -80,6 +86,11 @@ async def try_observed(lab: Laboratory, subject: Subject) -> None:
             if lab.may_call(subject, most):
                 values = {**subject.base.values, slot.path: one.value, **_companions(lab, subject, slot, one)}
                 await lab.try_values(subject, values, "observed")
+
+
+def is_called(names: tuple[str, ...]) -> bool:
+    """Whether what stands under these names is what people call a thing."""
+    return bool(set(words(names[-1] if names else "")[-1:]) & _CALLED)
 
 
 def shape(value: Any) -> str:
@@ -206,6 +217,7 @@ def _into(
             turned_down,
             like,
             is_closed=is_closed,
+            looks_up=_looks_up(subject, slot, strangers),
             telling=telling,
             takes_away=subject.destroys,
             is_natural=any(str(value) not in planted for value in fitting),
@@ -234,6 +246,15 @@ def _refuses(subject: Subject, slot: Slot, strangers: set[str]) -> bool:
     )
 
 
+def _looks_up(subject: Subject, slot: Slot, strangers: set[str]) -> bool:
+    """Whether an unknown value meets silence or a refusal: one thing is looked up, where a search gives no entries."""
+    return any(
+        trial.verdict in ("refused", "broken") or (trial.verdict == "empty" and is_silent(trial.answer.content))
+        for trial in subject.trials
+        if str(trial.values.get(slot.path)) in strangers
+    )
+
+
 def _is_flow(
     spot: Spot,
     slot: Slot,
@@ -242,6 +263,7 @@ def _is_flow(
     like: float,
     *,
     is_closed: bool,
+    looks_up: bool,
     telling: bool,
     takes_away: bool,
     is_natural: bool,
@@ -250,7 +272,9 @@ def _is_flow(
     if len(turned_down) > len(fitting):
         return False
     last = set(words(slot.name)[-1:])
-    if last & _ASKS or (last & _CHOICES and not any(is_specific(value) for value in fitting)):
+    if last & _ASKS and not (looks_up and is_closed and is_natural and spot.origin == "result"):
+        return False
+    if (last & _CHOICES and not any(is_specific(value) for value in fitting)):
         return False
     if not is_closed:
         if spot.origin == "argument":
@@ -264,6 +288,8 @@ def _is_flow(
         if not is_natural:
             return False
         return (like >= 0.9 and telling) or (like >= 0.9 and any(is_specific(value) for value in fitting))
+    if last & _ASKS:
+        return is_called(spot.names) and len(fitting) >= 2
     if like >= 0.5 or any(is_specific(value) for value in fitting):
         return not (spot.origin == "argument" and like < 0.5 and not any(is_specific(value) for value in fitting))
     is_text = all(isinstance(value, str) for value in spot.values.values()) and not spot.pattern
