@@ -1,6 +1,6 @@
 """The form of `generate`, the recipe of `agentbench generate`, as JSON Schema."""
 
-from pytest_agentbench.suites.schema_forms import Schema, mapping
+from pytest_agentbench.suites.schema_forms import IMPORT_PATH, Schema, mapping
 from pytest_agentbench.suites.schema_models import MODEL
 
 _POSITIVE: Schema = {"type": "integer", "minimum": 1, "description": "a whole number, 1 or more"}
@@ -26,6 +26,14 @@ GENERATE = mapping(
             "minProperties": 1,
             "additionalProperties": {"type": "number", "minimum": 0, "description": "a share, 0 or more"},
             "description": "a mapping such as {simple: 0.5, complex: 0.5}",
+        },
+        "levels": mapping({"min": _POSITIVE, "max": _POSITIVE}, "{min: 2, max: 11}: sums of the policies' challenges"),
+        "document": {**_PATH, "description": "a document with policies, relative to the suite's folder"},
+        "validators": {
+            "type": "array",
+            "minItems": 1,
+            "items": IMPORT_PATH,
+            "description": "a list of import paths of functions that check generated rows",
         },
         "enriched": {**_SHARE, "description": "the share of scenarios with a planned failure, from 0 to 1"},
         "personas": {**_POSITIVE, "maximum": 20, "description": "users per scenario, from 1 to 20"},

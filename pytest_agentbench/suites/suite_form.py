@@ -97,13 +97,19 @@ class PartReader:
         nodes = {"min": 6, "max": 25, **form.get("nodes", {})}
         if nodes["min"] > nodes["max"]:
             self._wrong(("generate", "nodes"), f"min is {nodes['min']}, more than max, which is {nodes['max']}")
-        given = {key: form[key] for key in form if key not in ("from", "out", "nodes", "llm", "traces", "complexity")}
+        levels = {"min": 2, "max": 11, **form.get("levels", {})}
+        if levels["min"] > levels["max"]:
+            self._wrong(("generate", "levels"), f"min is {levels['min']}, more than max, which is {levels['max']}")
+        read = ("from", "out", "nodes", "levels", "document", "llm", "traces", "complexity")
+        given = {key: form[key] for key in form if key not in read}
         return GenerateSpec(
             **given,
             source=form["from"],
             out=out,
             shortest=nodes["min"],
             longest=nodes["max"],
+            levels=(levels["min"], levels["max"]),
+            document=self.file(form["document"], ("generate", "document")) if "document" in form else None,
             complexity={str(key): float(share) for key, share in form.get("complexity", {}).items()},
             traces=tuple(self.file(name, ("generate", "traces", n)) for n, name in enumerate(form.get("traces", ()))),
             model=self.models.generator(form["llm"]) if "llm" in form else None,

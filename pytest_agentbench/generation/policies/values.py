@@ -242,9 +242,9 @@ class Stages(Model):
 class Event(Model):
     """One event (§3.1.2): policies, a request that calls for them, and rows that make the request valid.
 
-    `goal` and `facts` are for the user, `expected_behaviour` is for the critique alone. `expected` are the calls of a
-    right run, `forbidden` those that would break a policy, `unchanged` says that a right run writes nothing. Policies
-    that only a judge can decide are those whose binding says so.
+    `persona`, `goal`, `says` and `facts` are for the user, `expected_behaviour` is for the critique alone. `expected`
+    are the calls of a right run, `forbidden` those that would break a policy, `unchanged` says that a right run writes
+    nothing. Policies that only a judge can decide are those whose binding says so.
     """
 
     id: str
@@ -253,7 +253,9 @@ class Event(Model):
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
     rows: tuple[EventRow, ...] = ()
+    persona: str = ""
     goal: str = ""
+    says: tuple[str, ...] = ()
     facts: tuple[UserFact, ...] = ()
     unknown: tuple[str, ...] = ()
     expected_behaviour: str = ""

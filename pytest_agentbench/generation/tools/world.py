@@ -115,14 +115,14 @@ class World:
         return self.toolset
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[Opened]:
-        """Open a fresh environment; raise `EnvironmentFaultError` where it cannot be opened."""
+    async def open(self, state: Mapping[str, Any] | None = None) -> AsyncIterator[Opened]:
+        """Open a fresh environment, with what a scenario's `state` adds; raise `EnvironmentFaultError` if it fails."""
         self._opened += 1
         runner = RunnerInThread(f"agentbench-probe{self._opened}")
         environment = LocalEnvironment(
             self.spec,
             root=self.root,
-            scenario_state={},
+            scenario_state=dict(state or {}),
             context=self.context,
             run_name=f"probe{self._opened}",
             runner=runner,

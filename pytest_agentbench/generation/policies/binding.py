@@ -1,0 +1,93 @@
+"""Which tools a policy is about, with evidence: its rule names them, its words name them, or describe what they do."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from pytest_agentbench.checks.rules import AllOf, AnyOf, Before, Rule, When, read_rule, tools_of
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.generation.policies.graph import ToolWords, policy_tools
+from pytest_agentbench.generation.policies.identity import word_set
+from pytest_agentbench.generation.policies.values import ExtractedPolicy
+from pytest_agentbench.users.kinds import humanize
+
+_COMMON = 3
+"""Tools in whose words one may stand and still tell something, or a quarter of them."""
+
+
+class Bound(Model):
+    """A tool that a policy is about, and what shows it; `by_rule` is the strongest."""
+
+    tool: str
+    evidence: str
+    by_rule: bool = False
+
+
+def bound_tools(
+    policies: Sequence[ExtractedPolicy], rules: Mapping[str, Policy], tools: Sequence[ToolSpec]
+) -> dict[str, tuple[Bound, ...]]:
+    """Find the tools of each policy; a policy without any is not in the result."""
+    words = [ToolWords(name=one.name, description=one.description) for one in tools]
+    named = policy_tools(policies, words)
+    own = {one.name: word_set(f"{humanize(one.name)} {one.description}") for one in tools}
+    uses = Counter(word for found in own.values() for word in found)
+    most = max(_COMMON, len(tools) // 4)
+    bound: dict[str, tuple[Bound, ...]] = {}
+    for policy in policies:
+        found: dict[str, Bound] = {}
+        for tool in _of_rule(rules.get(policy.id), tools):
+            found[tool] = Bound(tool=tool, evidence="its rule is about this tool", by_rule=True)
+        for tool in named.get(policy.id, ()):
+            found.setdefault(tool, Bound(tool=tool, evidence=f"its words name {humanize(tool)}"))
+        said = word_set(policy.text)
+        for spec in tools:
+            shared = sorted(word for word in said & own[spec.name] if uses[word] <= most)
+            things = word_set(humanize(spec.name).partition(" ")[2] or spec.name)
+            if spec.name not in found and len(shared) >= 2 and things & said:
+                found[spec.name] = Bound(tool=spec.name, evidence=f"its words describe it: {', '.join(shared[:4])}")
+        if found:
+            bound[policy.id] = tuple(found[name] for name in sorted(found))
+    return bound
+
+
+def prerequisites(rules: Mapping[str, Policy]) -> list[Before]:
+    """Give the rules that want one call before another, also those that a trigger sets off."""
+    return [part for policy in rules.values() if policy.rule for part in parts_of(read_rule(policy.rule))]
+
+
+def parts_of(rule: Rule) -> list[Before]:
+    """Give the `before` parts of a rule that always hold."""
+    match rule:
+        case Before():
+            return [rule]
+        case AllOf():
+            return [part for one in rule.rules for part in parts_of(one)]
+        case _:
+            return []
+
+
+def _of_rule(policy: Policy | None, tools: Sequence[ToolSpec]) -> list[str]:
+    if policy is None or not policy.rule:
+        return []
+    return sorted(set(_named(read_rule(policy.rule), tools)))
+
+
+def _named(rule: Rule, tools: Sequence[ToolSpec]) -> list[str]:
+    names = [one.name for one in tools]
+    match rule:
+        case When():
+            return [*_plain(tools_of(rule), tools), *_named(rule.then, tools)]
+        case AllOf() | AnyOf():
+            return [name for one in rule.rules for name in _named(one, tools)]
+        case Before():
+            return [*_plain(tools_of(rule), tools), *(name for name in rule.first if name in names)]
+        case _:
+            return _plain(tools_of(rule), tools)
+
+
+def _plain(found: set[str], tools: Sequence[ToolSpec]) -> list[str]:
+    if "any" in found:
+        return [one.name for one in tools]
+    writes = {one.name for one in tools if one.kind == "write"} if "writes" in found else set()
+    return [one.name for one in tools if one.name in found | writes]

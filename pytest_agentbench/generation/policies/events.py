@@ -1,0 +1,167 @@
+"""One set of policies becomes one event: symbols, rows, calls, user; or is refused with the stage and the reason."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from pytest_agentbench.core.scenario import ExpectedCall
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.generation.policies.acts import Proposal, Scene
+from pytest_agentbench.generation.policies.oracle import Oracle
+from pytest_agentbench.generation.policies.plans import OracleError, Performed, Planned
+from pytest_agentbench.generation.policies.roles import Roles
+from pytest_agentbench.generation.policies.rows import Made, RowMaker, RowsError
+from pytest_agentbench.generation.policies.tables import Schema
+from pytest_agentbench.generation.policies.user import Told, leaks, told
+from pytest_agentbench.generation.policies.values import (
+    Event,
+    EventRejection,
+    EventRow,
+    ExtractedPolicy,
+    PolicySet,
+    Stages,
+)
+
+_ATTEMPTS = 3
+"""Times that a set is tried with other rows."""
+
+
+class RejectedEventError(Exception):
+    """A set became no event."""
+
+    def __init__(self, rejection: EventRejection) -> None:
+        super().__init__(f"{rejection.stage}: {rejection.reason}: {rejection.detail}")
+        self.rejection = rejection
+
+
+@dataclass(kw_only=True)
+class EventMaker:
+    """Makes events without a model; `language` is that of the users."""
+
+    oracle: Oracle
+    rows: RowMaker
+    seed: int = 0
+    writers: Roles | None = None
+
+    async def make(self, one: PolicySet, *, language: str = "en") -> Event:
+        """Give the event of a set; raise `RejectedEventError`. The same set and seed give the same event."""
+        policies = [policy for name in one.policies if (policy := self._policy(name)) is not None]
+        last = EventRejection(set=one.id, stage="oracle", reason="not tried")
+        for attempt in range(1, _ATTEMPTS + 1):
+            random = Random(f"{self.seed}/{one.id}/{'+'.join(one.policies)}/{one.repeat}/{attempt}")  # noqa: S311 - a choice, no secret
+            try:
+                planned = await self.oracle.plan(one.policies, random)
+                made = self.rows.make(self._cluster(planned), random)
+                return await self._event(one, policies, planned, made, random, language, attempt)
+            except OracleError as error:
+                last = _rejected(one, "oracle", "no right run", str(error), attempt)
+            except RowsError as error:
+                last = _rejected(one, "rows", "inconsistent row", str(error), attempt)
+        raise RejectedEventError(last)
+
+    async def _event(  # noqa: PLR0917 - all of it is what an event is made of
+        self,
+        one: PolicySet,
+        policies: Sequence[ExtractedPolicy],
+        planned: Planned,
+        made: Made,
+        random: Random,
+        language: str,
+        attempt: int,
+    ) -> Event:
+        rows = {place: row.values for place, row in made.fresh.items()}
+        focuses = tuple(act.focus for act in planned.acts)
+        scene = Scene(samples=self.oracle.samples, rows=rows, root=planned.root, focuses=focuses)
+        seeds = {act.focus: one.id for act in planned.acts}
+        async with self.oracle.world.open(state_of_rows(made.rows, self.oracle.samples.schema, self._lists)) as opened:
+            performed = await self.oracle.perform(planned, scene, opened, seeds)
+        bindings = self.oracle.decide(one.policies, performed)
+        user = told(performed, policies, bindings, scene, random, language=language)
+        wrong = leaks(user, policies, [spec.name for spec in self.oracle.tools])
+        if wrong:
+            raise OracleError(wrong[0])
+        return event_of(one, planned, made, performed, bindings, user, language=language, attempts=attempt)
+
+    @property
+    def _lists(self) -> dict[str, list[dict[str, Any]]]:
+        return self.oracle.samples.rows
+
+    def _cluster(self, planned: Planned) -> Any:
+        places = tuple(dict.fromkeys(act.focus for act in planned.acts if act.focus != planned.root))
+        extra = () if places else tuple(self.oracle.samples.focuses(planned.root, self.oracle.main)[:1])
+        return self.oracle.samples.cluster(planned.root, *(places or extra))
+
+    def _policy(self, name: str) -> ExtractedPolicy | None:
+        return next((one for one in self.oracle.policies if one.id == name), None)
+
+
+def event_of(  # noqa: PLR0917 - all of it is what an event is
+    one: PolicySet,
+    planned: Planned,
+    made: Made,
+    performed: Performed,
+    bindings: Any,
+    user: Told,
+    *,
+    language: str,
+    attempts: int,
+) -> Event:
+    """Put an event together, with its stages as provenance (Table 3)."""
+    names = [made.fresh[planned.root].symbol, *(made.fresh[act.focus].symbol for act in planned.acts)]
+    symbolic = "; ".join(
+        f"{names[0]} asks for {act.tool} about {name}" + (", which policies refuse" if act.is_refused else "")
+        for act, name in zip(planned.acts, names[1:], strict=True)
+    )
+    return Event(
+        id=one.id,
+        set=one,
+        stages=Stages(
+            level=one.requested,
+            policies=one.policies,
+            symbolic_description=symbolic,
+            symbolic_variables=made.entities,
+            scenario=user.goal,
+        ),
+        entities=made.entities,
+        relations=made.relations,
+        rows=made.rows,
+        goal=user.goal,
+        facts=user.facts,
+        expected_behaviour=user.expected_behaviour,
+        expected=tuple(_call(call) for call in performed.expected),
+        forbidden=tuple(_call(call) for call in performed.forbidden),
+        unchanged=not performed.wrote,
+        bindings=bindings,
+        language=language,  # type: ignore[arg-type]  # one of the two there are
+        attempts=attempts,
+        says=user.says,
+        persona=user.persona,
+    )
+
+
+def state_of_rows(
+    rows: Sequence[EventRow], schema: Schema, existing: dict[str, list[dict[str, Any]]]
+) -> dict[str, Any]:
+    """Give rows as a scenario's `state`: mappings by key where the table is one, else lists, whole for JSON states."""
+    state: dict[str, Any] = {}
+    for row in rows:
+        table = schema.get(row.table)
+        if table is not None and table.keyed and len(table.key) == 1:
+            state.setdefault(row.table, {})[str(row.values[table.key[0]])] = dict(row.values)
+        else:
+            before = [] if schema.ddl else [dict(one) for one in existing.get(row.table, ())]
+            state.setdefault(row.table, before).append(dict(row.values))
+    return state
+
+
+def _call(call: Proposal) -> ExpectedCall:
+    compared = [name for name in call.arguments if name not in call.free] if call.free else None
+    return ExpectedCall(name=call.tool, arguments=call.arguments, compare_args=compared)
+
+
+def _rejected(one: PolicySet, stage: str, reason: str, detail: str, attempts: int) -> EventRejection:
+    told_ = shorten(printable(detail), 300)
+    return EventRejection.model_validate(
+        {"set": one.id, "stage": stage, "reason": reason, "detail": told_, "attempts": attempts}
+    )

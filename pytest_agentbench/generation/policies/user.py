@@ -1,0 +1,182 @@
+"""What the simulated user of an event says, knows and wants; what a right answer would be is not among it.
+
+The original tells the expected behaviour to the user, who then judges by it; here it goes to the critique alone, and
+`leaks` holds every user against that.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.generation.policies.acts import Proposal, Scene
+from pytest_agentbench.generation.policies.plans import Performed
+from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicyBinding, UserFact
+from pytest_agentbench.users.kinds import humanize
+
+_SHINGLE = 6
+"""Words in a row that user and expected behaviour must not share: shorter ones are names and values."""
+_WORD = re.compile(r"[\w@.'’-]+")
+_DENIAL = re.compile(
+    r"^(?P<verb>[A-Z][a-z]+) no (?P<rest>.+?)\.?$|^Never (?P<never>.+?)\.?$|^(?:Do not|Don't) (?P<dont>.+?)\.?$"
+)
+
+_LOOKING = re.compile(r"^(?:get|fetch|read|show|retrieve|display|query)\b")
+"""What tools that look something up begin with; a user would not say it so."""
+
+_OPENINGS = {
+    "en": ("Hello, I would like to {wish}.", "Hi, please {wish}.", "Could you {wish}, please?", "I want to {wish}."),
+    "fr": ("Bonjour, je voudrais ceci : {wish}.", "Bonjour, il me faut ceci : {wish}."),
+}
+_ALSO = {
+    "en": ("I would also like to {wish}.", "Then please {wish}.", "One more thing: please {wish}."),
+    "fr": ("Ensuite, je voudrais ceci : {wish}.",),
+}
+_EVEN_SO = {"en": "Could you {wish}?", "fr": "Pouvez-vous faire ceci : {wish} ?"}
+_PERSONAS = {
+    "en": ("Polite and brief.", "In a hurry.", "Friendly, a little talkative.", "Matter-of-fact."),
+    "fr": ("Polie et brève.", "Pressée.", "Aimable.", "Précise."),
+}
+_MINE = {"en": "My {name} is {value}.", "fr": "Voici mon identifiant ({name}) : {value}."}
+_WORDS = {
+    "en": {"for": "for", "to": "to", "reason": "because it", "of": "the"},
+    "fr": {"for": "contre", "to": ":", "reason": "motif :", "of": ""},
+}
+
+
+class Told(Model):
+    """What a user is made of."""
+
+    persona: str
+    goal: str
+    says: tuple[str, ...]
+    facts: tuple[UserFact, ...]
+    instructions: str = ""
+    expected_behaviour: str = ""
+
+
+def told(
+    performed: Performed,
+    policies: Sequence[ExtractedPolicy],
+    bindings: Sequence[PolicyBinding],
+    scene: Scene,
+    random: Random,
+    *,
+    language: str = "en",
+) -> Told:
+    """Make the user of an event from templates: one wish for each act, and what refusing policies make it ask for."""
+    wishes = [wish(proposal, language) for _, proposal in performed.acts]
+    says = [random.choice(_OPENINGS[language]).format(wish=wishes[0])]
+    facts = facts_of(performed, scene)
+    if facts and random.random() < 0.5:
+        says[0] += " " + " ".join(_MINE[language].format(name=one.name, value=one.value) for one in facts)
+    says += [random.choice(_ALSO[language]).format(wish=one) for one in wishes[1:]]
+    says += [_EVEN_SO[language].format(wish=one) for one in provoked(policies, bindings)]
+    return Told(
+        persona=random.choice(_PERSONAS[language]),
+        goal=_sentence("; ".join(wishes)),
+        says=tuple(says),
+        facts=facts,
+        expected_behaviour=expected_behaviour(performed, policies, bindings),
+    )
+
+
+def wish(proposal: Proposal, language: str) -> str:
+    """Say what a call is for: the tool's name in words, with what the user knows of its arguments in their places."""
+    words = _LOOKING.sub("look up", humanize(proposal.tool))
+    parts = {how: [one for one in proposal.said if one.how == how] for how in ("which", "of", "for", "to", "reason")}
+    for one in parts["which"]:
+        noun = humanize(one.argument).removesuffix(" id").removesuffix(" number")
+        if re.search(rf"\b{re.escape(noun)}\b", words):
+            words = re.sub(rf"\b{re.escape(noun)}\b", f"{noun} {one.text}", words, count=1)
+        else:
+            words += f" of {noun} {one.text}" if language == "en" else f" ({noun} {one.text})"
+    joins = _WORDS[language]
+    if parts["of"]:
+        words += ": " + ", ".join(f"{joins['of']} {one.text}".strip() for one in parts["of"])
+    if parts["for"]:
+        words += f" {joins['for']} " + ", ".join(f"{joins['of']} {one.text}".strip() for one in parts["for"])
+    if parts["to"]:
+        words += f" {joins['to']} " + ", ".join(one.text for one in parts["to"])
+    if parts["reason"]:
+        words += ", " + ", ".join(f"{humanize(one.argument)}: {one.text}" for one in parts["reason"])
+    return words
+
+
+def facts_of(performed: Performed, scene: Scene) -> tuple[UserFact, ...]:
+    """Give what the user knows and is asked for: the values that it is found by."""
+    root = scene.rows[scene.root]
+    known: dict[str, UserFact] = {}
+    said = {one.text for _, proposal in performed.acts for one in proposal.said}
+    acting = {proposal.tool for _, proposal in performed.acts}
+    for call in performed.expected:
+        for name, value in call.arguments.items():
+            is_key = value in [root.get(key) for key in _keys(scene)]
+            if call.tool not in acting and str(value) not in said and not is_key and _is_of_root(value, scene):
+                known[name] = UserFact(name=humanize(name), value=value, column=name)
+    return tuple(known.values())
+
+
+def provoked(policies: Sequence[ExtractedPolicy], bindings: Sequence[PolicyBinding]) -> list[str]:
+    """Turn prohibitions that no call decides about into what somebody asks for who does not know them; one at most."""
+    judged = {one.policy for one in bindings if one.handling == "judge_only"}
+    found = []
+    for policy in policies:
+        match = _DENIAL.match(policy.text.strip()) if policy.id in judged else None
+        if match is None or ";" in policy.text or len(policy.text) > 80:
+            continue
+        verb, rest = match["verb"], match["rest"]
+        asked = f"{verb.lower()} {rest.replace(' and ', ' or ')}" if verb else (match["never"] or match["dont"])
+        found.append(re.sub(r"\bno (?=\w)", "", asked).replace(" or match", " or match"))
+    return found[:1]
+
+
+def expected_behaviour(
+    performed: Performed, policies: Sequence[ExtractedPolicy], bindings: Sequence[PolicyBinding]
+) -> str:
+    """Say for the critique what a right run does, and which policies it keeps."""
+    lines = []
+    for act, proposal in performed.acts:
+        if act.is_refused:
+            reasons = "; ".join(f"{one.policy} {one.evidence}" for one in act.refused_by)
+            lines.append(f"Refuses {humanize(proposal.tool)}, and says why: {reasons}.")
+        else:
+            lines.append(f"Does {humanize(proposal.tool)}.")
+    judged = {one.policy for one in bindings if one.handling == "judge_only"}
+    lines += [f"Keeps {policy.id}: {policy.text}" for policy in policies if policy.id in judged]
+    return "\n".join(lines)
+
+
+def leaks(told_user: Told, policies: Iterable[ExtractedPolicy], tools: Iterable[str] = ()) -> list[str]:
+    """Say what of the expected behaviour, the policies or the tools' names stands in what the user is told."""
+    own = " ".join([told_user.goal, told_user.persona, told_user.instructions, *told_user.says])
+    shingles = _shingles(own)
+    found = []
+    for name, text in [("expected behaviour", told_user.expected_behaviour), *((one.id, one.text) for one in policies)]:
+        shared = shingles & _shingles(text)
+        if shared:
+            found.append(f"the user is told of {name}: {' '.join(min(shared))!r}")
+    found += [f"the user is told of the tool {name}" for name in tools if "_" in name and name in own]
+    return found
+
+
+def _shingles(text: str) -> set[tuple[str, ...]]:
+    words = [word.lower().strip(".'’-") for word in _WORD.findall(text)]
+    return {tuple(words[at : at + _SHINGLE]) for at in range(len(words) - _SHINGLE + 1)}
+
+
+def _keys(scene: Scene) -> tuple[str, ...]:
+    table = scene.samples.schema.get(scene.root[0])
+    return table.key if table else ()
+
+
+def _is_of_root(value: Any, scene: Scene) -> bool:
+    rows: list[Mapping[str, Any]] = [scene.rows[scene.root]]
+    keys = {rows[0].get(key) for key in _keys(scene)}
+    rows += [row for row in scene.rows.values() if keys & {one for one in row.values() if isinstance(one, str | int)}]
+    return any(value == own for row in rows for name, own in row.items() if name not in _keys(scene))
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
