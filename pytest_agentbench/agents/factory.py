@@ -9,6 +9,8 @@ from pytest_agentbench.agents.callables import adapt
 from pytest_agentbench.agents.calling import call_user
 from pytest_agentbench.agents.content import shown
 from pytest_agentbench.agents.failure import guard_sync
+from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
+from pytest_agentbench.agents.frameworks.recognition import framework_agent
 from pytest_agentbench.agents.openai_chat import OpenAIChatAgent
 from pytest_agentbench.agents.signature import UserFunction, declares, fill, is_required, is_single, parameters
 from pytest_agentbench.agents.visibility import declares_tools
@@ -53,9 +55,10 @@ async def build_agent(
     A factory gets the variant's `keywords` and, of what is `offered` (tools, state, context, session_id, base_url),
     what it declares by name; `base_url` may be an `OfferBaseUrl`, called only for a factory that takes it. A chat model
     is reached through `chat`, an endpoint over the connections of `http`, else over its own. Sync code, the import
-    included, goes through `run_sync`. `other` may know what to make of what a factory gave that is no agent. Raise
-    `ImportPathError` where the path leads nowhere, `SuiteFaultError` where the agent cannot take the keywords or is
-    none, `AgentError` where the factory raises.
+    included, goes through `run_sync`. What a framework made is an agent, whether the path leads to it or a factory gave
+    it; `other` may know what to make of what a factory gave that is none. Raise `ImportPathError` where the path leads
+    nowhere, `SuiteFaultError` where the agent cannot take the keywords or is none, `AgentError` where the factory
+    raises.
     """
     if spec.kind == "openai":
         varied = vary_chat(_needed(spec.openai, spec), keywords)
@@ -88,12 +91,15 @@ async def _build_own(
     other: Adapt,
 ) -> Agent:
     found = await guard_sync(lambda: load_object(target, root), run_sync, root=root)
+    session_id = str(offered.get("session_id") or "")
+    framed = await _framed(found, session_id, run_sync, root)
+    if framed is not None:
+        _refuse_keywords(f"{target!r} is an agent of {framed.framework}", keywords)
+        return framed
     if not callable(found):
         raise SuiteFaultError(f"{target!r} is {type(found).__name__} {shown(found)}, which cannot be called")
     if spec.kind == "callable":
-        if keywords:
-            names = ", ".join(keywords)
-            raise SuiteFaultError(f"{target!r} is a plain reply function and takes no variant keywords, got {names}")
+        _refuse_keywords(f"{target!r} is a plain reply function", keywords)
         return adapt(found, run_sync=run_sync, root=root)
     offered = await _with_base_url(found, keywords=keywords, offered=offered)
     arguments = factory_arguments(found, target, keywords=keywords, offered=offered)
@@ -101,7 +107,20 @@ async def _build_own(
     made = await call_user(found, positional, named, run_sync=run_sync, root=root)
     takes_tools = declares_tools(found) and "tools" in offered
     made = await guard_sync(lambda: other(made), run_sync, root=root) or made
-    return adapt(made, run_sync=run_sync, takes_tools=takes_tools, root=root)
+    framed = await _framed(made, session_id, run_sync, root)
+    return framed or adapt(made, run_sync=run_sync, takes_tools=takes_tools, root=root)
+
+
+async def _framed(made: object, session_id: str, run_sync: Runner, root: Path) -> FrameworkAgent | None:
+    """Open a session of what a framework made; the framework's own code runs for it."""
+    return await guard_sync(
+        lambda: framework_agent(made, session_id=session_id, run_sync=run_sync, root=root), run_sync, root=root
+    )
+
+
+def _refuse_keywords(what: str, keywords: Mapping[str, object]) -> None:
+    if keywords:
+        raise SuiteFaultError(f"{what} and takes no variant keywords, got {', '.join(keywords)}")
 
 
 def factory_arguments(

@@ -1,0 +1,92 @@
+"""A framework's agent as an `Agent`: one session a run, its failures told apart, its silence never an answer."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import cast
+
+from pytest_agentbench.agents.content import shown
+from pytest_agentbench.agents.failure import guard, guard_sync
+from pytest_agentbench.agents.frameworks.provider import provider_failure
+from pytest_agentbench.agents.frameworks.session import Answered, Session, Spent
+from pytest_agentbench.agents.replies import Returned, settle
+from pytest_agentbench.core.conversation import Reply, Turn
+from pytest_agentbench.core.errors import AgentBenchError, AgentError
+from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.environment.runner import Runner
+
+
+class FrameworkAgent:
+    """The agent of one run, on a session of a framework's; `reply` raises only `AgentBenchError`s and cancellation.
+
+    Its calls are visible: frameworks tell what their agents called. `framework` is the framework's name.
+    """
+
+    calls_visible = True
+
+    def __init__(self, session: Session, *, framework: str, run_sync: Runner, root: Path | None = None) -> None:
+        self.framework = framework
+        self._session = session
+        self._run_sync = run_sync
+        self._root = root
+        self._spent = Spent()
+        self._number = 0
+
+    async def reply(self, turn: Turn) -> Reply:
+        """Answer the user.
+
+        Raise `AgentError` where the framework raises or ends its run without an answer, `ProviderError` where the
+        server of its model failed.
+        """
+        self._number += 1
+        answered = await self._answered(turn.message)
+        self._spent.add(answered)
+        messages = tuple(answered.messages)
+        if not messages or messages[-1].role != "assistant" or not messages[-1].text.strip():
+            raise AgentError(f"the {self.framework} run ended without an answer: {_silence(messages, answered.reason)}")
+        returned = Returned(messages=messages, listed=True, metrics=self._spent.metrics)
+        return settle(returned, turn, earlier=(), number=self._number)
+
+    async def _answered(self, message: str) -> Answered:
+        if inspect.iscoroutinefunction(self._session.answer):
+            return await guard(self._awaited(message), root=self._root)
+        answer = cast("Callable[[str], Answered]", self._session.answer)
+        return await guard_sync(lambda: _told_apart(lambda: answer(message)), self._run_sync, root=self._root)
+
+    async def _awaited(self, message: str) -> Answered:
+        try:
+            return await cast("Awaitable[Answered]", self._session.answer(message))
+        except AgentBenchError:
+            raise
+        except Exception as error:
+            if failed := provider_failure(error):
+                raise failed from error
+            raise
+
+
+def _told_apart(work: Callable[[], Answered]) -> Answered:
+    try:
+        return work()
+    except AgentBenchError:
+        raise
+    except Exception as error:
+        if failed := provider_failure(error):
+            raise failed from error
+        raise
+
+
+def _silence(messages: tuple[Message, ...], reason: str) -> str:
+    """Say why there is no answer, as far as the messages or the framework tell."""
+    if reason:
+        return reason
+    last = messages[-1] if messages else None
+    if last is None:
+        return "it gave no message"
+    if last.role == "tool":
+        return f"its last message is the tool result {shown(last.text)}"
+    broken = next((call for call in last.tool_calls if call.raw is not None), None)
+    if broken is not None:
+        return f"its model called {broken.name} with arguments that are no JSON object: {shown(broken.raw)}"
+    if last.tool_calls:
+        return f"the call of {last.tool_calls[-1].name} was not executed"
+    return "its last message is empty"

@@ -1,0 +1,82 @@
+"""LangGraph: a compiled graph whose state has `messages`; a thread of its own, or the state handed back each turn."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_agentbench.agents.content import field, result_text, text_field
+from pytest_agentbench.agents.frameworks.session import Answered
+from pytest_agentbench.agents.replies import read
+from pytest_agentbench.core.errors import AgentError, SuiteFaultError
+from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.transcript import Message
+
+
+class LangGraphSession:
+    """The conversation of one run: `thread_id` for a graph with a checkpointer, its messages handed back for others.
+
+    An interrupt is said to the user, and what the user says next resumes the graph.
+    """
+
+    def __init__(self, graph: Any, session_id: str) -> None:
+        """Raise `SuiteFaultError` where the state has no `messages`."""
+        channels = getattr(graph, "channels", {})
+        if "messages" not in channels:
+            names = listing(sorted(name for name in channels if not name.startswith(("__", "branch:"))))
+            raise SuiteFaultError(
+                f"the graph's state has no `messages` (it has {names or 'nothing'}), so nothing tells what to give it; "
+                "write a factory that returns a reply function, which calls the graph"
+            )
+        self._graph = graph
+        self._config = {"configurable": {"thread_id": session_id}}
+        self._remembers = getattr(graph, "checkpointer", None) not in (None, False)
+        self._kept: list[Any] = []
+        self._told: set[str] = set()
+        self._interrupted = False
+
+    async def answer(self, message: str) -> Answered:
+        """Invoke the graph; give the messages that were not given before."""
+        state = await self._graph.ainvoke(self._given(message), self._config)
+        if not isinstance(state, Mapping) or not isinstance(state.get("messages"), list | tuple):
+            raise AgentError(f"the graph gave {type(state).__name__} without `messages`")
+        messages, interrupts = list(state["messages"]), state.get("__interrupt__") or ()
+        self._kept, self._interrupted = messages, bool(interrupts)
+        new = self._new(messages)
+        if interrupts:  # calls that wait for the user are given once they are answered
+            new = _answered_only(new)
+        self._told |= {text_field(one, "id") for one in new}
+        spoken = [Message(role="assistant", content=result_text(field(one, "value"))) for one in interrupts]
+        used = [usage for one in new if (usage := field(one, "usage_metadata"))]
+        return Answered(
+            messages=(*read(new).messages, *spoken),
+            input_tokens=sum(field(usage, "input_tokens") or 0 for usage in used) if used else None,
+            output_tokens=sum(field(usage, "output_tokens") or 0 for usage in used) if used else None,
+        )
+
+    def _given(self, message: str) -> object:
+        if self._interrupted:
+            if not self._remembers:
+                raise AgentError("the graph was interrupted, and has no checkpointer to go on from")
+            from langgraph.types import Command  # noqa: PLC0415 - the framework is there, since the graph is its own
+
+            return Command(resume=message)
+        earlier = [] if self._remembers else self._kept
+        return {"messages": [*earlier, {"role": "user", "content": message}]}
+
+    def _new(self, messages: Sequence[Any]) -> list[Any]:
+        """Tell by their ids, since graphs may trim what was said; where ids lack, by the user's last message."""
+        if all(text_field(one, "id") for one in messages):
+            return [one for one in messages if text_field(one, "id") not in self._told and not _is_users(one)]
+        last = max((at for at, one in enumerate(messages) if _is_users(one)), default=-1)
+        return list(messages[last + 1 :])
+
+
+def _is_users(message: Any) -> bool:
+    return "human" in text_field(message, "type").lower() or text_field(message, "role") == "user"
+
+
+def _answered_only(messages: list[Any]) -> list[Any]:
+    results = {text_field(one, "tool_call_id") for one in messages}
+    for at, one in enumerate(messages):
+        if any(field(call, "id") not in results for call in field(one, "tool_calls") or ()):
+            return messages[:at]
+    return messages

@@ -1,0 +1,50 @@
+"""What a framework's conversation is to us: it answers one message with messages of the turn, and keeps the rest."""
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pytest_agentbench.core.transcript import Message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """What a framework did in one turn, and how many tokens it says that this took (None: it does not say).
+
+    `reason` is why the framework ended the turn, where it says so and there is no answer.
+    """
+
+    messages: Sequence[Message]
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reason: str = ""
+
+
+@dataclass(kw_only=True)
+class Spent:
+    """Tokens of a run so far; `told` is whether the framework ever said anything about them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    told: bool = field(default=False)
+
+    def add(self, answered: Answered) -> None:
+        """Count a turn."""
+        self.told |= answered.input_tokens is not None or answered.output_tokens is not None
+        self.input_tokens += answered.input_tokens or 0
+        self.output_tokens += answered.output_tokens or 0
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The numbers of the agent's own, none where nothing was told."""
+        if not self.told:
+            return {}
+        return {"input_tokens": float(self.input_tokens), "output_tokens": float(self.output_tokens)}
+
+
+class Session(Protocol):
+    """The conversation of one run. `answer` may be sync, and is then called in the run's own thread."""
+
+    def answer(self, message: str) -> Answered | Awaitable[Answered]:
+        """Answer the user; whatever it raises ends the run."""
+        ...

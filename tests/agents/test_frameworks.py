@@ -1,0 +1,177 @@
+"""What a framework made is told by its type's bases; real frameworks are tried in tests/real."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.agents.factory import build_agent
+from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
+from pytest_agentbench.agents.frameworks.provider import provider_failure
+from pytest_agentbench.agents.frameworks.recognition import framework_of
+from pytest_agentbench.agents.frameworks.session import Answered
+from pytest_agentbench.core.conversation import Turn
+from pytest_agentbench.core.errors import AgentError, ProviderError, SuiteFaultError
+from pytest_agentbench.core.suite import AgentSpec
+from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.environment.runner import Runner
+
+
+def made_by(module: str, name: str, **members: object) -> object:
+    """Give an instance of a subclass of `module.name`, as a user's own class of a framework's is."""
+    base = type(name, (), {"__module__": module})
+    return type("Mine", (base,), {"__module__": "my_agent", **members})()
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "framework"),
+    [
+        ("langgraph.pregel.main", "Pregel", "LangGraph"),
+        ("pydantic_ai.agent.abstract", "AbstractAgent", "pydantic-ai"),
+        ("agents.agent", "Agent", "OpenAI Agents SDK"),
+        ("smolagents.agents", "MultiStepAgent", "smolagents"),
+        ("google.adk.agents.base_agent", "BaseAgent", "Google ADK"),
+        ("google.adk.apps.app", "App", "Google ADK"),
+        ("langgraphical.pregel", "Pregel", None),
+        ("agents.mine", "Agent", None),
+        ("my_agent", "Pregel", None),
+    ],
+)
+def test_the_bases_of_a_type_tell_its_framework(module: str, name: str, framework: str | None) -> None:
+    """A package of the user's with a similar name is none."""
+    assert framework_of(made_by(module, name)) == framework
+
+
+@pytest.mark.parametrize("thing", [None, "text", 3, len, int, Path, lambda message: message])
+def test_whatever_else_is_no_frameworks(thing: object) -> None:
+    """Functions, classes and values are left to others."""
+    assert framework_of(thing) is None
+
+
+def test_an_object_with_a_reply_of_its_own_is_used_by_that() -> None:
+    """A user who wrapped a framework's class meant to."""
+    assert framework_of(made_by("pydantic_ai.agent", "AbstractAgent", reply=str)) is None
+
+
+def test_a_graph_that_is_not_compiled_says_what_to_write() -> None:
+    """A builder is a common slip."""
+    with pytest.raises(SuiteFaultError, match=r"StateGraph that is not compiled; name `builder.compile\(\)`"):
+        framework_of(made_by("langgraph.graph.state", "StateGraph"))
+
+
+GRAPH = """
+class Pregel:
+    __module__ = "langgraph.pregel.main"
+    checkpointer = None
+
+    def __init__(self, *channels):
+        self.channels = channels
+
+
+graph = Pregel("messages")
+other = Pregel("question", "answer")
+
+
+def build():
+    return graph
+"""
+
+
+@pytest.fixture
+def build(run_sync: Runner, tmp_path: Path) -> Callable[..., object]:
+    """Give what builds an agent of a module with a stand-in for a graph."""
+    module = f"graph_{abs(hash(tmp_path))}"
+    (tmp_path / f"{module}.py").write_text(GRAPH)
+
+    def built(name: str, **keywords: object) -> object:
+        spec = AgentSpec(kind="factory", target=f"{module}:{name}")
+        return asyncio.run(build_agent(spec, root=tmp_path, keywords=keywords, offered={}, run_sync=run_sync))
+
+    return built
+
+
+@pytest.mark.parametrize("name", ["graph", "build"])
+def test_the_path_may_lead_to_it_or_a_factory_give_it(build: Callable[..., object], name: str) -> None:
+    """Both are the agent of a run, whose calls show."""
+    agent = build(name)
+
+    assert isinstance(agent, FrameworkAgent)
+    assert agent.framework == "LangGraph"
+    assert agent.calls_visible
+
+
+def test_it_takes_no_keywords_of_a_variant(build: Callable[..., object]) -> None:
+    """Only a factory could."""
+    with pytest.raises(SuiteFaultError, match=r"is an agent of LangGraph and takes no variant keywords, got tone"):
+        build("graph", tone="curt")
+
+
+def test_a_graph_without_messages_is_refused(build: Callable[..., object]) -> None:
+    """Nobody can tell what else to give it."""
+    with pytest.raises(SuiteFaultError, match=r"has no `messages` \(it has answer, question\)"):
+        build("other")
+
+
+class Session:
+    """A session that gives or raises what it is told."""
+
+    def __init__(self, given: Answered | Exception) -> None:
+        self._given = given
+
+    def answer(self, message: str) -> Answered:
+        """Answer."""
+        if isinstance(self._given, Exception):
+            raise self._given
+        return self._given
+
+
+def replied(given: Answered | Exception, run_sync: Runner) -> object:
+    """Give what an agent on such a session replies."""
+    agent = FrameworkAgent(Session(given), framework="Frame", run_sync=run_sync)
+    return asyncio.run(agent.reply(Turn(message="Hello")))
+
+
+@pytest.mark.parametrize(
+    ("messages", "reason", "said"),
+    [
+        ([], "", "it gave no message"),
+        ([], "its model gave SAFETY", "its model gave SAFETY"),
+        ([Message(role="assistant", content=" ")], "", "its last message is empty"),
+        ([Message(role="tool", content="found")], "", "its last message is the tool result 'found'"),
+    ],
+)
+def test_silence_is_a_crash_with_its_reason(run_sync: Runner, messages: list[Message], reason: str, said: str) -> None:
+    """An empty answer never reaches the user as one."""
+    with pytest.raises(AgentError, match=f"the Frame run ended without an answer: {said}"):
+        replied(Answered(messages=messages, reason=reason), run_sync)
+
+
+def client_error(module: str, name: str, **members: object) -> Exception:
+    """Give an exception of a model client."""
+    kind = type(name, (Exception,), {"__module__": module, **members})
+    return kind("said")  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_providers"),
+    [
+        (client_error("openai", "InternalServerError", status_code=500), True),
+        (client_error("openai", "RateLimitError", status_code=429), True),
+        (client_error("openai", "AuthenticationError", status_code=401), True),
+        (client_error("openai", "BadRequestError", status_code=400), False),
+        (client_error("openai", "APIConnectionError"), True),
+        (client_error("google.genai.errors", "ServerError", code=503), True),
+        (client_error("pydantic_ai.exceptions", "UnexpectedModelBehavior"), False),
+        (client_error("httpx", "ConnectError"), False),
+        (ValueError("said"), False),
+    ],
+)
+def test_a_servers_failure_is_the_providers(run_sync: Runner, error: Exception, is_providers: bool) -> None:
+    """Also where a framework raises an exception of its own because of it; a tool's own requests are the agent's."""
+    wrapping = RuntimeError("the framework gave up")
+    wrapping.__cause__ = error
+
+    assert (provider_failure(wrapping) is not None) is is_providers
+    with pytest.raises(ProviderError if is_providers else AgentError, match="said"):
+        replied(error, run_sync)
