@@ -1,0 +1,177 @@
+"""Labelled conversations: what a judge may read of one, what it is labelled with, and the files that hold them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import ValidationError
+
+from pytest_agentbench.calibration.situations import Bucket, situations
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import digest, dumps, loads
+from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.rubric import Label
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.results.files import write_atomic
+
+TRANSCRIPTS = "transcripts.jsonl"
+STATES = "states.json"
+"""States by their hash: many conversations begin in the same one."""
+TOOLS = "tools.json"
+
+Grade = Literal["gold", "silver"]
+"""gold: verified by reading alone, by a person or by a checker without a model. silver: let through by a model."""
+
+
+class Case(Model):
+    """What a judge may read of a conversation: what was said and called, the tools, and the state before and after.
+
+    The states are None where there is none to read.
+    """
+
+    transcript: Transcript
+    toolset: Toolset = Toolset()
+    initial: State | None = None
+    final: State | None = None
+
+
+class Labelled(Model):
+    """A conversation with its label. `situation` is "" where it comes from elsewhere, `faults` what was injected.
+
+    `grade` is "" where nobody verified it. What is not in `case` is the teacher's: no judge reads it.
+    """
+
+    id: str
+    case: Case
+    label: Label
+    situation: str = ""
+    language: str = ""
+    scenario: str = ""
+    faults: tuple[str, ...] = ()
+    grade: Grade | Literal[""] = ""
+    reason: str = ""
+
+    @property
+    def bucket(self) -> Bucket | Literal[""]:
+        """How far the user's satisfaction tells the label; "" where the situation is not known."""
+        found = situations().get(self.situation)
+        return found.bucket if found else ""
+
+
+class Folder(Model):
+    """Labelled conversations as read; `tools` are those of the environment."""
+
+    cases: tuple[Labelled, ...]
+    inexpressible: dict[str, str] = {}
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a folder that `write` wrote, or one file of JSON lines; raise `SuiteError` naming the line."""
+        folder = path if path.is_dir() else path.parent
+        file = path / TRANSCRIPTS if path.is_dir() else path
+        states = _json(folder / STATES) if (folder / STATES).is_file() else {}
+        tools = _json(folder / TOOLS) if (folder / TOOLS).is_file() else {}
+        try:
+            toolset = Toolset.model_validate({"specs": tools.get("specs", [])})
+            cases = tuple(_read_lines(file, states, toolset))
+        except (ValidationError, AttributeError, UnicodeError) as error:
+            raise _refused(file, f"it holds no labelled conversations: {shorten(str(error), 300)}") from error
+        except OSError as error:
+            raise _refused(file, f"it cannot be read: {error.strerror}") from error
+        if not cases:
+            raise _refused(file, "it holds no conversation")
+        return cls(cases=cases, inexpressible=tools.get("inexpressible", {}))
+
+    def write(self, folder: Path) -> None:
+        """Write conversations, states and tools, each whole or not at all."""
+        states: dict[str, State] = {}
+        lines = [dumps(_line(one, states)) for one in self.cases]
+        toolset = self.cases[0].case.toolset if self.cases else Toolset()
+        write_atomic(folder / STATES, dumps(states) + "\n")
+        specs = [spec.model_dump(mode="json") for spec in toolset]
+        write_atomic(folder / TOOLS, dumps({"specs": specs, "inexpressible": self.inexpressible}, indent=1) + "\n")
+        write_atomic(folder / TRANSCRIPTS, "".join(f"{line}\n" for line in lines))
+
+
+def _line(one: Labelled, states: dict[str, State]) -> dict[str, Any]:
+    found = situations().get(one.situation)
+    return {
+        "key": {"scenario": one.scenario or one.id},
+        "id": one.id,
+        "situation": one.situation,
+        "label": one.label,
+        "bucket": one.bucket,
+        "dimensions": {"tool": found.tool, "agent": found.agent, "user": found.user} if found else {},
+        "language": one.language,
+        "grade": one.grade,
+        "reason": one.reason,
+        "faults": list(one.faults),
+        "termination": "FINISHED",
+        "stop_reason": "done",
+        "messages": [_compact(message) for message in one.case.transcript.messages],
+        "initial": _kept(one.case.initial, states),
+        "final": _kept(one.case.final, states),
+    }
+
+
+def _compact(message: Message) -> dict[str, Any]:
+    return message.model_dump(mode="json", exclude_defaults=True)
+
+
+def _kept(state: State | None, states: dict[str, State]) -> str | None:
+    if state is None:
+        return None
+    mark = digest(state)
+    states.setdefault(mark, state)
+    return mark
+
+
+def _read_lines(file: Path, states: Mapping[str, State], toolset: Toolset) -> Iterator[Labelled]:
+    for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        if not text.strip():
+            continue
+        try:
+            yield _labelled(loads(text), number, states, toolset)
+        except (ValidationError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _refused(file, f"no labelled conversation: {shorten(printable(str(error)), 300)}", number) from error
+
+
+def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], toolset: Toolset) -> Labelled:
+    messages = tuple(Message.model_validate(message) for message in row["messages"])
+    key = row.get("key") or {}
+    return Labelled(
+        id=str(row.get("id") or number),
+        case=Case(
+            transcript=Transcript(messages=tuple(one for one in messages if one.role != "system")),
+            toolset=toolset,
+            initial=states[row["initial"]] if row.get("initial") else None,
+            final=states[row["final"]] if row.get("final") else None,
+        ),
+        label=row["label"],
+        situation=row.get("situation", ""),
+        language=row.get("language", ""),
+        scenario=key.get("scenario", "") if isinstance(key, dict) else str(key),
+        faults=tuple(row.get("faults", ())),
+        grade=row.get("grade", ""),
+        reason=row.get("reason", ""),
+    )
+
+
+def _json(path: Path) -> Any:
+    try:
+        return loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _refused(path, f"it cannot be read: {error}") from error
+
+
+def _refused(path: Path, message: str, line: int = 0) -> SuiteError:
+    hint = "`agentbench situations SUITE --into FOLDER` writes such files"
+    return SuiteError([Problem(file=path, line=line, message=message, hint=hint)])
+
+
+def texts_of(case: Case, role: Literal["user", "assistant"]) -> Sequence[str]:
+    """Give what a party said, in order."""
+    return [text for _, text in case.transcript.texts(role)]

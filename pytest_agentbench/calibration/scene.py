@@ -1,0 +1,191 @@
+"""Scenes: a scenario's right run taken apart, and worlds in which its calls are made anew, with or without faults."""
+
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import cast
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.fault import FaultSpec
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.tool import ToolCall, ToolResult, ToolSpec
+from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.environment.injection.schedule import Schedule
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.local import LocalEnvironment
+from pytest_agentbench.environment.replay import prepare
+from pytest_agentbench.runs.expected import ExpectedStates
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.simulation.recording import result_message
+from pytest_agentbench.validation.oracle import Heard, Writer
+from pytest_agentbench.validation.rules import Rules
+from pytest_agentbench.validation.theatre import Theatre
+from pytest_agentbench.validation.values import Columns, scalars
+
+_FRENCH = frozenset(
+    [
+        "je",
+        "le",
+        "la",
+        "les",
+        "est",
+        "une",
+        "des",
+        "du",
+        "bonjour",
+        "quelle",
+        "quel",
+        "que",
+        "pour",
+        "dans",
+        "ma",
+        "mon",
+        "mes",
+        "commande",
+        "voudrais",
+    ]
+)
+_LEAST_FRENCH = 3
+
+
+class InexpressibleError(Exception):
+    """A situation cannot be made of a scene; the message says why."""
+
+
+@dataclass
+class Play:
+    """One conversation being made: what was said, and real calls on a world of its own."""
+
+    world: LocalEnvironment
+    initial: State | None
+    schedule: Schedule
+    messages: list[Message] = field(default_factory=list)
+    final: State | None = None
+
+    def user(self, text: str) -> None:
+        """Let the user say something."""
+        self.messages.append(Message(role="user", content=text))
+
+    def agent(self, text: str) -> None:
+        """Let the agent say something; nothing where there is no text."""
+        if text.strip():
+            self.messages.append(Message(role="assistant", content=text.strip()))
+
+    async def call(self, call: ToolCall) -> ToolResult:
+        """Let the agent make a call; give what came of it."""
+        made = call.model_copy(update={"id": f"call_{len(self.messages)}"})
+        result = await self.world.call(made)
+        self.messages += [Message(role="assistant", tool_calls=(made,)), result_message(made, result)]
+        return result
+
+    @property
+    def transcript(self) -> Transcript:
+        """All of it."""
+        return Transcript(messages=tuple(self.messages))
+
+    @property
+    def text(self) -> str:
+        """Everything in it, as one text to look values up in."""
+        return dumps([message.model_dump(mode="json") for message in self.messages])
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The right run of a scenario: its calls with what they gave; `pool` are argument values used in the suite."""
+
+    plan: RunPlan
+    theatre: Theatre
+    heard: tuple[Heard, ...]
+    initial: State | None
+    pool: dict[str, list[JsonValue]] = field(default_factory=dict)
+    siblings: tuple["Scene", ...] = ()
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The calls of the right run."""
+        return tuple(one.call for one in self.heard)
+
+    @property
+    def language(self) -> str:
+        """The language of the scenario's own lines."""
+        words = re.findall(r"\w+", " ".join(self.plan.scenario.says).lower())
+        return "fr" if sum(word in _FRENCH for word in words) >= _LEAST_FRENCH else "en"
+
+    def spec(self, name: str) -> ToolSpec:
+        """Give a tool of the scene's by name."""
+        return cast("ToolSpec", self.plan.toolset.get(name))
+
+    def writes(self, place: int) -> bool:
+        """Whether a call changed the state, or is of a tool that is declared to."""
+        one = self.heard[place]
+        return bool(one.result.wrote) or self.spec(one.call.name).kind == "write"
+
+    @property
+    def target(self) -> int:
+        """The position of the call that the request comes down to: the last write, else the last call."""
+        writes = [place for place in range(len(self.heard)) if self.writes(place)]
+        return writes[-1] if writes else len(self.heard) - 1
+
+    @property
+    def columns(self) -> Columns:
+        """The values of the state and of the suite's calls, by column."""
+        return Columns([self.initial or {}, [{name: value} for name, many in self.pool.items() for value in many]])
+
+    def supplied(self, calls: Sequence[ToolCall]) -> dict[str, JsonValue]:
+        """Give the argument values of calls that no earlier answer gives, so that the user must."""
+        known = ""
+        found: dict[str, JsonValue] = {}
+        results = {one.call.name + dumps(one.call.arguments): one.result.content for one in self.heard}
+        for call in calls:
+            for name, value in call.arguments.items():
+                for _, scalar in scalars(value, name):
+                    if flat(str(scalar)) not in flat(known):
+                        found.setdefault(name, value)
+            known += f"\n{results.get(call.name + dumps(call.arguments), '')}"
+        return found
+
+    @asynccontextmanager
+    async def opened(self, random: Random, faults: Sequence[FaultSpec] = ()) -> AsyncIterator[Play]:
+        """Open a fresh world, struck by `faults`; its final state is read at the end."""
+        self.theatre._performances += 1
+        name = f"{self.theatre.name}-{self.theatre._performances}"
+        async with self.theatre.new_environment(name) as world:
+            await prepare(world, self.plan.scenario)
+            schedule = Schedule(faults, seed=str(random.getrandbits(32)))
+            if faults:
+                await world.strike(schedule)
+            play = Play(world, self.initial, schedule)
+            yield play
+            play.final = await world.snapshot()
+
+
+async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], float]) -> Scene:
+    """Play a scenario's right run once; raise `InexpressibleError` where it makes no calls, or some fail."""
+    theatre = Theatre(
+        plan=plan, isolation=isolation, now=now, slot=None, expected=ExpectedStates(), all_blocked=Counter
+    )
+
+    def resolve(path: str) -> Callable[[JsonValue], object]:
+        return cast("Callable[[JsonValue], object]", load_object(path, plan.suite.root))
+
+    writer = Writer(plan.scenario, Rules(plan.policies, plan.toolset, resolve), plan.toolset, resolve)
+    async with theatre.new_environment(f"{theatre.name}-first") as world:
+        await prepare(world, plan.scenario)
+        initial = await world.snapshot()
+        oracle = await writer.write(world, Columns(initial or {}), can_fail=True)
+    heard = tuple(oracle.heard)
+    if not heard or oracle.failed:
+        raise InexpressibleError("its right run makes no calls, or some of them fail")
+    if any(one.call.requestor != "assistant" for one in heard):
+        raise InexpressibleError("the user makes calls of its own")
+    return Scene(plan, theatre, heard, initial)
+
+
+def flat(text: str) -> str:
+    """Give the letters and digits of a text in lower case."""
+    return re.sub(r"[\W_]", "", text.lower())

@@ -1,0 +1,125 @@
+"""One conversation as the signs read it: calls with decoded answers, who said what, and which values are known when."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pytest_agentbench.calibration.labelled import Case
+from pytest_agentbench.core.transcript import CallRecord
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.validation.values import scalars
+
+_CODE = re.compile(r"[\w@.+#-]*\d[\w@.+#-]*|[\w.+-]+@[\w.-]+")
+
+
+@dataclass(frozen=True)
+class Made:
+    """A call of the agent's with its answer; `value` is the answer decoded, `content` its text."""
+
+    record: CallRecord
+    content: str
+    value: JsonValue
+
+    @property
+    def name(self) -> str:
+        """The tool."""
+        return self.record.call.name
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed or gave nothing."""
+        return self.record.failed or self.is_empty
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the answer holds nothing."""
+        return self.record.result is not None and self.value in ("", None, {}, [])
+
+    @property
+    def mark(self) -> str:
+        """What is equal for equal calls."""
+        return json.dumps([self.name, self.record.call.arguments], sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What signs look at."""
+
+    case: Case
+
+    @cached_property
+    def calls(self) -> Sequence[Made]:
+        """The agent's calls in order."""
+        return [_made(one) for one in self.case.transcript.trajectory if one.call.requestor == "assistant"]
+
+    @cached_property
+    def user(self) -> Sequence[tuple[int, str]]:
+        """Message index and text of what the user said."""
+        return self.case.transcript.texts("user")
+
+    @cached_property
+    def agent(self) -> Sequence[tuple[int, str]]:
+        """Message index and text of what the agent said."""
+        return self.case.transcript.texts("assistant")
+
+    @property
+    def closing(self) -> str:
+        """What the agent said last."""
+        return self.agent[-1][1] if self.agent else ""
+
+    def known(self, index: int) -> str:
+        """Give all that users and answers gave before a message, and what the tools' descriptions hold."""
+        messages = self.case.transcript.messages[:index]
+        said = [message.text for message in messages if message.role in ("user", "tool")]
+        return "\n".join([*said, self.described])
+
+    @cached_property
+    def described(self) -> str:
+        """The texts of the tools."""
+        return "\n".join(f"{spec.description} {json.dumps(spec.parameters)}" for spec in self.case.toolset)
+
+    def after(self, place: int) -> str:
+        """Give what the agent said and called after a call, to look its values up in."""
+        message = self.calls[place].record.message
+        said = [text for index, text in self.agent if index > message]
+        called = [json.dumps(one.record.call.arguments, ensure_ascii=False) for one in self.calls[place + 1 :]]
+        return "\n".join([*said, *called])
+
+    def writes(self, one: Made) -> bool:
+        """Whether a call may have changed something."""
+        spec = self.case.toolset.get(one.name)
+        return bool(one.record.result and one.record.result.wrote) or (spec is not None and spec.kind == "write")
+
+
+def _made(record: CallRecord) -> Made:
+    content = record.result.content if record.result else ""
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        value = content.strip()
+    return Made(record, content, value)
+
+
+def flat(text: str) -> str:
+    """Give letters and digits in lower case."""
+    return "".join(char for char in text.casefold() if char.isalnum())
+
+
+def codes(text: str) -> Iterator[str]:
+    """Give the words of a text that hold a digit or are an address: what a call would take as it stands."""
+    for found in _CODE.finditer(text):
+        yield found[0].strip(".-+#")
+
+
+def values(value: JsonValue) -> Iterator[str]:
+    """Give the scalars of a JSON value as text."""
+    for _, scalar in scalars(value):
+        yield str(scalar)
+
+
+def words(text: str) -> list[str]:
+    """Give the words of a text or an identifier."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).replace("_", " ")
+    return re.findall(r"[^\W\d]+", spaced.casefold())
