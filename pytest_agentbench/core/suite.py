@@ -139,9 +139,10 @@ class GenerateSpec(Model):
 
     `out` is a folder. `languages` are those of the users, () takes the one that the tools are described in. `shortest`
     and `longest` bound a walk in nodes (tool-to-scenario §4.4). `complexity` maps classes or levels to shares of the
-    scenarios, {} leaves them to the pipeline. `levels` are the least and the most complexity of scenarios from policies,
+    scenarios, {} leaves them to the pipeline. `levels` are the least and the most complexity of scenarios of policies,
     `document` is where these are read from (None: the suite's own), `validators` are import paths of checks of rows.
-    `enriched` is the share of scenarios with a planned failure, `personas` the users per scenario, `pool` the verified calls per tool. `weights` says where transition probabilities come
+    `enriched` is the share of scenarios with a planned failure, `personas` the users per scenario, `pool` the verified
+    calls per tool. `weights` says where transition probabilities come
     from, `traces` from which logs. `values` are known ones by argument, or by `tool.argument`. `model` plays `roles`
     (() means all of them); None leaves all to their deterministic twins.
     """

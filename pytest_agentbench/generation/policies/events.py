@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.generation.policies.acts import Proposal, Scene
@@ -22,6 +23,7 @@ from pytest_agentbench.generation.policies.values import (
     PolicySet,
     Stages,
 )
+from pytest_agentbench.generation.policies.writers import ModelNarrator, ModelRower
 
 _ATTEMPTS = 3
 """Times that a set is tried with other rows."""
@@ -37,7 +39,7 @@ class RejectedEventError(Exception):
 
 @dataclass(kw_only=True)
 class EventMaker:
-    """Makes events without a model; `language` is that of the users."""
+    """Makes events; the roles that `writers` give to a model are played by it, the others by their twins."""
 
     oracle: Oracle
     rows: RowMaker
@@ -52,10 +54,12 @@ class EventMaker:
             random = Random(f"{self.seed}/{one.id}/{'+'.join(one.policies)}/{one.repeat}/{attempt}")  # noqa: S311 - a choice, no secret
             try:
                 planned = await self.oracle.plan(one.policies, random)
-                made = self.rows.make(self._cluster(planned), random)
+                made = await self._filled(self.rows.make(self._cluster(planned), random), random)
                 return await self._event(one, policies, planned, made, random, language, attempt)
             except OracleError as error:
                 last = _rejected(one, "oracle", "no right run", str(error), attempt)
+            except UnusableAnswerError as error:
+                last = _rejected(one, "story", "badly worded", str(error), attempt)
             except RowsError as error:
                 last = _rejected(one, "rows", "inconsistent row", str(error), attempt)
         raise RejectedEventError(last)
@@ -78,10 +82,22 @@ class EventMaker:
             performed = await self.oracle.perform(planned, scene, opened, seeds)
         bindings = self.oracle.decide(one.policies, performed)
         user = told(performed, policies, bindings, scene, random, language=language)
-        wrong = leaks(user, policies, [spec.name for spec in self.oracle.tools])
+        tools = [spec.name for spec in self.oracle.tools]
+        chat = self.writers.chat("narrator") if self.writers else None
+        if chat is not None:
+            user = await ModelNarrator(chat)(user, policies, tools, random, language=language)
+        wrong = leaks(user, policies, tools)
         if wrong:
             raise OracleError(wrong[0])
         return event_of(one, planned, made, performed, bindings, user, language=language, attempts=attempt)
+
+    async def _filled(self, made: Made, random: Random) -> Made:
+        """Have a model fill the rows in, where one plays that role."""
+        chat = self.writers.chat("rower") if self.writers else None
+        if chat is None:
+            return made
+        rower = ModelRower(chat, self.rows.samples, self.rows.validators, self.rows.ground)
+        return await rower(made, random)
 
     @property
     def _lists(self) -> dict[str, list[dict[str, Any]]]:

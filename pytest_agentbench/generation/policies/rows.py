@@ -50,7 +50,7 @@ class RowMaker:
 
     def __post_init__(self) -> None:
         """Note every text that stands in the state, so that fresh ones differ."""
-        self._ground = Ground(self.samples.schema, self.samples.rows)
+        self.ground = Ground(self.samples.schema, self.samples.rows)
         for rows in self.samples.rows.values():
             for row in rows:
                 self._texts |= {value for value in row.values() if isinstance(value, str)}
@@ -71,7 +71,7 @@ class RowMaker:
                 )
                 for place in cluster.rows
             }
-            faults = RowChecker(self._ground, self.validators).check(made.values())
+            faults = RowChecker(self.ground, self.validators).check(made.values())
             if not faults:
                 return Made(rows=tuple(made.values()), entities=entities, relations=relations, fresh=made)
             told = faults[0]

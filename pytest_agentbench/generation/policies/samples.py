@@ -152,6 +152,13 @@ class Samples:
         table = self.schema.get(place[0])
         return table is not None and bool(table.key) and not self.key_is_shared(table)
 
+    def key_is_borrowed(self, table: Table) -> bool:
+        """Whether the keys of a table are those of owners in other tables, declared or not."""
+        if any(column in link.columns for link in table.references for column in table.key):
+            return True
+        owners = {text for name in self.roots[:3] if name != table.name for text in self._keys(name)}
+        return any(_leaf(row.get(column)) in owners for row in self.rows.get(table.name, ()) for column in table.key)
+
     def _keys(self, table: str) -> frozenset[str]:
         if table not in self._key_sets:
             rows = self.rows.get(table, ())
