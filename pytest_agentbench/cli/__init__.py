@@ -15,6 +15,7 @@ COMMANDS = {
     "generate": "write scenarios by a suite's recipe",
     "import": "turn logs of other systems into a recorded suite, or into drafts of scenarios",
     "import-intellagent": "read IntellAgent's graphs, events, dialogues or results",
+    "init": "write a suite, a first scenario and a CI job for your agent",
     "parity": "hold our τ²-bench verdicts against recorded ones",
     "proxy": "record, replay, meter and bound the model calls of a program in any language",
     "report": "show results files, the shards of one session as one",

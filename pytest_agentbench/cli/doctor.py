@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pytest_agentbench.core.codec import dumps
@@ -13,7 +13,7 @@ from pytest_agentbench.report.glyphs import Glyphs, glyphs
 from pytest_agentbench.report.table import wrap
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.validation.doctor.diagnosis import Diagnosis, Mark
+from pytest_agentbench.validation.doctor.diagnosis import Diagnosis, Mark, Observation
 from pytest_agentbench.validation.doctor.examination import examine
 
 _WIDTH = 100
@@ -63,14 +63,7 @@ def _lines(diagnosis: Diagnosis, drawn: Glyphs) -> Iterator[str]:
     yield f" {drawn.dot} ".join([*facts, f"{diagnosis.seconds:.1f} s"])
     yield f"said: {shorten(' '.join(diagnosis.said.split()), 200)}"
     yield ""
-    for one in diagnosis.observations:
-        first, *rest = wrap(one.found, _WIDTH - len(_INDENT))
-        yield f"  {_MARKS[one.mark]:<7}  {one.question:<9}  {first}".rstrip()
-        yield from (_INDENT + line for line in rest)
-        if one.advice:
-            first, *rest = wrap(f"-> {one.advice}", _WIDTH - len(_INDENT), "   ")
-            yield _INDENT + first
-            yield from (_INDENT + line for line in rest)
+    yield from observed(diagnosis.observations)
     if diagnosis.calls:
         yield ""
         yield "this turn's calls, as a scenario would expect them if they are right:"
@@ -79,6 +72,18 @@ def _lines(diagnosis: Diagnosis, drawn: Glyphs) -> Iterator[str]:
             yield f"      - {json.dumps({call.name: call.arguments})}"
     yield ""
     yield _verdict(diagnosis)
+
+
+def observed(observations: Iterable[Observation]) -> Iterator[str]:
+    """Write what was seen, each with its mark and, below, what to do about it."""
+    for one in observations:
+        first, *rest = wrap(one.found, _WIDTH - len(_INDENT))
+        yield f"  {_MARKS[one.mark]:<7}  {one.question:<9}  {first}".rstrip()
+        yield from (_INDENT + line for line in rest)
+        if one.advice:
+            first, *rest = wrap(f"-> {one.advice}", _WIDTH - len(_INDENT), "   ")
+            yield _INDENT + first
+            yield from (_INDENT + line for line in rest)
 
 
 def _verdict(diagnosis: Diagnosis) -> str:

@@ -1,0 +1,112 @@
+"""`agentbench init`: a suite, a first scenario and a CI job for an agent, and a first look at it."""
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_agentbench.cli.doctor import observed
+from pytest_agentbench.cli.init_files import (
+    SCHEMA,
+    SUITE,
+    WORKFLOW,
+    install_line,
+    repository_of,
+    suite_text,
+    workflow_text,
+)
+from pytest_agentbench.cli.init_target import Target, find_target
+from pytest_agentbench.cli.schema import schema
+from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.text import printable
+from pytest_agentbench.report.glyphs import glyphs
+from pytest_agentbench.results.files import write_atomic
+from pytest_agentbench.validation.doctor.diagnosis import Diagnosis
+from pytest_agentbench.validation.doctor.examination import HELLO, examine
+
+_PROBLEMS = 1
+_TOLD = frozenset({"agent", "reply", "calls"})
+"""What is said in any case; of the rest only what would make runs fail."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.description = (
+        "Writes agentbench.yaml with a first scenario, and a GitHub workflow, for the agent at TARGET; then plays a "
+        "first turn, and two short sessions at once, as `agentbench doctor` does. The exit status is 1 where the agent "
+        "did not answer, or something would make runs mislead."
+    )
+    parser.add_argument(
+        "target",
+        nargs="?",
+        metavar="TARGET",
+        help="package.module:name, my_agent.py[:name] or an http(s) address; without it the current folder is searched",
+    )
+    parser.add_argument("--into", type=Path, metavar="FOLDER", help="write the suite there, not beside the agent")
+    parser.add_argument("--say", metavar="TEXT", help="what the user says first (a greeting)")
+    parser.add_argument("--force", action="store_true", help="replace files that are there")
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Give what was written and seen, and the exit status.
+
+    Raise `ImportPathError` or `SuiteFaultError` where there is no agent, or a suite that is not to be replaced.
+    """
+    here = Path.cwd()
+    into = None if options.into is None else options.into.resolve()
+    target = find_target(options.target, here, into)
+    suite = target.root / SUITE
+    if suite.exists() and not options.force:
+        raise SuiteFaultError(f"{_shown(suite, here)} is there already; --force replaces it, --into writes elsewhere")
+    say = options.say or HELLO
+    write_atomic(suite, suite_text(target.agent, say=say, takes_tools=target.takes_tools), encoding="utf-8")
+    written = [suite, *_beside(suite, force=options.force)]
+    diagnosis = examine(suite, environ=os.environ)
+    if diagnosis.calls:
+        text = suite_text(target.agent, say=say, calls=diagnosis.calls, takes_tools=target.takes_tools)
+        write_atomic(suite, text, encoding="utf-8")
+    drawn = glyphs(unicode=(sys.stdout.encoding or "").lower().startswith("utf"))
+    lines = "\n".join(_lines(target, written, diagnosis, here))
+    return printable(drawn.plain(lines, newlines=True), newlines=True), 0 if diagnosis.is_healthy else _PROBLEMS
+
+
+def _beside(suite: Path, *, force: bool) -> Iterator[Path]:
+    """Write what a suite has beside it, and give what was written: the rest was there."""
+    repository = repository_of(suite.parent)
+    path = suite.relative_to(repository).as_posix()
+    texts = {
+        suite.with_name(SCHEMA): schema("suite") + "\n",
+        repository / WORKFLOW: workflow_text(shlex.quote(path), install_line(repository)),
+    }
+    for file, text in texts.items():
+        if force or not file.exists():
+            write_atomic(file, text, encoding="utf-8")
+            yield file
+
+
+def _lines(target: Target, written: list[Path], diagnosis: Diagnosis, here: Path) -> Iterator[str]:
+    yield f"{target.name} is {target.what}"
+    if target.others:
+        yield f"  also there: {listing(target.others)}; name one of them to use it instead"
+    yield from (f"  wrote {_shown(file, here)}" for file in written)
+    if target.root / SUITE in written and not any(file.name == WORKFLOW.name for file in written):
+        yield f"  left {_shown(repository_of(target.root) / WORKFLOW, here)} as it is"
+    yield ""
+    yield f"said: {diagnosis.said}"
+    told = [one for one in diagnosis.observations if one.question in _TOLD or one.mark == "problem"]
+    yield from observed(told)
+    yield ""
+    suite = shlex.quote(_shown(target.root / SUITE, here))
+    if diagnosis.is_healthy:
+        yield f"Say in {suite} what a right conversation calls and mentions, then:"
+    else:
+        yield "Mend what is marked PROBLEM, then:"
+    yield f"  agentbench doctor {suite}"
+    yield f"  pytest --agentbench {suite}"
+
+
+def _shown(path: Path, here: Path) -> str:
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -1,0 +1,106 @@
+"""The texts of the files that `agentbench init` writes: a suite with one scenario, and a job that runs it."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.core.tool import ToolCall
+
+SUITE = "agentbench.yaml"
+SCHEMA = "agentbench.schema.json"
+WORKFLOW = Path(".github", "workflows", "agentbench.yml")
+
+
+def suite_text(agent: str | dict[str, Any], *, say: str, calls: Sequence[ToolCall] = (), takes_tools: bool) -> str:
+    """Write a suite; `calls` of the first turn are suggested, since only its owner knows whether they were right."""
+    return "\n".join(_suite(agent, say, calls, takes_tools=takes_tools)) + "\n"
+
+
+def _suite(agent: str | dict[str, Any], say: str, calls: Sequence[ToolCall], *, takes_tools: bool) -> Iterator[str]:
+    yield f"# yaml-language-server: $schema={SCHEMA}"
+    yield f"agent: {agent if isinstance(agent, str) else _flow(agent)}"
+    if not isinstance(agent, str) and "http" in agent:
+        yield "# What is posted and where the answer stands, where it is not {message, session_id} and {reply}:"
+        yield "# agent: {http: {url: ..., body: {text: $message}, reply: output.text, calls: trace.calls}}"
+    if takes_tools:
+        yield ""
+        yield "# The agent takes `tools`: name the module whose functions they are."
+        yield "# environment: {tools: my_tools}"
+    yield ""
+    yield "scenarios:"
+    yield "  - id: first"
+    yield "    says:  # what the user says, one line for each answer"
+    yield f"      - {_literal(say)}"
+    if calls:
+        yield "    # What a right conversation calls. These are the calls of the agent's first turn; were they right?"
+        yield "    # expect:"
+        yield from (f"    #   - {_literal({call.name: call.arguments})}" for call in calls)
+    else:
+        yield "    # What a right conversation calls, and what a right answer mentions:"
+        yield "    # expect: [{get_order: {order_id: W1}}]"
+        yield "    # communicate: [shipped]"
+
+
+def workflow_text(suite: str, install: str) -> str:
+    """Write a job that runs the suite at `suite`, a path in the repository, after `install`."""
+    return f"""\
+name: agentbench
+
+on:
+  push:
+    branches: [main]
+  pull_request:
+
+permissions:
+  contents: read
+
+jobs:
+  scenarios:
+    runs-on: ubuntu-latest
+    timeout-minutes: 10
+    # An agent that calls a model needs its key: add it to the repository's secrets, then
+    # env: {{OPENAI_API_KEY: "${{{{ secrets.OPENAI_API_KEY }}}}"}}
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      - run: {install}
+      # Exits 1 if a scenario fails; with gates in the suite, if a gate fails.
+      - run: >-
+          pytest --agentbench {suite} --agentbench-html report.html
+          --agentbench-markdown "$GITHUB_STEP_SUMMARY" --junitxml junit.xml
+      - uses: actions/upload-artifact@v4
+        if: ${{{{ !cancelled() }}}}
+        with:
+          name: agentbench
+          path: |
+            .agentbench/
+            report.html
+            junit.xml
+          include-hidden-files: true
+"""
+
+
+def repository_of(folder: Path) -> Path:
+    """Give the repository that a folder lies in, else the folder itself."""
+    folder = folder.resolve()
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+
+
+def install_line(repository: Path) -> str:
+    """Say how a job installs what the agent needs, by the files that are there."""
+    needs = ["-r requirements.txt"] if (repository / "requirements.txt").is_file() else []
+    needs += ["-e ."] if (repository / "pyproject.toml").is_file() else []
+    return " ".join(["pip install", *needs, "pytest-agentbench"])
+
+
+def _flow(value: object) -> str:
+    """Write a value on one line; JSON is YAML."""
+    return json.dumps(value, ensure_ascii=True)
+
+
+def _literal(value: object) -> str:
+    """Write a value in which `${` names no variable."""
+    return _flow(value).replace("${", "$${")

@@ -1,0 +1,221 @@
+"""What `agentbench init` is pointed at: found in a folder, imported, and told apart."""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.agents.content import shown
+from pytest_agentbench.agents.frameworks.recognition import framework_of
+from pytest_agentbench.agents.signature import declares, is_required, parameters
+from pytest_agentbench.core.errors import AgentBenchError, ImportPathError, SuiteFaultError, with_hint
+from pytest_agentbench.core.names import listing
+from pytest_agentbench.environment.import_path import load_module, load_object
+
+LIKELY = (
+    "build", "build_agent", "make_agent", "create_agent", "agent", "root_agent", "graph", "app", "reply", "chat",
+)  # fmt: skip
+"""Names that agents and what builds them go by, the likeliest first."""
+
+OFFERED = ("tools", "state", "context", "session_id", "base_url")
+"""What a factory may require."""
+
+_SPOKEN = ("message", "messages", "turn")
+_BUILDS = re.compile(r"(build|make|create|get|new|setup)(_|$)")
+_NOT_AGENTS = re.compile(r"(test_.*|.*_test|conftest|setup|noxfile|tasks)\.py")
+_URL = re.compile(r"https?://", re.IGNORECASE)
+_MODULE = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """An agent that was found: what a suite in `root` says at `agent:`, and what it is in a few words.
+
+    `takes_tools` is whether it wants the environment's tools, `others` are further places that may be agents.
+    """
+
+    root: Path
+    agent: str | dict[str, Any]
+    name: str
+    what: str
+    takes_tools: bool = False
+    others: tuple[str, ...] = ()
+
+
+def find_target(given: str | None, folder: Path, into: Path | None) -> Target:
+    """Find the agent that was asked for, or one in `folder`; `into` is where its suite is to lie, if that was said.
+
+    Raise `ImportPathError` where nothing can be imported there, `SuiteFaultError` where what is there is no agent or
+    nothing was found.
+    """
+    try:
+        return _found(given, folder, into)
+    except ImportPathError as error:
+        if into is None or into == folder:
+            raise
+        hint = "a suite finds modules in its own folder and among what is installed: install the agent, or leave --into"
+        raise ImportPathError(with_hint(str(error), hint)) from error
+
+
+def _found(given: str | None, folder: Path, into: Path | None) -> Target:
+    if given is None:
+        return _searched(folder, into)
+    if _URL.match(given):
+        return Target(root=into or folder, agent={"http": {"url": given}}, name=given, what="an HTTP endpoint")
+    place, _, name = given.partition(":")
+    if place.endswith(".py"):
+        file = folder / place
+        if not file.is_file():
+            raise ImportPathError(f"there is no file {place!r} in {folder}")
+        module, root = _module_of(file)
+    else:
+        module, root = place, folder
+    root = into or root
+    if name:
+        return _told(load_object(f"{module}:{name}", root), f"{module}:{name}", root)
+    load_module(module, root)
+    found = [f"{module}:{one}" for one in LIKELY if _is_there(f"{module}:{one}", root)]
+    if not found:
+        names = ", ".join(LIKELY)
+        raise SuiteFaultError(f"the module {module!r} has none of {names}; say which it is: `{given}:NAME`")
+    return _first(found, root)
+
+
+def _searched(folder: Path, into: Path | None) -> Target:
+    """Look through the Python files of a folder and of the packages in it; only what looks likely is imported."""
+    found: list[tuple[int, str, str, Path]] = []
+    for file in _sources(folder):
+        names = _top_level(file)
+        module, root = _module_of(file)
+        found.extend(
+            (LIKELY.index(name), file.as_posix(), f"{module}:{name}", root) for name in names if name in LIKELY
+        )
+    if not found:
+        raise SuiteFaultError(
+            f"no agent found in {folder}: no Python file there, nor in a package of it, defines {', '.join(LIKELY)}; "
+            "say where it is: `agentbench init my_agent.py:NAME`, `package.module:NAME` or the http(s) address"
+        )
+    problems: list[str] = []
+    for _, _, target, root in sorted(found):
+        try:
+            told = _told(load_object(target, into or root), target, into or root)
+        except AgentBenchError as error:
+            problems.append(str(error))
+            continue
+        others = tuple(other for _, _, other, _ in sorted(found) if other != target)
+        return Target(**{**told.__dict__, "others": others})
+    raise SuiteFaultError("none of what was found is an agent:\n" + "\n".join(f"  {one}" for one in problems))
+
+
+def _first(targets: list[str], root: Path) -> Target:
+    problems: list[str] = []
+    for target in targets:
+        try:
+            told = _told(load_object(target, root), target, root)
+        except SuiteFaultError as error:
+            problems.append(str(error))
+            continue
+        return Target(**{**told.__dict__, "others": tuple(one for one in targets if one != target)})
+    raise SuiteFaultError("\n".join(problems))
+
+
+def _told(found: Any, target: str, root: Path) -> Target:
+    """Say what an object is, and how a suite names it."""
+    framework = framework_of(found)
+    if framework:
+        return Target(root=root, agent=target, name=target, what=f"an agent of {framework}")
+    reply = getattr(found, "reply", None)
+    if callable(reply):
+        if inspect.isclass(found):
+            return _factory(found, target, root, "a class whose objects reply")
+        named = {"callable": f"{target}.reply"}
+        return Target(root=root, agent=named, name=target, what="an object that replies", takes_tools=_wants(reply))
+    if not callable(found):
+        raise _no_agent(found, target)
+    if inspect.isclass(found):
+        raise _no_agent(found, target, why="its objects have no method `reply`")
+    if _is_reply(found):
+        named = {"callable": target}
+        return Target(root=root, agent=named, name=target, what="a reply function", takes_tools=_wants(found))
+    return _factory(found, target, root, "a factory")
+
+
+def _factory(found: Any, target: str, root: Path, what: str) -> Target:
+    unfilled = [one for one in _required(found) if one not in OFFERED]
+    if unfilled:
+        why = f"it requires {listing(unfilled)}, which nothing fills; give {'it' if len(unfilled) == 1 else 'them'}"
+        raise _no_agent(found, target, why=f"{why} a default, or write a factory that does")
+    return Target(root=root, agent=target, name=target, what=what, takes_tools=_wants(found))
+
+
+def _is_reply(function: Any) -> bool:
+    """Whether a function answers messages; else it builds what does."""
+    if any(declares(function, name) for name in _SPOKEN):
+        return True
+    others = [name for name in _required(function) if name not in OFFERED]
+    named = getattr(function, "__name__", "")
+    return len(others) == 1 and not _BUILDS.match(named)
+
+
+def _required(function: Any) -> list[str]:
+    return [parameter.name for parameter in parameters(function) or () if is_required(parameter)]
+
+
+def _wants(function: Any) -> bool:
+    return declares(function, "tools")
+
+
+def _no_agent(found: object, target: str, why: str = "") -> SuiteFaultError:
+    kind = f"the class {found.__name__}" if inspect.isclass(found) else f"{type(found).__name__} {shown(found)}"
+    return SuiteFaultError(
+        f"{target!r} is {kind}, which is no agent{f': {why}' if why else ''}. An agent is a function that takes what "
+        "the user says, a factory that gives one, an object with a method `reply`, or an agent of LangGraph, "
+        "pydantic-ai, the OpenAI Agents SDK, smolagents or Google ADK"
+    )
+
+
+def _is_there(target: str, root: Path) -> bool:
+    try:
+        load_object(target, root)
+    except ImportPathError:
+        return False
+    return True
+
+
+def _sources(folder: Path) -> Iterator[Path]:
+    packages = (one.parent for one in sorted(folder.glob("*/__init__.py")))
+    for place in (folder, folder / "src", *packages):
+        for file in sorted(place.glob("*.py")):
+            if not _NOT_AGENTS.fullmatch(file.name) and (_MODULE.fullmatch(file.stem)):
+                yield file
+
+
+def _top_level(file: Path) -> set[str]:
+    """Give the names that a file defines or imports at its top level; nothing is executed."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {one.id for one in node.targets if isinstance(one, ast.Name)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return names
+
+
+def _module_of(file: Path) -> tuple[str, Path]:
+    """Give the dotted name of a file and the folder that it is imported from: above the packages it lies in."""
+    file = file.resolve()
+    parts, root = [file.stem], file.parent
+    while (root / "__init__.py").is_file():
+        parts, root = [root.name, *parts], root.parent
+    if parts[-1] == "__init__":
+        parts.pop()
+    return ".".join(parts), root

@@ -1,0 +1,185 @@
+"""`agentbench init`: what it is pointed at, what it writes, and what it never replaces."""
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pytest_agentbench.cli import main
+from pytest_agentbench.suites.suite_file import load_suite
+
+FACTORY = """
+def build():
+    def reply(message):
+        return [
+            {"role": "assistant", "tool_calls": [{"name": "look", "arguments": {"said": message}}]},
+            {"role": "tool", "content": "found"},
+            {"role": "assistant", "content": f"You said {message}"},
+        ]
+    return reply
+"""
+
+_NUMBERS = count(1)
+
+Init = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def name() -> str:
+    """Name a module as no other test does, since modules of one name cannot be imported twice."""
+    return f"init_agent_{next(_NUMBERS)}"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the current folder, an empty repository."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def init(project: Path, capsys: pytest.CaptureFixture[str]) -> Init:
+    """Give the command; it gives its exit status and what it printed."""
+
+    def run(*arguments: str) -> tuple[int, str]:
+        status = main(["init", *arguments])
+        printed = capsys.readouterr()
+        return status, printed.out + printed.err
+
+    return run
+
+
+def test_a_suite_a_scenario_and_a_job_are_written(project: Path, name: str, init: Init) -> None:
+    """The suite loads, its line is what was asked for, and the calls that were made are a suggestion only."""
+    (project / f"{name}.py").write_text(FACTORY)
+
+    status, printed = init(f"{name}.py:build", "--say", "Where is ${W1}?")
+
+    suite = load_suite(project / "agentbench.yaml", environ={})
+    job = yaml.safe_load((project / ".github/workflows/agentbench.yml").read_text())
+    assert status == 0
+    assert suite.agent.target == f"{name}:build"
+    assert [scenario.says for scenario in suite.scenarios] == [("Where is ${W1}?",)]
+    assert '    #   - {"look": {"said": "Where is $${W1}?"}}' in (project / "agentbench.yaml").read_text()
+    assert (project / "agentbench.schema.json").is_file()
+    assert any("pytest --agentbench agentbench.yaml" in str(step) for step in job["jobs"]["scenarios"]["steps"])
+    assert f"{name}:build is a factory" in printed
+    assert "visible; this turn made 1: look" in printed
+    assert printed.endswith("  agentbench doctor agentbench.yaml\n  pytest --agentbench agentbench.yaml\n")
+
+
+def test_nothing_is_replaced_unless_forced(project: Path, name: str, init: Init) -> None:
+    """A suite is a refusal, a workflow is left; --force replaces both."""
+    (project / f"{name}.py").write_text(FACTORY)
+    workflow = project / ".github/workflows/agentbench.yml"
+    workflow.parent.mkdir(parents=True)
+    workflow.write_text("mine")
+    (project / "agentbench.yaml").write_text("mine")
+
+    refused = init(f"{name}.py")
+    assert refused == (2, "agentbench.yaml is there already; --force replaces it, --into writes elsewhere\n")
+    assert (project / "agentbench.yaml").read_text() == "mine"
+
+    (project / "agentbench.yaml").unlink()
+    status, printed = init(f"{name}.py")
+    assert status == 0
+    assert "left .github/workflows/agentbench.yml as it is" in printed
+    assert workflow.read_text() == "mine"
+
+    assert init(f"{name}.py", "--force")[0] == 0
+    assert workflow.read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("code", "at", "what"),
+    [
+        ("def make_agent(tools=()): return lambda message: message", "make_agent", "a factory"),
+        ("def chat(text): return text", "chat", "a reply function"),
+        ("async def reply(messages): return 'Hi'", "reply", "a reply function"),
+        ("class agent:\n    def reply(self, message): return 'Hi'", "agent", "a class whose objects reply"),
+        ("class Bot:\n    def reply(self, message): return 'Hi'\nagent = Bot()", "agent", "an object that replies"),
+        ("app = object()\ndef chat(text): return text", "chat", "a reply function"),
+    ],
+)
+def test_the_folder_is_searched_for_likely_names(name: str, init: Init, code: str, at: str, what: str) -> None:
+    """What is found is told apart and named as a suite names it, so that it answers."""
+    Path(f"{name}.py").write_text(code)
+    Path("test_other.py").write_text("raise RuntimeError('tests are not imported')\ndef build(): pass")
+
+    status, printed = init()
+
+    assert status == 0, printed
+    assert printed.startswith(f"{name}:{at} is {what}\n")
+
+
+def test_a_frameworks_agent_is_told(project: Path, name: str, init: Init) -> None:
+    """The path to it is all that the suite needs; a package is imported from above it."""
+    package = project / name
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "bot.py").write_text(
+        "class Pregel:\n"
+        "    __module__ = 'langgraph.pregel'\n"
+        "    channels = ('messages',)\n"
+        "    async def ainvoke(self, state, config):\n"
+        "        return {'messages': [*state['messages'], {'role': 'assistant', 'content': 'Hi', 'id': ''}]}\n"
+        "graph = Pregel()\n"
+    )
+
+    status, printed = init(f"{name}/bot.py")
+
+    assert status == 0, printed
+    assert f"{name}.bot:graph is an agent of LangGraph" in printed
+    assert f"agent: {name}.bot:graph" in (project / "agentbench.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        ((), "x = 1", r"no agent found in .*; say where it is"),
+        (("nowhere.py",), "", "there is no file 'nowhere.py' in "),
+        (("nowhere:build",), "", "no module 'nowhere' in "),
+        (("{name}.py:bild",), FACTORY, "has no 'bild' (did you mean 'build'?)"),
+        (("{name}.py",), "x = 1", "has none of build, "),
+        (("{name}.py",), "raise LookupError('no key')\n", "raised LookupError: no key ("),
+        (("{name}.py:agent",), "agent = 3", "is int 3, which is no agent. An agent is "),
+        (("{name}.py:build",), "def build(a, b): pass", "it requires a, b, which nothing fills; give them a default"),
+        ((), "app = {}", "none of what was found is an agent:"),
+        (("{name}.py:build", "--into", "bench"), FACTORY, "install the agent, or leave --into"),
+    ],
+)
+def test_what_cannot_be_used_is_said(name: str, init: Init, arguments: tuple[str, ...], code: str, told: str) -> None:
+    """Nothing is written, and the message says what is wrong and what to do."""
+    Path(f"{name}.py").write_text(code)
+
+    status, printed = init(*(argument.format(name=name) for argument in arguments))
+
+    assert status == 2
+    assert all(part in printed for part in told.split(".*")), printed
+    assert not Path("agentbench.yaml").exists()
+
+
+def test_an_agent_that_crashes_has_its_suite_written(project: Path, name: str, init: Init) -> None:
+    """The status says that something is to mend, and the place is named."""
+    (project / f"{name}.py").write_text("def reply(message):\n    raise LookupError('no such order')\n")
+
+    status, printed = init(f"{name}.py")
+
+    assert status == 1
+    assert (project / "agentbench.yaml").is_file()
+    assert f"LookupError: no such order ({name}.py:2 in reply)" in " ".join(printed.split())
+    assert "Mend what is marked PROBLEM" in printed
+
+
+def test_an_address_is_an_endpoint(project: Path, init: Init) -> None:
+    """Nobody listens there, which is said."""
+    status, printed = init("http://127.0.0.1:9/chat")
+
+    suite = load_suite(project / "agentbench.yaml", environ={})
+    assert status == 1
+    assert suite.agent.http is not None
+    assert suite.agent.http.url == "http://127.0.0.1:9/chat"
+    assert "is an HTTP endpoint" in printed
