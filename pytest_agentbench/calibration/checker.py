@@ -20,7 +20,8 @@ Problem = str
 _PLEASED = re.compile(r"\b(thank|thanks|perfect|great|wonderful|excellent|merci|remercie|parfait|formidable)\b", re.I)
 _NEVER_PLEASED = re.compile(
     r"\b(un\w+able|\w*satisf\w+|annoy\w+|frustrat\w+|disappoint\w+|useless|trust|happy|unhappy|upset|lost|mess|jargon"
-    r"|complicated|help me|repeat|agac\w+|déçu|décevant|mécontent|pas content|inutile|confiance|fouillis|inacceptable)\b",
+    r"|complicated|help me|repeat|agac\w+|déçu|décevant|mécontent|pas content|inutile|confiance"
+    r"|fouillis|inacceptable)\b",
     re.I,
 )
 _FIGURE = re.compile(r"\d[\d.,:/-]*\d")
@@ -100,6 +101,13 @@ class _Reading:
         taken = _squeeze(" ".join(map(_arguments, self.calls)))
         words = re.findall(r"[\w@.+-]*[\dA-ZÀ-Ý@][\w@.+-]*", " ".join(self.user[:1]))
         return [word for word in words if _squeeze(word) and _squeeze(word) not in taken]
+
+    @cached_property
+    def dropped(self) -> list[str]:
+        """Codes and addresses that the user gave and that stand in no call and no answer."""
+        served = _squeeze(" ".join(map(_arguments, self.calls))) + self.results
+        words = re.findall(r"[\w.+-]*\d[\w.+-]*|[\w.+-]+@[\w.-]+", self.user[0])
+        return [word for word in words if _squeeze(word) not in served]
 
     @cached_property
     def changed(self) -> bool | None:
@@ -256,7 +264,7 @@ _WANTED: dict[str, tuple[_Wanted, ...]] = {
         _given,
         _telling,
         ("a call is repeated", lambda r: r.repeated == 0),
-        ("a value of the user's is left out", lambda r: not r.ignored),
+        ("a value of the user's is left out", lambda r: not r.dropped),
     ),
     "wrong-tool-silent": (_pleased, *_right, _otherwise),
     "wrong-tool-aware": (_angry, *_right, _otherwise),

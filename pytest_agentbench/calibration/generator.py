@@ -44,9 +44,13 @@ _IDS = re.compile(r"\w*\d[\w.,:@/-]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """What is wanted: `per_situation` conversations of each of `only` (all where empty), in `languages`."""
+    """What is wanted: `per_situation` conversations of each of `only` (all where empty), in `languages`.
+
+    `positives` is the number of POS ones, since one situation stands against all the others.
+    """
 
     per_situation: int = 20
+    positives: int = 60
     languages: Sequence[str] = LANGUAGES
     only: Sequence[str] = ()
     seed: int = 0
@@ -154,7 +158,7 @@ async def _of_situation(name: str, scenes: Sequence[Scene], wish: Wish, tally: T
     for attempt in range(_ATTEMPTS):
         fruitful = []
         for scene, language in rounds:
-            if len(found) >= wish.per_situation:
+            if len(found) >= (wish.positives if situations()[name].label == "POS" else wish.per_situation):
                 return found
             try:
                 play = await RECIPES[name](Actor(scene, Words(language, random), random))

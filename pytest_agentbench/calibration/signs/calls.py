@@ -14,8 +14,12 @@ _DONE = re.compile(
     r"|fait|effectué\w*|exécuté\w*|terminé\w*|réglé\w*|traité\w*|enregistré\w*|validé\w*|confirmé\w*|annulé\w*|modifié\w*|envoyé\w*)\b",
     re.IGNORECASE,
 )
+_IS_CODE = re.compile(r"[\d@]|\w[-_]\w")
+_JOINED = re.compile(r"\w[-_]\w")
 _STUBBORN = 3
 _LEAST = 2
+_STEM = 5
+"""Letters that are compared of a word: `cancel` and `cancelled`."""
 
 
 def _overcome(reading: Reading, place: int) -> bool:
@@ -57,16 +61,25 @@ def no_attempt(reading: Reading) -> Iterator[str]:
 
 def claim_without_call(reading: Reading) -> Iterator[str]:
     """Find claims that name what a tool does that was never called with success."""
-    text = set(words(reading.closing))
-    if not _DONE.search(reading.closing) and not codes(reading.closing):
+    if not _DONE.search(reading.closing) and next(codes(reading.closing), None) is None:
         return
+    text = words(reading.closing)
+    joined, stems = f" {' '.join(text)} ", {_stem(word) for word in text}
     called = {one.name for one in reading.calls if not one.record.failed}
     covered = {word for name in called for word in words(name)}
     for spec in reading.case.toolset.of("assistant"):
-        name = set(words(spec.name))
-        if spec.name not in called and name <= text and not name <= covered:
+        name = words(spec.name)
+        if spec.name in called or set(name) <= covered:
+            continue
+        is_said = spec.kind == "write" and {_stem(word) for word in name} <= stems
+        if is_said or f" {' '.join(name)} " in joined:
             yield f"{spec.name!r} is spoken of as done and was never called"
             return
+
+
+def _stem(word: str) -> str:
+    """Give what forms of a word have in common: its first letters."""
+    return word[:_STEM]
 
 
 def claim_without_answer(reading: Reading) -> Iterator[str]:
@@ -85,15 +98,23 @@ def wrong_argument(reading: Reading) -> Iterator[str]:
     """Find calls with a value that nobody gave while a value of the user's was never used."""
     given = [code for _, text in reading.user[:1] for code in codes(text)]
     taken = flat("\n".join(leaf for one in reading.calls for leaf in values(one.record.call.arguments)))
+    said_by_user = "\n".join(text for _, text in reading.user)
     for one in reading.calls:
-        known = flat(reading.known(one.record.message))
-        for leaf in values(one.record.call.arguments):
-            bare = flat(leaf)
-            if len(bare) < _LEAST or bare in known or _is_derived(leaf, known):
+        known = reading.known(one.record.message)
+        for name, value in one.record.call.arguments.items():
+            listed = _listed(reading, one.name, name)
+            if listed:
+                others = [other for other in listed if other != str(value) and len(other) > _STEM]
+                if flat(str(value)) not in flat(said_by_user) and any(flat(o) in flat(said_by_user) for o in others):
+                    yield f"{one.name} was called with {name} {value!r}, which is not what the user said"
+                    return
                 continue
-            if any(flat(code) not in taken for code in given) or any(char.isdigit() for char in leaf):
-                yield f"{one.name} was called with {leaf!r}, which nobody gave"
-                return
+            for leaf in values(value):
+                if len(flat(leaf)) < _LEAST or flat(leaf) in flat(known) or _is_derived(leaf, known):
+                    continue
+                if _IS_CODE.search(leaf) or any(flat(code) not in taken for code in given):
+                    yield f"{one.name} was called with {leaf!r}, which nobody gave"
+                    return
     said = flat("\n".join(reading.closing.split()))
     ignored = [
         code for code in given if flat(code) not in taken and flat(code) not in said and len(flat(code)) > _LEAST
@@ -104,16 +125,23 @@ def wrong_argument(reading: Reading) -> Iterator[str]:
             yield f"{ignored[0]!r} was given by the user and appears in no call and no answer"
 
 
+def _listed(reading: Reading, tool: str, argument: str) -> list[str]:
+    """Give the values that a tool's schema lists for an argument."""
+    spec = reading.case.toolset.get(tool)
+    schema = spec.parameters.get("properties", {}).get(argument, {}) if spec else {}
+    return [str(value) for value in schema.get("enum", ())]
+
+
 def _is_derived(leaf: str, known: str) -> bool:
-    """Whether a value is spelled out of known words, or a rounding of a known number."""
-    parts = [flat(part) for part in re.findall(r"[^\W_]+", leaf)]
-    if parts and all(part in known for part in parts):
+    """Whether a value is spelled out of whole known words, or a rounding of a known number."""
+    parts = re.findall(r"[^\W_]+", leaf.casefold())
+    if parts and not _JOINED.search(leaf) and set(parts) <= set(re.findall(r"[^\W_]+", known.casefold())):
         return True
     try:
         number = float(leaf)
     except ValueError:
         return False
-    return flat(f"{number:g}") in known or flat(f"{abs(number):.1f}") in known
+    return flat(f"{number:g}") in flat(known) or flat(f"{abs(number):.1f}") in flat(known)
 
 
 def wasted(reading: Reading) -> Iterator[str]:

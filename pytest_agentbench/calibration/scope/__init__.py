@@ -1,0 +1,1 @@
+"""SCOPE: rubrics discovered from labelled conversations, stage by stage."""

@@ -1,0 +1,1 @@
+"""SPUR: rubrics of user satisfaction, the baseline."""
