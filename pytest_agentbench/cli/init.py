@@ -1,6 +1,7 @@
 """`agentbench init`: a suite, a first scenario and a CI job for an agent, and a first look at it."""
 
 import argparse
+import asyncio
 import os
 import shlex
 import sys
@@ -19,11 +20,15 @@ from pytest_agentbench.cli.init_files import (
 )
 from pytest_agentbench.cli.init_target import Target, find_target
 from pytest_agentbench.cli.schema import schema
+from pytest_agentbench.core.conversation import Stop, View
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.text import printable
+from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.report.glyphs import glyphs
 from pytest_agentbench.results.files import write_atomic
+from pytest_agentbench.users.scripted import ScriptedUser
 from pytest_agentbench.validation.doctor.diagnosis import Diagnosis
 from pytest_agentbench.validation.doctor.examination import HELLO, examine
 
@@ -46,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="package.module:name, my_agent.py[:name] or an http(s) address; without it the current folder is searched",
     )
     parser.add_argument("--into", type=Path, metavar="FOLDER", help="write the suite there, not beside the agent")
-    parser.add_argument("--say", metavar="TEXT", help="what the user says first (a greeting)")
+    parser.add_argument(
+        "--say", action="append", metavar="TEXT", help="what the user says (a greeting); given again, what it says next"
+    )
     parser.add_argument("--force", action="store_true", help="replace files that are there")
 
 
@@ -61,15 +68,16 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     suite = target.root / SUITE
     if suite.exists() and not options.force:
         raise SuiteFaultError(f"{_shown(suite, here)} is there already; --force replaces it, --into writes elsewhere")
-    say = options.say or HELLO
-    write_atomic(suite, suite_text(target.agent, say=say, takes_tools=target.takes_tools), encoding="utf-8")
+    says = options.say or [HELLO]
+    write_atomic(suite, suite_text(target.agent, says=says, takes_tools=target.takes_tools), encoding="utf-8")
     written = [suite, *_beside(suite, force=options.force)]
     diagnosis = examine(suite, environ=os.environ)
-    if diagnosis.calls:
-        text = suite_text(target.agent, say=say, calls=diagnosis.calls, takes_tools=target.takes_tools)
-        write_atomic(suite, text, encoding="utf-8")
+    asked = diagnosis.answered if len(says) == 1 and asyncio.run(_asks_back(says[0], diagnosis.answered)) else ""
+    if diagnosis.calls or asked:
+        seen = suite_text(target.agent, says=says, asked=asked, calls=diagnosis.calls, takes_tools=target.takes_tools)
+        write_atomic(suite, seen, encoding="utf-8")
     drawn = glyphs(unicode=(sys.stdout.encoding or "").lower().startswith("utf"))
-    lines = "\n".join(_lines(target, written, diagnosis, here))
+    lines = "\n".join(_lines(target, written, diagnosis, asked, here))
     return printable(drawn.plain(lines, newlines=True), newlines=True), 0 if diagnosis.is_healthy else _PROBLEMS
 
 
@@ -87,7 +95,17 @@ def _beside(suite: Path, *, force: bool) -> Iterator[Path]:
             yield file
 
 
-def _lines(target: Target, written: list[Path], diagnosis: Diagnosis, here: Path) -> Iterator[str]:
+async def _asks_back(line: str, answer: str) -> bool:
+    """Whether the agent asked what a user who says nothing else cannot answer."""
+    user = ScriptedUser()
+    opening = await user.reply(View(says=(line,)))
+    if isinstance(opening, Stop) or not answer:
+        return False
+    closing = await user.reply(View(says=(line,), messages=(opening, Message(role="assistant", content=answer))))
+    return isinstance(closing, Stop) and closing.blame is Blame.USER
+
+
+def _lines(target: Target, written: list[Path], diagnosis: Diagnosis, asked: str, here: Path) -> Iterator[str]:
     yield f"{target.name} is {target.what}"
     if target.others:
         yield f"  also there: {listing(target.others)}; name one of them to use it instead"
@@ -100,7 +118,9 @@ def _lines(target: Target, written: list[Path], diagnosis: Diagnosis, here: Path
     yield from observed(told)
     yield ""
     suite = shlex.quote(_shown(target.root / SUITE, here))
-    if diagnosis.is_healthy:
+    if asked:
+        yield f"The agent asks back. Say in {suite} what the user answers, else the run is not scored. Then:"
+    elif diagnosis.is_healthy:
         yield f"Say in {suite} what a right conversation calls and mentions, then:"
     else:
         yield "Mend what is marked PROBLEM, then:"

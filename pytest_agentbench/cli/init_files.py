@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import ToolCall
 
 SUITE = "agentbench.yaml"
@@ -12,12 +13,23 @@ SCHEMA = "agentbench.schema.json"
 WORKFLOW = Path(".github", "workflows", "agentbench.yml")
 
 
-def suite_text(agent: str | dict[str, Any], *, say: str, calls: Sequence[ToolCall] = (), takes_tools: bool) -> str:
-    """Write a suite; `calls` of the first turn are suggested, since only its owner knows whether they were right."""
-    return "\n".join(_suite(agent, say, calls, takes_tools=takes_tools)) + "\n"
+def suite_text(
+    agent: str | dict[str, Any],
+    *,
+    says: Sequence[str],
+    asked: str = "",
+    calls: Sequence[ToolCall] = (),
+    takes_tools: bool,
+) -> str:
+    """Write a suite.
+
+    `calls` of the first turn are suggested, since only its owner knows whether they were right; so is an answer to what
+    the agent `asked` back.
+    """
+    return "\n".join([*_head(agent, takes_tools=takes_tools), *_scenario(says, asked, calls)]) + "\n"
 
 
-def _suite(agent: str | dict[str, Any], say: str, calls: Sequence[ToolCall], *, takes_tools: bool) -> Iterator[str]:
+def _head(agent: str | dict[str, Any], *, takes_tools: bool) -> Iterator[str]:
     yield f"# yaml-language-server: $schema={SCHEMA}"
     yield f"agent: {agent if isinstance(agent, str) else _flow(agent)}"
     if not isinstance(agent, str) and "http" in agent:
@@ -28,10 +40,16 @@ def _suite(agent: str | dict[str, Any], say: str, calls: Sequence[ToolCall], *, 
         yield "# The agent takes `tools`: name the module whose functions they are."
         yield "# environment: {tools: my_tools}"
     yield ""
+
+
+def _scenario(says: Sequence[str], asked: str, calls: Sequence[ToolCall]) -> Iterator[str]:
     yield "scenarios:"
     yield "  - id: first"
     yield "    says:  # what the user says, one line for each answer"
-    yield f"      - {_literal(say)}"
+    yield from (f"      - {_literal(line)}" for line in says)
+    if asked:
+        yield f"      # the agent then said: {_flow(shorten(asked, 200))}"
+        yield '      # - "what the user answers"'
     if calls:
         yield "    # What a right conversation calls. These are the calls of the agent's first turn; were they right?"
         yield "    # expect:"

@@ -183,3 +183,21 @@ def test_an_address_is_an_endpoint(project: Path, init: Init) -> None:
     assert suite.agent.http is not None
     assert suite.agent.http.url == "http://127.0.0.1:9/chat"
     assert "is an HTTP endpoint" in printed
+
+
+def test_an_agent_that_asks_back_wants_an_answer(project: Path, name: str, init: Init) -> None:
+    """Its question stands where the answer goes; given a second line, nothing is left to say."""
+    code = "def reply(message):\n    return 'Done.' if 'W1' in message else 'Hello! Which order is it?'\n"
+    (project / f"{name}.py").write_text(code)
+
+    status, printed = init(f"{name}.py")
+
+    written = (project / "agentbench.yaml").read_text()
+    assert status == 0
+    assert '      # the agent then said: "Hello! Which order is it?"\n      # - "what the user answers"\n' in written
+    assert "The agent asks back. Say in agentbench.yaml what the user answers" in printed
+
+    _, printed = init(f"{name}.py", "--force", "--say", "Hello", "--say", "W1")
+    suite = load_suite(project / "agentbench.yaml", environ={})
+    assert suite.scenarios[0].says == ("Hello", "W1")
+    assert "asks back" not in printed
