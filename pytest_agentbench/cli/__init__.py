@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 COMMANDS = {
+    "calibrate": "hold judges and rubrics against labelled conversations",
     "compare": "compare two results files scenario by scenario",
     "convert": "turn a τ-bench v1 task list into scenarios",
     "doctor": "build a suite's agent, play one turn, and say what can be seen of it",
@@ -20,6 +21,7 @@ COMMANDS = {
     "proxy": "record, replay, meter and bound the model calls of a program in any language",
     "report": "show results files, the shards of one session as one",
     "schema": "print the JSON Schema of suite or scenario files",
+    "situations": "write labelled conversations of a suite, to calibrate judges on",
     "tools": "list a suite's tools as what executes them does",
     "validate": "check a suite's scenarios without a model and without its agent",
 }

@@ -62,12 +62,8 @@ async def criteria_of(
     if len(lines) > 1:
         lines = await summed_up(chat, lines, label=label, most=most, random=random, batch=len(lines))
     weights = await _weighed(chat, lines, label, make_or_break=make_or_break, random=random) if weigh else {}
-    return [
-        _criterion(
-            number, text, label, weights.get(number) if weigh else Weight(number=0, weight=1, make_or_break=False)
-        )
-        for number, text in enumerate(lines, start=1)
-    ]
+    alike = None if weigh else Weight(number=0, weight=1, make_or_break=False)
+    return [_criterion(number, text, label, weights.get(number, alike)) for number, text in enumerate(lines, start=1)]
 
 
 async def _weighed(

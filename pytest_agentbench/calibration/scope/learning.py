@@ -23,7 +23,7 @@ _PROMPTS = ("areas.v1", "reasons.v1", "summary.v1", "weights.v1")
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """Which parts of SCOPE are in force; `evidence` goes beyond it: state difference, failures, origins of arguments."""
+    """Which parts of SCOPE are in force; `evidence` goes beyond it: state changes, failures, origins of arguments."""
 
     areas: bool = True
     weights: bool = True

@@ -1,0 +1,183 @@
+"""`agentbench calibrate`: judges and rubrics held against labelled conversations, side by side."""
+
+import argparse
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.calibration.calibrate import FIGURES, Calibrated, Calibration, calibrate
+from pytest_agentbench.calibration.contender import Contender, Deterministic
+from pytest_agentbench.calibration.deterministic import NAME
+from pytest_agentbench.calibration.labelled import Folder
+from pytest_agentbench.calibration.metrics import Spread, corrected_rate
+from pytest_agentbench.calibration.scope.learning import ByRubric, Parts, Scope
+from pytest_agentbench.calibration.splits import SPLITS, Split, folds, seeded_splits
+from pytest_agentbench.calibration.spur.learning import Spur
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.core.text import printable
+from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.report.table import Align, table
+from pytest_agentbench.results.files import write_atomic
+from pytest_agentbench.suites.schema_rubric import read_rubric, rubric_misfits
+
+WIDTH = 100
+_ALIGN: tuple[Align, ...] = ("<", "<", ">", ">", ">", ">", ">", ">")
+_PARTS = {"dissatisfied-yet-appropriate": "appropriate"}
+_LEARNED = ("spur", "scope", "scope+evidence")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.description = (
+        "Hold a judge against labelled conversations: five times 40 %% are learned from and 60 %% are judged. JUDGE is "
+        f"{NAME!r} (no model), one of {', '.join(_LEARNED)} (learned anew from each 40 %%), or a rubric file; several "
+        "are joined by commas. All but the first need --model."
+    )
+    parser.add_argument("judge", metavar="JUDGE_OR_RUBRIC", help="what is calibrated")
+    parser.add_argument("transcripts", type=Path, metavar="TRANSCRIPTS", help="a folder of `agentbench situations`")
+    parser.add_argument("--model", metavar="NAME", help="the model that learns and judges")
+    parser.add_argument("--base-url", default="", metavar="URL", help="where it is reached (OPENAI_BASE_URL)")
+    parser.add_argument("--folds", type=int, metavar="K", help="K folds in place of divisions of 40 to 60")
+    parser.add_argument("--splits", type=int, default=SPLITS, metavar="N", help=f"divisions drawn ({SPLITS})")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the divisions (0)")
+    parser.add_argument("--no-areas", action="store_true", help="scope without area discovery")
+    parser.add_argument("--no-weights", action="store_true", help="scope with equal weights")
+    parser.add_argument("--no-make-or-break", action="store_true", help="scope without make-or-break criteria")
+    parser.add_argument("--situations", action="store_true", help="show every situation, not only the parts")
+    parser.add_argument("--correct", metavar="PASSED/N", help="correct this rate for the judge's known errors")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, with the hashes")
+    parser.add_argument("--rubric-into", type=Path, metavar="FILE", help="write the rubric learned last there, as YAML")
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Give the table and the exit status 0; raise `SuiteError` for what cannot be read or measured."""
+    folder = Folder.read(options.transcripts)
+    try:
+        splits = (
+            folds(folder.cases, options.folds, seed=options.seed)
+            if options.folds is not None
+            else seeded_splits(folder.cases, seed=options.seed, count=options.splits)
+        )
+    except ValueError as error:
+        raise SuiteError([Problem(file=options.transcripts, message=str(error))]) from error
+    passed = _rate(options.correct)
+    found, contenders = asyncio.run(_measured(options, folder, splits))
+    if options.json is not None:
+        write_atomic(options.json, dumps(found, indent=2) + "\n")
+    learned = next((one.rubrics[-1] for one in reversed(contenders) if isinstance(one, Scope) and one.rubrics), None)
+    if options.rubric_into is not None and learned is not None:
+        write_atomic(options.rubric_into, rubric_text(learned), encoding="utf-8")
+    return printable("\n".join(_lines(found, options, passed)), newlines=True), 0
+
+
+async def _measured(
+    options: argparse.Namespace, folder: Folder, splits: Sequence[Split]
+) -> tuple[Calibration, list[Contender]]:
+    models = Models(environ=os.environ)
+    try:
+        contenders = [_contender(name, options, models) for name in options.judge.split(",")]
+        return await calibrate(contenders, folder.cases, splits, seed=options.seed), contenders
+    finally:
+        await models.close()
+
+
+def _contender(name: str, options: argparse.Namespace, models: Models) -> Contender:
+    if name == NAME:
+        return Deterministic()
+    rubric = None if name in _LEARNED else _rubric(Path(name))
+    if options.model is None:
+        raise SuiteError([Problem(file=Path(name), message="judging by it takes a model", hint="add --model NAME")])
+    chat: Chat = models.chat(ModelSpec(model=options.model, base_url=options.base_url), Caller(role="judge"))
+    if rubric is not None:
+        return ByRubric(chat, rubric, name=Path(name).name, seed=options.seed)
+    if name == "spur":
+        return Spur(chat, seed=options.seed)
+    parts = Parts(
+        areas=not options.no_areas,
+        weights=not options.no_weights,
+        make_or_break=not options.no_make_or_break,
+        evidence=name == "scope+evidence",
+    )
+    return Scope(chat, parts=parts, seed=options.seed)
+
+
+def _rubric(path: Path) -> Rubric:
+    import yaml
+
+    try:
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if not isinstance(form, list | dict):
+            raise TypeError("it holds no rubric")
+        wrong = [Problem(file=path, message=misfit.message) for misfit in rubric_misfits(form)]
+    except (OSError, UnicodeError, yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError) as error:
+        hint = f"JUDGE is {NAME}, {', '.join(_LEARNED)}, or the path of a rubric file"
+        raise SuiteError([Problem(file=path, message=f"no rubric: {error}", hint=hint)]) from error
+    if wrong:
+        raise SuiteError(wrong)
+    rubric = read_rubric(form)
+    if len(rubric.judged) < len(rubric.criteria):
+        message = "a criterion with `check` is decided by a whole run, not by a recorded conversation"
+        raise SuiteError([Problem(file=path, message=message, hint="leave such criteria out to calibrate the others")])
+    return rubric
+
+
+def rubric_text(rubric: Rubric) -> str:
+    """Give a rubric as a file that a suite can name and a person can edit."""
+    import yaml
+
+    form = {"mode": rubric.mode, "criteria": [_criterion_form(one.model_dump()) for one in rubric.criteria]}
+    return str(yaml.safe_dump(form, sort_keys=False, allow_unicode=True, width=WIDTH))
+
+
+def _criterion_form(form: dict[str, Any]) -> dict[str, Any]:
+    keys = ["id", "text", "label", "make_or_break" if form["make_or_break"] else "weight"]
+    return {key: form[key] for key in keys}
+
+
+def _rate(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    passed, _, n = text.partition("/")
+    if passed.isdecimal() and n.isdecimal() and int(passed) <= int(n) != 0:
+        return int(passed), int(n)
+    raise SuiteError([Problem(file=Path("--correct"), message=f"found {text!r}, allowed: PASSED/N such as 45/60")])
+
+
+def _lines(found: Calibration, options: argparse.Namespace, passed: tuple[int, int] | None) -> Iterator[str]:
+    how = f"{found.splits} {'folds' if options.folds else 'divisions of 40 to 60'}"
+    yield f"agentbench calibrate: {found.cases} conversations, {how}, seed {found.seed}"
+    yield ""
+    rows: list[tuple[str, ...]] = [("judge", "on", "n", "accuracy", "precision", "recall", "F1", "kappa")]
+    rows += [row for one in found.contenders for row in _rows(one, every=options.situations)]
+    yield from table(rows, _ALIGN, width=WIDTH)
+    yield ""
+    yield from (f"{one.name} {one.mark}" for one in found.contenders)
+    if passed is not None:
+        yield from (_corrected(one, passed) for one in found.contenders)
+
+
+def _rows(one: Calibrated, *, every: bool) -> Iterator[tuple[str, ...]]:
+    for name, part in one.slices.items():
+        if every or not name.startswith(("situation:", "language:")):
+            yield (one.name, _PARTS.get(name, name), str(part.n), *(_shown(part.figures[figure]) for figure in FIGURES))
+
+
+def _shown(given: Spread) -> str:
+    if given.mean is None:
+        return "-"
+    return f"{given.mean:.2f}" + (f"±{given.sd:.2f}" if given.sd is not None else "")
+
+
+def _corrected(one: Calibrated, passed: tuple[int, int]) -> str:
+    rate = corrected_rate(*passed, **one.counts)
+    if rate is None:
+        return f"{one.name}: no better than chance, so that no rate can be corrected"
+    apparent = passed[0] / passed[1]
+    return f"{one.name}: {apparent:.3f} apparent, {rate.rate:.3f} corrected, 95 % {rate.low:.3f} to {rate.high:.3f}"
