@@ -16,17 +16,23 @@ _ADMITS = re.compile(
     r"(do|does|did|could|can) ?n[o']t|cannot|unable)\b"
     r"|\b(rien|aucune?|introuvable|absente?s?)\b|\bn(e |')[^.]*\b(pas|ni)\b"
 )
+_THANKS = ("Thank you.", "Merci.")
 
 
 def one_fact_an_answer(run: Run) -> Iterator[Finding]:
-    """Find whether the answer to the first line of `says` holds the first fact of `communicate`, and so on."""
-    facts = [str(fact) for fact in run.scenario.communicate_info]
-    for number, (fact, answer) in enumerate(zip(facts, _answers(run), strict=False), start=1):
+    """Find whether the first fact of `communicate` is told after the first line of `says`, the second after the second…
+
+    What an earlier answer told counts for nothing; a later answer may make good what this one left out.
+    """
+    answers = _answers(run)
+    facts = [str(fact) for fact in run.scenario.communicate_info][: len(answers)]
+    for number, fact in enumerate(facts):
+        told = "\n".join(answers[number:])
         yield Finding(
             check="one_fact_an_answer",
             kind="check",
-            passed=_plain(fact) in _plain(answer),
-            message=f"asked for the {number}. time the agent said {answer!r}",
+            passed=_plain(fact) in _plain(told),
+            message=f"from question {number + 1} on the agent said {told!r}",
             expected=fact,
         )
 
@@ -57,13 +63,19 @@ def last_answer_admits_it(run: Run) -> Iterator[Finding]:
 
 
 def _answers(run: Run) -> list[str]:
-    """What the agent said after each line of the scenario, until the next one."""
+    """What the agent said after each line of the scenario until the next one; thanks at the end are no line."""
     asked = [index for index, text in run.transcript.texts("user") if text in run.scenario.says]
     spoken = run.transcript.texts("assistant")
+    while len(asked) > 1 and _said_at(run, asked[-1]) in _THANKS:
+        asked.pop()
     ends = [*asked[1:], float("inf")]
     return [
         "\n".join(text for index, text in spoken if start < index < end) for start, end in zip(asked, ends, strict=True)
     ] or [""]
+
+
+def _said_at(run: Run, index: int) -> str:
+    return dict(run.transcript.texts("user"))[index]
 
 
 def _plain(text: str) -> str:
