@@ -1,5 +1,6 @@
 """Which tools a policy is about, with evidence: its rule names them, its words name them, or describe what they do."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -9,11 +10,36 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.graph import ToolWords, policy_tools
 from pytest_agentbench.generation.policies.identity import word_set
+from pytest_agentbench.generation.policies.language import stem
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
 from pytest_agentbench.users.kinds import humanize
 
 _COMMON = 3
 """Tools in whose words one may stand and still tell something, or a quarter of them."""
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+_FEW = 2
+"""Tools that may share a word which still tells them from the others."""
+_LOOKS = frozenset(
+    stem(word)
+    for word in [
+        "get",
+        "find",
+        "list",
+        "search",
+        "look",
+        "lookup",
+        "show",
+        "read",
+        "fetch",
+        "check",
+        "calculate",
+        "think",
+        "view",
+        "query",
+    ]
+)
 
 
 class Bound(Model):
@@ -33,6 +59,7 @@ def bound_tools(
     own = {one.name: word_set(f"{humanize(one.name)} {one.description}") for one in tools}
     uses = Counter(word for found in own.values() for word in found)
     most = max(_COMMON, len(tools) // 4)
+    verbs = Counter(_verb(one.name) for one in tools)
     bound: dict[str, tuple[Bound, ...]] = {}
     for policy in policies:
         found: dict[str, Bound] = {}
@@ -46,9 +73,41 @@ def bound_tools(
             things = word_set(humanize(spec.name).partition(" ")[2] or spec.name)
             if spec.name not in found and len(shared) >= 2 and things & said:
                 found[spec.name] = Bound(tool=spec.name, evidence=f"its words describe it: {', '.join(shared[:4])}")
+        for tool, evidence in _by_act(policy, tools, verbs).items():
+            found.setdefault(tool, Bound(tool=tool, evidence=evidence))
         if found:
             bound[policy.id] = tuple(found[name] for name in sorted(found))
     return bound
+
+
+def _by_act(policy: ExtractedPolicy, tools: Sequence[ToolSpec], verbs: Counter[str]) -> dict[str, str]:
+    """Find tools by their act: the policy, or a heading above it, has the verb, and few tools do what it says.
+
+    Where several tools share a verb, what they do it to must be named too. Verbs of looking up bind nothing: hardly
+    any policy is about looking alone.
+    """
+    text = _stems(policy.text)
+    above = _stems(" ".join((*policy.under, *policy.flows)))
+    found = {}
+    for spec in tools:
+        verb = _verb(spec.name)
+        things = _stems(humanize(spec.name)) - {verb}
+        if spec.kind == "read" or verb in _LOOKS or verb not in text | above:
+            continue
+        shared = sorted(things & (text | above))
+        telling = [word for word in shared if sum(word in _stems(humanize(one.name)) for one in tools) <= _FEW]
+        if verbs[verb] <= _FEW or telling:
+            where = "it says" if verb in text else "it stands under a heading that says"
+            found[spec.name] = f"{where} {' '.join((verb, *shared))}"
+    return found
+
+
+def _verb(name: str) -> str:
+    return stem(humanize(name).partition(" ")[0])
+
+
+def _stems(text: str) -> set[str]:
+    return {stem(word) for word in _WORD.findall(text.lower().replace("_", " ").replace("-", " ")) if len(word) > 2}
 
 
 def prerequisites(rules: Mapping[str, Policy]) -> list[Before]:

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 SCHEMA = """
-CREATE TABLE members (member_id TEXT PRIMARY KEY, full_name TEXT NOT NULL, email TEXT NOT NULL UNIQUE, tier TEXT NOT NULL
-  CHECK (tier IN ('basic', 'gold')), referred_by TEXT REFERENCES members);
-CREATE TABLE flights (flight_number TEXT PRIMARY KEY, origin TEXT NOT NULL, destination TEXT NOT NULL, seats INTEGER NOT NULL
-  CHECK (seats >= 0));
+CREATE TABLE members (member_id TEXT PRIMARY KEY, full_name TEXT NOT NULL, email TEXT NOT NULL UNIQUE,
+  tier TEXT NOT NULL CHECK (tier IN ('basic', 'gold')), referred_by TEXT REFERENCES members);
+CREATE TABLE flights (flight_number TEXT PRIMARY KEY, origin TEXT NOT NULL, destination TEXT NOT NULL,
+  seats INTEGER NOT NULL CHECK (seats >= 0));
 CREATE TABLE cards (card_id TEXT PRIMARY KEY, member_id TEXT NOT NULL REFERENCES members, label TEXT NOT NULL);
-CREATE TABLE bookings (booking_id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE, member_id TEXT NOT NULL REFERENCES members,
-  state TEXT NOT NULL CHECK (state IN ('open', 'flown', 'void')), card_id TEXT NOT NULL REFERENCES cards, bags INTEGER NOT NULL,
+CREATE TABLE bookings (booking_id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE,
+  member_id TEXT NOT NULL REFERENCES members, state TEXT NOT NULL CHECK (state IN ('open', 'flown', 'void')),
+  card_id TEXT NOT NULL REFERENCES cards, bags INTEGER NOT NULL,
   fare REAL NOT NULL, note TEXT);
 CREATE TABLE legs (booking_id INTEGER NOT NULL REFERENCES bookings, place INTEGER NOT NULL,
   flight_number TEXT NOT NULL REFERENCES flights, PRIMARY KEY (booking_id, place));

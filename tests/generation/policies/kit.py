@@ -1,6 +1,7 @@
 """What the tests of events share: sets sampled for a suite, events made of them, rows held against a real database."""
 
 import sqlite3
+from functools import cache
 from pathlib import Path
 
 from pytest_agentbench.environment.rows import parse
@@ -38,12 +39,20 @@ async def events_for(file: Path, count: int, low: int, high: int, *, seed: int =
     return maker, events, rejections
 
 
-def database_faults(event, maker: EventMaker, schema: Path, rows: Path) -> list[str]:
-    """Insert the suite's rows and the event's into a database of the real schema; give what it does not accept."""
+@cache
+def _image(schema: Path, rows: Path) -> bytes:
     connection = sqlite3.connect(":memory:")
     connection.executescript(schema.read_text(encoding="utf-8"))
     connection.execute("PRAGMA foreign_keys = OFF")
     write_rows(connection, parse(rows.read_text(encoding="utf-8"), rows), "suite")
+    connection.commit()
+    return connection.serialize()
+
+
+def database_faults(event, maker: EventMaker, schema: Path, rows: Path) -> list[str]:
+    """Insert the event's rows into a database of the real schema and rows; give what it does not accept."""
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(_image(schema, rows))
     faults = []
     for table, fresh in state_of_rows(event.rows, maker.oracle.samples.schema, maker.oracle.samples.rows).items():
         for row in fresh:
@@ -53,4 +62,5 @@ def database_faults(event, maker: EventMaker, schema: Path, rows: Path) -> list[
             except sqlite3.Error as error:
                 faults.append(f"{table} {row}: {error}")
     faults += [str(row) for row in connection.execute("PRAGMA foreign_key_check").fetchall()]
+    connection.close()
     return faults

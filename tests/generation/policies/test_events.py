@@ -29,7 +29,9 @@ def test_no_row_of_200_support_events_is_inconsistent(support):
     maker, events, rejections = support
     folder = PROJECT / "example_project" / "bench" / "support"
 
-    faults = [fault for one in events for fault in database_faults(one, maker, folder / "schema.sql", folder / "rows.yaml")]
+    faults = [
+        fault for one in events for fault in database_faults(one, maker, folder / "schema.sql", folder / "rows.yaml")
+    ]
 
     print(f"support: {len(events)} events, {sum(len(one.rows) for one in events)} rows, {len(faults)} inconsistent")
     assert faults == []
@@ -41,7 +43,9 @@ def test_no_row_of_200_airline_events_is_inconsistent(flown):
     """The same on a schema with number keys, a table that refers to itself and a composite key."""
     folder, maker, events, rejections = flown
 
-    faults = [fault for one in events for fault in database_faults(one, maker, folder / "schema.sql", folder / "rows.yaml")]
+    faults = [
+        fault for one in events for fault in database_faults(one, maker, folder / "schema.sql", folder / "rows.yaml")
+    ]
 
     print(f"airline: {len(events)} events, {sum(len(one.rows) for one in events)} rows, {len(faults)} inconsistent")
     assert faults == []
@@ -58,7 +62,7 @@ def test_every_event_has_a_call_that_names_a_generated_row(support, flown):
 
 
 async def test_expected_calls_succeed_again_and_refused_ones_are_not_among_them(support):
-    """Expected calls are real; what a policy refuses is forbidden and, where nothing else is asked for, nothing changes."""
+    """Expected calls are real; what a policy refuses is forbidden; where nothing else is asked for, nothing changes."""
     maker, events, _ = support
     refusing = [one for one in events if one.forbidden][:5]
 
@@ -109,7 +113,9 @@ async def test_the_same_seed_gives_the_same_events(tmp_path):
 def test_a_user_told_of_policies_tools_or_expected_behaviour_is_found():
     """What only the critique may know is refused in goal and lines."""
     policy = ExtractedPolicy(id="window", text="Take items back within 30 days of delivery only.")
-    user = Told(persona="Calm.", goal="Return the lamp.", says=("Please take items back within 30 days of delivery.",), facts=())
+    user = Told(
+        persona="Calm.", goal="Return the lamp.", says=("Please take items back within 30 days of delivery.",), facts=()
+    )
 
     assert leaks(user, [policy])[0].startswith("the user is told of window")
     assert leaks(user.model_copy(update={"says": ("Call return_items.",)}), [policy], ["return_items"])

@@ -1,0 +1,124 @@
+"""The pipeline: files that are valid scenarios, the same each time, losses counted, clear answers to odd recipes."""
+
+import pytest
+
+from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.generation.running import Asked, Changes, generate
+from pytest_agentbench.suites.suite_file import load_suite
+from tests.generation.policies.airline import airline
+
+
+def run(file, **changes):
+    """Run the recipe of a suite."""
+    return generate(
+        Asked(suite=file, until=changes.pop("until", ""), changes=Changes(**changes)), environ={}, told=lambda _: None
+    )
+
+
+def written(folder):
+    """Give everything that was written."""
+    return {str(one.relative_to(folder)): one.read_bytes() for one in sorted((folder / "generated").rglob("*.*"))}
+
+
+def test_scenarios_are_written_read_and_written_alike_again(tmp_path):
+    """As many as asked for, at the levels asked for, each with calls and stages; a second run changes no byte."""
+    file = airline(tmp_path, count=6)
+
+    outcome = run(file)
+    first = written(tmp_path)
+    run(file)
+
+    scenarios = load_suite(file, environ={}).scenarios
+    policies = {one.id: one for one in load_suite(file, environ={}).policies}
+    assert outcome.is_complete
+    assert len(scenarios) == 6
+    assert written(tmp_path) == first
+    for one in scenarios:
+        stages = one.provenance["stages"]
+        assert one.expected_calls
+        assert one.rated_complexity(policies)[0] == stages["level"]
+        assert set(stages) == {"level", "policies", "symbolic_description", "symbolic_variables", "scenario"}
+        assert list(one.policies) == stages["policies"]
+
+
+def test_the_report_says_who_decides_about_which_policies(tmp_path):
+    """Bound, refused and judge-only policies are counted, and those about no tool named."""
+    lines = "\n".join(run(airline(tmp_path)).lines)
+
+    assert "6 of 6 scenarios" in lines
+    assert "by a judge alone" in lines
+    assert "about no tool, for a judge alone (1): no-upgrades" in lines
+
+
+def test_what_the_user_may_not_know_stands_outside_of_the_users_fields(tmp_path):
+    """The expected behaviour is in the notes of the description and nowhere in what the user is told."""
+    file = airline(tmp_path)
+    run(file)
+
+    for one in load_suite(file, environ={}).scenarios:
+        notes = one.task.description["notes"]
+        user = one.task.user_scenario.model_dump_json() + " ".join(one.says)
+        assert notes
+        assert notes not in user
+        assert not any(line and line in user for line in notes.splitlines())
+
+
+@pytest.mark.parametrize("until", ["cards", "graph", "walks"])
+def test_it_stops_where_it_is_told_to(tmp_path, until):
+    """Each stage leaves its file and no scenario."""
+    outcome = run(airline(tmp_path), until=until)
+
+    assert outcome.is_complete
+    assert not (tmp_path / "generated" / "scenarios").exists()
+    assert (tmp_path / "generated" / "policies.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        (", levels: {min: 90, max: 95}", "no set of policies has a level from 90 to 95"),
+        (", levels: {min: 5, max: 3}", "min is 5, more than max"),
+        (", roles: [narator]", "there is no role 'narator'"),
+        (", document: nowhere.md", "there is no file 'nowhere.md'"),
+    ],
+)
+def test_odd_recipes_get_clear_answers(tmp_path, extra, said):
+    """No traceback, and the key at fault."""
+    text = (
+        airline(tmp_path)
+        .read_text(encoding="utf-8")
+        .replace(", levels: {min: 1, max: 8}", extra if "levels" in extra else ", levels: {min: 1, max: 8}" + extra)
+    )
+    (tmp_path / "agentbench.yaml").write_text(text, encoding="utf-8")
+
+    with pytest.raises(AgentBenchError, match=said):
+        run(tmp_path / "agentbench.yaml")
+
+
+def test_a_validator_that_refuses_everything_loses_everything_with_its_reason(tmp_path):
+    """Nothing inconsistent is written; the report says why nothing was."""
+    file = airline(tmp_path, count=2, extra=", validators: ['checks:never']")
+    (tmp_path / "checks.py").write_text(
+        "def never(table, row, rows):\n    return 'the moon is full'\n", encoding="utf-8"
+    )
+
+    outcome = run(file)
+
+    assert not outcome.is_complete
+    assert outcome.accepted == 0
+    assert "the moon is full" in "\n".join(outcome.lines)
+
+
+def test_policies_of_a_document_are_used_and_written_for_the_suite(tmp_path):
+    """A suite without policies of its own takes those of a document."""
+    file = airline(tmp_path, count=3, extra=", document: rules.md")
+    (tmp_path / "rules.md").write_text(
+        "# Bookings\n\n- Void a booking only while it is open. (void-open)\n- Never promise an upgrade. (no-promise)\n"
+        "- Always find the member by email first. (find-first)\n",
+        encoding="utf-8",
+    )
+
+    outcome = run(file)
+
+    assert outcome.accepted == 3
+    assert "void-open" in (tmp_path / "generated" / "policies.yaml").read_text(encoding="utf-8")
