@@ -17,7 +17,7 @@ def test_what_is_imported():
 
 
 def test_nothing_third_party_is_imported(project: Project) -> None:
-    """Only the entry point itself is loaded; nothing of ours or of others follows it in."""
+    """Only the entry point and the names of its hooks are loaded; nothing of ours or of others follows them in."""
     project.suite("a")
     project.write("test_plain.py", LISTING)
 
@@ -27,7 +27,7 @@ def test_nothing_third_party_is_imported(project: Project) -> None:
 
     imported = json.loads((project.pytester.path / "imported.json").read_text())
     assert [name for name in imported if name.partition(".")[0] in HEAVY] == []
-    ours = {"pytest_agentbench", "pytest_agentbench.plugin"}
+    ours = {"pytest_agentbench", "pytest_agentbench.plugin", "pytest_agentbench.plugin.hookspecs"}
     assert {name for name in imported if name.startswith("pytest_agentbench")} == ours
 
 
