@@ -22,23 +22,10 @@ _WORD = re.compile(r"[^\W\d_]+")
 _FEW = 2
 """Tools that may share a word which still tells them from the others."""
 _LOOKS = frozenset(
-    stem(word)
-    for word in [
-        "get",
-        "find",
-        "list",
-        "search",
-        "look",
-        "lookup",
-        "show",
-        "read",
-        "fetch",
-        "check",
-        "calculate",
-        "think",
-        "view",
-        "query",
-    ]
+    map(
+        stem,
+        ("get", "find", "list", "search", "look", "lookup", "show", "read", "fetch", "check", "calculate", "think"),
+    )
 )
 
 
