@@ -123,15 +123,27 @@ def make_row(group: str, label: str, runs: Sequence[Result], kept: Callable[[Res
         low=interval.low if interval else None,
         high=interval.high if interval else None,
         unscored=len(runs) - len(scored),
-        means={metric: mean_of(metric, scored) for metric in METRICS},
+        means=_means([run.metrics for run in scored]),
     )
+
+
+def _means(measured: Sequence[dict[str, float | None]]) -> dict[str, Mean]:
+    """Give the mean of every metric of a row; asked for each of many rows, so runs are not asked again."""
+    return {
+        metric: _mean([value for metrics in measured if (value := metrics.get(metric)) is not None])
+        for metric in METRICS
+    }
 
 
 def mean_of(metric: str, runs: Iterable[Result]) -> Mean:
     """Give the mean of `metric` over the runs that measured it."""
-    values = [value for run in runs if (value := run.metrics.get(metric)) is not None and math.isfinite(value)]
+    return _mean([value for run in runs if (value := run.metrics.get(metric)) is not None])
+
+
+def _mean(values: Sequence[float]) -> Mean:
+    finite = list(filter(math.isfinite, values))
     # fsum rounds once, so the order of the runs cannot show
-    return Mean(value=math.fsum(values) / len(values), n=len(values)) if values else Mean()
+    return Mean(value=math.fsum(finite) / len(finite), n=len(finite)) if finite else Mean()
 
 
 def exercised_rows(runs: Sequence[Result], only: str | None = None) -> tuple[Row, ...]:
