@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         raise SuiteFaultError(f"{_shown(suite, here)} is there already; --force replaces it, --into writes elsewhere")
     says = options.say or [HELLO]
     write_atomic(suite, suite_text(target.agent, says=says, takes_tools=target.takes_tools), encoding="utf-8")
-    written = [suite, *_beside(suite, force=options.force)]
+    written = [suite, *_beside(suite, target.file, force=options.force)]
     diagnosis = examine(suite, environ=os.environ)
     asked = diagnosis.answered if len(says) == 1 and asyncio.run(_asks_back(says[0], diagnosis.answered)) else ""
     if diagnosis.calls or asked:
@@ -81,13 +81,13 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     return printable(drawn.plain(lines, newlines=True), newlines=True), 0 if diagnosis.is_healthy else _PROBLEMS
 
 
-def _beside(suite: Path, *, force: bool) -> Iterator[Path]:
+def _beside(suite: Path, agent: Path | None, *, force: bool) -> Iterator[Path]:
     """Write what a suite has beside it, and give what was written: the rest was there."""
     repository = repository_of(suite.parent)
     path = suite.relative_to(repository).as_posix()
     texts = {
         suite.with_name(SCHEMA): schema("suite") + "\n",
-        repository / WORKFLOW: workflow_text(shlex.quote(path), install_line(repository)),
+        repository / WORKFLOW: workflow_text(shlex.quote(path), install_line(repository, agent)),
     }
     for file, text in texts.items():
         if force or not file.exists():

@@ -1,7 +1,9 @@
 """The texts of the files that `agentbench init` writes: a suite with one scenario, and a job that runs it."""
 
+import ast
 import json
 from collections.abc import Iterator, Sequence
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -107,11 +109,27 @@ def repository_of(folder: Path) -> Path:
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
 
 
-def install_line(repository: Path) -> str:
-    """Say how a job installs what the agent needs, by the files that are there."""
+def install_line(repository: Path, agent: Path | None) -> str:
+    """Say how a job installs what the agent needs: by the files that are there, else by what the agent imports."""
     needs = ["-r requirements.txt"] if (repository / "requirements.txt").is_file() else []
     needs += ["-e ."] if (repository / "pyproject.toml").is_file() else []
+    if not needs and agent is not None:
+        needs = _imported(agent)
     return " ".join(["pip install", *needs, "pytest-agentbench"])
+
+
+def _imported(file: Path) -> list[str]:
+    """Name the installed distributions that a file imports."""
+    homes = packages_distributions()
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names.add(node.module.partition(".")[0])
+    # a namespace package (`google`) is of many distributions, and which one is meant cannot be told
+    found = {homes[name][0] for name in names if len(set(homes.get(name, ()))) == 1}
+    return sorted(found - {"pytest-agentbench"}, key=str.lower)
 
 
 def _flow(value: object) -> str:

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,12 @@ class Target:
     what: str
     takes_tools: bool = False
     others: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> Path | None:
+        """The Python file of the agent, if it has one."""
+        found = getattr(sys.modules.get(self.name.partition(":")[0]), "__file__", None)
+        return Path(found) if isinstance(found, str) and found.endswith(".py") else None
 
 
 def find_target(given: str | None, folder: Path, into: Path | None) -> Target:

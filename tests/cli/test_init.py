@@ -201,3 +201,23 @@ def test_an_agent_that_asks_back_wants_an_answer(project: Path, name: str, init:
     suite = load_suite(project / "agentbench.yaml", environ={})
     assert suite.scenarios[0].says == ("Hello", "W1")
     assert "asks back" not in printed
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        ((), "pip install PyYAML pytest-agentbench"),
+        (("requirements.txt",), "pip install -r requirements.txt pytest-agentbench"),
+        (("requirements.txt", "pyproject.toml"), "pip install -r requirements.txt -e . pytest-agentbench"),
+    ],
+)
+def test_the_job_installs_what_the_agent_needs(name: str, init: Init, files: tuple[str, ...], line: str) -> None:
+    """Where no file of the project says it, what the agent imports does."""
+    Path(f"{name}.py").write_text("import json\nimport yaml\ndef reply(message): return 'Hi'\n")
+    for file in files:
+        Path(file).write_text("")
+
+    init(f"{name}.py")
+
+    steps = yaml.safe_load(Path(".github/workflows/agentbench.yml").read_text())["jobs"]["scenarios"]["steps"]
+    assert line in [step.get("run") for step in steps]
