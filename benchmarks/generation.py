@@ -105,8 +105,12 @@ def listed(title: str, pairs: Iterable[Pair], sep: str) -> None:
 def not_installed(suite: Suite) -> str:
     """Name the program that a suite's tools need and that is not on the PATH, "" where it is there."""
     remote = suite.environment.tools.remote if suite.environment.tools else None
-    command = remote.command if isinstance(remote, McpSpec) else remote.service.command if remote and remote.service else ()
-    programs = [command[0], *command[-1:]] if command[:1] == ("sh",) else list(command[:1])  # a script ends with its server
+    command = (
+        remote.command if isinstance(remote, McpSpec) else remote.service.command if remote and remote.service else ()
+    )
+    programs = (
+        [command[0], *command[-1:]] if command[:1] == ("sh",) else list(command[:1])
+    )  # a script ends with its server
     return next((name for name in programs if name != "{python}" and shutil.which(name) is None), "")
 
 

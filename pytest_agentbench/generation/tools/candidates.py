@@ -54,6 +54,7 @@ _BY_WORD: Mapping[str, tuple[Any, ...]] = {
     "cell": ("A1",),
     "range": ("A1:B2",),
     "sheet": ("Sheet1",),
+    "pattern": ("*", "**/*", ".*"),
     "branch": ("main", "master"),
     "revision": ("HEAD",),
     "target": ("HEAD", "main"),

@@ -195,7 +195,7 @@ def _output(subject: Subject) -> Iterator[Divergence]:
         yield Divergence(kind="undocumented_codes", parameter=path, declared="a whole number", actual=f"codes: {shown}")
     silent = [trial for trial in subject.trials if _is_silent(trial) and _conforms(subject, trial)]
     needed = plain(returns, returns).get("required")
-    if silent and needed and not subject.effect == "write":
+    if silent and needed and subject.effect != "write":
         yield Divergence(
             kind="output",
             declared=f"{', '.join(map(str, needed))} in every result",

@@ -7,11 +7,11 @@ from typing import Any
 from pytest_agentbench.core.codec import digest, dumps
 from pytest_agentbench.core.values import is_number
 from pytest_agentbench.generation.tools.candidates import bounds, declared, described, described_span, fits, usual
-from pytest_agentbench.generation.tools.flowing import strangers_refused
 from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
 from pytest_agentbench.generation.tools.names import words
 from pytest_agentbench.generation.tools.reading import inner, parsed
 from pytest_agentbench.generation.tools.schemas import Slot
+from pytest_agentbench.generation.tools.strangers import strangers_refused
 
 _CONTEXTS = 3
 _VALUES = 6

@@ -185,7 +185,9 @@ class Explorer:
             if other.name == subject.name or other.base is None:
                 continue
             for path, value in other.base.values.items():
-                if path.split(".")[-1] == slot.path.split(".")[-1] and fits(value, slot):
+                same = path.split(".")[-1] == slot.path.split(".")[-1]
+                goes_there = {"source", "from"} & set(words(slot.name)) and _PATHS & set(words(path.split(".")[-1]))
+                if (same or goes_there) and fits(value, slot):
                     values.setdefault(dumps(value), value)
         return list(values.values())[:2]
 

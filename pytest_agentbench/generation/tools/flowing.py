@@ -5,9 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.generation.tools.candidates import declared, described, fits
-from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
+from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject
 from pytest_agentbench.generation.tools.names import GENERIC, likeness, nouns, words
 from pytest_agentbench.generation.tools.observed import (
     Seen,
@@ -17,8 +16,10 @@ from pytest_agentbench.generation.tools.observed import (
     spread,
 )
 from pytest_agentbench.generation.tools.oracle import is_silent
+from pytest_agentbench.generation.tools.reading import LISTED
 from pytest_agentbench.generation.tools.schemas import Slot
-from pytest_agentbench.generation.tools.spots import Closed, Planted, Spot, places_of, planted_in
+from pytest_agentbench.generation.tools.spots import Planted, Spot, places_of, planted_in
+from pytest_agentbench.generation.tools.strangers import closed_slots, strangers_refused
 from pytest_agentbench.generation.tools.values import Flow
 
 _PLACES = 8
@@ -57,8 +58,8 @@ _CALLED = frozenset({"name", "title", "label", "city", "place", "town"})
 
 _MAKES = frozenset({"create", "add", "new", "insert", "make", "register"})
 
-_EXISTS = re.compile(r"\balready\b|\bexists\b|\bduplicate\b|\bconflict\b|\bin use\b|\btaken\b", re.I)
-"""What is refused since it is known, not since it is unknown."""
+_CONDITIONS = re.compile(r"if-(?:none-)?match|if-(?:un)?modified-since|if-range", re.I)
+"""Headers of conditional requests (RFC 9110 §13.1): they tell a version, which no person asks for."""
 
 
 async def try_observed(lab: Laboratory, subject: Subject) -> None:
@@ -73,6 +74,7 @@ async def try_observed(lab: Laboratory, subject: Subject) -> None:
             continue
         seen = [one for one in seen_for(lab, subject, slot) if fits(one.value, slot)]
         likely = spread([one for one in seen if one.likeness >= 0.5], 3)[:_PLACES]
+        likely += spread([one for one in seen if is_meant(one.atom.names, one.trial.tool, slot)], 2)[:_PLACES]
         alike: list[Seen] = []
         if strangers_refused(subject, slot):
             if set(words(slot.name)[-1:]) & _ASKS:
@@ -82,6 +84,7 @@ async def try_observed(lab: Laboratory, subject: Subject) -> None:
             alike = spread([one for one in rest if shape(one.value) in shapes], 3)[: 2 * _PLACES]
             others = [one for one in rest if shape(one.value) not in shapes and is_specific(one.value)]
             alike += spread(others, 1)[:_PLACES]
+            alike += spread([one for one in rest if one.atom.pattern == LISTED], 2)[: _PLACES // 2]
         for one in [*likely, *alike]:
             if lab.may_call(subject, most):
                 values = {**subject.base.values, slot.path: one.value, **_companions(lab, subject, slot, one)}
@@ -119,44 +122,6 @@ def _companions(lab: Laboratory, subject: Subject, slot: Slot, one: Seen) -> dic
     return found
 
 
-def closed_slots(subjects: dict[str, Subject]) -> Closed:
-    """Give the arguments that take known values only: a conforming stranger was not accepted, where the rest was."""
-    return frozenset(
-        (name, slot.path)
-        for name, subject in subjects.items()
-        for slot in subject.slots
-        if strangers_refused(subject, slot)
-    )
-
-
-def strangers_refused(subject: Subject, slot: Slot) -> list[Any]:
-    """Give the conforming values of an argument that were not accepted in a call that otherwise works."""
-    if slot.schema.get("enum") or slot.type in ("boolean", "object", "array"):
-        return []
-    since: dict[str, int] = {}
-    for trial in subject.gives():
-        since.setdefault(_rest(trial, slot.path), trial.epoch)
-    marks = {char for trial in subject.gives() for char in str(trial.values.get(slot.path, ""))}
-    found: dict[str, Any] = {}
-    for trial in subject.trials:
-        value = trial.values.get(slot.path)
-        failures = ("refused", "broken", "empty") if subject.is_read or subject.destroys else ("refused", "broken")
-        if value in (None, "") or not fits(value, slot) or trial.verdict not in failures:
-            continue
-        if isinstance(value, str) and (value != value.strip() or len(value) > 200):
-            continue
-        if _EXISTS.search(trial.judged.reason) or not _is_alike(value, marks):
-            continue
-        if trial.epoch >= since.get(_rest(trial, slot.path), trial.epoch + 1):
-            found.setdefault(dumps(value), value)
-    return list(found.values())
-
-
-def _is_alike(value: Any, marks: set[str]) -> bool:
-    """Whether a value is made of what accepted ones are made of: its form is then not what was refused."""
-    return all(char.isascii() and (char.isalnum() or char in "-_" or char in marks) for char in str(value))
-
-
 def flows_of(lab: Laboratory) -> tuple[Flow, ...]:
     """Give what flows between tools, evidence first.
 
@@ -169,13 +134,16 @@ def flows_of(lab: Laboratory) -> tuple[Flow, ...]:
     found: dict[tuple[str, ...], Flow] = {}
     places = list(places_of(lab, closed))
     planted = planted_in(lab, closed)
+    order = {id(trial): position for position, trial in enumerate(lab.trials)}
     for subject in lab.subjects.values():
         for slot in subject.slots:
             if slot.type in ("boolean", "object", "array") or slot.schema.get("enum"):
                 continue
+            if _CONDITIONS.fullmatch(slot.name):
+                continue
             refused = strangers_refused(subject, slot)
             is_closed = (subject.name, slot.path) in closed
-            for flow in _into(subject, slot, places, refused, planted=planted, is_closed=is_closed):
+            for flow in _into(subject, slot, places, refused, planted=planted, order=order, is_closed=is_closed):
                 found.setdefault((flow.source, flow.source_path, flow.pattern, flow.target, flow.target_path), flow)
     return tuple(
         sorted(_best(found.values()), key=lambda one: (one.source, one.target, one.target_path, one.source_path))
@@ -189,19 +157,28 @@ def _into(
     refused: list[Any],
     *,
     planted: Planted,
+    order: dict[int, int],
     is_closed: bool,
 ) -> Iterator[Flow]:
     accepted = {str(trial.values[slot.path]) for trial in subject.gives() if slot.path in trial.values}
     strangers = {str(value) for value in refused}
+    last_refused = {
+        str(trial.values[slot.path]): order[id(trial)]
+        for trial in subject.trials
+        if slot.path in trial.values and not trial.ok
+    }
     telling = bool(set(words(slot.name)) - GENERIC)
     named = {str(value) for value in (*declared(slot), *described(slot, subject.spec.description))}
     for spot in places:
         if spot.tool == subject.name and not subject.is_read:
             continue
         like = likeness(slot.path, subject.name, spot.names, spot.tool)
-        taken = [
-            value for raw in spot.values.values() if (value := as_argument(raw, slot)) is not None and fits(value, slot)
-        ]
+        since = {
+            str(value): (value, spot.since[key])
+            for key, raw in spot.values.items()
+            if (value := as_argument(raw, slot)) is not None and fits(value, slot)
+        }
+        taken = [value for value, _ in since.values()]
         fitting = [
             value
             for value in taken
@@ -209,7 +186,11 @@ def _into(
             and (like >= 0.9 or str(value) not in named)
             and (like >= 0.5 or planted.get(str(value), set()) <= {spot.tool})
         ]
-        turned_down = [value for value in taken if str(value) in strangers - accepted]
+        turned_down = [  # after it stood there, that is
+            value
+            for text, (value, position) in since.items()
+            if text in strangers - accepted and last_refused.get(text, -1) > position
+        ]
         if not fitting or not _is_flow(
             spot,
             slot,
@@ -274,26 +255,42 @@ def _is_flow(
     last = set(words(slot.name)[-1:])
     if last & _ASKS and not (looks_up and is_closed and is_natural and spot.origin == "result"):
         return False
-    if (last & _CHOICES and not any(is_specific(value) for value in fitting)):
+    if last & _CHOICES and not any(is_specific(value) for value in fitting):
         return False
     if not is_closed:
         if spot.origin == "argument":
             return False
-        if makes & nouns(*spot.names[:-1], spot.tool) and set(words(slot.name)[-1:]) & GENERIC:
-            return False  # what creates is given the new thing's own name, not that of one there is
-        if takes_away and like >= 0.8:
-            return True  # what deletes is given what there is, also where it does not mind what there is not
-        if _is_meant(spot, slot) and spot.origin == "result":
-            return True
-        if not is_natural:
-            return False
-        return (like >= 0.9 and telling) or (like >= 0.9 and any(is_specific(value) for value in fitting))
+        is_specific_one = any(is_specific(value) for value in fitting)
+        return _flows_into_open(
+            spot,
+            slot,
+            like,
+            telling=telling or is_specific_one,
+            takes_away=takes_away,
+            is_natural=is_natural,
+            makes=makes,
+        )
     if last & _ASKS:
         return is_called(spot.names) and len(fitting) >= 2
     if like >= 0.5 or any(is_specific(value) for value in fitting):
         return not (spot.origin == "argument" and like < 0.5 and not any(is_specific(value) for value in fitting))
-    is_text = all(isinstance(value, str) for value in spot.values.values()) and not spot.pattern
+    is_text = all(isinstance(value, str) for value in spot.values.values()) and spot.pattern in ("", LISTED)
     return is_text and spot.origin == "result" and len(fitting) >= 2 and not turned_down
+
+
+def _flows_into_open(
+    spot: Spot, slot: Slot, like: float, *, telling: bool, takes_away: bool, is_natural: bool, makes: frozenset[str]
+) -> bool:
+    """Whether a result's values are meant for an argument that takes anything: only names can tell."""
+    if makes & nouns(*spot.names[:-1], spot.tool) and set(words(slot.name)[-1:]) & GENERIC:
+        return False  # what creates is given the new thing's own name, not that of one there is
+    if takes_away and like >= 0.8:
+        return True  # what deletes is given what there is, also where it does not mind what there is not
+    if is_meant(spot.names, spot.tool, slot):
+        return True
+    if like >= 0.8 and "id" in words(slot.name):
+        return True  # an id of the same thing, also for what makes it where there is none
+    return is_natural and like >= 0.9 and telling
 
 
 def _fit(flow: Flow) -> float:
@@ -301,10 +298,10 @@ def _fit(flow: Flow) -> float:
     return likeness(flow.target_path, flow.target, names, flow.source)
 
 
-def _is_meant(spot: Spot, slot: Slot) -> bool:
+def is_meant(names: tuple[str, ...], tool: str, slot: Slot) -> bool:
     """Whether the description of an argument names what a place holds: `the name of the task` for `tasks.*.name`."""
-    head = set(words(spot.names[-1] if spot.names else "")[-1:])
-    about = nouns(*spot.names[:-1]) or nouns(spot.tool)
+    head = set(words(names[-1] if names else "")[-1:])
+    about = nouns(*names[:-1]) or nouns(tool)
     said = set(words(slot.described))
     return bool(head & {"name", "id", "key", "code", "number"}) and head <= said and bool(about & said)
 
@@ -323,7 +320,3 @@ def _best(flows: Any) -> Iterator[Flow]:
             key=lambda one: (-len(set(words(one.source_path)) & set(slot_words)), -len(one.values), one.source_path)
         )
         yield from chosen[:2]
-
-
-def _rest(trial: Trial, path: str) -> str:
-    return dumps({name: value for name, value in trial.values.items() if name != path})

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 import networkx
 
 from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.generation.tools.contradicted import Contradictions
 from pytest_agentbench.generation.tools.names import words
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
@@ -43,10 +44,10 @@ def build_graph(
     """Build the graph, with uniform weights.
 
     Every tool leads to `Run_Conversation`, which leads to every tool and to `End_of_Simulation`; closing tools lead
-    there too. A connector type leads from each producer to each consumer; a call that another made possible is an edge
-    without a type. `wildcards`, tools whose results need reading first, lead to every tool; `closing` ends
-    conversations; both are found by themselves where None. `react`: one user turn, then calls until the end, so that no
-    tool leads back to the user. `agents` replaces tools by graphs of other agents, whose tools are then called
+    there too. A connector type leads from each producer to each consumer, unless that refused all it was given of it; a
+    call that another made possible is an edge without a type. `wildcards`, tools whose results need reading first, lead
+    to every tool; `closing` ends conversations; both are found by themselves where None. `react`: one user turn, then
+    calls until the end, so that no tool leads back to the user. `agents` replaces tools by graphs of other agents, whose tools are then called
     `agent.tool`. Tools that are known not to work at all are left out. Raise `SuiteFaultError` for unknown names.
     """
     usable = [card for card in cards.cards if is_usable(card)]
@@ -103,10 +104,14 @@ class _Edges:
 
     def connect(self, cards: Cards, taxonomy: Taxonomy, *, tools: set[str], ends: set[str]) -> None:
         """Add what connector types and observed enablings say."""
+        observed = {(flow.source, flow.target) for flow in cards.flows}
+        against = Contradictions(cards)
         for one in taxonomy.types:
             for source in dict.fromkeys(place.tool for place in one.produced):
                 for target in dict.fromkeys(place.tool for place in one.consumed):
-                    if {source, target} <= tools and source not in ends:
+                    if not {source, target} <= tools or source in ends:
+                        continue
+                    if (source, target) in observed or not against.of(one, source, target):
                         self.add(source, target, via=(one.id,))
         for enabling in cards.enablings:
             if {enabling.source, enabling.target} <= tools:

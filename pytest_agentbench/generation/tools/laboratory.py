@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.generation.tools.names import words
 from pytest_agentbench.generation.tools.oracle import Judged, judge
 from pytest_agentbench.generation.tools.reading import Atom, atoms
 from pytest_agentbench.generation.tools.safety import Permission, Policy, destroys, permission
@@ -24,6 +25,9 @@ _REFUSALS_OF_ENVIRONMENT = 4
 """Answers in a row about credentials, limits or the network after which a tool is left alone."""
 _MOST_ATOMS = 400
 _SEEN = 3
+_LET_IN = 3
+"""Calls that worked, of whatever tools, after which credentials are not what a refusal is about."""
+_FORBIDDEN = re.compile(r"\bHTTP 40[13]\b")
 _LOOKUP = re.compile(r"\b(?:KeyError|IndexError|StopIteration)\b")
 
 
@@ -105,6 +109,11 @@ class Subject:
     def destroys(self) -> bool:
         """Whether its calls take away what others need, so that it comes last."""
         return self.permission.effect == "destructive" and destroys(self.spec)
+
+    @property
+    def moves(self) -> bool:
+        """Whether its calls move what others know by its name or place, so that it comes after them."""
+        return not self.is_read and not self.destroys and bool({"move", "rename"} & set(words(self.name)))
 
     def slot(self, path: str) -> Slot | None:
         """Find an argument."""
@@ -209,6 +218,8 @@ class Laboratory:
         a change that says nothing was made, unless the state shows that it was not.
         """
         judged = judge(answer)
+        if judged.verdict == "environment" and _FORBIDDEN.search(answer.content) and self._is_let_in(subject):
+            return Judged("refused", judged.reason)
         given = (repr(value) for value in read_slots(arguments).values())
         if (
             judged.verdict == "broken"
@@ -220,6 +231,12 @@ class Laboratory:
             silent_success = answer.wrote is True or (answer.wrote is None and answer.content.strip() in ("", "null"))
             return Judged("ok", "it says nothing") if silent_success else judged
         return judged
+
+    def _is_let_in(self, subject: Subject) -> bool:
+        """Whether credentials were accepted before: what is refused then is what the call names, as services do that
+        do not tell what there is.
+        """
+        return any(trial.ok for trial in subject.trials) or sum(trial.ok for trial in self.trials) >= _LET_IN
 
     def atoms(self, trial: Trial) -> list[Atom]:
         """Give the scalars of an answer, read once."""

@@ -71,10 +71,14 @@ def own_values(trial: Trial) -> list[Any]:
 def is_echo(value: Any, given: list[Any]) -> bool:
     """Whether a value of a result is one of the call's own arguments: equal as text, or a number snapped to a grid.
 
-    Services give coordinates back on their grid: half a unit at most, and only where both have decimals.
+    A text that holds a given one, as an address holds a path, or is a part of it, is one too. Services give coordinates
+    back on their grid: half a unit at most, and only where both have decimals.
     """
     for own in given:
         if str(own).strip().lower() == str(value).strip().lower():
+            return True
+        texts = isinstance(value, str) and isinstance(own, str) and len(value) < 200
+        if texts and ((is_specific(own) and own in value) or (is_specific(value) and value in own)):
             return True
         both = is_number(value) and is_number(own) and not isinstance(value, int) and not isinstance(own, int)
         if both and abs(value - own) <= 0.5:

@@ -35,7 +35,8 @@ _STARTS = re.compile(
 _ABSENT = re.compile(
     r"\b(?:not found|does ?n[o']t exist|do not exist|no such|unknown|is not (?:a )?valid|not (?:a )?valid|invalid"
     r"|must be|is required|missing required|required (?:parameter|key|field|argument)|not allowed|not permitted"
-    r"|not supported|unsupported|out of range|cannot|can't|could not|unable to|introuvable|inconnue?|already exists)\b",
+    r"|not supported|unsupported|out of range|cannot|can't|could not|unable to|introuvable|inconnue?|already exists"
+    r"|permission denied|illegal operation|E(?:NOENT|ISDIR|NOTDIR|ACCES|PERM|EXIST|NOTEMPTY))\b",
     re.I,
 )
 _NONE = re.compile(

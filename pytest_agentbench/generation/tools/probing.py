@@ -1,7 +1,7 @@
 """Probing: every tool called with what it should and should not take, within bounds, and a card made of what it did.
 
 Order: calls that work, reads first, then what they refuse, then what other tools' results bring, then effects; tools
-that destroy come last.
+that move what others know come next, those that destroy last.
 """
 
 from collections.abc import Callable
@@ -49,13 +49,14 @@ async def probe(
     if not lab.subjects:
         return Cards(tools_hash=tools_hash(world.toolset))
     subjects = list(lab.subjects.values())
-    gentle = [subject for subject in subjects if not subject.destroys]
+    gentle = [subject for subject in subjects if not subject.destroys and not subject.moves]
+    moving = [subject for subject in subjects if subject.moves]
     destructive = [subject for subject in subjects if subject.destroys]
     for subject in subjects:
         if not subject.permission.called:
             told(f"{subject.name}: {subject.permission.why}")
     async with lab:
-        for several in (gentle, destructive):
+        for several in (gentle, moving, destructive):
             if not several:
                 continue
             explorer = Explorer(lab)

@@ -6,7 +6,11 @@ from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.generation.tools.laboratory import Laboratory
+from pytest_agentbench.generation.tools.names import words
 from pytest_agentbench.generation.tools.observed import is_echo, own_values
+
+_CHANGES = frozenset({"patch", "update", "edit", "modify", "change", "annotate", "complete", "sort"})
+"""Verbs of tools that change what is there: they make nothing under the names they are given."""
 
 Closed = frozenset[tuple[str, str]]
 """Arguments, as (tool, path), that take known values only."""
@@ -37,15 +41,22 @@ class Spot:
         self.origin = origin
         self.names = names
         self.values: dict[str, Any] = {}
+        self.since: dict[str, int] = {}
+
+    def add(self, value: Any, position: int) -> None:
+        """Keep a value that stands here, and which call of all brought it first."""
+        key = dumps(value)
+        self.values.setdefault(key, value)
+        self.since.setdefault(key, position)
 
 
 def places_of(lab: Laboratory, closed: Closed) -> Iterator[Spot]:
     """Give every place with the values that calls brought about there: neither echoes nor references given on."""
     spots: dict[tuple[str, str, str, str], Spot] = {}
-    for trial in lab.trials:
-        if not trial.ok:
-            continue
+    for position, trial in enumerate(lab.trials):
         subject = lab.subjects[trial.tool]
+        if not trial.ok or subject.destroys:  # what was taken away is no more
+            continue
         values = trial.values
         references = [value for path, value in values.items() if (trial.tool, path) in closed]
         given = references if not subject.is_read else own_values(trial)
@@ -54,12 +65,12 @@ def places_of(lab: Laboratory, closed: Closed) -> Iterator[Spot]:
                 continue
             key = (trial.tool, atom.path, atom.pattern, "result")
             spot = spots.setdefault(key, Spot(*key, atom.names))
-            spot.values.setdefault(dumps(atom.value), atom.value)
-        if subject.is_read or subject.destroys:
+            spot.add(atom.value, position)
+        if subject.is_read or _CHANGES & set(words(trial.tool)):
             continue
         for path, value in values.items():
             if trial.kind in ("nominal", "observed") and (trial.tool, path) not in closed and isinstance(value, str):
                 key = (trial.tool, path, "", "argument")
                 names = tuple(step for step in path.split(".") if step != "*")
-                spots.setdefault(key, Spot(*key, names)).values.setdefault(dumps(value), value)
+                spots.setdefault(key, Spot(*key, names)).add(value, position)
     yield from spots.values()
