@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.cli import main
 from pytest_agentbench.results.document import read
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -24,3 +25,19 @@ def test_a_language_model_as_the_agent_passes_generated_scenarios(
     results = read(pytester.path / ".agentbench" / "results.json").results
     assert len(results) == 10
     assert sum(result.passed for result in results) == 10
+
+
+def test_a_language_model_as_narrator_critic_and_persona_gives_grounded_scenarios(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Five walks became five valid scenarios, in its words; three of its sentences were refused on the way."""
+    shutil.copytree(RECORDED / "roles", tmp_path, dirs_exist_ok=True)
+    shutil.copytree(WEATHER, tmp_path / "weather")
+
+    status = main(["generate", str(tmp_path / "weather.agentbench.yaml"), "--cassette", "replay"])
+
+    told = capsys.readouterr().out
+    assert status == 0
+    assert "5 of 5 scenarios" in told
+    assert "narrator 50" in told
+    assert len(list((tmp_path / "generated" / "scenarios").glob("*.yaml"))) == 5
