@@ -291,3 +291,40 @@ async def outcome(agent: FrameworkAgent, line: str) -> str:
     [record] = transcript.trajectory
     assert [said for _, said in transcript.texts("assistant")] == ["Sorry."]
     return f"{'error' if record.failed else 'result'}: {record.result.content if record.result else None}"
+
+
+@one_loop
+async def test_an_interrupt_is_said_and_what_follows_resumes_the_graph(
+    model: ModelServer, build_of: Callable[[str], Build]
+) -> None:
+    """LangGraph's way of asking a person: its call shows once it was answered."""
+    pytest.importorskip("langgraph")
+    model.play([call("get_order", order_id="W1"), text("It is shipped.")])
+
+    transcript = await converse(await build_of("langgraph_asking:graph")("asks"), "Where is W1?", "Please do")
+
+    assert [said for _, said in transcript.texts("assistant")] == ["May I look W1 up?", "It is shipped."]
+    [record] = transcript.trajectory
+    assert record.turn == 4
+    assert record.result is not None
+    assert record.result.content == "Order W1 is shipped (Please do)"
+
+
+@one_loop
+async def test_calls_that_code_makes_are_shown(model: ModelServer, build_of: Callable[[str], Build]) -> None:
+    """Of a CodeAgent the calls of its code show, failed ones as errors, and never the code."""
+    pytest.importorskip("smolagents")
+    model.play(
+        [
+            text('Thought: look\n<code>\nprint(get_order("W1"))\nprint(get_order(order_id="W404"))\n</code>'),
+            text('Thought: done\n<code>\nfinal_answer("One is there.")\n</code>'),
+        ]
+    )
+
+    transcript = await converse(await build_of("smolagents_agent:coder")("code"), "Where are they?")
+
+    assert [(record.call.name, record.call.arguments, record.failed) for record in transcript.trajectory] == [
+        ("get_order", {"order_id": "W1"}, False),
+        ("get_order", {"order_id": "W404"}, True),
+    ]
+    assert [said for _, said in transcript.texts("assistant")] == ["One is there."]
