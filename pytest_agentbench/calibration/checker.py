@@ -96,13 +96,6 @@ class _Reading:
         return found
 
     @cached_property
-    def ignored(self) -> list[str]:
-        """Values with a digit or a capital that the user gave and no call took."""
-        taken = _squeeze(" ".join(map(_arguments, self.calls)))
-        words = re.findall(r"[\w@.+-]*[\dA-ZÀ-Ý@][\w@.+-]*", " ".join(self.user[:1]))
-        return [word for word in words if _squeeze(word) and _squeeze(word) not in taken]
-
-    @cached_property
     def dropped(self) -> list[str]:
         """Codes and addresses that the user gave and that stand in no call and no answer."""
         served = _squeeze(" ".join(map(_arguments, self.calls))) + self.results
@@ -114,6 +107,12 @@ class _Reading:
         if self.case.initial is None or self.case.final is None:
             return None
         return bool(diff(self.case.initial, self.case.final))
+
+    @cached_property
+    def meant_to_change(self) -> bool:
+        """Whether a tool that is declared to write was called."""
+        writing = {spec.name for spec in self.case.toolset if spec.kind == "write"}
+        return any(one.call.name in writing for one in self.calls)
 
     @cached_property
     def repeated(self) -> int:
@@ -253,7 +252,7 @@ _idle: _Wanted = ("every call serves", lambda r: r.unused + r.repeated >= 2)
 _otherwise: _Wanted = ("the tool that is named was called", lambda r: r.named_but_uncalled)
 _astray: _Wanted = (
     "every value is the user's",
-    lambda r: bool(r.strangers) or bool(r.ignored),
+    lambda r: bool(r.strangers) or bool(r.dropped),
 )
 
 _right: tuple[_Wanted, ...] = (_works, _faithful, _effective)
@@ -264,6 +263,8 @@ _WANTED: dict[str, tuple[_Wanted, ...]] = {
         _given,
         _telling,
         ("a call is repeated", lambda r: r.repeated == 0),
+        ("an action left no trace in the state", lambda r: r.changed is not False or not r.meant_to_change),
+        ("a tool is named that was not called", lambda r: not r.named_but_uncalled),
         ("a value of the user's is left out", lambda r: not r.dropped),
     ),
     "wrong-tool-silent": (_pleased, *_right, _otherwise),
@@ -286,7 +287,14 @@ _WANTED: dict[str, tuple[_Wanted, ...]] = {
     "needless-gate": (_angry, *_right, _telling, ("the agent asks for nothing", lambda r: len(r.user) > 2)),
     "context-amnesia": (_angry, *_right, ("nothing is said twice", _says_again)),
     "bad-params-aware": (_angry, _breaks, ("the value is not the user's", lambda r: not r.strangers)),
-    "wrong-action-silent": (_pleased, _works, _faithful, _given, ("the state changed", lambda r: r.changed is False)),
+    "wrong-action-silent": (
+        _pleased,
+        _works,
+        _faithful,
+        _given,
+        ("the state changed", lambda r: r.changed is False),
+        ("no tool that changes something was called", lambda r: r.meant_to_change),
+    ),
     "trusted-wrong-fact": (
         _pleased,
         _works,

@@ -14,8 +14,8 @@ from pytest_agentbench.core.rubric import Label
 class Agreement(Model):
     """Figures of one judge on some conversations; None where undefined.
 
-    Precision, recall and F1 are undefined without a POS conversation, so on hard negatives; kappa where both sides
-    give one and the same label throughout.
+    Precision, recall, F1 and kappa are undefined without a POS conversation, so on hard negatives; kappa also without a
+    NEG one.
     """
 
     n: int
@@ -50,7 +50,7 @@ def agreement(pairs: Sequence[tuple[Label, Label | None]]) -> Agreement:
         precision=precision,
         recall=recall,
         f1=2 * both / (positives + claimed) if positives else None,
-        kappa=(hits / n - chance) / (1 - chance) if chance < 1 else None,
+        kappa=(hits / n - chance) / (1 - chance) if 0 < positives < n else None,
         undecided=sum(said is None for _, said in pairs),
     )
 

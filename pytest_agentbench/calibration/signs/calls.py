@@ -15,6 +15,8 @@ _DONE = re.compile(
     re.IGNORECASE,
 )
 _IS_CODE = re.compile(r"[\d@]|\w[-_]\w")
+_NAME = re.compile(r"[A-ZÀ-Ý][\w'’]+(?:[ -][A-ZÀ-Ý][\w'’]+)*")
+_NAMES = re.compile(rf"(?<=[a-zà-ÿ,] ){_NAME.pattern}")
 _JOINED = re.compile(r"\w[-_]\w")
 _STUBBORN = 3
 _LEAST = 2
@@ -67,9 +69,10 @@ def claim_without_call(reading: Reading) -> Iterator[str]:
     joined, stems = f" {' '.join(text)} ", {_stem(word) for word in text}
     called = {one.name for one in reading.calls if not one.record.failed}
     covered = {word for name in called for word in words(name)}
+    answered = {word for one in reading.calls for word in words(one.content)}
     for spec in reading.case.toolset.of("assistant"):
         name = words(spec.name)
-        if spec.name in called or set(name) <= covered:
+        if spec.name in called or set(name) <= covered | (set() if spec.kind == "write" else answered):
             continue
         is_said = spec.kind == "write" and {_stem(word) for word in name} <= stems
         if is_said or f" {' '.join(name)} " in joined:
@@ -99,6 +102,8 @@ def wrong_argument(reading: Reading) -> Iterator[str]:
     given = [code for _, text in reading.user[:1] for code in codes(text)]
     taken = flat("\n".join(leaf for one in reading.calls for leaf in values(one.record.call.arguments)))
     said_by_user = "\n".join(text for _, text in reading.user)
+    if not given and not _NAMES.search(said_by_user):
+        return  # the user told no value that a call's could be held against
     for one in reading.calls:
         known = reading.known(one.record.message)
         for name, value in one.record.call.arguments.items():
@@ -112,17 +117,16 @@ def wrong_argument(reading: Reading) -> Iterator[str]:
             for leaf in values(value):
                 if len(flat(leaf)) < _LEAST or flat(leaf) in flat(known) or _is_derived(leaf, known):
                     continue
-                if _IS_CODE.search(leaf) or any(flat(code) not in taken for code in given):
+                ignored = any(flat(code) not in taken for code in given)
+                if _IS_CODE.search(leaf) or _NAME.fullmatch(leaf) or ignored:
                     yield f"{one.name} was called with {leaf!r}, which nobody gave"
                     return
     said = flat("\n".join(reading.closing.split()))
-    ignored = [
-        code for code in given if flat(code) not in taken and flat(code) not in said and len(flat(code)) > _LEAST
-    ]
-    if ignored and reading.calls and not any(one.failed for one in reading.calls):
+    unused = [code for code in given if flat(code) not in taken and flat(code) not in said and len(flat(code)) > _LEAST]
+    if unused and reading.calls and not any(one.failed for one in reading.calls):
         results = flat("\n".join(one.content for one in reading.calls))
-        if not any(flat(code) in results for code in ignored):
-            yield f"{ignored[0]!r} was given by the user and appears in no call and no answer"
+        if not any(flat(code) in results for code in unused):
+            yield f"{unused[0]!r} was given by the user and appears in no call and no answer"
 
 
 def _listed(reading: Reading, tool: str, argument: str) -> list[str]:

@@ -104,7 +104,7 @@ def _made(record: CallRecord) -> Made:
 
 def flat(text: str) -> str:
     """Give letters and digits in lower case."""
-    return "".join(char for char in text.casefold() if char.isalnum())
+    return re.sub(r"[\W_]+", "", text.casefold())
 
 
 def codes(text: str) -> Iterator[str]:

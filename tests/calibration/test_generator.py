@@ -1,0 +1,132 @@
+"""Conversations of situations, made by playing a service's scenarios rightly and wrongly."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.calibration.checker import check
+from pytest_agentbench.calibration.generator import Wish, generate, masked
+from pytest_agentbench.calibration.labelled import Folder
+from pytest_agentbench.calibration.situations import situations
+from pytest_agentbench.cli import main
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import SuiteError
+from tests.calibration.service import conversations, suite
+
+
+def test_every_situation_but_a_few_is_expressed() -> None:
+    """What cannot be expressed here is listed with the reason."""
+    folder, _ = conversations()
+
+    made = {case.situation for case in folder.cases}
+
+    assert made | folder.inexpressible.keys() == situations().keys()
+    assert len(made) >= 22
+    assert all(folder.inexpressible.values())
+
+
+def test_labels_are_those_of_the_catalogue_and_no_two_are_equal() -> None:
+    """The reason is told, and masking what holds digits leaves no two the same."""
+    folder, _ = conversations()
+
+    for case in folder.cases:
+        assert case.label == situations()[case.situation].label
+        assert case.reason
+        assert case.grade == "gold"
+    assert len({masked(case) for case in folder.cases}) == len(folder.cases)
+    assert {case.language for case in folder.cases} == {"en", "fr"}
+
+
+def test_a_wrong_action_shows_in_the_state_alone() -> None:
+    """The tool says success, and the final state is the initial one."""
+    folder, _ = conversations()
+    silent = [case for case in folder.cases if case.situation == "wrong-action-silent"]
+
+    assert silent
+    for case in silent:
+        assert "no_op" in case.faults[0]
+        assert case.case.initial == case.case.final
+        assert not any(one.failed for one in case.case.transcript.trajectory)
+
+
+def test_failures_are_real() -> None:
+    """What was injected stands in the tool log, not only in words."""
+    folder, _ = conversations()
+
+    for case in folder.cases:
+        if case.situation in ("tool-unavailable", "hallucinated-edit"):
+            assert any(one.failed for one in case.case.transcript.trajectory)
+
+
+def test_the_checker_refuses_another_label() -> None:
+    """A right conversation is of none of the faulty situations, and no faulty one is right."""
+    folder, _ = conversations()
+    right = next(case for case in folder.cases if case.situation == "correct")
+
+    assert check(right.case, "correct") is None
+    for name in situations():
+        if name != "correct":
+            assert check(right.case, name) is not None
+    for case in folder.cases:
+        if case.situation != "correct":
+            assert check(case.case, "correct") is not None
+
+
+def test_files_hold_what_was_made(tmp_path: Path) -> None:
+    """Writing and reading gives the same conversations, and never the fault to a judge's case."""
+    folder, _ = conversations()
+
+    folder.write(tmp_path)
+
+    read = Folder.read(tmp_path)
+    assert read == folder
+    assert "no_op" not in dumps(read.cases[0].case)
+
+
+def test_same_seed_same_conversations(tmp_path: Path) -> None:
+    """What is drawn depends on the seed alone."""
+    path = suite(tmp_path)
+    wish = Wish(per_situation=1, positives=2, seed=5, only=("correct", "bad-params-silent", "hallucination-fallback"))
+
+    one, _ = generate(path, wish, environ=os.environ)
+    other, _ = generate(path, wish, environ=os.environ)
+
+    assert one == other
+
+
+def test_a_broken_file_is_named_with_its_line(tmp_path: Path) -> None:
+    """No traceback of ours on bad input."""
+    file = tmp_path / "transcripts.jsonl"
+    file.write_text('{"label": "MAYBE", "messages": []}\n')
+
+    with pytest.raises(SuiteError, match=r"transcripts\.jsonl:1"):
+        Folder.read(tmp_path)
+
+
+def test_the_command_writes_and_calibrates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From a suite to figures, without a model."""
+    conversations()[0].write(tmp_path / "labelled")
+    figures = tmp_path / "figures.json"
+
+    status = main(
+        ["calibrate", "deterministic", str(tmp_path / "labelled"), "--correct", "9/10", "--json", str(figures)]
+    )
+
+    out = capsys.readouterr().out
+    assert status == 0
+    assert "hard" in out
+    assert "corrected" in out
+    assert '"mark"' in figures.read_text()
+
+
+def test_what_takes_a_model_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And what is no judge is refused."""
+    conversations()[0].write(tmp_path)
+
+    assert main(["calibrate", "scope", str(tmp_path)]) == 2
+    assert "--model" in capsys.readouterr().err
+    assert main(["calibrate", "nothing.yaml", str(tmp_path)]) == 2
+    assert "no rubric" in capsys.readouterr().err
+    assert main(["calibrate", "deterministic", str(tmp_path), "--folds", "1"]) == 2
+    assert "folds" in capsys.readouterr().err
