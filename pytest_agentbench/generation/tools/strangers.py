@@ -91,7 +91,7 @@ def _is_threshold(subject: Subject, slot: Slot, refused: list[Any]) -> bool:
     taken = [trial.values[slot.path] for trial in subject.gives() if is_number(trial.values.get(slot.path))]
     if not taken or not all(is_number(value) for value in refused):
         return False
-    return max(refused) < min(taken) or min(refused) > max(taken)
+    return bool(max(refused) < min(taken) or min(refused) > max(taken))
 
 
 def _is_alike(value: Any, marks: set[str]) -> bool:
