@@ -263,6 +263,7 @@ _WANTED: dict[str, tuple[_Wanted, ...]] = {
         _given,
         _telling,
         ("a call is repeated", lambda r: r.repeated == 0),
+        ("an answer is wrong", lambda r: not r.mismatched and not r.contradicts_state),
         ("an action left no trace in the state", lambda r: r.changed is not False or not r.meant_to_change),
         ("a tool is named that was not called", lambda r: not r.named_but_uncalled),
         ("a value of the user's is left out", lambda r: not r.dropped),

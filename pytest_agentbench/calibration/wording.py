@@ -62,7 +62,7 @@ def _data(language: str) -> Mapping[str, list[str]]:
 
 
 def spoken(name: str) -> str:
-    """Give an identifier in words: `getOrder` and `get_order` are `get order`."""
+    """Give an identifier in words: `brewTea` and `brew_tea` are `brew tea`."""
     return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).strip().lower()
 
 
