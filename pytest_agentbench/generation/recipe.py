@@ -24,6 +24,9 @@ Told = Callable[[str], None]
 _HOW_REACHED = {"api_key", "api_key_env", "price", "seconds", "retries", "in_flight", "headers"}
 """What changes how a model is asked, and never what it answers."""
 
+_OF_POLICIES = ("levels", "validators")
+"""What says nothing about scenarios from tools."""
+
 _PARTS = ("recipe", "tools", "policies")
 
 
@@ -81,7 +84,13 @@ def hashes_of(suite: Suite, toolset: Toolset) -> Hashes:
 
 def recipe_hash(recipe: GenerateSpec) -> str:
     """Give 16 hex digits over a recipe; where it is written to and how its model is reached do not count."""
-    content = recipe.model_dump(mode="json", exclude={"out": True, "traces": True, "model": _HOW_REACHED})
+    content = recipe.model_dump(
+        mode="json", exclude={"out": True, "traces": True, "document": True, "model": _HOW_REACHED}
+    )
+    if recipe.source == "tools":
+        content = {key: value for key, value in content.items() if key not in _OF_POLICIES}
+    if recipe.document is not None:
+        content["document"] = digest(recipe.document.read_text(encoding="utf-8", errors="replace"))
     return digest({**content, "traces": [file.name for file in recipe.traces]})
 
 

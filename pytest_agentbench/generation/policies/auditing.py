@@ -1,7 +1,7 @@
 """Databases that others generated, held against themselves: keys, references, what stands in whose profile.
 
 No schema is asked for: a table's key is the column named after it (`order_id` of `orders`), a reference is a field
-named after a table, and `payment_id` leads to the container (`payment_methods`) of whoever the row belongs to.
+named after a table, and `paper_id` leads to the container (`papers`) of whoever the row belongs to.
 """
 
 import ast

@@ -1,0 +1,59 @@
+"""Speed of events from policies, rows at fault, calls of a model: python -m benchmarks.policy_events SUITE [N].
+
+The model calls are those of the roles `rower` and `narrator`; IntellAgent asks 4 + 3R for an event of R rows (§3.1.2
+as shipped).
+"""
+
+import asyncio
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.policies.checking import Ground, RowChecker
+from pytest_agentbench.generation.policies.events import RejectedEventError
+from pytest_agentbench.generation.policies.graph import GraphInput, ToolWords, shared_graph
+from pytest_agentbench.generation.policies.preparing import extraction_of, maker_of
+from pytest_agentbench.generation.policies.sampling import sample
+from pytest_agentbench.suites.suite_file import load_suite
+
+_ROLES = 2
+
+
+async def measure(file: Path, count: int) -> str:
+    """Make events of a suite's own policies; give the figures as text."""
+    suite = load_suite(file, environ={}, generating=True)
+    toolset = load_toolset(suite.environment, suite.root)
+    extraction = extraction_of(suite.policies)
+    words = tuple(ToolWords(name=one.name, description=one.description) for one in toolset.of("assistant"))
+    began = time.perf_counter()
+    cpu = time.process_time()
+    graph = shared_graph(GraphInput(extraction=extraction, tools=words))
+    sets = sample(graph, count, 2, 11, seed=7).sets
+    maker = await maker_of(suite, toolset, extraction, seed=7)
+    events, lost = [], Counter[str]()
+    for one in sets:
+        try:
+            events.append(await maker.make(one))
+        except RejectedEventError as error:
+            lost[f"{error.rejection.stage}: {error.rejection.detail}"] += 1
+    seconds = time.perf_counter() - began
+    cpu = time.process_time() - cpu
+    ground = Ground(maker.oracle.samples.schema, maker.oracle.samples.rows)
+    faults = sum(len(RowChecker(ground).check(event.rows)) for event in events)
+    rows = sum(len(event.rows) for event in events)
+    handled = Counter(one.handling for event in events for one in event.bindings)
+    return "\n".join(
+        (
+            f"{len(events)} events of {len(sets)} sets in {seconds:.1f} s ({cpu:.1f} s of CPU), lost: {dict(lost)}",
+            f"{rows} rows, {faults} inconsistent",
+            f"decided by calls {handled['calls']}, refusal {handled['refuses']}, a judge {handled['judge_only']}",
+            f"model calls an event: 0 without a model, {_ROLES} with one and nothing to repair",
+            f"IntellAgent's 4 + 3R for these rows: {4 + 3 * rows / max(1, len(events)):.1f}",
+        )
+    )
+
+
+if __name__ == "__main__":
+    print(asyncio.run(measure(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1_000)))
