@@ -16,6 +16,9 @@ _ADMITS = re.compile(
     r"(do|does|did|could|can) ?n[o']t|cannot|unable)\b"
     r"|\b(rien|aucune?|introuvable|absente?s?)\b|\bn(e |')[^.]*\b(pas|ni)\b"
 )
+_READING = ("read_note", "read_section")
+_LONG = 300
+"""Lines from which a note is long: the shortest of the vault's long notes has more."""
 _THANKS = ("Thank you.", "Merci.")
 
 
@@ -60,6 +63,26 @@ def last_answer_admits_it(run: Run) -> Iterator[Finding]:
         passed=bool(_ADMITS.search(_plain(answer))),
         message=f"asked for what no note holds the agent said {answer!r}",
     )
+
+
+def long_notes_by_section(run: Run) -> Iterator[Finding]:
+    """Find each reading of a note, and whether it gave 300 lines at once; this is measured and never decides.
+
+    An answer out of a whole note may be right. If this failed it, success would say how notes are read.
+    """
+    for record in run.calls:
+        if record.call.name in _READING and record.result is not None:
+            lines = record.result.content.count("\n")
+            yield Finding(
+                check="long_notes_by_section",
+                kind="policy",
+                policy="section-not-whole",
+                passed=lines < _LONG,
+                required=False,
+                message=f"{record.call.name} gave {lines} lines",
+                turn=record.turn,
+                tool=record.call.name,
+            )
 
 
 def _answers(run: Run) -> list[str]:
