@@ -1,11 +1,11 @@
 """The generated scenarios of the example are written again byte for byte."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-
-from pytest_agentbench.generation.running import Asked, generate
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 
@@ -16,7 +16,8 @@ def test_the_example_is_regenerated_byte_for_byte(tmp_path):
     copy = tmp_path / "example_project"
     shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns(".*", "__pycache__", "generated"))
 
-    generate(Asked(suite=copy / "generated.agentbench.yaml"), environ={}, told=lambda _: None)
+    code = "from pytest_agentbench.cli import main; main(['generate', 'generated.agentbench.yaml'])"
+    subprocess.run([sys.executable, "-c", code], cwd=copy, check=True, capture_output=True)
 
     for part in ("sets.json", "policies.json", "graph.json", "report.json", "scenarios"):
         ours, theirs = copy / "bench/generated" / part, EXAMPLE / "bench/generated" / part
