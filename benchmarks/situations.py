@@ -2,7 +2,7 @@
 
     python -m benchmarks.situations SUITE [SUITE …] [--tau2 DIR] [--each 20] [--json FILE]
 
-The judge was developed on the first suite's conversations. Scored for the first time on the weather example's, it had
+The judge was developed on the first suite's conversations. Scored first on the weather example's, it had
 0.912 on hard negatives and a recall of 0.867; three of its rules and two of the checker's were then corrected after
 looking at these and at τ²'s, so that neither is strictly held out any more. DIR holds τ²-bench's
 oracle and perturbed trajectories (`labelled/*.jsonl`, labelled by its own evaluator, without states) and `domains/`.
@@ -44,9 +44,8 @@ def main() -> None:
         seconds = time.perf_counter() - begun
         made = Counter(case.situation for case in folder.cases)
         tools = {call.name for case in folder.cases for one in case.case.transcript.messages for call in one.tool_calls}
-        print(
-            f"== {path.name} ({'development' if number == 0 else 'not developed on'}), seed {options.seed}, {seconds:.1f} s"
-        )
+        kind = "development" if number == 0 else "not developed on"
+        print(f"== {path.name} ({kind}), seed {options.seed}, {seconds:.1f} s")
         print(
             f"{len(folder.cases)} conversations, {len(made)} of {len(situations())} situations, "
             f"fewest {min(made.values())}, {len(tools)} tools called, "
