@@ -47,9 +47,9 @@ def build_graph(
     there too. A connector type leads from each producer to each consumer, unless that refused all it was given of it; a
     call that another made possible is an edge without a type. `wildcards`, tools whose results need reading first, lead
     to every tool; `closing` ends conversations; both are found by themselves where None. `react`: one user turn, then
-    calls until the end, so that no tool leads back to the user. `agents` replaces tools by graphs of other agents, whose
-    tools are then called `agent.tool`. Tools that are known not to work at all are left out. Raise `SuiteFaultError` for
-    unknown names.
+    calls until the end, so that no tool leads back to the user. `agents` replaces tools by graphs of other agents,
+    whose tools are then called `agent.tool`. Tools that are known not to work at all are left out. Raise
+    `SuiteFaultError` for unknown names.
     """
     usable = [card for card in cards.cards if is_usable(card)]
     tools = [card.tool for card in usable]
