@@ -83,9 +83,14 @@ def hashes_of(suite: Suite, toolset: Toolset) -> Hashes:
 
 
 def recipe_hash(recipe: GenerateSpec) -> str:
-    """Give 16 hex digits over a recipe; where it is written to and how its model is reached do not count."""
+    """Give 16 hex digits over a recipe; where it is written to and how its model is reached do not count.
+
+    What is as usual does not count either, so that a key which recipes gain makes nothing stale that was written before.
+    """
     content = recipe.model_dump(
-        mode="json", exclude={"out": True, "traces": True, "document": True, "model": _HOW_REACHED}
+        mode="json",
+        exclude={"out": True, "traces": True, "document": True, "model": _HOW_REACHED},
+        exclude_defaults=True,
     )
     if recipe.source == "tools":
         content = {key: value for key, value in content.items() if key not in _OF_POLICIES}

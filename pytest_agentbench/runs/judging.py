@@ -45,16 +45,13 @@ def judge_run(run: Run, plan: RunPlan) -> Judgement:
 
 
 async def best_of(ways: Iterable[RunPlan], judge_by: Callable[[RunPlan], Awaitable[Judgement]]) -> Judgement:
-    """Judge one run by each of its scenario's ways until it passes; of those that all fail give the closest.
+    """Judge one run by each of its scenario's ways; of those that it passes by, else of all, give the closest.
 
     Closest is where most expected calls were made with their arguments, the first of several.
     """
-    found: list[Judgement] = []
-    for plan in ways:
-        found.append(await judge_by(plan))
-        if found[-1].verdict is Verdict.PASSED:
-            return found[-1]
-    return max(found, key=lambda judgement: judgement.metrics.get("strict_recall") or 0.0)
+    found = [await judge_by(plan) for plan in ways]
+    passed = [judgement for judgement in found if judgement.verdict is Verdict.PASSED]
+    return max(passed or found, key=lambda judgement: judgement.metrics.get("strict_recall") or 0.0)
 
 
 def _arranged(run: Run, unordered: Sequence[str]) -> Run:

@@ -155,7 +155,7 @@ def test_one_run_at_a_time_is_not_waited_for(folder: Path, capsys: pytest.Captur
 
 def test_a_models_calls_are_counted_and_bounded(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No more calls pass than were allowed, and the one that did not is named."""
-    with ModelServer(lambda request: text("Hello.")) as server:
+    with ModelServer(lambda _: text("Hello.")) as server:
         agent = f"{{openai: {{model: m, base_url: '{server.base_url}', api_key: k}}}}"
         suite = write(folder, "", SUITE.replace("my_agent:build", agent))
 
