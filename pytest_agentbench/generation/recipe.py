@@ -85,7 +85,7 @@ def hashes_of(suite: Suite, toolset: Toolset) -> Hashes:
 def recipe_hash(recipe: GenerateSpec) -> str:
     """Give 16 hex digits over a recipe; where it is written to and how its model is reached do not count.
 
-    What is as usual does not count either, so that a key which recipes gain makes nothing stale that was written before.
+    What is as usual does not count either, so that a key which recipes gain makes nothing stale.
     """
     content = recipe.model_dump(
         mode="json",
