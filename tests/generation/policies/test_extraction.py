@@ -1,5 +1,6 @@
 """Policies are found in documents by their structure, with places, and under ids that survive edits."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from benchmarks.policy_extraction import score, told
 from pytest_agentbench.generation.policies.extraction import PolicyDocument, StructureExtractor, extract
+from pytest_agentbench.generation.policies.values import Extraction
 from tests.shared_data import SHARED, needs_shared
 
 HERE = Path(__file__).parent
@@ -50,6 +52,20 @@ def test_documents_of_others(labels):
 
     assert found.precision >= precision
     assert found.recall >= recall
+
+
+@needs_shared
+@pytest.mark.parametrize("labels", OTHERS, ids=lambda path: path.stem)
+def test_what_a_language_model_found(labels):
+    """The answers that were recorded, scored by the same labels: it cuts rules otherwise than the labellers did."""
+    recorded = json.loads((HERE / "recorded" / "extractions_by_a_model.json").read_text())
+    extraction = Extraction.model_validate(recorded[labels.stem])
+
+    found = score(labels, SHARED / "data" / "tau2" / "domains" / labels.stem / "policy.md", extraction)
+
+    print(told(f"by a language model: {labels.stem}", found))
+    assert found.covered / found.labels >= 0.78
+    assert found.inside / found.found >= 0.86
 
 
 def test_names_that_the_author_gave_are_kept():
