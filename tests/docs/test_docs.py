@@ -39,6 +39,7 @@ _INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
 """Keeps a plugin that may be installed here from warning about what no page is about."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_shows_happens(page: str, tmp_path: Path) -> None:
     """Files are written, commands run, and what they print is what the page says."""
