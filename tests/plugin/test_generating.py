@@ -46,8 +46,8 @@ generate: {from: tools, count: 3, seed: 1, values: {key: [K1, K2, K3, K4]}}
 @pytest.fixture
 def keys(pytester: pytest.Pytester) -> Path:
     """A project with a recipe and nothing generated; its suite file."""
-    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")  # else a plugin of others warns
-    pytester.makeini("[pytest]\naddopts = -p no:cacheprovider\n")
+    # a plugin of others warns where its scope is not set
+    pytester.makeini("[pytest]\naddopts = -p no:cacheprovider\nasyncio_default_fixture_loop_scope = function\n")
     pytester.makepyfile(keys_agent=AGENT, keys_tools=TOOLS)
     suite = pytester.path / "agentbench.yaml"
     suite.write_text(SUITE)
