@@ -16,13 +16,14 @@ from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.generation.casting import Chats
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
 from pytest_agentbench.generation.tools.coverage import coverage, report
 from pytest_agentbench.generation.tools.hydration import EXHAUSTED, Stock
 from pytest_agentbench.generation.tools.making import Maker, RejectedError, languages_of
 from pytest_agentbench.generation.tools.phrasing import language_of
 from pytest_agentbench.generation.tools.rehearsal import closed_edges
-from pytest_agentbench.generation.tools.roles import ROLES, Chats, Roles
+from pytest_agentbench.generation.tools.roles import ROLES, Roles
 from pytest_agentbench.generation.tools.sampling import Sampler
 from pytest_agentbench.generation.tools.saved import hash_of
 from pytest_agentbench.generation.tools.seeding import hints_of, state_of
