@@ -1,9 +1,6 @@
 """Questions about labelled conversations: versioned templates, conversations as data, typed answers."""
 
-import re
-from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
+from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
@@ -18,6 +15,7 @@ from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.structured import structured
+from pytest_agentbench.llm.templates import Templates
 
 A = TypeVar("A", bound=BaseModel)
 
@@ -27,7 +25,7 @@ DIVERSE = 0.7
 CLEAR_CUT = 0.0
 """The temperature of everything else (same)."""
 
-_PLACE = re.compile(r"\{\{(?P<name>\w+)\}\}")
+_PROMPTS = Templates("pytest_agentbench.calibration")
 
 
 async def ask(
@@ -42,25 +40,15 @@ async def ask(
         pass
     blocks = [f"BEGIN {nonce}\n{text}\nEND {nonce}" for text in data]
     messages = [
-        {"role": "system", "content": render(task, {"nonce": nonce, **values})},
+        {"role": "system", "content": _PROMPTS.render(task, {"nonce": nonce, **values})},
         {"role": "user", "content": "\n\n".join(blocks)},
     ]
     return await structured(chat, answer, messages, temperature=temperature)
 
 
-def render(name: str, given: Mapping[str, str]) -> str:
-    """Fill the template `prompts/<name>.md`; what is inserted is not read again for places."""
-    return _PLACE.sub(lambda place: given[place["name"]], _template(name)).strip()
-
-
-@cache
-def _template(name: str) -> str:
-    return (files(__package__) / "prompts" / f"{name}.md").read_text(encoding="utf-8")
-
-
 def prompts_mark(*names: str) -> str:
     """Give a hash of templates."""
-    return digest([_template(name) for name in names])
+    return digest([_PROMPTS.text(name) for name in names])
 
 
 def shown(case: Case, *, with_evidence: bool) -> Evidence:

@@ -1,18 +1,5 @@
-"""Prompt templates of judges: versioned files with `{{name}}` places."""
+"""Prompt templates of judges."""
 
-import re
-from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
+from pytest_agentbench.llm.templates import Templates
 
-_PLACE = re.compile(r"\{\{(?P<name>\w+)\}\}")
-
-
-def render(name: str, values: Mapping[str, str]) -> str:
-    """Fill the template `prompts/<name>.md`; what is inserted is not read again for places."""
-    return _PLACE.sub(lambda place: values[place["name"]], _template(name)).strip()
-
-
-@cache
-def _template(name: str) -> str:
-    return (files(__package__) / "prompts" / f"{name}.md").read_text(encoding="utf-8")
+render = Templates("pytest_agentbench.checks.judges").render
