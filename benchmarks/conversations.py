@@ -3,8 +3,9 @@
     python benchmarks/conversations.py [--scenarios 200] [--latency 0.1] [--in-flight 64] [--only PATTERN]
 
 A scripted model in a process of its own answers every call after `--latency` seconds. Each scenario has 5 user turns
-and 16 model calls: 6 of the simulated user's (the last one closes) and 10 of the agent's (in each turn one that calls
-a tool and one that speaks).
+and 16 model calls, the judge's among them: 6 of the simulated user's (the last one closes), 8 of the agent's (3 of its
+5 turns call a tool before they speak), one of the critique whether the conversation is over, and one of the judge, who
+scores a rubric of two criteria.
 
 - *clients*: the same calls with the same growing conversations, `--in-flight` at a time, through clients as they are.
 - *sessions*: `pytest --agentbench` on a generated project, in one process and with `-n 2`.
@@ -28,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from clients import CLIENTS
-from loopback import CALLS, SYSTEM, Load, served
+from loopback import CALLS, CRITERIA, SYSTEM, Load, served
 
 TOOLS = '''
 def look_up(topic: str) -> str:
@@ -43,6 +44,8 @@ def write_project(folder: Path, url: str, load: Load) -> None:
     suite = {
         "agent": {"openai": {"model": "agent", **reached, "system": SYSTEM}},
         "user": {"llm": {"model": "user", **reached}},
+        "judge": {"llm": {"model": "judge", **reached}},
+        "rubric": {"criteria": [{"id": name, "text": text} for name, text in CRITERIA.items()]},
         "environment": {"tools": "handbook"},
         "limits": {"turns": 40},
         "scenarios": [

@@ -1,4 +1,8 @@
-"""A scripted model for benchmarks, in a process of its own: `python benchmarks/loopback.py LATENCY`."""
+"""A scripted model for benchmarks, in a process of its own: `python benchmarks/loopback.py LATENCY`.
+
+A scenario is 5 user turns and 16 calls: 6 of the simulated user's (5 messages, then the close), 8 of the agent's (3 of
+its 5 turns look something up first), the critique of the ending, and the judge's.
+"""
 
 import json
 import resource
@@ -10,10 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, call, text
+from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, call, structured, text
 
 TURNS = 5
-CALLS = 3 * TURNS + 1
+LOOKED_UP = frozenset({0, 2, 4})
+"""The turns in which the agent uses its tool before it speaks."""
+
+CALLS = (TURNS + 1) + (TURNS + len(LOOKED_UP)) + 2
+CRITERIA = {"answers": "The agent answers what it is asked.", "polite": "The agent is polite throughout."}
 
 SYSTEM = "You help customers of a shop with their orders. " * 12
 SAID = (
@@ -60,9 +68,19 @@ def play_user(request: ModelRequest) -> Answer:
 def play_agent(request: ModelRequest) -> Answer:
     """Look something up, then answer."""
     turn = sum(message["role"] == "user" for message in request.messages) - 1
-    if request.messages[-1]["role"] == "user":
+    if turn in LOOKED_UP and request.messages[-1]["role"] == "user":
         return call("look_up", topic=f"chapter {turn}")
     return text(ANSWERED[turn % TURNS])
+
+
+def play_judge(request: ModelRequest) -> Answer:
+    """Find the ending true and the agent good, each with a quote from the record."""
+    cited = [{"turn": 2, "quote": ANSWERED[0].partition(".")[0]}]
+    asked = request.body["response_format"]["json_schema"]["name"]
+    if asked == "EndVerdict":
+        return structured({"evidence": cited, "reason": "All was answered.", "ended": True, "feedback": ""})
+    told = {"applies": True, "evidence": cited, "reason": "It does in each turn.", "score": 10}
+    return structured({"verdicts": [{"criterion": name, **told} for name in CRITERIA]})
 
 
 def serve(latency: float) -> None:
@@ -76,7 +94,8 @@ def serve(latency: float) -> None:
 
         return played
 
-    script = {"user": timed(play_user), "agent": timed(play_agent), "plain": timed(lambda _: text(ANSWERED[0]))}
+    players = {"user": play_user, "agent": play_agent, "judge": play_judge, "plain": lambda _: text(ANSWERED[0])}
+    script = {name: timed(play) for name, play in players.items()}
     with ModelServer(script, latency=latency) as server:
         print(server.base_url, flush=True)
         sys.stdin.read()
