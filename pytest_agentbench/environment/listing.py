@@ -8,7 +8,7 @@ from typing import Any
 from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.environment.remote import open_remote
+from pytest_agentbench.environment.opening import open_remote
 from pytest_agentbench.environment.toolset import load_tools, opening_of, remote_parts
 
 

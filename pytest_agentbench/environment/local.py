@@ -21,14 +21,16 @@ from pytest_agentbench.environment.injection.striking import Striker
 from pytest_agentbench.environment.injection.world import InjectionWorld
 from pytest_agentbench.environment.invoke import Done, Invoker
 from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.loaded import LoadedTools
+from pytest_agentbench.environment.opening import open_remote
 from pytest_agentbench.environment.own_state import Plugged, build_provider, state_key
 from pytest_agentbench.environment.python_tools import PythonTool
-from pytest_agentbench.environment.remote import RemoteTools, open_remote
+from pytest_agentbench.environment.remote import RemoteTools
 from pytest_agentbench.environment.remote_calls import RemoteCalls
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.environment.state_access import OpenState
 from pytest_agentbench.environment.told_state import ToldState
-from pytest_agentbench.environment.toolset import LoadedTools, load_tools, opening_of, remote_parts
+from pytest_agentbench.environment.toolset import load_tools, opening_of, remote_parts
 from pytest_agentbench.environment.wrapped import OnCall
 
 

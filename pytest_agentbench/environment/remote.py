@@ -1,4 +1,4 @@
-"""The seam to tools that another process executes: what such a source of tools does, and how one is opened."""
+"""The seam to tools that another process executes: what such a source of tools does, and what it is opened with."""
 
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.names import listing, suggestion
-from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
 from pytest_agentbench.core.tool import Requestor, ToolKind, ToolResult, ToolSpec
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.kinds import guessed_kind
@@ -58,31 +57,6 @@ class Opening:
         if name in self.reads:
             return "read"
         return told or guessed_kind(name)
-
-
-async def open_remote(spec: OpenApiSpec | McpSpec, opening: Opening) -> RemoteTools:
-    """Open a source of tools; raise `EnvironmentFaultError` where it is not there."""
-    if isinstance(spec, OpenApiSpec):
-        from pytest_agentbench.environment.openapi.provider import open_service  # noqa: PLC0415 - aiohttp is heavy
-
-        return await open_service(spec, opening)
-    from pytest_agentbench.environment.mcp.provider import open_server  # noqa: PLC0415 - the extra may be missing
-
-    return await open_server(spec, opening)
-
-
-def declared_tools(spec: OpenApiSpec | McpSpec, opening: Opening) -> tuple[ToolSpec, ...] | None:
-    """Give the tools as far as files tell them, without a process or the network; None where no file does.
-
-    Raise `EnvironmentFaultError` where a file is not usable.
-    """
-    if spec.tools is not None:
-        return listed_tools(spec.tools, opening)
-    if isinstance(spec, OpenApiSpec) and not is_address(spec.document):
-        from pytest_agentbench.environment.openapi.provider import read_tools  # noqa: PLC0415 - aiohttp is heavy
-
-        return read_tools(spec, opening)
-    return None
 
 
 def listed_tools(file: Path, opening: Opening) -> tuple[ToolSpec, ...]:

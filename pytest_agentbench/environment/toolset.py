@@ -1,7 +1,6 @@
 """Loads the tools that a suite names, without opening any state or calling any tool."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,23 +10,11 @@ from pytest_agentbench.core.suite import EnvironmentSpec, ToolsSpec
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import forget_module, load_fresh_module
 from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.loaded import LoadedTools
+from pytest_agentbench.environment.opening import declared_tools
 from pytest_agentbench.environment.python_tools import PythonTool, tools_of
-from pytest_agentbench.environment.remote import Opening, declared_tools
+from pytest_agentbench.environment.remote import Opening
 from pytest_agentbench.environment.schema_tools import read_schema_tools
-
-
-@dataclass(frozen=True, kw_only=True)
-class LoadedTools:
-    """Tools as described, the Python functions behind them (none for described tools) and their fresh modules."""
-
-    toolset: Toolset
-    functions: dict[tuple[Requestor, str], PythonTool]
-    modules: tuple[ModuleType, ...]
-
-    def forget(self) -> None:
-        """Drop the fresh modules."""
-        for module in self.modules:
-            forget_module(module)
 
 
 def load_toolset(spec: EnvironmentSpec, root: Path, *, recorded: bool = False) -> Toolset:

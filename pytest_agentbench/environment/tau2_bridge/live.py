@@ -10,12 +10,12 @@ from pytest_agentbench.core.scenario import InitialState
 from pytest_agentbench.core.seams import Isolation
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.environment.loaded import LoadedTools
 from pytest_agentbench.environment.python_tools import PythonTool
 from pytest_agentbench.environment.signatures import Parameter, ToolSignature
 from pytest_agentbench.environment.tau2_bridge.lazy_records import fingerprint
 from pytest_agentbench.environment.tau2_bridge.replay import calls_of_history
 from pytest_agentbench.environment.tau2_bridge.world import Source, World
-from pytest_agentbench.environment.toolset import LoadedTools
 
 
 class ToolRefusedError(Exception):
