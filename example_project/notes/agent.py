@@ -5,7 +5,7 @@ It sees messages and tools, nothing else; what it does of this is a matter of `S
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +55,11 @@ class Turn:
 
 def build(
     tools: Sequence[Tool], session_id: str = "", config: str | None = None, **settings: Any
-) -> Callable[[str], str]:
+) -> Callable[[str], dict[str, Any]]:
     """Build an agent for one conversation; `settings` are the fields of `Settings`, over those of the file `config`."""
     chosen = read_settings(config, **settings)
     log = CostLog(file=Path(chosen.costs) if chosen.costs else None, session=session_id)
-    return NotesAgent(tools, chosen, log=log).reply
+    return NotesAgent(tools, chosen, log=log).message
 
 
 class NotesAgent:
@@ -82,6 +82,19 @@ class NotesAgent:
         )
         self._defence = Defence(self.library, self._research, self._reflection) if self._reflection else None
         self._french = False
+
+    def message(self, message: str) -> dict[str, Any]:
+        """Answer one message as an assistant's message with the conversation's figures so far."""
+        return {"role": "assistant", "content": self.reply(message), "metrics": self.metrics()}
+
+    def metrics(self) -> dict[str, float]:
+        """Give tokens and cost so far, and with reflection the critic's score of the weakest answer."""
+        given, got = self.settings.price
+        calls = self.log.calls
+        cost = sum(call.prompt_tokens * given + call.completion_tokens * got for call in calls) / 1_000_000
+        scores = [turn.self_score for turn in self.turns if turn.self_score is not None]
+        tokens = sum(call.prompt_tokens + call.completion_tokens for call in calls)
+        return {"tokens": tokens, "cost_usd": cost, **({"self_score": min(scores)} if scores else {})}
 
     def reply(self, message: str) -> str:
         """Answer one message."""
@@ -106,7 +119,7 @@ class NotesAgent:
 
     def _researched(self, message: str, voice: Voice) -> str:
         bare = without_instructions(message)
-        resolved = self.memory.resolve(bare) if self.memory else Resolved(text=bare)
+        resolved = self.memory.resolve(bare) if self.memory and not self.roles.by_model else Resolved(text=bare)
         if resolved.item and self.memory and self.memory.last:
             return self._named(message, resolved, self.memory.last)
         turn = self._worked(resolved)
@@ -127,7 +140,7 @@ class NotesAgent:
             context=resolved.context,
             favour=resolved.favour,
             scope=resolved.scope,
-            recalled=render(self.memory.recall(resolved.text)) if self.memory and self.roles.logged else "",
+            recalled=render(self.memory.recall(resolved.text)) if self.memory and self.roles.by_model else "",
         )
         if not self.settings.planner:
             return self._looked_up(resolved.text, situation)
@@ -135,9 +148,10 @@ class NotesAgent:
         since = self.log.clock()
         plan = self.roles.plan(question, situation)
         self._log("planner", question.text, plan.model_dump_json(), since)
+        question = replace(question, text=plan.goal)
         executor = Executor(
             library=self.library,
-            reason=self.roles.reasoner(self.library, self._research, Voice(french=self._french)),
+            reason=self.roles.reasoner(self.library, self._research, Voice(french=self._french), plan.goal),
             mode=self.settings.mode,
             retries=self.settings.retries,
             workers=self.settings.workers,
@@ -153,30 +167,23 @@ class NotesAgent:
         part = self._research.look_up(searched, favour=situation.favour)
         question = Question(text=text, kind=Kind.FACT, parts=(text,))
         parts: tuple[Part, ...] = (part,)
-        if self.roles.logged:
+        if self.roles.by_model:
             seen = f"{part.answer.source}\n{part.answer.text}" if part.answer else ""
             looked = Result(task=SubTask(id=1, description="Search and read once"), text=seen)
             parts = self.roles.compose(question, {1: looked}, situation)
-        draft = Draft(kind=Kind.FACT, parts=parts, french=self._french, cite_lines=self.roles.logged)
+        draft = Draft(kind=Kind.FACT, parts=parts, french=self._french, cite_lines=self.roles.by_model)
         return Turn(question=question, draft=draft)
 
     def _reflected(self, turn: Turn) -> tuple[Turn, Outcome | None]:
         if self._reflection is None:
             return turn, None
         outcome = self._reflection.refine(turn.draft)
-        done = Turn(
-            question=turn.question,
-            draft=outcome.draft,
-            plan=turn.plan,
-            results=turn.results,
-            history=outcome.history,
-        )
-        return done, outcome
+        return replace(turn, draft=outcome.draft, history=outcome.history), outcome
 
     def _judged(self, draft: Draft, read_again: str) -> Any:
         since = self.log.clock()
         evaluation = self.roles.judge(draft, read_again)
-        given = f"{read_again}\n{self.roles.write(draft) if not self.roles.logged else ''}"
+        given = f"{read_again}\n{self.roles.write(draft) if not self.roles.by_model else ''}"
         self._log("critic", given, evaluation.model_dump_json(), since, notes=f"score={evaluation.score:.2f}")
         return evaluation
 
@@ -202,8 +209,8 @@ class NotesAgent:
         return voice.say("repeated", text=known.answer) if known else ""
 
     def _recalled(self, message: str, voice: Voice) -> str:
-        """Answer what was said before from memory."""
-        if self.memory is None or not is_recall(message):
+        """Answer what was said before from memory; a model reads that before it plans."""
+        if self.memory is None or self.roles.by_model or not is_recall(message):
             return ""
         since = self.log.clock()
         names = [name for name in key_words(message) if not is_recall(name)]
@@ -250,7 +257,7 @@ class NotesAgent:
         items, are_sides = _items(turn)
         exchange = Exchange(
             asked=message,
-            resolved=resolved.text,
+            resolved=turn.question.text,
             answer=answer,
             subject=" ".join([*known, subject]) if known else subject,
             sources=turn.draft.sources,
@@ -261,7 +268,7 @@ class NotesAgent:
         self.memory.note(exchange, french=self._french)
 
     def _log(self, role: str, given: str, gave: str, since: float, notes: str = "") -> None:
-        if not self.roles.logged:
+        if not self.roles.by_model:
             self.log.rules(role, given, gave, since=since, notes=notes)
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from notes.answering import extract
+from notes.answering import Source, extract
 from notes.choosing import read_place
 from notes.critique import Complaint, Critique
 from notes.drafts import Draft, Part
@@ -38,11 +38,16 @@ class Defence:
 
     def _source(self, draft: Draft, voice: Voice) -> str:
         told = [
-            voice.say("source", source=part.cited[0], title=part.cited[0].title or part.cited[0].path, text=part.said)
+            voice.say("source", source=source, title=source.title or source.path, text=self._quoted(part, source))
             for part in draft.found
-            if part.cited
+            for source in part.cited[: None if part.answer is None else 1]
         ]
         return " ".join(told) or voice.say("no_source")
+
+    def _quoted(self, part: Part, source: Source) -> str:
+        """Quote an extract as it was said, and the lines themselves where the answer is in other words."""
+        lines = self._library.seen(source.path, source.first, source.last) if part.answer is None else ""
+        return " ".join(lines.split()) or part.said
 
     def _more(self, draft: Draft, voice: Voice) -> tuple[str, Draft]:
         longer = draft.with_parts(tuple(self._longer(part) for part in draft.parts))
@@ -78,11 +83,20 @@ class Defence:
         return " ".join(said), now, outcome.history
 
     def _checked(self, part: Part) -> Part:
+        if part.seen:
+            return self._with_rivals(part)
         read = self._read(part, again=True)
         if part.answer is None or read is None:
             return self._research.read_on(part)
         same = all(fold(piece.text) in _plain(read) or _words_in(piece.text, read) for piece in part.answer.pieces)
         return self._research.read_on(part if same else replace(part, answer=extract(read, part.query)))
+
+    def _with_rivals(self, part: Part) -> Part:
+        """Forget what a model answered from, and give whoever judges the answer what a search of our own finds."""
+        self._library.forget()
+        looked = self._research.look_up(part.query)
+        rival = f"{looked.answer.source}\n{looked.answer.text}" if looked.answer else ""
+        return replace(part, seen=(*part.seen, rival) if rival else part.seen)
 
     def _on_claim(self, claim: str, draft: Draft, voice: Voice) -> list[str]:
         """Say whether the cited notes hold what the user believes; what the answer says itself needs no remark."""

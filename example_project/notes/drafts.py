@@ -21,6 +21,8 @@ class Part:
     sources: tuple[Source, ...] = ()
     label: str = ""
     """What a side of a comparison is called."""
+    seen: tuple[str, ...] = ()
+    """What a model had before it when it wrote `text`: results of tools, and what was said before."""
 
     @property
     def found(self) -> bool:

@@ -14,6 +14,8 @@ _READ = re.compile(
     r"^(?P<path>.+?), lines (?P<first>\d+)-(?P<last>\d+)(?: of (?:\d+-)?(?P<total>\d+))?"
     r"(?:, section (?P<quoted>.+?)(?: \(also at line (?P<also>[\d, ]+)\))?)?:$"
 )
+_OUTLINED = re.compile(r"^(?P<path>.+\.(?:md|markdown)), (?P<lines>\d+) lines, outline\b", re.IGNORECASE)
+_PATH = re.compile(r".+\.(?:md|markdown)", re.IGNORECASE)
 _MISSING = re.compile(r"no note holds (.*?)(?:; |:$)")
 RAISED = "Error: the tool failed with "
 """How the text of a tool that raised begins: unlike an error that a tool tells of, this may pass."""
@@ -48,6 +50,15 @@ class Passage:
         return self.first + max(len(self.lines), 1) - 1
 
 
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """Lines of a note that a text showed, or spoke of."""
+
+    path: str
+    first: int
+    last: int
+
+
 @dataclass
 class Library:
     """The tools, a log of the calls made, and what they gave; `remember` keeps that from one turn to the next."""
@@ -67,11 +78,23 @@ class Library:
         """Forget what was read, unless there is a memory."""
         self._shown.clear()
         if not self.remember:
-            self._given.clear()
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget what the tools gave, so that they are called again."""
+        self._given.clear()
 
     def shown(self) -> list[str]:
         """Give what the tools gave in this turn: what a model would have had to read."""
         return list(self._shown)
+
+    def seen(self, path: str, first: int, last: int) -> str:
+        """Give these lines of a note if some tool gave all of them before; else nothing."""
+        for text in self._given.values():
+            read = passage(text)
+            if read and read.path == path and read.first <= first and last <= read.last:
+                return "\n".join(read.lines[first - read.first : last - read.first + 1])
+        return ""
 
     def call(self, name: str, **arguments: Any) -> str:
         """Call a tool, or give what the same call gave before; what it raises becomes a text like its other errors."""
@@ -133,6 +156,19 @@ def passage(text: str) -> Passage | None:
     also = tuple(int(number) for number in (head["also"] or "").split(",") if number.strip())
     title = (head["quoted"] or "")[1:-1]
     return Passage(path=head["path"], first=int(head["first"]), title=title, lines=tuple(body.split("\n")), also=also)
+
+
+def shown_lines(text: str) -> list[Shown]:
+    """Give which lines of which notes a tool's text showed: those it read, found, or named in an outline."""
+    read = passage(text)
+    if read:
+        return [Shown(path=read.path, first=read.first, last=read.last)]
+    header, _, rest = text.partition("\n")
+    outline = _OUTLINED.match(header)
+    if outline:
+        return [Shown(path=outline["path"], first=1, last=int(outline["lines"]))]
+    found = [Shown(path=place.path, first=place.line, last=place.line) for place in places(text)]
+    return found or [Shown(path=line, first=0, last=0) for line in rest.split("\n") if _PATH.fullmatch(line)]
 
 
 def items(text: str) -> list[str]:

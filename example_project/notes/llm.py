@@ -25,10 +25,10 @@ def build(
     api_key: str = "",
     config: str | None = None,
     **settings: Any,
-) -> Callable[[str], str]:
+) -> Callable[[str], dict[str, Any]]:
     """Build an agent for one conversation; `model` plays every role that the setting `models` gives to no other."""
     chosen = read_settings(config, **settings)
-    return model_agent(tools, chosen, base_url=base_url, model=model, api_key=api_key, session_id=session_id).reply
+    return model_agent(tools, chosen, base_url=base_url, model=model, api_key=api_key, session_id=session_id).message
 
 
 def model_agent(
@@ -45,6 +45,12 @@ def model_agent(
     if not models:
         raise SettingsError("no model is named; give model, or models: {default: …} in the configuration")
     log = CostLog(file=Path(settings.costs) if settings.costs else None, session=session_id)
-    client = Client(base_url=base_url, models=models, log=log, api_key=api_key or os.environ.get("OPENAI_API_KEY", ""))
+    client = Client(
+        base_url=base_url,
+        models=models,
+        log=log,
+        api_key=api_key or os.environ.get("OPENAI_API_KEY", ""),
+        seconds=settings.seconds,
+    )
     roles = model_roles(client, {tool.__name__: tool for tool in tools})
     return NotesAgent(tools, settings, roles=roles, log=log)

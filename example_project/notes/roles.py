@@ -31,13 +31,16 @@ class Roles:
     """What is done by rule or by model; the defaults are the rules."""
 
     plan: Callable[[Question, Situation], Plan] = make_plan
-    reasoner: Callable[[Library, Research, Voice], Reason] = RuleReasoner
+    reasoner: Callable[[Library, Research, Voice, str], Reason] = RuleReasoner
+    """Gives what does a plan's steps of thought, from the agent's hands, its language and the plan's goal."""
+
     compose: Callable[[Question, Mapping[int, Result], Situation], tuple[Part, ...]] = put_together
     write: Callable[[Draft], str] = word
     judge: Callable[[Draft, str], Evaluation] = judge
     rewrite: Callable[[Draft, Evaluation, str], Draft] | None = None
     """Words a refined answer anew; rules need none, their words are the notes' own."""
 
-    choose_stores: Callable[[str], frozenset[Store]] = strategy
-    logged: bool = False
-    """Whether the roles write rows of the cost log themselves."""
+    choose_stores: Callable[[str, str], frozenset[Store]] = strategy
+    by_model: bool = False
+    """Whether a model plays them: it writes its own rows of the cost log, and reads what was said before instead of
+    having it filled into the question."""

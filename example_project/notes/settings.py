@@ -58,6 +58,12 @@ class Settings:
     models: Mapping[str, str] | None = None
     """The model of each role: planner, answer, memory, critic; `default` for the rest."""
 
+    seconds: float = 120
+    """How long a model may take for an answer."""
+
+    price: tuple[float, float] = (0.0, 0.0)
+    """US dollars for a million tokens given to the models and a million tokens they give; rules cost nothing."""
+
 
 def read_settings(config: str | Path | None = None, **given: Any) -> Settings:
     """Give the settings of a YAML file with the given ones over them; raise `SettingsError` for what they cannot be."""
@@ -84,11 +90,15 @@ def _checked(given: dict[str, Any]) -> Settings:
     for name, (test, allowed) in _ALLOWED.items():
         if name in given and not test(given[name]):
             raise SettingsError(f"{name} is {given[name]!r}; it must be {allowed}")
-    return Settings(**given)
+    return Settings(**{**given, **({"price": tuple(given["price"])} if "price" in given else {})})
 
 
 def _whole(least: int) -> Any:
     return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _flag(value: object) -> bool:
@@ -104,7 +114,7 @@ _ALLOWED: dict[str, tuple[Any, str]] = {
     "retries": (_whole(0), "a whole number from 0"),
     "workers": (_whole(1), "a whole number from 1"),
     "threshold": (
-        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1,
+        lambda value: _number(value) and 0 <= value <= 1,
         "a number from 0 to 1",
     ),
     "rounds": (_whole(1), "a whole number from 1"),
@@ -112,6 +122,13 @@ _ALLOWED: dict[str, tuple[Any, str]] = {
     "semantic": (lambda value: value in ("words", "embeddings"), "words or embeddings"),
     "costs": (lambda value: value is None or isinstance(value, str), "a path"),
     "profile": (lambda value: value is None or isinstance(value, str), "a path"),
+    "seconds": (lambda value: _number(value) and value > 0, "a number of seconds above 0"),
+    "price": (
+        lambda value: (
+            isinstance(value, list | tuple) and len(value) == 2 and all(_number(one) and one >= 0 for one in value)
+        ),
+        "two numbers from 0: US dollars a million tokens given, and got",
+    ),
     "models": (
         lambda value: value is None or (isinstance(value, Mapping) and all(isinstance(v, str) for v in value.values())),
         "a mapping of roles to models",

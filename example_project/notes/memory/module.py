@@ -9,7 +9,7 @@ from typing import Literal
 
 from notes.memory.conceptual import ConceptualMemory
 from notes.memory.exchange import Exchange, Remembered
-from notes.memory.fusion import fuse
+from notes.memory.fusion import fuse, render
 from notes.memory.profile import Profile
 from notes.memory.referring import Resolved, refers, resolve
 from notes.memory.semantic import TOP, EmbeddingMemory, SemanticMemory, WordMemory
@@ -21,8 +21,8 @@ RECENT = 4
 """Messages of the buffer, two turns (paper §3.2.4)."""
 
 
-ChooseStores = Callable[[str], frozenset[Store]]
-"""Decides which long-term stores a message needs."""
+ChooseStores = Callable[[str, str], frozenset[Store]]
+"""Decides which long-term stores a message needs, beside the recent messages as text."""
 
 
 @dataclass
@@ -59,8 +59,11 @@ class Memory:
         )
 
     def recall(self, message: str) -> tuple[Remembered, ...]:
-        """Give what to keep in mind for a message: the recent ones, and what the chosen stores recall."""
-        stores = self.choose(message)
+        """Give what to keep in mind for a message: the recent ones, and what the chosen stores recall.
+
+        As long as the buffer holds everything that was said, no store is chosen: none could add to it.
+        """
+        stores = self.choose(message, render(list(self.recent))) if self.said > RECENT else frozenset()
         consulted: list[Callable[[str], Sequence[Remembered]]] = []
         if "semantic" in stores:
             consulted.append(lambda text: self.semantic.search(text, TOP))

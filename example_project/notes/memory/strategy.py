@@ -30,7 +30,7 @@ RECALLING = frozenset(_RECALL_WORDS.split())
 """Words that ask for what was said rather than naming it."""
 
 
-def strategy(message: str) -> frozenset[Store]:
+def strategy(message: str, _recent: str = "") -> frozenset[Store]:
     """Name the long-term stores to consult: none for a message that recalls nothing."""
     folded = fold(message)
     stores: set[Store] = set()

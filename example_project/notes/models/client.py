@@ -11,9 +11,6 @@ from typing import Any
 from notes.models.costs import Call, CostLog
 from notes.text import count_tokens
 
-TIMEOUT = 120
-"""Seconds that an answer may take; a small model on a CPU needs most of them."""
-
 MOST_TOKENS = 1200
 """Tokens of an answer at most: plans are the longest."""
 
@@ -32,6 +29,8 @@ class Client:
     models: Mapping[str, str]
     log: CostLog
     api_key: str = ""
+    seconds: float = 120
+    """How long an answer may take; a small model on a CPU needs most of that."""
 
     def ask(self, role: str, prompt: str) -> str:
         """Give a model's text for a prompt; raise `ModelError` where there is none."""
@@ -71,7 +70,7 @@ class Client:
         }
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.api_key or 'none'}"}
         request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - checked above
-        with urllib.request.urlopen(request, timeout=TIMEOUT) as response:  # noqa: S310 - same
+        with urllib.request.urlopen(request, timeout=self.seconds) as response:  # noqa: S310 - same
             answer = json.load(response)
         if not isinstance(answer, dict):
             raise ValueError(f"the server answered {type(answer).__name__}")

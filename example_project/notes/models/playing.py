@@ -4,18 +4,18 @@ What it gives is validated like anything else from outside: a plan that is not v
 and is refused after that; a judgement that is none gives way to the heuristic one.
 """
 
-import re
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import getdoc, signature
 from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from notes.answering import Source
 from notes.drafts import Draft, Part
 from notes.library import Library, Tool
 from notes.memory.strategy import Store, strategy
+from notes.models.citing import kept
 from notes.models.client import Client, ModelError
 from notes.models.prompting import render
 from notes.planning.executor import Reason, Result
@@ -31,9 +31,6 @@ from notes.voice import Voice
 MOST_CHARACTERS = 6_000
 """What results may take up in a prompt; small models have small windows."""
 
-_CITED = re.compile(r"\[([^\[\]]+?\.(?:md|markdown)):(\d+)(?:\s*[-–]\s*(\d+))?\]", re.IGNORECASE)
-_UNUSABLE = ("Error:",)
-
 
 def model_roles(client: Client, tools: Mapping[str, Tool]) -> Roles:
     """Give the roles as a model plays them."""
@@ -46,7 +43,7 @@ def model_roles(client: Client, tools: Mapping[str, Tool]) -> Roles:
         judge=actor.judge,
         rewrite=actor.rewrite,
         choose_stores=actor.choose_stores,
-        logged=True,
+        by_model=True,
     )
 
 
@@ -66,38 +63,57 @@ class _Actor:
                 question=question.text,
                 problems=problems,
             )
+            said: object = "no JSON"
             try:
-                return read_plan(self._client.ask_json("planner", prompt), self._tools)
+                said = self._client.ask_json("planner", prompt)
+                return read_plan(said, self._tools)
             except (PlanError, ModelError) as error:
                 if attempt:
                     raise PlanError(str(error)) from error
-                problems = f"\nYour last plan was refused; mend it:\n{error}"
+                problems = render("refused.v1", plan=json.dumps(said, ensure_ascii=False), reasons=str(error))
         raise AssertionError("unreachable: the second attempt returns or raises")
 
-    def reasoner(self, library: Library, research: Research, voice: Voice) -> Reason:
+    def reasoner(self, library: Library, research: Research, voice: Voice, goal: str) -> Reason:
         """Give what does the steps without a tool."""
-        return self._think
+
+        def think(task: SubTask, needed: Mapping[int, Result], _attempt: int) -> tuple[str, Any]:
+            if not needed:
+                return "", None  # what needs no result says that there is nothing to look up
+            prompt = render("thought.v1", goal=goal, step=task.description, results=_shown(needed.values()))
+            try:
+                return self._client.ask("planner", prompt), None
+            except ModelError as error:
+                return f"Error: {error}", None
+
+        return think
 
     def compose(self, question: Question, results: Mapping[int, Result], situation: Situation) -> tuple[Part, ...]:
-        """Answer from everything that worked; what the model cites must have been among it."""
+        """Answer from everything that worked and what was said before; only what the model was shown is cited."""
         asked = query(question.text)
         worked = [result for result in results.values() if not result.failed and result.text]
-        if not worked:
+        if not worked and not situation.recalled:
             return (Part(query=asked),)
         prompt = render(
             "answer.v1",
             recalled=situation.recalled or "nothing",
-            results=_shown(worked),
+            results=_shown(worked) or "none",
             question=question.text,
         )
-        text = self._client.ask("answer", prompt)
-        return (_answered(Part(query=asked), text, "\n".join(result.text for result in worked)),)
+        seen = tuple(filter(None, (situation.recalled, *(result.text for result in worked))))
+        text, sources = kept(self._client.ask("answer", prompt), seen)
+        return (Part(query=asked, text=text, sources=sources, seen=seen),)
 
     def judge(self, draft: Draft, read_again: str) -> Evaluation:
         """Judge by model, by the heuristic where its answer is no judgement."""
         asked = "; ".join(part.query.text for part in draft.parts)
         candidate = Candidate(question=asked, answer=word(draft), sources=read_again)
-        prompt = render("critic.v1", question=asked, answer=candidate.answer, sources=read_again[:MOST_CHARACTERS])
+        prompt = render(
+            "critic.v1",
+            question=asked,
+            answer=candidate.answer,
+            cited=_cut(read_again, MOST_CHARACTERS) or "none",
+            sources=_fitted([text for part in draft.parts for text in part.seen]) or "nothing",
+        )
         try:
             data = self._client.ask_json("critic", prompt)
             return Evaluation.model_validate({**data, "method": "model"})
@@ -108,32 +124,27 @@ class _Actor:
         """Answer anew with what is wrong and what was found since."""
         parts = []
         for part in draft.parts:
+            seen = tuple(filter(None, (sources, *part.seen)))
             prompt = render(
                 "refine.v1",
                 issues="\n".join(evaluation.issues) or "none named",
                 suggestions="\n".join(evaluation.suggestions) or "none",
                 question=part.query.text,
                 answer=part.said or "none",
-                sources=sources[:MOST_CHARACTERS],
+                sources=_fitted(seen),
             )
-            parts.append(_answered(part, self._client.ask("answer", prompt), sources))
+            text, cited = kept(self._client.ask("answer", prompt), seen)
+            parts.append(replace(part, text=text, sources=cited, seen=seen))
         return draft.with_parts(tuple(parts))
 
-    def choose_stores(self, message: str) -> frozenset[Store]:
+    def choose_stores(self, message: str, recent: str) -> frozenset[Store]:
         """Choose memories by model, by rule where it names none that exist."""
         known = get_args(Store)
         try:
-            stores = self._client.ask_json("memory", render("memory.v1", message=message))["stores"]
+            stores = self._client.ask_json("memory", render("memory.v1", message=message, recent=recent))["stores"]
             return frozenset(store for store in stores if store in known)
         except (ModelError, LookupError, TypeError):
             return strategy(message)
-
-    def _think(self, task: SubTask, needed: Mapping[int, Result], attempt: int) -> tuple[str, Any]:
-        prompt = render("thought.v1", step=task.description, results=_shown(needed.values()))
-        try:
-            return self._client.ask("planner", prompt), None
-        except ModelError as error:
-            return f"Error: {error}", None
 
 
 def _described(tools: Mapping[str, Tool]) -> str:
@@ -145,17 +156,20 @@ def _described(tools: Mapping[str, Tool]) -> str:
     return "\n".join(lines)
 
 
-def _shown(results: Any) -> str:
-    return "\n\n".join(f"Sub-task {r.task.id}, {r.task.description}:\n{r.text}" for r in results)[:MOST_CHARACTERS]
+def _shown(results: Iterable[Result]) -> str:
+    return _fitted([f"Sub-task {one.task.id}, {one.task.description}:\n{one.text}" for one in results])
 
 
-def _answered(part: Part, text: str, material: str) -> Part:
-    """Keep a model's answer, with those of its citations that name a note it was shown."""
-    cited = dict.fromkeys(
-        Source(path=path, first=int(first), last=int(last or first))
-        for path, first, last in _CITED.findall(text)
-        if path in material
-    )
-    bare = " ".join(_CITED.sub("", text).split())
-    usable = bare and not bare.startswith(_UNUSABLE)
-    return replace(part, text=bare if usable else "", sources=tuple(cited))
+def _fitted(texts: Sequence[str]) -> str:
+    """Join texts for a prompt; where they are too long each has its share of it, and what short ones leave."""
+    left, kept_of = MOST_CHARACTERS, {}
+    for done, (number, text) in enumerate(sorted(enumerate(texts), key=lambda item: len(item[1]))):
+        kept_of[number] = _cut(text, left // (len(texts) - done))
+        left -= len(kept_of[number])
+    return "\n\n".join(kept_of[number] for number in range(len(texts)))
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    return text[:most].rpartition("\n")[0] + "\n… (cut)"

@@ -30,7 +30,7 @@ class Result:
 class Reason(Protocol):
     """Does a step that needs no tool; `attempt` is 0 the first time."""
 
-    def __call__(self, task: SubTask, needed: Mapping[int, Result], attempt: int) -> tuple[str, Any]:
+    def __call__(self, task: SubTask, needed: Mapping[int, Result], attempt: int, /) -> tuple[str, Any]:
         """Give the step's text, an error text for another attempt, and a value."""
         ...
 

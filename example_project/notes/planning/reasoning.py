@@ -27,7 +27,7 @@ MOST_LINKS = 4
 class RuleReasoner:
     """Does steps of thought; its values are the parts of a draft."""
 
-    def __init__(self, library: Library, research: Research, voice: Voice) -> None:
+    def __init__(self, library: Library, research: Research, voice: Voice, _goal: str = "") -> None:
         self._library = library
         self._research = research
         self._voice = voice

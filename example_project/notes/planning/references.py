@@ -53,7 +53,7 @@ def _path(text: str) -> str | None:
 
 
 def _title(text: str) -> str | None:
-    hits = places(text)
+    hits = places(text) or places(f"\n{text}")
     if hits:
         return hits[0].title or None
     outline = _OUTLINE.search(text)

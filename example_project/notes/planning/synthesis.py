@@ -46,7 +46,7 @@ def cite(source: Source, *, lines: bool) -> str:
 
 def _told(part: Part, draft: Draft) -> str:
     cited = dict.fromkeys(cite(source, lines=draft.cite_lines) for source in part.cited)
-    return " ".join([part.said, *cited])
+    return " ".join([part.said, *(one for one in cited if one not in part.said)])
 
 
 def _compared(draft: Draft, voice: Voice) -> list[str]:

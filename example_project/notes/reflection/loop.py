@@ -89,9 +89,12 @@ class Reflection:
         return "\n".join(texts)
 
     def _lines(self, source: Source) -> str:
-        """Read the few lines that a source names; nothing for a whole note."""
+        """Give the few lines that a source names, as they were read or by reading them; nothing for a whole note."""
         if not 0 < source.first <= source.last <= source.first + FEW_LINES:
             return ""
+        seen = self._library.seen(source.path, source.first, source.last)
+        if seen:
+            return seen
         text = self._library.call("read_note", file_path=source.path, max_lines=source.last)
         read = None if failed(text) else passage(text)
         return "\n".join(read.lines[source.first - 1 :]) if read else ""
