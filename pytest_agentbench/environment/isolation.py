@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.errors import NotRunError
 from pytest_agentbench.core.seams import Isolation
 from pytest_agentbench.environment.file_lock import FileLock
 from pytest_agentbench.environment.shared import SharedByLoop
@@ -26,7 +27,15 @@ class IsolationGate:
     died held is free again. `shared` holds what runs share on purpose, such as a service that all of them use.
     """
 
-    def __init__(self, directory: Path, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        *,
+        reaches_all: bool = True,
+    ) -> None:
+        """Lock files in `directory`; say by `reaches_all` False that some of the processes do not see it."""
+        self._reaches_all = reaches_all
         self._directory = directory
         self._pause = pause
         self.shared = SharedByLoop()
@@ -36,10 +45,18 @@ class IsolationGate:
 
     @asynccontextmanager
     async def hold(self, isolation: Isolation, key: str = "") -> AsyncIterator[None]:
-        """Wait until the state named `key` is free as far as `isolation` asks, and keep it for the block."""
+        """Wait until the state named `key` is free as far as `isolation` asks, and keep it for the block.
+
+        Raise `NotRunError` where it should be exclusive and no lock reaches all processes.
+        """
         if isolation == "per_run":
             yield
             return
+        if isolation == "exclusive" and not self._reaches_all:
+            raise NotRunError(
+                "its state is exclusive (one run at a time in all processes), and no lock reaches the workers of "
+                "other hosts, of which this is one; run the suite on one host, or give each run a state of its own"
+            )
         with self._guard:
             turn = self._turns.setdefault(key, _Turn())
         ticket = await turn.acquire()

@@ -12,6 +12,7 @@ import pytest
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.variants import vary_chat
 from pytest_agentbench.llm.cassette.file import cassette_path
@@ -44,8 +45,13 @@ class Accounts:
         run_path: Callable[[], Path],
         redact: Callable[[JsonValue], JsonValue],
         starts: bool = False,
+        account: str = "",
     ) -> None:
-        """Keep the accounts of `process`; one that `starts` sets the session's budgets when it opens the ledger."""
+        """Keep the accounts of `process`; one that `starts` sets the budgets when it opens the ledger.
+
+        All processes of a host share one ledger, unless an `account` of its own is named.
+        """
+        self._file = f"ledger-{ascii_slug(account)}.sqlite" if account else _LEDGER
         self._starts = starts
         self._options = options
         self._process = process
@@ -73,7 +79,7 @@ class Accounts:
     def ledger(self) -> Ledger:
         """Give the session's ledger, which lies in the run directory."""
         if self._ledger is None:
-            self._ledger = Ledger(self._run_path() / _LEDGER, process=self._process)
+            self._ledger = Ledger(self._run_path() / self._file, process=self._process)
             if self._starts:
                 self._ledger.start(cost_usd=self._options.max_cost, calls=self._options.max_calls)
         return self._ledger

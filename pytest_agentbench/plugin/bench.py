@@ -3,10 +3,8 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
-from uuid import uuid4
 
 import pytest
 
@@ -16,12 +14,14 @@ from pytest_agentbench.core.run import Judgement, Result, Run, RunKey
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.plugin.accounts import Accounts
+from pytest_agentbench.plugin.directory import CRASHES, PLAN, continued, new_directory, posted
 from pytest_agentbench.plugin.early_stop import EarlyStop
+from pytest_agentbench.plugin.hosts import Posting, sees
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.plugin.wire import Meta
 from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
 from pytest_agentbench.results.redact import Redactor
-from pytest_agentbench.results.store import RunDirectory, RunWriter, new_run_id, without_attempt
+from pytest_agentbench.results.store import RunDirectory, RunWriter, without_attempt
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.conduct import AgentBuilder, Conductor, Judged
 from pytest_agentbench.runs.loop_thread import LoopThread
@@ -35,12 +35,6 @@ Role = Literal["single", "controller", "worker"]
 
 _GOODBYE = 2.0
 """Seconds that connections to models have to close."""
-
-PLAN = "plan.json"
-"""Where the first worker notes, in the run directory, which runs there are."""
-
-CRASHES = "crashes.jsonl"
-"""Where the controller notes, in the run directory, which runs were in flight when a worker died."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +59,7 @@ class Bench:
     role: Role
     process: str = "main"
     run_path: Path | None = None
+    posting: Posting | None = None
     secrets: set[str] = field(default_factory=set, repr=False)
     router: OutputRouter = field(default_factory=OutputRouter)
     metas: dict[str, Meta] = field(default_factory=dict)
@@ -92,12 +87,19 @@ class Bench:
     def directory(self) -> RunDirectory:
         """The run directory: continued, opened where the controller made it, or made now."""
         if self._directory is None:
-            if self.role == "worker" and self.run_path is not None:
-                self._directory = RunDirectory.open(self.run_path)
+            if self.posting is not None:
+                self._directory = posted(self.posting, self.options)
             else:
-                self._directory = self._continued() or self._new_directory()
+                self._directory = (continued(self.options) if self.options.resume else None) or new_directory(
+                    self.options
+                )
             self.run_path = self._directory.path
         return self._directory
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether this is a worker on another host than the controller's."""
+        return self.posting is not None and self.posting.elsewhere
 
     @property
     def loop(self) -> LoopThread:
@@ -137,7 +139,8 @@ class Bench:
                 process=self.process,
                 run_path=lambda: self.directory.path,
                 redact=self._redacted,
-                starts=self.role != "worker" and not self._has_started,
+                starts=not self._has_started and (self.role != "worker" or self.is_elsewhere),
+                account=self.posting.account if self.posting else "",
             )
             self._has_started = True
         return self._accounts
@@ -145,7 +148,8 @@ class Bench:
     @property
     def _isolation(self) -> IsolationGate:
         if self._gate is None:
-            self._gate = IsolationGate(self.options.directory / "locks")
+            alone = self.posting is not None and self.is_elsewhere and not sees(self.posting)
+            self._gate = IsolationGate(self.options.directory / "locks", reaches_all=not alone)
         return self._gate
 
     @property
@@ -329,21 +333,17 @@ class Bench:
         if size or (first and self.options.resume):
             self.load_stored()
 
+    def files_for_others(self) -> dict[str, str]:
+        """Give what a worker must find in its run directory where it has one of its own: finished runs, suspects."""
+        self.look_for_crashes()
+        files = {}
+        if self._stored:
+            lines = ({"session": 0, "result": result.model_dump()} for result in self._stored.values())
+            files["shards/stored.jsonl"] = "".join(f"{dumps(line)}\n" for line in lines)
+        if self._suspects:
+            files[CRASHES] = dumps([key.model_dump() for key in sorted(self._suspects, key=str)]) + "\n"
+        return files
+
     def _crash_lines(self) -> list[list[dict[str, object]]]:
         file = self.directory.path / CRASHES
         return list(read_lines(file)) if file.exists() else []
-
-    def _continued(self) -> RunDirectory | None:
-        if not self.options.resume:
-            return None
-        directory = RunDirectory.latest(self.options.directory)
-        if directory is not None:
-            directory.resume()
-        return directory
-
-    def _new_directory(self) -> RunDirectory:
-        now = datetime.now(UTC)
-        run_id = new_run_id(now, uuid4().hex)
-        directory = RunDirectory.create(self.options.directory, run_id, {"created": now.isoformat()})
-        directory.prune()
-        return directory

@@ -62,7 +62,7 @@ class Collecting:
         self._bench.metas = {meta.name: meta for meta in (meta_of(item) for item in runs if not item.is_left_out)}
         if self._bench.role == "single":
             self._bench.open_directory()
-        elif self._bench.process == "gw0":
+        elif self._bench.posting is not None and self._bench.posting.plans:
             self._bench.write_plan()
 
     @pytest.hookimpl(trylast=True)

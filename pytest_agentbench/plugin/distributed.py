@@ -5,12 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections.abc import Generator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.plugin.bench import Bench
+from pytest_agentbench.plugin.directory import PLAN
+from pytest_agentbench.plugin.hosts import Division, Posting, is_elsewhere, sees
+from pytest_agentbench.plugin.mirror import Mirror, attach_parcel, unpack
 from pytest_agentbench.plugin.playing import MISSED
 from pytest_agentbench.plugin.tally import Tally
 from pytest_agentbench.results.store import without_attempt
@@ -18,7 +23,6 @@ from pytest_agentbench.results.store import without_attempt
 if TYPE_CHECKING:
     from xdist.scheduler.protocol import Scheduling
 
-_RUN = "agentbench_run"
 _WATCH = 0.5
 
 
@@ -32,15 +36,50 @@ class Node(Protocol):
 class ControllerSide:
     """Hooks of the xdist controller."""
 
-    def __init__(self, bench: Bench, tally: Tally) -> None:
+    def __init__(self, bench: Bench, tally: Tally, division: Division, *, root: Path) -> None:
         self._bench = bench
         self._tally = tally
+        self._division = division
+        self._root = root
         self._rerun: set[RunKey] = set()
+        self._planner: str | None = None
+        self._elsewhere: set[str] = set()
+        self._accounts: dict[str, str] = {}
+        self._vacant: dict[str, list[str]] = {}
+        bench.told += division.told()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Node) -> None:
-        """Tell a worker where the run directory is."""
-        node.workerinput[_RUN] = str(self._bench.directory.path)
+        """Tell a worker where the run directory is, and what is its own where it is on another host."""
+        self._planner = self._planner or node.gateway.id
+        directory = self._bench.directory
+        posting = Posting(
+            run_path=str(directory.path),
+            root=str(self._root),
+            session=directory.session,
+            plans=self._planner == node.gateway.id,
+        )
+        if is_elsewhere(node.gateway.spec):
+            share = {"max_cost": self._division.max_cost, "max_calls": self._division.max_calls}
+            files = self._bench.files_for_others()
+            posting = posting.model_copy(
+                update={"elsewhere": True, "account": self._account(node), "files": files, **share}
+            )
+        posting.attach(node.workerinput)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Node, error: object | None) -> None:
+        """Take what a worker of another host said last; leave the account of one that died to whoever replaces it."""
+        unpack(getattr(node, "workeroutput", {}), self._bench.directory.path)
+        if error and (account := self._accounts.pop(node.gateway.id, None)):
+            self._vacant.setdefault(_place(node), []).append(account)
+        if self._planner == node.gateway.id and not (self._bench.directory.path / PLAN).exists():
+            self._planner = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take what came along with a report into the run directory."""
+        unpack(report.__dict__, self._bench.directory.path)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Scheduling | None:
@@ -62,7 +101,9 @@ class ControllerSide:
         self._bench.accounts.forget(worker.id)
         suspects = [without_attempt(key) for key in self._bench.directory.in_flight(worker.id)]
         own = without_attempt(meta.blank.key) if meta else None
-        if suspects and suspects != [own] and (own is None or own not in self._rerun):
+        # what a worker on another host began since its last report is not known: its run is never alone for certain
+        alone = suspects == [own] and worker.id not in self._elsewhere
+        if suspects and not alone and (own is None or own not in self._rerun):
             self._rerun |= {*suspects, *([own] if own else [])}
             self._bench.note_crash(suspects)
             with contextlib.suppress(NotImplementedError):  # a scheduler that cannot hand an item out again
@@ -78,30 +119,60 @@ class ControllerSide:
             report.__dict__["wasxfail"] = f"{MISSED}: {report.longrepr}"
             report.__dict__["agentbench_missed"] = True
 
+    def _account(self, node: Node) -> str:
+        """Give the name of a worker's ledger: that of one on the same host which died, and may have spent of it."""
+        left = self._vacant.get(_place(node), [])
+        name = left.pop() if left else str(node.gateway.id)
+        self._elsewhere.add(node.gateway.id)
+        self._accounts[node.gateway.id] = name
+        return name
+
+
+def _place(node: Node) -> str:
+    """Give what the specifications of a worker and of the one that replaces it have in common."""
+    return "//".join(part for part in str(node.gateway.spec).split("//") if not part.startswith("id="))
+
 
 class WorkerSide:
     """Hooks of an xdist worker."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, config: pytest.Config) -> None:
         self._done = threading.Event()
         self._parent = os.getppid()
         self._bench = bench
+        self._config = config
+        self._mirror: Mirror | None = None
 
     def pytest_sessionstart(self) -> None:
         """Begin to watch the controller: a worker that lost it must not go on spending."""
+        posting = self._bench.posting
+        if posting is not None and not sees(posting):
+            if not posting.elsewhere and (self._bench.options.max_cost or self._bench.options.max_calls):
+                raise pytest.UsageError(
+                    f"worker {self._bench.process} does not see {posting.run_path}, so that budgets cannot be shared "
+                    "with it; start it with --tx ssh=… or socket=…, or leave the budget out"
+                )
+            here = self._config.rootpath
+            self._mirror = Mirror(
+                self._bench.directory.path, process=self._bench.process, here=here, there=posting.root
+            )
         threading.Thread(target=self._watch, name="agentbench-watch", daemon=True).start()
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Send along what this worker wrote since its last report, where the controller does not see it."""
+        report = yield
+        if self._mirror is not None:
+            attach_parcel(report.__dict__, self._mirror.parcel())
+        return report
+
     def pytest_sessionfinish(self) -> None:
-        """Stop watching."""
+        """Stop watching, and send what is left."""
         self._done.set()
+        if self._mirror is not None:
+            attach_parcel(self._config.__dict__["workeroutput"], self._mirror.parcel())
 
     def _watch(self) -> None:
         while not self._done.wait(_WATCH):
             if os.getppid() != self._parent:
                 os._exit(1)
-
-
-def worker_run(config: pytest.Config) -> str | None:
-    """Give the run directory that the controller told this worker."""
-    workerinput: dict[str, Any] = getattr(config, "workerinput", {})
-    return workerinput.get(_RUN)

@@ -95,8 +95,16 @@ def worker_count(config: pytest.Config) -> int:
         return int(told)
     if config.getoption("dist", "no") == "no":
         return 1
-    specs = [str(spec).partition("*") for spec in config.getoption("tx", None) or ()]
-    return sum(int(times) if star and times.isdigit() else 1 for times, star, _ in specs) or 1
+    return sum(times for times, _ in tx_specs(config)) or 1
+
+
+def tx_specs(config: pytest.Config) -> list[tuple[int, str]]:
+    """Give xdist's `--tx` specifications, each with how many workers it stands for."""
+    found = []
+    for spec in config.getoption("tx", None) or ():
+        times, star, rest = str(spec).partition("*")
+        found.append((int(times), rest) if star and times.isdigit() else (1, str(spec)))
+    return found
 
 
 def _file(config: pytest.Config, option: str) -> Path | None:

@@ -10,8 +10,9 @@ from pytest_agentbench.plugin.accounts import merge_cassettes
 from pytest_agentbench.plugin.baseline import read_baseline
 from pytest_agentbench.plugin.bench import Bench, Role
 from pytest_agentbench.plugin.collecting import Collecting
-from pytest_agentbench.plugin.distributed import ControllerSide, WorkerSide, worker_run
+from pytest_agentbench.plugin.distributed import ControllerSide, WorkerSide
 from pytest_agentbench.plugin.garbage import Garbage
+from pytest_agentbench.plugin.hosts import Division, own_budgets, posting_of
 from pytest_agentbench.plugin.keys import BENCH
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.plugin.playing import Playing
@@ -24,12 +25,15 @@ from pytest_agentbench.plugin.writing import Writing
 def register(config: pytest.Config) -> None:
     """Register the hooks of this process's role."""
     role = role_of(config)
-    run = worker_run(config)
+    posting = posting_of(config)
+    options = own_budgets(Options.of(config), posting)
+    division = Division(config, options) if role == "controller" else None
     bench = Bench(
-        options=Options.of(config),
+        options=division.here if division else options,
         role=role,
         process=getattr(config, "workerinput", {}).get("workerid", "main"),
-        run_path=Path(run) if run else None,
+        run_path=Path(posting.run_path) if posting else None,
+        posting=posting,
     )
     config.stash[BENCH] = bench
     if role == "controller" and config.getoption("dist", "no") == "each":
@@ -50,14 +54,15 @@ def register(config: pytest.Config) -> None:
 
         plugins["generating"] = Generating(config, Mode(bench.options.cassette))
     if role == "worker":
-        plugins["worker"] = WorkerSide(bench)
+        plugins["worker"] = WorkerSide(bench, config)
     else:
         baseline = read_baseline(bench.options.baseline)
         plugins["tally"] = tally = Tally(bench, config, baseline)
         plugins["writing"] = writing = Writing(bench, tally, config)
         plugins["summary"] = Summary(bench, tally, writing, playing.ahead if role == "single" else None)
         plugins["watching"] = Watching(config, tally, in_flight=lambda: bench.in_flight)
-        plugins["controller"] = ControllerSide(bench, tally)
+        if division is not None:
+            plugins["controller"] = ControllerSide(bench, tally, division, root=config.rootpath)
     for name, plugin in plugins.items():
         config.pluginmanager.register(plugin, f"agentbench-{name}")
 

@@ -68,6 +68,21 @@ class RunDirectory:
         return directory
 
     @classmethod
+    def mirror(cls, base: Path, run_id: str, *, session: int) -> Self:
+        """Open or make a run directory on a host that does not see the session's own, under the same name.
+
+        It is not locked: all workers of that host write there, each under its own name.
+        """
+        path = base / "runs" / run_id
+        path.mkdir(parents=True, exist_ok=True)
+        ignore = base / ".gitignore"
+        if not ignore.exists():
+            write_atomic(ignore, "*\n")
+        directory = cls(path, {"run": run_id, "session": session, "mirror": True})
+        directory._write_meta()
+        return directory
+
+    @classmethod
     def open(cls, path: Path) -> Self:
         """Open a run directory to read it or to add to it; raise `ResultsError` if it is none."""
         file = path / "meta.json"

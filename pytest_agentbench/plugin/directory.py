@@ -1,0 +1,46 @@
+"""Which run directory a process writes to: a new one, the last one continued, or the one that a worker is told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+from pytest_agentbench.plugin.hosts import Posting, sees
+from pytest_agentbench.plugin.options import Options
+from pytest_agentbench.results.files import write_atomic
+from pytest_agentbench.results.store import RunDirectory, new_run_id
+
+PLAN = "plan.json"
+"""Where one worker notes, in the run directory, which runs there are."""
+
+CRASHES = "crashes.jsonl"
+"""Where the controller notes, in the run directory, which runs were in flight when a worker died."""
+
+
+def continued(options: Options) -> RunDirectory | None:
+    """Take up the last session's run directory; None where there is none."""
+    directory = RunDirectory.latest(options.directory)
+    if directory is not None:
+        directory.resume()
+    return directory
+
+
+def new_directory(options: Options) -> RunDirectory:
+    """Make a run directory, and delete old ones."""
+    now = datetime.now(UTC)
+    run_id = new_run_id(now, uuid4().hex)
+    directory = RunDirectory.create(options.directory, run_id, {"created": now.isoformat()})
+    directory.prune()
+    return directory
+
+
+def posted(posting: Posting, options: Options) -> RunDirectory:
+    """Open the run directory that a worker is told of, or one of its own where it does not see that one."""
+    path = Path(posting.run_path)
+    if sees(posting):
+        return RunDirectory.open(path)
+    directory = RunDirectory.mirror(options.directory, path.name, session=posting.session)
+    for name, text in posting.files.items():
+        write_atomic(directory.path / name, text)
+    return directory
