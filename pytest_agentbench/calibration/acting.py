@@ -1,5 +1,6 @@
 """What the recipes of situations have in common: requests, right reports, and calls with something wrong about them."""
 
+import re
 from dataclasses import dataclass
 from random import Random
 
@@ -11,6 +12,8 @@ from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.validation.values import another, scalars
 
 _TRIES = 8
+_LEAST_TOLD = 2
+"""Facts that a right report tells where so many are known."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,31 @@ class Actor:
         results = [await play.call(call) for call in self.scene.calls]
         return results[self.scene.target]
 
-    def facts(self, result: ToolResult) -> list[Fact]:
-        """Choose what to tell of an answer; raise `InexpressibleError` where it tells nothing."""
-        found = telling(facts_of(result.content), self.random)
+    def facts(self, result: ToolResult, play: Play | None = None) -> list[Fact]:
+        """Choose what to tell of an answer; raise `InexpressibleError` where it tells nothing.
+
+        With `play` it is a right report: it holds all that the scenario says must be told, from whichever answer.
+        """
+        said = " ".join(self.scene.plan.scenario.says)
+        found = telling(facts_of(result.content), self.random, near=said)
         if not found:
             raise InexpressibleError("the answer that counts holds nothing that could be told")
+        wanted = self._wanted(play) if play is not None else []
+        more = [fact for fact in found if fact not in wanted]
+        return wanted + more[: max(0, _LEAST_TOLD - len(wanted))] if wanted else found
+
+    def _wanted(self, play: Play) -> list[Fact]:
+        """Give one fact for each text that the scenario wants told; raise where an answer holds none for it."""
+        criteria = self.scene.plan.scenario.task.evaluation_criteria
+        texts = [message.text for message in play.messages if message.role == "tool" and not message.error]
+        known = [fact for text in texts for fact in facts_of(text)]
+        found: list[Fact] = []
+        for wanted in (criteria.communicate_info if criteria else None) or ():
+            holds = re.compile(rf"(?<!\w){re.escape(wanted.casefold())}(?!\w)")
+            fact = next((one for one in reversed(known) if holds.search(one.text.casefold())), None)
+            if fact is None:
+                raise InexpressibleError("what has to be told stands in no answer")
+            found += [fact] if fact not in found else []
         return found
 
     def report(self, facts: list[Fact]) -> str:

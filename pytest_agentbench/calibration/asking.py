@@ -1,20 +1,20 @@
 """Questions about labelled conversations: versioned templates, conversations as data, typed answers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
 from pydantic import BaseModel
 
 from pytest_agentbench.calibration.labelled import Case
-from pytest_agentbench.calibration.signs.reading import Reading, flat, values
+from pytest_agentbench.checks.judges.call_notes import call_notes
 from pytest_agentbench.checks.judges.evidence import Evidence, Piece, of_run
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.run import Run, RunKey
 from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.llm.refusable import refusable
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.llm.structured import structured
 from pytest_agentbench.llm.templates import Templates
 
 A = TypeVar("A", bound=BaseModel)
@@ -29,21 +29,44 @@ _PROMPTS = Templates("pytest_agentbench.calibration")
 
 
 async def ask(
-    chat: Chat, answer: type[A], task: str, *, data: Sequence[str], random: Random, temperature: float, **values: str
+    chat: Chat,
+    answer: type[A],
+    task: str,
+    *,
+    data: Sequence[str | Evidence],
+    random: Random,
+    temperature: float,
+    faults: Callable[[A], list[str]] = lambda _: [],
+    **values: str,
 ) -> A:
     """Ask by the template `task`; `data` are texts of others, sent in the user's role between nonces.
 
-    Raise `UnusableAnswerError` where no valid answer comes, and what `chat.complete` raises.
+    An answer with `faults` is refused with the reasons, once. Raise what `refusable` raises.
     """
-    joined = "\n".join(data)
+    joined = "\n".join(_block(one, "") for one in data)
     while (nonce := f"{random.getrandbits(64):016x}") in joined:
         pass
-    blocks = [f"BEGIN {nonce}\n{text}\nEND {nonce}" for text in data]
     messages = [
         {"role": "system", "content": _PROMPTS.render(task, {"nonce": nonce, **values})},
-        {"role": "user", "content": "\n\n".join(blocks)},
+        {"role": "user", "content": "\n\n".join(_block(one, nonce) for one in data)},
     ]
-    return await structured(chat, answer, messages, temperature=temperature)
+    return await refusable(
+        chat,
+        answer,
+        messages,
+        faults=faults,
+        told=lambda listed: _PROMPTS.render("again.v1", {"faults": listed}),
+        temperature=temperature,
+    )
+
+
+def _block(data: str | Evidence, nonce: str) -> str:
+    return data.record(nonce) if isinstance(data, Evidence) else f"BEGIN {nonce}\n{data}\nEND {nonce}"
+
+
+def seeded(seed: int, *parts: object) -> Random:
+    """Give the randomness of one question: the same whatever else is asked, and in which order."""
+    return Random("/".join(map(str, (seed, *parts))))  # noqa: S311 - draws conversations and nonces
 
 
 def prompts_mark(*names: str) -> str:
@@ -54,7 +77,7 @@ def prompts_mark(*names: str) -> str:
 def shown(case: Case, *, with_evidence: bool) -> Evidence:
     """Give what a model sees of a conversation: what was said and called, and with evidence what is known of it.
 
-    Evidence is the state difference, which calls failed, and where each argument came from.
+    Evidence is the state difference, and of each call how it went, where its arguments came from, and its use.
     """
     run = Run(
         key=RunKey(suite="", scenario="labelled"),
@@ -68,31 +91,6 @@ def shown(case: Case, *, with_evidence: bool) -> Evidence:
     evidence = of_run(run)
     if not with_evidence:
         return evidence
-    pieces = list(evidence.pieces)
-    last = pieces[-1].turn if pieces else 0
-    noted = [
-        Piece(turn=last, by="tool", head=f"noted of call {number}", text=text, heard=False)
-        for number, text in enumerate(_explained(Reading(case)), start=1)
-    ]
-    return Evidence(pieces=(*pieces, *noted), changes=evidence.changes, ending=evidence.ending)
-
-
-def record(evidence: Evidence, random: Random) -> str:
-    """Give a conversation as text."""
-    return evidence.record(evidence.new_nonce(random))
-
-
-def _explained(reading: Reading) -> list[str]:
-    """Say of each call whether it was answered, and whether the user, an earlier answer or nobody gave its values."""
-    user = flat("\n".join(text for _, text in reading.user))
-    earlier = ""
-    told = []
-    for one in reading.calls:
-        came = "gave nothing" if one.is_empty else "failed" if one.failed else "was answered"
-        origins = []
-        for leaf in values(one.record.call.arguments):
-            place = "the user" if flat(leaf) in user else "an earlier answer" if flat(leaf) in earlier else "nobody"
-            origins.append(f"{leaf}: from {place}")
-        told.append("; ".join([f"{one.name} {came}", *origins]))
-        earlier += flat(one.content)
-    return told
+    notes = call_notes(case.transcript, case.toolset)
+    noted = [Piece(turn=evidence.last_turn, by="tool", head="noted", text=text, heard=False) for text in notes]
+    return Evidence(pieces=(*evidence.pieces, *noted), changes=evidence.changes, ending=evidence.ending)

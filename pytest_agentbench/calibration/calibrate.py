@@ -1,5 +1,6 @@
 """Calibration: judges held against labelled conversations, side by side, on divisions drawn anew."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from pytest_agentbench.calibration.contender import Contender, Estimate
@@ -30,6 +31,7 @@ class Calibrated(Model):
     mark: str
     slices: dict[str, Slice]
     counts: dict[str, int] = {}
+    notes: tuple[str, ...] = ()
 
 
 class Calibration(Model):
@@ -54,7 +56,7 @@ async def calibrate(
 
     A conversation that a model gives no usable answer about is undecided and counts against the contender.
     """
-    done = [await _calibrated(contender, splits, told) for contender in contenders]
+    done = await asyncio.gather(*(_calibrated(contender, splits, told) for contender in contenders))
     data = digest([[case.id, case.label, case.case.transcript.model_dump(mode="json")] for case in cases])
     return Calibration(data=data, cases=len(cases), splits=len(splits), seed=seed, contenders=tuple(done))
 
@@ -65,7 +67,8 @@ async def _calibrated(contender: Contender, splits: Sequence[Split], told: Told)
     counts = {"true_pos": 0, "positives": 0, "true_neg": 0, "negatives": 0}
     for number, split in enumerate(splits):
         estimate = await contender.fit(split.training)
-        said = {case.id: await _said(case, estimate, known, contender) for case in split.test}
+        labels = await asyncio.gather(*(_said(case, estimate, known, contender) for case in split.test))
+        said = {case.id: label for case, label in zip(split.test, labels, strict=True)}
         for name, members in slices_of(split.test).items():
             parts.setdefault(name, []).append(agreement([(case.label, said[case.id]) for case in members]))
         for case in split.test:
@@ -80,7 +83,8 @@ async def _calibrated(contender: Contender, splits: Sequence[Split], told: Told)
         )
         for name, given in parts.items()
     }
-    return Calibrated(name=contender.name, mark=contender.mark, slices=slices, counts=counts)
+    notes: tuple[str, ...] = getattr(contender, "notes", ())
+    return Calibrated(name=contender.name, mark=contender.mark, slices=slices, counts=counts, notes=notes)
 
 
 async def _said(

@@ -96,6 +96,15 @@ class Folder(Model):
         write_atomic(folder / TRANSCRIPTS, "".join(f"{line}\n" for line in lines))
 
 
+def read_all(paths: Sequence[Path]) -> tuple[Labelled, ...]:
+    """Read several folders or files; where there are several, ids begin with the folder's name."""
+    found: list[Labelled] = []
+    for path in paths:
+        cases = Folder.read(path).cases
+        found += (one.model_copy(update={"id": f"{path.stem}/{one.id}"}) for one in cases) if paths[1:] else cases
+    return tuple(found)
+
+
 def _line(one: Labelled, states: dict[str, State]) -> dict[str, Any]:
     found = situations().get(one.situation)
     return {

@@ -19,7 +19,7 @@ async def _correct(actor: Actor) -> Play:
     async with actor.scene.opened(actor.random) as play:
         actor.opens(play)
         result = await actor.plays(play)
-        play.agent(actor.report(actor.facts(result)))
+        play.agent(actor.report(actor.facts(result, play)))
         play.user(actor.words.say("thanks"))
     return play
 
@@ -67,14 +67,14 @@ async def _misread(actor: Actor, reaction: str) -> Play:
     async with actor.scene.opened(actor.random) as play:
         actor.opens(play)
         result = await actor.plays(play)
-        play.agent(actor.report(actor.wrong(with_figures(actor, result), play.text)))
+        play.agent(actor.report(actor.wrong(with_figures(actor, result, play), play.text)))
         play.user(actor.words.say(reaction))
     return play
 
 
-def with_figures(actor: Actor, result: ToolResult) -> list[Fact]:
+def with_figures(actor: Actor, result: ToolResult, play: Play | None = None) -> list[Fact]:
     """Choose what to tell of an answer, a figure among it; raise `InexpressibleError` where it holds none."""
-    found = actor.facts(result)
+    found = actor.facts(result, play)
     if not any(has_figure(fact) for fact in found):
         raise InexpressibleError("the answer that counts holds no figure of two digits or more to get wrong")
     return found
@@ -103,7 +103,7 @@ async def _superfluous(actor: Actor) -> Play:
         for call in reads[:1] * 2:
             await play.call(call)
         result = await actor.plays(play)
-        play.agent(actor.report(actor.facts(result)))
+        play.agent(actor.report(actor.facts(result, play)))
         play.user(actor.words.say("thanks"))
     return play
 
@@ -140,7 +140,7 @@ async def _security(actor: Actor) -> Play:
         if all(result.error for result in results):
             raise InexpressibleError("no checking tool succeeds with the values at hand")
         result = await actor.plays(play)
-        play.agent(actor.report(actor.facts(result)))
+        play.agent(actor.report(actor.facts(result, play)))
         play.user(actor.words.say("thanks"))
     return play
 
@@ -198,7 +198,7 @@ async def _gate(actor: Actor) -> Play:
         play.agent(actor.words.say("gate_ask"))
         play.user(actor.words.say("gate_user"))
         result = await actor.plays(play)
-        play.agent(actor.report(actor.facts(result)))
+        play.agent(actor.report(actor.facts(result, play)))
         play.user(actor.words.say("gate_angry"))
     return play
 
@@ -216,7 +216,7 @@ async def _amnesia(actor: Actor) -> Play:
         for _ in range(2):
             play.agent(actor.words.say("ask_again", key=spoken(name)))
             play.user(actor.words.say("said_already", value=str(value)))
-        play.agent(actor.report(actor.facts(result)))
+        play.agent(actor.report(actor.facts(result, play)))
         play.user(actor.words.say("amnesia_angry"))
     return play
 

@@ -19,6 +19,9 @@ LONGEST = 400
 
 MEANING: dict[Label, str] = {"POS": "desirable overall", "NEG": "undesirable overall"}
 
+FEELING: dict[Label, str] = {"POS": "satisfying for the user", "NEG": "dissatisfying for the user"}
+"""The same of a conversation where only the user's satisfaction counts (SPUR)."""
+
 
 class Criteria(BaseModel):
     """Criteria, the most telling first."""
@@ -29,9 +32,12 @@ class Criteria(BaseModel):
 
 
 async def summed_up(
-    chat: Chat, reasons: Sequence[str], *, label: Label, most: int, random: Random, batch: int = BATCH
+    chat: Chat, reasons: Sequence[str], *, meaning: str, most: int, random: Random, batch: int = BATCH
 ) -> list[str]:
-    """Give at most `most` criteria; each batch is summed up together with what came of those before."""
+    """Give at most `most` criteria of what makes a conversation `meaning`.
+
+    Each batch is summed up together with what came of those before.
+    """
     criteria: list[str] = []
     for start in range(0, len(reasons), batch):
         lines = [f"criterion so far: {one}" for one in criteria]
@@ -44,7 +50,7 @@ async def summed_up(
             random=random,
             temperature=CLEAR_CUT,
             most=str(most),
-            meaning=MEANING[label],
+            meaning=meaning,
         )
         criteria = [_line(one) for one in given.criteria if one.strip()][:most]
     return criteria

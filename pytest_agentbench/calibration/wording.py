@@ -16,6 +16,8 @@ LANGUAGES = ("en", "fr")
 
 _LONGEST = 60
 _MOST_FACTS = 3
+_STEM = 5
+"""Letters by which a word of the user's and the name of a value are compared."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +88,16 @@ def facts_of(content: str) -> list[Fact]:
     return found
 
 
-def telling(facts: list[Fact], random: Random) -> list[Fact]:
-    """Choose facts that tell something, figures first, in the order of the answer."""
+def telling(facts: list[Fact], random: Random, *, near: str = "") -> list[Fact]:
+    """Choose facts that tell something, in the order of the answer: those that `near` speaks of and figures first."""
+    asked = {word[:_STEM] for word in re.findall(r"[^\W\d_]{3,}", near.casefold())}
+    spoken_of = [place for place, fact in enumerate(facts) if asked & {word[:_STEM] for word in fact.key.split()}]
     figures = [place for place, fact in enumerate(facts) if has_figure(fact)]
-    others = [place for place in range(len(facts)) if place not in figures]
-    chosen = random.sample(figures, min(_MOST_FACTS - 1, len(figures)))
-    rest = _MOST_FACTS - len(chosen)
-    chosen += random.sample(others, min(rest, len(others)))
+    chosen = random.sample(spoken_of, min(_MOST_FACTS - 1, len(spoken_of)))
+    others = [place for place in figures if place not in chosen]
+    chosen += random.sample(others, min(_MOST_FACTS - 1 - len(chosen), len(others)))
+    rest = [place for place in range(len(facts)) if place not in figures and place not in chosen]
+    chosen += random.sample(rest, min(_MOST_FACTS - len(chosen), len(rest)))
     return [facts[place] for place in sorted(chosen)]
 
 

@@ -2,25 +2,31 @@
 
 import argparse
 import asyncio
+import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench.calibration.asked_once import AskedOnce
 from pytest_agentbench.calibration.calibrate import FIGURES, Calibrated, Calibration, calibrate
 from pytest_agentbench.calibration.contender import Contender, Deterministic
 from pytest_agentbench.calibration.deterministic import NAME
-from pytest_agentbench.calibration.labelled import Folder
+from pytest_agentbench.calibration.labelled import Labelled, read_all
 from pytest_agentbench.calibration.metrics import Spread, corrected_rate
-from pytest_agentbench.calibration.scope.learning import ByRubric, Parts, Scope
+from pytest_agentbench.calibration.scope.learning import ABLATIONS, ByRubric, Parts, Scope
 from pytest_agentbench.calibration.splits import SPLITS, Split, folds, seeded_splits
 from pytest_agentbench.calibration.spur.learning import Spur
+from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.cassette.modes import Mode
+from pytest_agentbench.llm.chat import Ways
+from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.report.table import Align, table
@@ -30,7 +36,7 @@ from pytest_agentbench.suites.schema_rubric import read_rubric, rubric_misfits
 WIDTH = 100
 _ALIGN: tuple[Align, ...] = ("<", "<", ">", ">", ">", ">", ">", ">")
 _PARTS = {"dissatisfied-yet-appropriate": "appropriate"}
-_LEARNED = ("spur", "scope", "scope+evidence")
+_LEARNED = ("spur", "scope", "scope+veto", "scope+evidence")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,15 +47,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "are joined by commas. All but the first need --model."
     )
     parser.add_argument("judge", metavar="JUDGE_OR_RUBRIC", help="what is calibrated")
-    parser.add_argument("transcripts", type=Path, metavar="TRANSCRIPTS", help="a folder of `agentbench situations`")
+    parser.add_argument(
+        "transcripts", type=Path, nargs="+", metavar="TRANSCRIPTS", help="folders of `agentbench situations`"
+    )
     parser.add_argument("--model", metavar="NAME", help="the model that learns and judges")
     parser.add_argument("--base-url", default="", metavar="URL", help="where it is reached (OPENAI_BASE_URL)")
+    add_recording(parser)
+    parser.add_argument("--concurrency", type=int, default=16, metavar="N", help="questions asked at a time (16)")
     parser.add_argument("--folds", type=int, metavar="K", help="K folds in place of divisions of 40 to 60")
     parser.add_argument("--splits", type=int, default=SPLITS, metavar="N", help=f"divisions drawn ({SPLITS})")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the divisions (0)")
     parser.add_argument("--no-areas", action="store_true", help="scope without area discovery")
     parser.add_argument("--no-weights", action="store_true", help="scope with equal weights")
     parser.add_argument("--no-make-or-break", action="store_true", help="scope without make-or-break criteria")
+    parser.add_argument("--ablations", action="store_true", help="beside scope, what it is without each of these")
     parser.add_argument("--situations", action="store_true", help="show every situation, not only the parts")
     parser.add_argument("--correct", metavar="PASSED/N", help="correct this rate for the judge's known errors")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there, with the hashes")
@@ -58,17 +69,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give the table and the exit status 0; raise `SuiteError` for what cannot be read or measured."""
-    folder = Folder.read(options.transcripts)
+    cases = read_all(options.transcripts)
     try:
         splits = (
-            folds(folder.cases, options.folds, seed=options.seed)
+            folds(cases, options.folds, seed=options.seed)
             if options.folds is not None
-            else seeded_splits(folder.cases, seed=options.seed, count=options.splits)
+            else seeded_splits(cases, seed=options.seed, count=options.splits)
         )
     except ValueError as error:
-        raise SuiteError([Problem(file=options.transcripts, message=str(error))]) from error
+        raise SuiteError([Problem(file=options.transcripts[0], message=str(error))]) from error
     passed = _rate(options.correct)
-    found, contenders = asyncio.run(_measured(options, folder, splits))
+    ledger = Ledger(None)
+    ledger.start(cost_usd=options.max_cost, calls=options.max_calls)
+    mode = mode_of(options.cassette, options.mode)
+    with contextlib.closing(ledger), recording(options.cassette, mode, command="calibrate") as recorder:
+        models = Models(environ=os.environ, ways=Ways(budget=ledger), recorder_of=lambda _: recorder)
+        found, contenders = asyncio.run(_measured(options, models, cases, splits))
+        if recorder is not None and mode is Mode.REFRESH:
+            recorder.finished(None)
     if options.json is not None:
         write_atomic(options.json, dumps(found, indent=2) + "\n")
     learned = next((one.rubrics[-1] for one in reversed(contenders) if isinstance(one, Scope) and one.rubrics), None)
@@ -78,34 +96,49 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 
 
 async def _measured(
-    options: argparse.Namespace, folder: Folder, splits: Sequence[Split]
+    options: argparse.Namespace, models: Models, cases: Sequence[Labelled], splits: Sequence[Split]
 ) -> tuple[Calibration, list[Contender]]:
-    models = Models(environ=os.environ)
+    spec = ModelSpec(model=options.model or "", base_url=options.base_url, in_flight=options.concurrency)
     try:
-        contenders = [_contender(name, options, models) for name in options.judge.split(",")]
-        return await calibrate(contenders, folder.cases, splits, seed=options.seed), contenders
+        contenders = contenders_of(options, lambda role: models.chat(spec, Caller(role=role)))
+        return await calibrate(contenders, cases, splits, seed=options.seed), contenders
     finally:
         await models.close()
 
 
-def _contender(name: str, options: argparse.Namespace, models: Models) -> Contender:
-    if name == NAME:
-        return Deterministic()
-    rubric = None if name in _LEARNED else _rubric(Path(name))
-    if options.model is None:
-        raise SuiteError([Problem(file=Path(name), message="judging by it takes a model", hint="add --model NAME")])
-    chat: Chat = models.chat(ModelSpec(model=options.model, base_url=options.base_url), Caller(role="judge"))
-    if rubric is not None:
-        return ByRubric(chat, rubric, name=Path(name).name, seed=options.seed)
-    if name == "spur":
-        return Spur(chat, seed=options.seed)
-    parts = Parts(
+def contenders_of(options: argparse.Namespace, chat_of: Callable[[str], Chat]) -> list[Contender]:
+    """Give what is calibrated; `chat_of` gives the models of the roles `teacher` and `judge`, each asked once.
+
+    Raise `SuiteError` for a rubric that cannot be read, and for a judge that needs a model where none is named.
+    """
+    judge, teacher = AskedOnce(chat_of("judge")), AskedOnce(chat_of("teacher"))
+    found: list[Contender] = []
+    for name in options.judge.split(","):
+        if name == NAME:
+            found.append(Deterministic())
+            continue
+        rubric = None if name in _LEARNED else _rubric(Path(name))
+        if options.model is None:
+            raise SuiteError([Problem(file=Path(name), message="judging by it takes a model", hint="add --model NAME")])
+        if rubric is not None:
+            found.append(ByRubric(judge, rubric, name=Path(name).name, seed=options.seed))
+        elif name == "spur":
+            found.append(Spur(judge, seed=options.seed, teacher=teacher))
+        else:
+            given = _parts(name, options)
+            listed = [given, *ABLATIONS] if options.ablations and name == "scope" else [given]
+            found += [Scope(judge, parts=parts, seed=options.seed, teacher=teacher) for parts in listed]
+    return found
+
+
+def _parts(name: str, options: argparse.Namespace) -> Parts:
+    return Parts(
         areas=not options.no_areas,
         weights=not options.no_weights,
         make_or_break=not options.no_make_or_break,
         evidence=name == "scope+evidence",
+        veto=name == "scope+veto",
     )
-    return Scope(chat, parts=parts, seed=options.seed)
 
 
 def _rubric(path: Path) -> Rubric:
@@ -159,6 +192,7 @@ def _lines(found: Calibration, options: argparse.Namespace, passed: tuple[int, i
     yield from table(rows, _ALIGN, width=WIDTH)
     yield ""
     yield from (f"{one.name} {one.mark}" for one in found.contenders)
+    yield from (f"{one.name}: {note}" for one in found.contenders for note in one.notes)
     if passed is not None:
         yield from (_corrected(one, passed) for one in found.contenders)
 

@@ -3,34 +3,27 @@
 import argparse
 import asyncio
 import contextlib
-import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_agentbench.cli.recording import add_recording, recording
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.model import ModelSpec, Price, Usage
 from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.cassette.merge import merge
 from pytest_agentbench.llm.cassette.modes import Mode
-from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
-from pytest_agentbench.llm.cassette.shard import shard_path
 from pytest_agentbench.llm.direct import where
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.llm.proxy.server import Proxy
 from pytest_agentbench.report.glyphs import ASCII, UNICODE, Glyphs
 from pytest_agentbench.report.table import Align, table
-from pytest_agentbench.results.lock import FolderLock
-from pytest_agentbench.results.redact import Redactor
 
 INCOMPLETE = 1
 """The exit status when a request was refused: not recorded, or over a budget."""
 
-_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
-_SHORTEST_SECRET = 8
 _HEAD = ("run", "calls", "replayed", "retries", "input", "output", "USD", "unpriced")
 _ALIGN: tuple[Align, ...] = ("<", ">", ">", ">", ">", ">", ">", ">")
 
@@ -63,7 +56,7 @@ def proxy(options: ProxyOptions, announce: Callable[[str], None]) -> tuple[str, 
     """
     ledger = Ledger(None)
     ledger.start(cost_usd=options.max_cost, calls=options.max_calls)
-    with contextlib.closing(ledger), _recording(options) as recorder:
+    with contextlib.closing(ledger), recording(options.cassette, options.mode, command="proxy") as recorder:
         serving = Proxy(
             budget=ledger,
             recorder=recorder,
@@ -100,44 +93,8 @@ async def _serve(serving: Proxy, options: ProxyOptions, announce: Callable[[str]
         await serving.stop()
 
 
-@contextlib.contextmanager
-def _recording(options: ProxyOptions) -> Iterator[CassetteRecorder | None]:
-    """Open the cassette, and bring what was noted into it at the end, and what a killed proxy left at the beginning."""
-    if options.cassette is None:
-        yield None
-        return
-    mode = options.mode or Mode.RECORD
-    redact = Redactor(_secrets(os.environ)).json
-    if not mode.writes:
-        recorder = CassetteRecorder(mode, options.cassette, shard=None, redact=redact)
-        yield recorder
-        return
-    folder = options.cassette.parent / f".{options.cassette.name}.proxy"
-    shard = shard_path(folder, "proxy")
-    with FolderLock(folder):
-        merge(options.cassette, [shard])
-        recorder = CassetteRecorder(mode, options.cassette, shard=shard, redact=redact)
-        try:
-            yield recorder
-        finally:
-            recorder.close()
-            merge(options.cassette, [shard])
-    with contextlib.suppress(OSError):  # another proxy may have begun
-        (folder / "lock").unlink()
-        folder.rmdir()
-
-
 def _use_of(options: ProxyOptions) -> str:
     return f", cassette {options.cassette} ({options.mode or Mode.RECORD})" if options.cassette is not None else ""
-
-
-def _secrets(environ: Mapping[str, str]) -> list[str]:
-    """Give the values of variables that are named like secrets."""
-    return [
-        value
-        for name, value in environ.items()
-        if len(value) >= _SHORTEST_SECRET and any(part in name.upper() for part in _SECRET_NAMES)
-    ]
 
 
 def _told(serving: Proxy, callers: list[Caller], refused: list[str], glyphs: Glyphs) -> str:
@@ -167,14 +124,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--port", type=int, default=0, metavar="N", help="where to listen (a free port)")
     parser.add_argument("--upstream", default="", metavar="URL", help="the model server (else OPENAI_BASE_URL, OpenAI)")
-    parser.add_argument("--cassette", type=Path, metavar="FILE", help="where answers are recorded")
-    parser.add_argument(
-        "--mode",
-        choices=("record", "replay", "refresh"),
-        help="replay what is recorded and record the rest (record), never ask live (replay), record anew (refresh)",
-    )
-    parser.add_argument("--max-cost", type=float, metavar="USD", help="let no call pass that could cost more in sum")
-    parser.add_argument("--max-calls", type=int, metavar="N", help="let no more calls pass")
+    add_recording(parser)
     parser.add_argument(
         "--price", type=float, nargs=2, metavar=("INPUT", "OUTPUT"), help="USD per million tokens, where not known"
     )

@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any, TypeVar
 
-import pytest
-
+from pytest_agentbench.calibration.asked_once import AskedOnce
 from pytest_agentbench.calibration.calibrate import calibrate
 from pytest_agentbench.calibration.contender import Deterministic
 from pytest_agentbench.calibration.scope.learning import Parts, Scope, learn
@@ -50,15 +49,9 @@ def answer(request: ModelRequest) -> str:
 
 def judged(system: str, data: str) -> str:
     """Score every criterion: bad ones fully where a call failed, good ones elsewhere."""
-    quote = re.search(r"\[turn 1\] the user says\n\| (\w+)", data)
-    assert quote
-    verdicts: list[dict[str, Any]] = []
-    for name in re.findall(r"^- `((?:pos|neg)-\d+)`", system, re.MULTILINE):
-        applies = name.startswith("neg") == (" failed" in data)
-        cited = [{"turn": 1, "quote": quote[1]}] if applies else []
-        score = 10 if applies else 0
-        verdicts.append({"criterion": name, "applies": applies, "evidence": cited, "reason": "seen", "score": score})
-    return json.dumps({"verdicts": verdicts})
+    named = re.findall(r"^- `((?:pos|neg)-\d+)`", system, re.MULTILINE)
+    applying = [name for name in named if name.startswith("neg") == (" failed" in data)]
+    return json.dumps({"reason": "seen", "scores": [{"criterion": name, "score": 10} for name in applying]})
 
 
 def asked(scene: Callable[[Chat], Awaitable[T]]) -> tuple[T, list[ModelRequest]]:
@@ -83,7 +76,9 @@ def few() -> list[Any]:
 
 def test_scope_learns_a_rubric_that_a_suite_can_use() -> None:
     """Five areas at most, at most five criteria each, de-duplicated to twelve, weighed, one NEG make-or-break."""
-    rubric, requests = asked(lambda chat: learn(chat, few(), parts=Parts(), random=Random(1)))
+    cases = few()
+
+    rubric, requests = asked(lambda chat: learn(chat, cases, parts=Parts()))
 
     assert len(rubric.of("POS")) == 12
     assert len(rubric.of("NEG")) == 12
@@ -105,21 +100,30 @@ def test_scope_learns_a_rubric_that_a_suite_can_use() -> None:
     assert areas[0].messages[1]["content"].count("# The conversation") == 10
 
 
-@pytest.mark.parametrize(
-    ("parts", "is_left_out"), [(Parts(areas=False), "Name at most"), (Parts(weights=False), "a whole weight")]
-)
-def test_ablations_leave_their_question_out(parts: Parts, is_left_out: str) -> None:
-    """And make-or-break goes with the weights."""
-    rubric, requests = asked(lambda chat: learn(chat, few(), parts=parts, random=Random(1)))
+def test_without_areas_none_are_asked_for() -> None:
+    """The first ablation."""
+    cases = few()
 
-    assert not any(is_left_out in request.messages[0]["content"] for request in requests)
-    if not parts.weights:
-        assert {one.rated_weight for one in rubric.criteria} == {1}
+    rubric, requests = asked(lambda chat: learn(chat, cases, parts=Parts(areas=False)))
+
+    assert rubric.criteria
+    assert not any("Name at most" in request.messages[0]["content"] for request in requests)
+
+
+def test_without_weights_all_weigh_1() -> None:
+    """The second ablation; make-or-break goes with the weights."""
+    cases = few()
+
+    rubric, _ = asked(lambda chat: learn(chat, cases, parts=Parts(weights=False)))
+
+    assert {one.rated_weight for one in rubric.criteria} == {1}
 
 
 def test_without_make_or_break_no_criterion_weighs_100() -> None:
     """The third ablation."""
-    rubric, _ = asked(lambda chat: learn(chat, few(), parts=Parts(make_or_break=False), random=Random(1)))
+    cases = few()
+
+    rubric, _ = asked(lambda chat: learn(chat, cases, parts=Parts(make_or_break=False)))
 
     assert not any(one.make_or_break for one in rubric.criteria)
 
@@ -128,7 +132,7 @@ def test_reasons_are_summed_up_in_batches_of_twenty() -> None:
     """45 reasons are three questions, each with the criteria so far."""
     reasons = [f"reason {n}" for n in range(45)]
 
-    found, requests = asked(lambda chat: summed_up(chat, reasons, label="POS", most=5, random=Random(1)))
+    found, requests = asked(lambda chat: summed_up(chat, reasons, meaning="good", most=5, random=Random(1)))
 
     assert len(found) == 5
     assert [request.messages[1]["content"].count("observation: ") for request in requests] == [20, 20, 5]
@@ -152,7 +156,7 @@ def test_judges_are_calibrated_side_by_side() -> None:
         assert one.slices["all"].figures["accuracy"].mean is not None
     texts = [request.messages[1]["content"] for request in requests]
     assert any("What changed in the stored data" in text for text in texts)
-    assert any(": from the user" in text for text in texts)
+    assert any("was said by the user" in text for text in texts)
     assert any("What changed in the stored data" not in text for text in texts)
 
 
@@ -178,3 +182,19 @@ def test_folds_test_every_conversation_once() -> None:
     assert sorted(case.id for split in parts for case in split.test) == sorted(case.id for case in cases)
     assert seeded_splits(cases, seed=4) == seeded_splits(cases, seed=4)
     assert [len(split.training) for split in seeded_splits(cases)] == [round(0.4 * len(cases))] * 5
+
+
+def test_ablations_are_computed_from_the_same_answers() -> None:
+    """Weights, make-or-break and the veto change no question: what SCOPE asked is not asked again."""
+    cases = few()
+    parts = [Parts(), Parts(weights=False), Parts(make_or_break=False), Parts(veto=True)]
+
+    async def scene(chat: Chat, *, of: list[Parts]) -> Any:
+        once = AskedOnce(chat)
+        return await calibrate([Scope(once, parts=one) for one in of], cases, seeded_splits(cases, count=1))
+
+    found, requests = asked(lambda chat: scene(chat, of=parts))
+    _, alone = asked(lambda chat: scene(chat, of=parts[:1]))
+
+    assert [one.name for one in found.contenders] == ["scope", "scope-weights", "scope-make_or_break", "scope+veto"]
+    assert len(requests) == len(alone)

@@ -5,7 +5,7 @@ from random import Random
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_agentbench.calibration.asking import DIVERSE, ask, record, shown
+from pytest_agentbench.calibration.asking import DIVERSE, ask, shown
 from pytest_agentbench.calibration.labelled import Labelled
 from pytest_agentbench.llm.seams import Chat
 
@@ -37,9 +37,9 @@ WHOLE = Area(name="overall", description="anything that makes the conversation g
 """The one area where discovery is left out."""
 
 
-async def discover(chat: Chat, training: Sequence[Labelled], *, with_evidence: bool, random: Random) -> list[Area]:
+async def discover(chat: Chat, training: Sequence[Labelled], *, random: Random) -> list[Area]:
     """Name at most five areas, from ten conversations drawn at random."""
     drawn = random.sample(list(training), min(SAMPLE, len(training)))
-    texts = [record(shown(case.case, with_evidence=with_evidence), random) for case in drawn]
+    texts = [shown(case.case, with_evidence=False) for case in drawn]
     given = await ask(chat, Areas, "areas.v1", data=texts, random=random, temperature=DIVERSE, most=str(MOST_AREAS))
     return given.areas[:MOST_AREAS] or [WHOLE]

@@ -1,12 +1,13 @@
 """SCOPE, second stage: the reasons for the label of each training conversation, by area."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_agentbench.calibration.asking import DIVERSE, ask, record, shown
+from pytest_agentbench.calibration.asking import DIVERSE, ask, shown
 from pytest_agentbench.calibration.labelled import Labelled
 from pytest_agentbench.calibration.scope.discovery import Area
 from pytest_agentbench.calibration.summary import MEANING
@@ -41,27 +42,28 @@ class Reason:
 
 
 async def extract(
-    chat: Chat, training: Sequence[Labelled], areas: Sequence[Area], *, with_evidence: bool, random: Random
+    chat: Chat, training: Sequence[Labelled], areas: Sequence[Area], *, random_of: Callable[[str], Random]
 ) -> list[Reason]:
-    """Give the reasons of all conversations; one whose area is none of `areas` is left out."""
+    """Give the reasons of all conversations, asked at once; one whose area is none of `areas` is left out."""
     names = {area.name.casefold(): area.name for area in areas}
     listed = "\n".join(f"- {area.name}: {area.description}" for area in areas)
-    found: list[Reason] = []
-    for case in training:
+
+    async def of(case: Labelled) -> list[Reason]:
         given = await ask(
             chat,
             Reasons,
             "reasons.v1",
-            data=[record(shown(case.case, with_evidence=with_evidence), random)],
-            random=random,
+            data=[shown(case.case, with_evidence=False)],
+            random=random_of(case.id),
             temperature=DIVERSE,
             label=case.label,
             meaning=MEANING[case.label],
             areas=listed,
         )
-        found += [
+        return [
             Reason(names[one.area.casefold()], case.label, one.reason)
             for one in given.reasons
             if one.area.casefold() in names and one.reason.strip()
         ]
-    return found
+
+    return [reason for found in await asyncio.gather(*map(of, training)) for reason in found]

@@ -1,6 +1,9 @@
 """SCOPE, third stage: reasons become criteria by area, duplicates are merged, and each criterion is weighed."""
 
-from collections.abc import Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from random import Random
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -43,35 +46,37 @@ class Weights(BaseModel):
     weights: list[Weight]
 
 
+@dataclass(frozen=True)
+class Weighed:
+    """A criterion and what was said of its weight, None where nothing was."""
+
+    text: str
+    label: Label
+    weight: Weight | None
+
+
 async def criteria_of(
-    chat: Chat,
-    reasons: Sequence[Reason],
-    areas: Sequence[Area],
-    *,
-    label: Label,
-    weigh: bool,
-    make_or_break: bool,
-    random: Random,
-) -> list[Criterion]:
-    """Give the weighted criteria of one label; without `weigh` all weigh 1, and none is make-or-break."""
-    lines: list[str] = []
-    for area in areas:
+    chat: Chat, reasons: Sequence[Reason], areas: Sequence[Area], *, label: Label, random_of: Callable[[str], Random]
+) -> list[Weighed]:
+    """Give the weighed criteria of one label; areas are summed up at the same time."""
+
+    def of_area(area: Area) -> Awaitable[list[str]]:
         texts = [reason.text for reason in reasons if reason.label == label and reason.area == area.name]
-        lines += await summed_up(chat, texts, label=label, most=PER_AREA, random=random)
+        random = random_of(f"{label}/{area.name}")
+        return summed_up(chat, texts, meaning=MEANING[label], most=PER_AREA, random=random)
+
+    lines = [line for found in await asyncio.gather(*map(of_area, areas)) for line in found]
+    random = random_of(f"{label}/all")
     most = max(len(lines) // 2, LEAST_KEPT)
     if len(lines) > 1:
-        lines = await summed_up(chat, lines, label=label, most=most, random=random, batch=len(lines))
-    weights = await _weighed(chat, lines, label, make_or_break=make_or_break, random=random) if weigh else {}
-    alike = None if weigh else Weight(number=0, weight=1, make_or_break=False)
-    return [_criterion(number, text, label, weights.get(number, alike)) for number, text in enumerate(lines, start=1)]
+        lines = await summed_up(chat, lines, meaning=MEANING[label], most=most, random=random, batch=len(lines))
+    weights = await _weights(chat, lines, label, random)
+    return [Weighed(text, label, weights.get(number)) for number, text in enumerate(lines, start=1)]
 
 
-async def _weighed(
-    chat: Chat, lines: Sequence[str], label: Label, *, make_or_break: bool, random: Random
-) -> dict[int, Weight]:
+async def _weights(chat: Chat, lines: Sequence[str], label: Label, random: Random) -> dict[int, Weight]:
     if not lines:
         return {}
-    may_break = make_or_break and label == "NEG"
     given = await ask(
         chat,
         Weights,
@@ -80,15 +85,27 @@ async def _weighed(
         random=random,
         temperature=CLEAR_CUT,
         meaning=MEANING[label],
-        make_or_break=_BREAKS if may_break else _NO_BREAKS,
+        make_or_break=_BREAKS if label == "NEG" else _NO_BREAKS,
     )
-    return {one.number: one if may_break else one.model_copy(update={"make_or_break": False}) for one in given.weights}
+    return {one.number: one for one in given.weights}
 
 
-def _criterion(number: int, text: str, label: Label, weight: Weight | None) -> Criterion:
-    name = f"{label.lower()}-{number}"
-    if weight is not None and weight.make_or_break:
-        return Criterion(id=name, text=text, label=label, make_or_break=True)
-    if weight is None:
-        return Criterion(id=name, text=text, label=label)
-    return Criterion(id=name, text=text, label=label, weight=min(10, max(1, weight.weight)))
+def criteria(weighed: Sequence[Weighed], *, weights: bool = True, make_or_break: bool = True) -> tuple[Criterion, ...]:
+    """Give criteria with what was said of their weight.
+
+    Without `weights` all weigh 1 and none is make-or-break; without `make_or_break` those weigh what else was said.
+    """
+    counts: Counter[Label] = Counter()
+    found = []
+    for one in weighed:
+        counts[one.label] += 1
+        name, said = f"{one.label.lower()}-{counts[one.label]}", one.weight
+        if not weights:
+            found.append(Criterion(id=name, text=one.text, label=one.label, weight=1))
+        elif said is None:
+            found.append(Criterion(id=name, text=one.text, label=one.label))
+        elif make_or_break and said.make_or_break and one.label == "NEG":
+            found.append(Criterion(id=name, text=one.text, label=one.label, make_or_break=True))
+        else:
+            found.append(Criterion(id=name, text=one.text, label=one.label, weight=min(10, max(1, said.weight))))
+    return tuple(found)

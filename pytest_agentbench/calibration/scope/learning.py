@@ -1,15 +1,17 @@
-"""SCOPE as a whole: a rubric learned from labelled conversations, and labels estimated by it in the exact mode."""
+"""SCOPE as a whole: a rubric learned from labelled conversations, and labels estimated by it."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from random import Random
+from functools import partial
 
-from pytest_agentbench.calibration.asking import prompts_mark, shown
+from pytest_agentbench.calibration.asking import prompts_mark, seeded, shown
 from pytest_agentbench.calibration.contender import Estimate
+from pytest_agentbench.calibration.estimation import estimated
 from pytest_agentbench.calibration.labelled import Case, Labelled
 from pytest_agentbench.calibration.scope.discovery import WHOLE, discover
 from pytest_agentbench.calibration.scope.extraction import extract
-from pytest_agentbench.calibration.scope.generation import criteria_of
+from pytest_agentbench.calibration.scope.generation import criteria, criteria_of
 from pytest_agentbench.checks.judges.judge import TEMPLATE, judge_criteria
 from pytest_agentbench.checks.judges.scoring import rate
 from pytest_agentbench.checks.judges.template import render
@@ -18,70 +20,106 @@ from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.rubric import Label, Rubric
 from pytest_agentbench.llm.seams import Chat
 
-_PROMPTS = ("areas.v1", "reasons.v1", "summary.v1", "weights.v1")
+_PROMPTS = ("areas.v1", "reasons.v1", "summary.v1", "weights.v1", "estimate.v1")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """Which parts of SCOPE are in force; `evidence` goes beyond it: state changes, failures, origins of arguments."""
+    """Which parts of SCOPE are in force, and what goes beyond it.
+
+    `evidence` shows the judge state changes and what can be said of each call; `veto` lets a make-or-break criterion
+    decide alone. The rubric is learned from what was said and called in any case.
+    """
 
     areas: bool = True
     weights: bool = True
     make_or_break: bool = True
     evidence: bool = False
+    veto: bool = False
 
     @property
     def name(self) -> str:
         """What it is called in tables."""
+        more = [name for name in ("evidence", "veto") if getattr(self, name)]
         without = [name for name in ("areas", "weights", "make_or_break") if not getattr(self, name)]
-        return "scope" + ("+evidence" if self.evidence else "") + "".join(f"-{name}" for name in without)
+        return "scope" + "".join(f"+{name}" for name in more) + "".join(f"-{name}" for name in without)
 
 
-async def learn(chat: Chat, training: Sequence[Labelled], *, parts: Parts, random: Random) -> Rubric:
-    """Learn a rubric; raise `UnusableAnswerError` where no POS criterion comes of it."""
-    found = await discover(chat, training, with_evidence=parts.evidence, random=random) if parts.areas else [WHOLE]
-    reasons = await extract(chat, training, found, with_evidence=parts.evidence, random=random)
+ABLATIONS = (Parts(areas=False), Parts(weights=False), Parts(make_or_break=False))
+"""What SCOPE is without one of its parts (SCOPE, tables 4 and 10)."""
+
+
+async def learn(chat: Chat, training: Sequence[Labelled], *, parts: Parts, seed: int = 0, number: int = 0) -> Rubric:
+    """Learn a rubric; raise `UnusableAnswerError` where no POS criterion comes of it.
+
+    Contenders that differ in weights, vetoes or evidence alone ask the same questions about the same division `number`.
+    """
+    of = partial(seeded, seed, number, "areas" if parts.areas else "whole")
+    found = await discover(chat, training, random=of("discover")) if parts.areas else [WHOLE]
+    reasons = await extract(chat, training, found, random_of=partial(of, "extract"))
     labels: tuple[Label, Label] = ("POS", "NEG")
-    criteria = [
-        criterion
-        for label in labels
-        for criterion in await criteria_of(
-            chat,
-            reasons,
-            found,
-            label=label,
-            weigh=parts.weights,
-            make_or_break=parts.make_or_break,
-            random=random,
+    weighed = [
+        one
+        for given in await asyncio.gather(
+            *(criteria_of(chat, reasons, found, label=label, random_of=partial(of, "generate")) for label in labels)
         )
+        for one in given
     ]
-    if not any(criterion.label == "POS" for criterion in criteria):
+    if not any(one.label == "POS" for one in weighed):
         raise UnusableAnswerError("no criterion for desirable conversations came of the training conversations")
-    return Rubric(criteria=tuple(criteria), mode="scope")
+    return Rubric(
+        criteria=criteria(weighed, weights=parts.weights, make_or_break=parts.make_or_break),
+        mode="default" if parts.veto else "scope",
+    )
 
 
 class Scope:
-    """SCOPE as a contender."""
+    """SCOPE as a contender; `teacher` learns in the place of the model that estimates, unless None."""
 
     learns = True
 
-    def __init__(self, chat: Chat, *, parts: Parts | None = None, seed: int = 0) -> None:
+    def __init__(self, chat: Chat, *, parts: Parts | None = None, seed: int = 0, teacher: Chat | None = None) -> None:
         self._chat = chat
+        self._teacher = teacher or chat
         self._parts = parts or Parts()
         self._seed = seed
         self.name = self._parts.name
         self.rubrics: list[Rubric] = []
+        self._overruled = 0
 
     @property
     def mark(self) -> str:
-        """A hash of model, prompts and parts."""
-        return digest([self._chat.spec.model, prompts_mark(*_PROMPTS), _judge_prompt(), self.name])
+        """A hash of models, prompts and parts."""
+        return digest([self._teacher.spec.model, self._chat.spec.model, prompts_mark(*_PROMPTS), self.name])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say how often a make-or-break criterion showed and the sums decided otherwise."""
+        if not self._overruled:
+            return ()
+        who = "the veto decided" if self._parts.veto else "it did not decide"
+        return (f"{self._overruled} times a make-or-break criterion showed, the sums said POS, and {who}",)
 
     async def fit(self, training: Sequence[Labelled]) -> Estimate:
         """Learn a rubric from the training set and give what estimates by it."""
-        random = Random(f"{self._seed}/{len(self.rubrics)}")  # noqa: S311 - draws conversations and nonces
-        self.rubrics.append(await learn(self._chat, training, parts=self._parts, random=random))
-        return estimator(self._chat, self.rubrics[-1], with_evidence=self._parts.evidence, random=random)
+        number = len(self.rubrics)
+        rubric = await learn(self._teacher, training, parts=self._parts, seed=self._seed, number=number)
+        self.rubrics.append(rubric)
+
+        async def estimate(case: Case) -> Label | None:
+            scores = await estimated(
+                self._chat,
+                rubric.criteria,
+                case,
+                template="estimate.v1",
+                with_evidence=self._parts.evidence,
+                random=seeded(self._seed, "estimate", digest(case.transcript)),
+            )
+            rating = rate(rubric, scores)
+            self._overruled += bool(rating.vetoed_by) and rating.scope_label == "POS"
+            return rating.label
+
+        return estimate
 
 
 class ByRubric:
@@ -102,20 +140,15 @@ class ByRubric:
         return digest([self._chat.spec.model, _judge_prompt(), self._rubric.model_dump(mode="json")])
 
     async def fit(self, training: Sequence[Labelled]) -> Estimate:
-        """Give what estimates by the rubric: there is nothing to learn."""
-        random = Random(self._seed)  # noqa: S311 - draws nonces
-        return estimator(self._chat, self._rubric, with_evidence=self._with_evidence, random=random)
+        """Give what estimates by the rubric, as a suite's judge does: there is nothing to learn."""
 
+        async def estimate(case: Case) -> Label | None:
+            evidence = shown(case, with_evidence=self._with_evidence)
+            random = seeded(self._seed, "estimate", digest(case.transcript))
+            scores = await judge_criteria(self._chat, self._rubric.judged, evidence, random=random)
+            return rate(self._rubric, scores).label
 
-def estimator(chat: Chat, rubric: Rubric, *, with_evidence: bool, random: Random) -> Estimate:
-    """Give what labels a conversation by a rubric in its mode; SCOPE's own is exact."""
-
-    async def estimate(case: Case) -> Label | None:
-        evidence = shown(case, with_evidence=with_evidence)
-        scores = await judge_criteria(chat, rubric.judged, evidence, random=random)
-        return rate(rubric, scores).label
-
-    return estimate
+        return estimate
 
 
 def _judge_prompt() -> str:

@@ -1,16 +1,16 @@
 """SPUR: reasons for contentment and discontent, summed up as rubrics, and a label by the sums of their impacts."""
 
-from collections.abc import Sequence
-from random import Random
+import asyncio
+from collections.abc import Awaitable, Sequence
+from functools import partial
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_agentbench.calibration.asking import DIVERSE, ask, prompts_mark, record, shown
+from pytest_agentbench.calibration.asking import DIVERSE, ask, prompts_mark, seeded, shown
 from pytest_agentbench.calibration.contender import Estimate
+from pytest_agentbench.calibration.estimation import estimated
 from pytest_agentbench.calibration.labelled import Case, Labelled
-from pytest_agentbench.calibration.summary import MEANING, summed_up
-from pytest_agentbench.checks.judges.judge import TEMPLATE, judge_criteria
-from pytest_agentbench.checks.judges.template import render
+from pytest_agentbench.calibration.summary import FEELING, MEANING, summed_up
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.rubric import Criterion, Label
@@ -21,6 +21,8 @@ REASONS = 3
 
 MOST_RUBRICS = 10
 """Rubrics for satisfaction, and as many for dissatisfaction (same)."""
+
+_PROMPTS = ("spur_reasons.v1", "summary.v1", "spur_estimate.v1")
 
 _FEELING: dict[Label, str] = {"POS": "satisfied", "NEG": "dissatisfied"}
 
@@ -33,29 +35,37 @@ class Reasons(BaseModel):
     reasons: list[str]
 
 
-async def learn(chat: Chat, training: Sequence[Labelled], *, random: Random) -> tuple[Criterion, ...]:
-    """Learn at most ten rubrics for satisfaction and ten for dissatisfaction, each with an impact of up to 10."""
-    found: dict[Label, list[str]] = {"POS": [], "NEG": []}
-    for case in training:
+async def learn(chat: Chat, training: Sequence[Labelled], *, seed: int = 0, number: int = 0) -> tuple[Criterion, ...]:
+    """Learn at most ten rubrics for satisfaction and ten for dissatisfaction; `number` is that of the division."""
+    of = partial(seeded, seed, number, "spur")
+
+    async def reasons_of(case: Labelled) -> list[str]:
         given = await ask(
             chat,
             Reasons,
             "spur_reasons.v1",
-            data=[record(shown(case.case, with_evidence=False), random)],
-            random=random,
+            data=[shown(case.case, with_evidence=False)],
+            random=of("extract", case.id),
             temperature=DIVERSE,
             label=case.label,
             meaning=MEANING[case.label],
             feeling=_FEELING[case.label],
             most=str(REASONS),
         )
-        found[case.label] += given.reasons[:REASONS]
+        return given.reasons[:REASONS]
+
+    found: dict[Label, list[str]] = {"POS": [], "NEG": []}
+    for case, reasons in zip(training, await asyncio.gather(*map(reasons_of, training)), strict=True):
+        found[case.label] += reasons
+
+    def rubrics_of(label: Label) -> Awaitable[list[str]]:
+        return summed_up(chat, found[label], meaning=FEELING[label], most=MOST_RUBRICS, random=of("sum up", label))
+
+    summed = await asyncio.gather(*map(rubrics_of, found))
     criteria = [
         Criterion(id=f"{label.lower()}-{number}", text=text, label=label)
-        for label, reasons in found.items()
-        for number, text in enumerate(
-            await summed_up(chat, reasons, label=label, most=MOST_RUBRICS, random=random), start=1
-        )
+        for label, texts in zip(found, summed, strict=True)
+        for number, text in enumerate(texts, start=1)
     ]
     if not criteria:
         raise UnusableAnswerError("no rubric came of the training conversations")
@@ -63,30 +73,36 @@ async def learn(chat: Chat, training: Sequence[Labelled], *, random: Random) -> 
 
 
 class Spur:
-    """SPUR as a contender."""
+    """SPUR as a contender; `teacher` learns in the place of the model that estimates, unless None."""
 
     name = "spur"
     learns = True
 
-    def __init__(self, chat: Chat, *, seed: int = 0) -> None:
+    def __init__(self, chat: Chat, *, seed: int = 0, teacher: Chat | None = None) -> None:
         self._chat = chat
+        self._teacher = teacher or chat
         self._seed = seed
         self._fits = 0
 
     @property
     def mark(self) -> str:
-        """A hash of model and prompts."""
-        judge = render(TEMPLATE, {"criteria": "", "record": ""})
-        return digest([self._chat.spec.model, prompts_mark("spur_reasons.v1", "summary.v1"), judge])
+        """A hash of models and prompts."""
+        return digest([self._teacher.spec.model, self._chat.spec.model, prompts_mark(*_PROMPTS)])
 
     async def fit(self, training: Sequence[Labelled]) -> Estimate:
         """Learn rubrics and give what estimates by them: SAT iff its total exceeds that of DSAT (SCOPE §3.1)."""
-        random = Random(f"{self._seed}/{self._fits}")  # noqa: S311 - draws nonces
         self._fits += 1
-        criteria = await learn(self._chat, training, random=random)
+        criteria = await learn(self._teacher, training, seed=self._seed, number=self._fits - 1)
 
         async def estimate(case: Case) -> Label | None:
-            scores = await judge_criteria(self._chat, criteria, shown(case, with_evidence=False), random=random)
+            scores = await estimated(
+                self._chat,
+                criteria,
+                case,
+                template="spur_estimate.v1",
+                with_evidence=False,
+                random=seeded(self._seed, "estimate", digest(case.transcript)),
+            )
             totals: dict[Label, float] = {"POS": 0, "NEG": 0}
             for score in scores:
                 totals[score.criterion.label] += score.value or 0

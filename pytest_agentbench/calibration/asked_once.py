@@ -1,0 +1,40 @@
+"""A model that is asked each question once, however many judges under test ask it."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.model import ModelSpec, Usage
+from pytest_agentbench.llm.reply import ChatReply
+from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.structured_forms import Forms, KnowsForms
+
+
+class AskedOnce:
+    """Implements `Chat`: equal questions share one answer, so that contenders differ in nothing but what they change.
+
+    An ablation of the weights, say, is computed from the very scores that the whole method got. Not for votes.
+    """
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+        self._asked: dict[str, asyncio.Task[ChatReply]] = {}
+        self.forms = chat.forms if isinstance(chat, KnowsForms) else Forms()
+
+    @property
+    def spec(self) -> ModelSpec:  # type: ignore[override]  # read alone
+        """The model."""
+        return self._chat.spec
+
+    @property
+    def usage(self) -> Usage:
+        """What the questions took."""
+        return self._chat.usage
+
+    async def complete(self, messages: Sequence[dict[str, Any]], **options: Any) -> ChatReply:
+        """Ask, or give what an equal question was answered; raise what `complete` of the model raises."""
+        mark = dumps([list(messages), options])
+        if mark not in self._asked:
+            self._asked[mark] = asyncio.ensure_future(self._chat.complete(messages, **options))
+        return await asyncio.shield(self._asked[mark])

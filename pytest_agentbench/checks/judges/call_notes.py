@@ -1,0 +1,130 @@
+"""What can be said of each call without knowing which were expected: how it went, where its values come from, its use.
+
+A judge reads these notes beside the conversation. They state what stands there and leave the verdict to the judge.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.transcript import CallRecord, Transcript
+from pytest_agentbench.core.values import JsonValue, is_number
+
+_LONGEST = 80
+"""Characters of a value that a note shows."""
+
+_WHOLE_WORD = 3
+"""Values of up to as many letters and digits must stand alone to count as said: `1` stands in every number."""
+
+_EMPTY = ("", None, {}, [])
+
+
+def call_notes(transcript: Transcript, toolset: Toolset) -> tuple[str, ...]:
+    """Give one note for each call of the agent's; calls are counted as judges see them, the user's included."""
+    numbered = list(enumerate(transcript.trajectory, start=1))
+    return tuple(_Noting(transcript, toolset, numbered).notes())
+
+
+@dataclass(frozen=True)
+class _Noting:
+    transcript: Transcript
+    toolset: Toolset
+    numbered: Sequence[tuple[int, CallRecord]]
+
+    def notes(self) -> Iterator[str]:
+        seen: dict[str, int] = {}
+        for number, record in self.numbered:
+            if record.call.requestor != "assistant":
+                continue
+            mark = json.dumps([record.call.name, record.call.arguments], sort_keys=True, default=str)
+            parts = [f"call {number}: {self._how(record)}", *self._origins(record)]
+            if mark in seen:
+                parts.append(f"the same as call {seen[mark]}, with no write in between")
+            if self._is_idle(number, record):
+                parts.append("nothing that it returned is said or used afterwards")
+            if self._writes(record) and not record.failed:
+                seen.clear()
+            seen.setdefault(mark, number)
+            yield "; ".join(parts)
+
+    def _how(self, record: CallRecord) -> str:
+        name = printable(record.call.name)
+        spec = self.toolset.get(record.call.name)
+        if spec is None and self.toolset.specs:
+            return f"{name} is no tool of the agent's"
+        kind = ", a write," if self._writes(record) else ", a read," if spec is not None and spec.kind == "read" else ""
+        if record.result is None:
+            return f"{name}{kind} has no recorded answer"
+        if record.failed:
+            return f"{name}{kind} failed"
+        return f"{name}{kind} gave nothing" if _value(record) in _EMPTY else f"{name}{kind} was answered"
+
+    def _writes(self, record: CallRecord) -> bool:
+        spec = self.toolset.get(record.call.name)
+        return bool(record.result and record.result.wrote) or (spec is not None and spec.kind == "write")
+
+    def _origins(self, record: CallRecord) -> Iterator[str]:
+        said = _Known([text for index, text in self.transcript.texts("user") if index < record.message])
+        earlier = [(number, one) for number, one in self.numbered if one.message < record.message and one.result]
+        for name, value in record.call.arguments.items():
+            for leaf in _leaves(value):
+                shown = f"{printable(name)} {shorten(printable(leaf), _LONGEST)!r}"
+                if said.holds(leaf):
+                    yield f"{shown} was said by the user"
+                    continue
+                sources = [number for number, one in earlier if one.result and _Known([one.result.content]).holds(leaf)]
+                origin = f"returned by call {sources[-1]}" if sources else "neither said nor returned before"
+                yield f"{shown} was {origin}"
+
+    def _is_idle(self, number: int, record: CallRecord) -> bool:
+        """Whether no value of a read's answer is said or passed on afterwards; what holds no value is never idle."""
+        if self._writes(record) or record.failed or record.result is None:
+            return False
+        given = [leaf for leaf in _leaves(_value(record)) if len(_flat(leaf)) > _WHOLE_WORD]
+        later = [text for index, text in self.transcript.texts("assistant") if index > record.message]
+        later += [leaf for other, one in self.numbered if other > number for leaf in _leaves(one.call.arguments)]
+        known = _Known(later)
+        return bool(given) and not any(known.holds(leaf) for leaf in given)
+
+
+class _Known:
+    """Texts to look values up in."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._flat = _flat("\n".join(texts))
+        self._words = {word for text in texts for word in re.findall(r"[^\W_]+", text.casefold())}
+
+    def holds(self, leaf: str) -> bool:
+        """Whether a value stands there, by letters and digits alone."""
+        bare = _flat(leaf)
+        return bare in self._words if len(bare) <= _WHOLE_WORD else bare in self._flat
+
+
+def _value(record: CallRecord) -> JsonValue:
+    content = record.result.content if record.result else ""
+    try:
+        value: JsonValue = json.loads(content)
+    except (ValueError, RecursionError):
+        return content.strip()
+    return value
+
+
+def _leaves(value: JsonValue) -> Iterator[str]:
+    """Give texts and numbers inside a value; True, False and null say too little."""
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, str) and value.strip():
+        yield value
+    elif is_number(value):
+        yield f"{value}"
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold())
