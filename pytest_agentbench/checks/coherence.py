@@ -1,12 +1,11 @@
 """Whether an agent makes use of what has happened: calls that it need not have made, turns that begin anew."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 
 from pytest_agentbench.checks.effects import wrote
 from pytest_agentbench.checks.spoken import says
+from pytest_agentbench.core.alike import alike
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.tool import Toolset
@@ -75,9 +74,7 @@ def _says_again(text: str, before: Sequence[str]) -> bool:
 def _same(left: Sequence[str], right: Sequence[str]) -> bool:
     if [word for word in left if not word.isalpha()] != [word for word in right if not word.isalpha()]:
         return False
-    # what both have in whatever order bounds what a matcher can find, and making one takes longer than counting
-    most = 2 * (Counter(left) & Counter(right)).total() / max(len(left) + len(right), 1)
-    return most >= _ALIKE and SequenceMatcher(None, left, right, autojunk=False).ratio() >= _ALIKE
+    return alike(left, right, _ALIKE)
 
 
 def _words(text: str) -> list[str]:

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from itertools import pairwise
 
 from pytest_agentbench.checks.coherence import coherence, redundant_calls
 from pytest_agentbench.checks.matching import Matching
+from pytest_agentbench.core.alike import alike
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.transcript import CallRecord, Transcript
 
@@ -75,10 +75,7 @@ def echo_rate(transcript: Transcript) -> float | None:
 
 
 def _echoes(agent: Sequence[str], user: Sequence[str]) -> bool:
-    if len(user) < 4:
-        return False
-    matcher = SequenceMatcher(None, agent, user, autojunk=False)
-    return matcher.real_quick_ratio() >= ECHO and matcher.quick_ratio() >= ECHO and matcher.ratio() >= ECHO
+    return len(user) >= 4 and alike(agent, user, ECHO)
 
 
 def _words(text: str) -> list[str]:

@@ -3,7 +3,10 @@
 import re
 import unicodedata
 
-_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_UNSAFE = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029{_BIDI}]")
+"""Control characters, surrogates, line and paragraph separators (categories Cc, Cs, Zl and Zp), and bidi marks."""
+
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _SLUG = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -11,8 +14,7 @@ _SLUG = re.compile(r"[^A-Za-z0-9_.-]+")
 
 def printable(text: str, *, newlines: bool = False) -> str:
     """Drop escape sequences and show control, bidi and surrogate characters as `\\x..` or `\\u....`."""
-    without = _ANSI.sub("", text)
-    return "".join(char if _is_safe(char, newlines=newlines) else _escaped(char) for char in without)
+    return _UNSAFE.sub(_broken_escaped if newlines else _escaped, _ANSI.sub("", text))
 
 
 def shorten(text: str, width: int) -> str:
@@ -42,13 +44,12 @@ def ascii_slug(text: str) -> str:
     return _SLUG.sub("-", plain).strip("-.") or "scenario"
 
 
-def _is_safe(char: str, *, newlines: bool) -> bool:
-    if char in "\n\t":
-        return newlines
-    return char not in _BIDI and unicodedata.category(char) not in {"Cc", "Cs", "Zl", "Zp"}
+def _broken_escaped(found: re.Match[str]) -> str:
+    return found[0] if found[0] in "\n\t" else _escaped(found)
 
 
-def _escaped(char: str) -> str:
+def _escaped(found: re.Match[str]) -> str:
+    char = found[0]
     if char in "\n\t":
         return " "
     code = ord(char)

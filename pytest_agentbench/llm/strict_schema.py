@@ -1,6 +1,7 @@
 """JSON Schemas of pydantic models, made to fit what servers enforce strictly."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -12,8 +13,9 @@ _DROPPED = frozenset(
 _FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
 
 
+@lru_cache(maxsize=128)  # a type's schema takes pydantic longer than a conversation takes us
 def schema_of(answer: type[BaseModel]) -> tuple[dict[str, Any], bool]:
-    """Give the JSON Schema of `answer` and whether a server can enforce it strictly.
+    """Give the JSON Schema of `answer`, which is not to be changed, and whether a server can enforce it strictly.
 
     Every object refuses further properties and requires all of its own. Free-form objects, tuples and untyped values
     cannot be enforced; the schema then still describes the answer.

@@ -3,7 +3,8 @@
 import re
 
 _WORD = re.compile(r"\w+")
-_VALUE = re.compile(r"\w*\d\w*")
+_VALUE = re.compile(r"(?<!\w)[^\W\d]*\d\w*")
+_DIGIT = re.compile(r"\d")
 _SHORTEST = 3
 _STEM = 5
 """Letters of a word that are compared, so that "confirm" and "confirmation" are one word."""
@@ -93,14 +94,14 @@ class Known:
 
 def content(text: str) -> frozenset[str]:
     """Give the stems of the words of `text` that are more than small talk, values left out."""
-    words = _WORD.findall(text)
-    return frozenset(word[:_STEM] for word in words if len(word) >= _SHORTEST and not _is_idle(word))
+    words = {word for word in _WORD.findall(text) if len(word) >= _SHORTEST} - _FILLERS
+    return frozenset(word[:_STEM] for word in words if not _is_idle(word)) if words else frozenset()
 
 
 def values_in(text: str) -> frozenset[str]:
     """Give the words of `text` that hold a digit."""
-    return frozenset(_VALUE.findall(text))
+    return frozenset(_VALUE.findall(text)) if _DIGIT.search(text) else frozenset()
 
 
 def _is_idle(word: str) -> bool:
-    return word in _FILLERS or word.removesuffix("s") in _FILLERS or _VALUE.fullmatch(word) is not None
+    return word.removesuffix("s") in _FILLERS or _DIGIT.search(word) is not None

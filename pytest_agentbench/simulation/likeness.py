@@ -1,10 +1,8 @@
 """Whether two texts say the same: almost letter by letter, or with the persons exchanged."""
 
 import re
-from collections import Counter
-from collections.abc import Sequence
-from difflib import SequenceMatcher
 
+from pytest_agentbench.core.alike import alike
 from pytest_agentbench.simulation.information import content, values_in
 
 _READ = 1_000
@@ -34,14 +32,7 @@ def normal(text: str) -> str:
 
 def similar(left: str, right: str, ratio: float = SIMILARITY) -> bool:
     """Tell whether two texts are the same but for a few characters; texts with different numbers never are."""
-    left, right = normal(left), normal(right)
-    if left == right:
-        return True
-    if values_in(left) != values_in(right):
-        return False
-    if max(len(left), len(right)) > _BY_CHARACTER:
-        return _ratio_reached(left.split(), right.split(), ratio)
-    return _ratio_reached(left, right, ratio)
+    return _similar(normal(left), normal(right), ratio)
 
 
 def mirrors(text: str, other: str, ratio: float = SIMILARITY) -> bool:
@@ -49,23 +40,25 @@ def mirrors(text: str, other: str, ratio: float = SIMILARITY) -> bool:
 
     A question that takes up a statement asks for a yes, and gives nothing back.
     """
-    if similar(text, other, ratio) or similar(_impersonal(text), _impersonal(other), ratio):
-        return True
     left, right = normal(text), normal(other)
+    if _similar(left, right, ratio) or _similar(_impersonal(left), _impersonal(right), ratio):
+        return True
+    if left.endswith("?") != right.endswith("?"):
+        return False
     said = content(left)
-    return (
-        bool(said)
-        and said == content(right)
-        and values_in(left) == values_in(right)
-        and left.endswith("?") == right.endswith("?")
-    )
+    return bool(said) and said == content(right) and values_in(left) == values_in(right)
 
 
 def _impersonal(text: str) -> str:
-    return _PERSONS.sub("·", normal(text))
+    return _PERSONS.sub("·", text)
 
 
-def _ratio_reached(left: Sequence[str], right: Sequence[str], ratio: float) -> bool:
-    # what both have in whatever order bounds what a matcher can find, and making one takes longer than counting
-    most = 2 * (Counter(left) & Counter(right)).total() / max(len(left) + len(right), 1)
-    return most >= ratio and SequenceMatcher(None, left, right, autojunk=False).ratio() >= ratio
+def _similar(left: str, right: str, ratio: float) -> bool:
+    """Compare texts in their normal form."""
+    if left == right:
+        return True
+    if values_in(left) != values_in(right):
+        return False
+    if max(len(left), len(right)) > _BY_CHARACTER:
+        return alike(left.split(), right.split(), ratio)
+    return alike(left, right, ratio)

@@ -138,4 +138,4 @@ def _methods() -> tuple[tuple[str, re.Pattern[str]], ...]:
 @cache
 def _street() -> re.Pattern[str]:
     sources = [language.street.replace("(?P<number>", f"(?P<number{n}>") for n, language in enumerate(LANGUAGES)]
-    return re.compile("|".join(rf"(?<!\w){source}(?!\w)" for source in sources), re.IGNORECASE)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(sources)})(?!\w)", re.IGNORECASE)

@@ -32,7 +32,7 @@ _LATER = re.compile(
     r"|une fois|apr[èe]s|si|quand|d[èe]s que|lorsque|avant|souhaitez|voulez|dois-je)\b",
     re.IGNORECASE,
 )
-_WORKING = re.compile("|".join(rf"(?<!\w)(?:{phrase})" for phrase in _WORKS), re.IGNORECASE)
+_WORKING = re.compile(rf"(?<!\w)(?:{'|'.join(_WORKS)})", re.IGNORECASE)
 _REFUSES = re.compile(
     r"\b(?:no|nope|not|never ?mind|don['’]t|won['’]t|can['’]t|cannot|isn['’]t|leave (?:it|that|everything)|keep|rather|instead|forget it|pass|think about|later|another time"
     r"|that['’]?s (?:all|it|everything)|nothing else|that is all|all set|i['’]m good|i understand|non|pas|rien|laissez|laisse|tant pis|plus tard|garde|c['’]est tout|je comprends|je r[ée]fl[ée]chi\w*)\b",

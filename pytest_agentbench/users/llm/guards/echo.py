@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from difflib import SequenceMatcher
 
+from pytest_agentbench.core.alike import alike
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.users.asked import asked
 from pytest_agentbench.users.confirmation import content_words
@@ -79,10 +80,7 @@ def _alike(left: list[str], right: list[str]) -> bool:
     """Tell whether two texts are the same; texts with different numbers never are."""
     if _values(left) != _values(right):
         return False
-    both = max(len(left) + len(right), 1)
-    if left != right and (2 * _known(left, right) / both < _SAME or 2 * _in_both(left, right) / both < _SAME):
-        return False
-    return SequenceMatcher(None, left, right, autojunk=False).ratio() >= _SAME
+    return left == right or alike(left, right, _SAME)
 
 
 def _asks_the_same(left: list[str], right: list[str]) -> bool:

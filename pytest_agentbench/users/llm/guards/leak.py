@@ -29,7 +29,7 @@ _BEHIND = (
     r"en tant qu['’](?:ia|intelligence artificielle)|en tant que mod[èe]le de langage|je suis une? (?:ia|intelligence artificielle|mod[èe]le de langage)\b",
     r"on m['’]a (?:demand[ée]|dit|ordonn[ée]) de (?:jouer|ne pas r[ée]v[ée]ler|simuler)",
 )
-_BEHIND_SCENES = re.compile("|".join(rf"(?<!\w)(?:{phrase})" for phrase in _BEHIND), re.IGNORECASE)
+_BEHIND_SCENES = re.compile(rf"(?<!\w)(?:{'|'.join(_BEHIND)})", re.IGNORECASE)
 _LABEL = re.compile(
     r"^\W{0,3}(?:user|customer|client|assistant|agent|thoughts?|reasoning|utilisateur|pens[ée]e)(?: (?:response|reply))?\W{0,2}\s?:",
     re.IGNORECASE | re.MULTILINE,
