@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.model import ModelSpec, Usage
+from pytest_agentbench.core.model import Usage
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.structured_forms import Forms, KnowsForms
@@ -19,13 +19,9 @@ class AskedOnce:
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
+        self.spec = chat.spec
         self._asked: dict[str, asyncio.Task[ChatReply]] = {}
         self.forms = chat.forms if isinstance(chat, KnowsForms) else Forms()
-
-    @property
-    def spec(self) -> ModelSpec:  # type: ignore[override]  # read alone
-        """The model."""
-        return self._chat.spec
 
     @property
     def usage(self) -> Usage:

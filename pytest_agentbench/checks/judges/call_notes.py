@@ -19,7 +19,7 @@ _LONGEST = 80
 _WHOLE_WORD = 3
 """Values of up to as many letters and digits must stand alone to count as said: `1` stands in every number."""
 
-_EMPTY = ("", None, {}, [])
+_EMPTY: tuple[JsonValue, ...] = ("", None, {}, [])
 
 
 def call_notes(transcript: Transcript, toolset: Toolset) -> tuple[str, ...]:
