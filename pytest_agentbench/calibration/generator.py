@@ -1,7 +1,7 @@
 """Labelled conversations of every situation that a suite's environment can express, made by playing its scenarios.
 
-Tool results are real, failures are injected into real calls. The deterministic twin words them from template data; a
-model may reword what is said (`rewording.py`). Every conversation is read by the checker before it is kept.
+Tool results are real, failures are injected into real calls, and words come from template data; what a model writes
+instead is in `written/`. Every conversation is read by the checker before it is kept.
 """
 
 import asyncio
@@ -15,18 +15,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
-from pytest_agentbench.calibration import recipes_agent, recipes_tools
-from pytest_agentbench.calibration.acting import Actor
 from pytest_agentbench.calibration.checker import Problem, check
-from pytest_agentbench.calibration.labelled import Case, Folder, Labelled
+from pytest_agentbench.calibration.labelled import Folder, Labelled
+from pytest_agentbench.calibration.player import Player
 from pytest_agentbench.calibration.recipe import RECIPES
-from pytest_agentbench.calibration.scene import InexpressibleError, Play, Scene, scene_of
+from pytest_agentbench.calibration.scene import InexpressibleError, Scene, scene_of
 from pytest_agentbench.calibration.situations import situations
-from pytest_agentbench.calibration.wording import LANGUAGES, Words
+from pytest_agentbench.calibration.wording import LANGUAGES
+from pytest_agentbench.calibration.written.commission import Commission, Work
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.listing import real_toolset
@@ -34,8 +33,6 @@ from pytest_agentbench.environment.toolset import load_toolset, remote_parts
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.values import scalars
-
-_ = (recipes_agent, recipes_tools)  # importing them registers their recipes
 
 _ATTEMPTS = 5
 """Chances that a scene gets per situation and language before another one is tried."""
@@ -161,12 +158,13 @@ async def _of_situation(name: str, scenes: Sequence[Scene], wish: Wish, tally: T
             if len(found) >= (wish.positives if situations()[name].label == "POS" else wish.per_situation):
                 return found
             try:
-                play = await RECIPES[name](Actor(scene, Words(language, random), random))
+                wanted = Commission(situation=name, toolset=scene.plan.toolset, language=language)
+                work = await Player(scene, random)(wanted)
             except (InexpressibleError, AgentBenchError) as error:
                 tally.reasons[name][str(error)] += 1
                 continue
             fruitful.append((scene, language))
-            case = _case(name, scene, language, play, f"{name}-{len(found) + 1}")
+            case = _case(wanted, scene, work, f"{name}-{len(found) + 1}")
             problem: Problem | None = check(case.case, name)
             mark = masked(case)
             if problem is not None:
@@ -183,17 +181,16 @@ async def _of_situation(name: str, scenes: Sequence[Scene], wish: Wish, tally: T
     return found
 
 
-def _case(name: str, scene: Scene, language: str, play: Play, identity: str) -> Labelled:
-    situation = situations()[name]
-    toolset: Toolset = scene.plan.toolset or play.world.tools
+def _case(wanted: Commission, scene: Scene, work: Work, identity: str) -> Labelled:
+    situation = situations()[wanted.situation]
     return Labelled(
         id=identity,
-        case=Case(transcript=play.transcript, toolset=toolset, initial=play.initial, final=play.final),
+        case=work.case,
         label=situation.label,
-        situation=name,
-        language=language,
+        situation=situation.id,
+        language=wanted.language,
         scenario=scene.plan.scenario.id,
-        faults=tuple(hit.fault.name for hit in play.schedule.met),
+        faults=work.faults,
         grade="gold",
         reason=situation.reason,
     )

@@ -23,14 +23,24 @@ MOST_TOOLS = 6
 
 
 class Commission(Model):
-    """One conversation to write; `example` is one of the same situation, None for zero-shot."""
+    """One conversation to make; `example` is one of the same situation, None for zero-shot.
+
+    Names and example are for writers that have no words of their own.
+    """
 
     situation: str
     toolset: Toolset
     language: str
-    user: str
-    agent: str
+    user: str = ""
+    agent: str = ""
     example: Case | None = None
+
+
+class Work(Model):
+    """A conversation as a writer made it; `faults` are those that were injected into real calls."""
+
+    case: Case
+    faults: tuple[str, ...] = ()
 
 
 def commissions(

@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pytest_agentbench.calibration.labelled import Case, Labelled
+from pytest_agentbench.calibration.labelled import Labelled
 from pytest_agentbench.calibration.situations import situations
-from pytest_agentbench.calibration.written.commission import Commission
+from pytest_agentbench.calibration.written.commission import Commission, Work
 from pytest_agentbench.calibration.written.filtering import Offered, Review
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.seams import Role
 
-Writer = Role[Commission, Case]
+Writer = Role[Commission, Work]
 Filter = Role[Offered, Review]
 
 
@@ -30,9 +30,9 @@ async def written(commissions: Sequence[Commission], writer: Writer, review: Fil
 
     async def one(number: int, given: Commission) -> tuple[Labelled, Review] | str:
         try:
-            case = await writer(given)
-            labelled = _labelled(number, given, case)
-            return labelled, await review(Offered(situation=given.situation, case=case))
+            work = await writer(given)
+            labelled = _labelled(number, given, work)
+            return labelled, await review(Offered(situation=given.situation, case=work.case))
         except UnusableAnswerError as error:
             return str(error)
 
@@ -47,14 +47,15 @@ async def written(commissions: Sequence[Commission], writer: Writer, review: Fil
     return made
 
 
-def _labelled(number: int, given: Commission, case: Case) -> Labelled:
+def _labelled(number: int, given: Commission, work: Work) -> Labelled:
     situation = situations()[given.situation]
     return Labelled(
         id=f"written-{number}-{given.situation}",
-        case=case,
+        case=work.case,
         label=situation.label,
         situation=given.situation,
         language=given.language,
+        faults=work.faults,
         grade="silver",
         reason=situation.reason,
     )

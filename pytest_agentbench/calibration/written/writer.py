@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pytest_agentbench.calibration.asking import ask, seeded, shown
 from pytest_agentbench.calibration.labelled import Case
 from pytest_agentbench.calibration.situations import situations
-from pytest_agentbench.calibration.written.commission import Commission, described
+from pytest_agentbench.calibration.written.commission import Commission, Work, described
 from pytest_agentbench.checks.judges.evidence import Evidence
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.tool import ToolCall, Toolset
@@ -49,7 +49,7 @@ class ModelWriter:
         self._chat = chat
         self._seed = seed
 
-    async def __call__(self, given: Commission, /) -> Case:
+    async def __call__(self, given: Commission, /) -> Work:
         """Give the conversation, without states; raise `UnusableAnswerError` where it is none, twice."""
         tools = "\n".join(json.dumps(spec.openai()["function"], ensure_ascii=False) for spec in given.toolset)
         data: list[str | Evidence] = [f"The tools:\n{tools}"]
@@ -68,7 +68,7 @@ class ModelWriter:
             user=given.user,
             agent=given.agent,
         )
-        return Case(transcript=_transcript(dialogue), toolset=given.toolset)
+        return Work(case=Case(transcript=_transcript(dialogue), toolset=given.toolset))
 
 
 def _faults(given: Dialogue, toolset: Toolset) -> list[str]:
