@@ -21,6 +21,7 @@ COMMANDS = {
     "proxy": "record, replay, meter and bound the model calls of a program in any language",
     "report": "show results files, the shards of one session as one",
     "schema": "print the JSON Schema of suite or scenario files",
+    "score": "judge recorded conversations, as many as there are, and report them",
     "situations": "write labelled conversations of a suite, to calibrate judges on",
     "tools": "list a suite's tools as what executes them does",
     "validate": "check a suite's scenarios without a model and without its agent",

@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.values import JsonValue
@@ -16,6 +17,21 @@ def write_atomic(path: Path, text: str, *, encoding: str = "ascii") -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
     try:
         draft.write_bytes(text.encode(encoding))
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
+
+
+@contextlib.contextmanager
+def writing_atomic(path: Path, *, encoding: str = "ascii") -> Iterator[TextIO]:
+    """Open a draft beside `path` for what is too large to be one text; it is moved there when all is written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    try:
+        with draft.open("w", encoding=encoding, newline="") as file:
+            yield file
         draft.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -227,7 +227,7 @@ class RunWriter:
         stored = self._redactor.result(result)
         if transcript is not None:
             stored = stored.model_copy(update={"transcript": f"transcripts/{transcript_name(result.key)}"})
-            self._write_transcript(stored, transcript)
+            write_transcript(self._path, stored, self._redactor.transcript(transcript))
         self._shard.append({"session": self._session, "result": stored.model_dump()})
         self._note("ended", result.key)
         return stored
@@ -248,19 +248,19 @@ class RunWriter:
     def _note(self, event: str, key: RunKey) -> None:
         self._journal.append({"event": event, "key": key.model_dump(), "session": self._session})
 
-    def _write_transcript(self, result: Result, transcript: Transcript) -> None:
-        document = {
-            "schema": TRANSCRIPT_SCHEMA,
-            "key": result.key.model_dump(),
-            "scenario": result.title or result.key.scenario,
-            "termination": result.termination,
-            "stop_reason": result.stop_reason,
-        }
-        messages = self._redactor.transcript(transcript).messages
-        # one message a line: the encoder that indents takes ten times as long, in every run
-        lines = ",\n".join(dumps(message.model_dump(exclude_defaults=True)) for message in messages)
-        text = f'{dumps(document)[:-1]},"messages":[\n{lines}\n]}}\n'
-        write_atomic(self._path / result.transcript, text)
+
+def write_transcript(folder: Path, result: Result, transcript: Transcript) -> None:
+    """Write a conversation, redacted already, to the file that its result names in the run directory `folder`."""
+    document = {
+        "schema": TRANSCRIPT_SCHEMA,
+        "key": result.key.model_dump(),
+        "scenario": result.title or result.key.scenario,
+        "termination": result.termination,
+        "stop_reason": result.stop_reason,
+    }
+    # one message a line: the encoder that indents takes ten times as long, in every run
+    lines = ",\n".join(dumps(message.model_dump(exclude_defaults=True)) for message in transcript.messages)
+    write_atomic(folder / result.transcript, f'{dumps(document)[:-1]},"messages":[\n{lines}\n]}}\n')
 
 
 def transcript_name(key: RunKey) -> str:

@@ -5,6 +5,7 @@ from contextlib import nullcontext
 
 from pytest_agentbench.core.errors import NotRunError, Problem, SuiteError
 from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset
@@ -47,16 +48,23 @@ def recorded_plans(suite: Suite, suite_key: str, asked: tuple[str, ...], toolset
     several = any(recording.trial > 0 for recordings in found.values() for recording in recordings)
     for scenario in suite.scenarios:
         for recording in sorted(found.get(scenario.id, ()), key=lambda recording: (recording.variant, recording.trial)):
-            yield RunPlan(
-                suite=suite,
-                suite_key=suite_key,
-                scenario=scenario,
-                variant=recording.variant,
-                trial=recording.trial + 1,
-                shows_trial=several,
-                toolset=_lent(toolset) if recording.extra.get("solo") else toolset,
-                recording=recording,
-            )
+            yield plan_of_recording(suite, suite_key, scenario, recording, toolset=toolset, shows_trial=several)
+
+
+def plan_of_recording(
+    suite: Suite, suite_key: str, scenario: Scenario, recording: Recording, *, toolset: Toolset, shows_trial: bool
+) -> RunPlan:
+    """Give the run that a recording is; `shows_trial` says whether ids name trials."""
+    return RunPlan(
+        suite=suite,
+        suite_key=suite_key,
+        scenario=scenario,
+        variant=recording.variant,
+        trial=recording.trial + 1,
+        shows_trial=shows_trial,
+        toolset=_lent(toolset) if recording.extra.get("solo") else toolset,
+        recording=recording,
+    )
 
 
 def _lent(toolset: Toolset) -> Toolset:

@@ -132,7 +132,7 @@ def _runs(document: Document, reading: Reading, use: ToolUse, *, max_bytes: int,
     }  # every run stands in one group at most
     variants = {suite.path: suite.variants[0] for suite in document.suites if suite.variants}
     held = _Runs()
-    for place, run in enumerate(_ordered(document)):
+    for place, run in enumerate(in_order(document)):
         if place == max_runs:
             break
         transcript = reading.transcript(run) if run.transcript else None
@@ -155,8 +155,8 @@ def _runs(document: Document, reading: Reading, use: ToolUse, *, max_bytes: int,
     return held
 
 
-def _ordered(document: Document) -> Iterator[Result]:
-    """Give failures, worst first, then what was not scored, then what passed, as the suites list them."""
+def in_order(document: Document) -> Iterator[Result]:
+    """Give the runs as the page lists them: failures, worst first, what was not scored, what passed."""
     failed = worst_first(document.results)
     yield from failed
     yield from sorted(

@@ -1,0 +1,214 @@
+"""`agentbench score`: any number of recorded conversations judged and reported, without keeping them in memory."""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError, SuiteFaultError
+from pytest_agentbench.core.run import Result, RunKey
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.transcript import Transcript
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.report.html.page import MOST_RUNS, Reading, html_report, in_order
+from pytest_agentbench.report.markdown import markdown_report
+from pytest_agentbench.report.terminal import terminal_report
+from pytest_agentbench.results.document import Document, PolicyRecord, SuiteRecord, players_of
+from pytest_agentbench.results.files import write_atomic, writing_atomic
+from pytest_agentbench.results.gates import evaluate_gates
+from pytest_agentbench.results.redact import Redactor
+from pytest_agentbench.results.spool import Spool
+from pytest_agentbench.results.store import read_transcript, transcript_name, write_transcript
+from pytest_agentbench.runs.scoring import look_over, score
+from pytest_agentbench.suites.call_check import check_calls
+from pytest_agentbench.suites.suite_file import load_suite
+
+UNDECIDED = 1
+
+_EVERY = 500
+"""Conversations between two words about how far the work is."""
+
+Told = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions:
+    """What the command was asked for."""
+
+    suite: Path
+    variants: tuple[str, ...] = ()
+    json: Path | None = None
+    html: Path | None = None
+    markdown: Path | None = None
+    verbose: bool = False
+    unicode: bool = True
+
+
+def score_recordings(options: ScoreOptions, told: Told = lambda _done, _total: None) -> tuple[str, int]:
+    """Give the report and the exit status: 1 where a gate, or without gates a run, fails.
+
+    Raise `SuiteError` where suite or recordings cannot be read, `SuiteFaultError` for a suite that is not recorded, or
+    that needs a model to judge it.
+    """
+    suite, toolset = _read(options.suite)
+    with ExitStack() as held:
+        folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="agentbench-score-")))
+        spool = Spool(folder / "results.jsonl")
+        held.callback(spool.close)
+        document = _document(suite, toolset, options.variants, spool, told)
+        if options.json is not None:
+            with writing_atomic(options.json) as file:
+                spool.write(document, file)
+        if options.html is not None:
+            write_atomic(options.html, _page(suite, toolset, document, spool, folder))
+    if options.markdown is not None:
+        write_atomic(options.markdown, markdown_report(document), encoding="utf-8")
+    path = str(options.json) if options.json else ""
+    lines = terminal_report(document, verbose=options.verbose, unicode=options.unicode, path=path)
+    failed = any(not verdict.passed for verdict in document.gates)
+    unmet = not suite.gates and any(not result.passed for result in document.results)
+    return "\n".join(line.text for line in lines), UNDECIDED if failed or unmet else 0
+
+
+def _read(path: Path) -> tuple[Suite, Toolset]:
+    suite = load_suite(path, environ=os.environ)
+    if suite.agent.kind != "transcripts":
+        raise SuiteFaultError(
+            f"{path}: its agent is not recorded, so that there is nothing to score; name recordings "
+            f"(`agent: {{transcripts: logs.jsonl}}`), or play it: pytest --agentbench {path}"
+        )
+    if suite.judge is not None:
+        raise SuiteFaultError(f"{path}: a model judges its runs, which pytest does: pytest --agentbench {path}")
+    try:
+        toolset = load_toolset(suite.environment, suite.root, recorded=True)
+    except AgentBenchError as error:
+        raise SuiteError([Problem(file=path, key="environment", message=str(error))]) from None
+    if problems := check_calls(suite, toolset):
+        raise SuiteError(problems)
+    return suite, toolset
+
+
+def _nothing(suite: Suite, asked: tuple[str, ...]) -> str:
+    files = ", ".join(str(file) for file in suite.agent.files)
+    return f"{files}: no conversation" + (f" of the variants {', '.join(asked)}" if asked else "")
+
+
+def _document(suite: Suite, toolset: Toolset, asked: tuple[str, ...], spool: Spool, told: Told) -> Document:
+    """Judge everything; the results of the document are lean, in the order of the suite's scenarios."""
+    key, redactor = _key(suite.path), Redactor(suite.secrets)
+    overview = look_over(suite, toolset, asked)
+    if not overview.count:
+        raise SuiteFaultError(_nothing(suite, asked))
+    began, created = time.monotonic(), datetime.now(UTC)
+    found: list[tuple[int, str, int, Result]] = []
+    for done, one in enumerate(score(suite, key, toolset, overview, asked), 1):
+        result = one.result.model_copy(update={"transcript": f"transcripts/{transcript_name(one.result.key)}"})
+        lean = spool.add(redactor.result(result))
+        found.append((one.place, lean.key.variant, lean.key.trial, lean))
+        if not done % _EVERY or done == overview.count:
+            told(done, overview.count)
+    found.sort(key=lambda entry: entry[:3])
+    results = tuple(entry[3] for entry in found)
+    policies = (PolicyRecord(id=one.id, challenge=one.challenge, category=one.category) for one in suite.policies)
+    record = SuiteRecord(
+        path=key,
+        name=suite.name,
+        content_hash=suite.content_hash,
+        gates=suite.gates,
+        trials=overview.trials,
+        variants=tuple(overview.variants),
+        scenarios=len(suite.scenarios),
+        total=len(results),
+        selected=len(results),
+        policies=tuple(policies),
+    )
+    return Document(
+        created=created.isoformat(),
+        root=str(Path.cwd()),
+        seconds=time.monotonic() - began,
+        complete=True,
+        players=players_of(results),
+        suites=(record,),
+        gates=evaluate_gates(key, suite.gates, results) if suite.gates else (),
+        results=results,
+    )
+
+
+def _page(suite: Suite, toolset: Toolset, document: Document, spool: Spool, folder: Path) -> str:
+    """Write the page: in full are only the runs that it lists, whose conversations are read once more."""
+    listed = [run.key for run, _ in zip(in_order(document), range(MOST_RUNS), strict=False)]
+    full = {key: spool.full(key) for key in listed}
+    sources = dict(_conversations(suite, toolset, full, folder))
+
+    def read(result: Result) -> Transcript | None:
+        file = folder / result.transcript
+        return read_transcript(file) if file.exists() else None
+
+    reading = Reading(transcript=read, path=lambda result: sources.get(result.key, ""), root=Path.cwd())
+    results = tuple(full.get(result.key, result) for result in document.results)
+    return html_report(document.model_copy(update={"results": results}), reading)
+
+
+def _conversations(
+    suite: Suite, toolset: Toolset, wanted: dict[RunKey, Result], folder: Path
+) -> Iterator[tuple[RunKey, str]]:
+    """Write the conversations of some runs as transcripts; give where each was recorded."""
+    from pytest_agentbench.suites.recording import ScenarioIndex  # noqa: PLC0415 - only pages need it
+    from pytest_agentbench.suites.transcripts import read_recordings  # noqa: PLC0415 - same
+
+    index, redactor = ScenarioIndex(suite.scenarios), Redactor(suite.secrets)
+    key = _key(suite.path)
+    for one in read_recordings(suite.agent.files, tools=toolset.names()):
+        scenario = index.find(one)
+        if scenario is None:
+            continue
+        run = RunKey(suite=key, scenario=scenario.id, variant=one.variant, trial=one.trial + 1)
+        if run in wanted:
+            write_transcript(folder, wanted[run], redactor.transcript(one.transcript))
+            yield run, f"{_key(one.source)}:{one.line}" if one.line else _key(one.source)
+
+
+def _key(path: Path) -> str:
+    """Name a file as pytest does when it is started here."""
+    here = Path.cwd()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else path.as_posix()
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes."""
+    parser.description = (
+        "Gives the verdicts, figures and gates that `pytest --agentbench SUITE` gives, for as many recorded "
+        "conversations as there are. The exit status is 1 where a gate fails, or without gates a run."
+    )
+    parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file whose agent is recorded")
+    parser.add_argument("--variant", default="", metavar="NAME[,…]", help="score these variants alone")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results file there")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page there")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a short report for a CI summary there")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show every row and every failure")
+
+
+def run(options: argparse.Namespace) -> tuple[str, int]:
+    """Give the report and the exit status; tell a terminal how far it is."""
+    asked = ScoreOptions(
+        suite=options.suite.resolve(),
+        variants=tuple(name.strip() for name in options.variant.split(",") if name.strip()),
+        json=options.json,
+        html=options.html,
+        markdown=options.markdown,
+        verbose=options.verbose,
+        unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
+    )
+    return score_recordings(asked, _told) if sys.stderr.isatty() else score_recordings(asked)
+
+
+def _told(done: int, total: int) -> None:
+    end = "\r" if done < total else "\r\x1b[K"
+    print(f"{done} of {total} conversations", end=end, file=sys.stderr, flush=True)

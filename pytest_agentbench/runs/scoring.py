@@ -1,0 +1,88 @@
+"""Recorded conversations judged one after the other: each is read, judged and forgotten, however many there are."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.runs.recorded import judge_recorded, plan_of_recording
+from pytest_agentbench.runs.result import result_of
+from pytest_agentbench.suites.recording import Recording, ScenarioIndex
+from pytest_agentbench.suites.transcripts import read_recordings
+
+Told = Callable[[int, int], None]
+
+_MOST_PROBLEMS = 20
+"""Recordings without a scenario that are named; a million of them would say no more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """A judged recording; `place` is the position of its scenario in the suite."""
+
+    recording: Recording
+    result: Result
+    place: int
+
+
+@dataclass(kw_only=True)
+class Overview:
+    """What a first look at all recordings tells: how many there are, of which variants, and whether some are trials."""
+
+    count: int = 0
+    variants: dict[str, None] = field(default_factory=dict)
+    trials: int = 1
+
+
+def look_over(suite: Suite, toolset: Toolset, asked: tuple[str, ...]) -> Overview:
+    """Read all recordings once; raise `SuiteError` naming those whose scenario the suite does not have."""
+    index, found, problems = ScenarioIndex(suite.scenarios), Overview(), []
+    for recording in read_recordings(suite.agent.files, tools=toolset.names()):
+        if index.find(recording) is None:
+            problems.append(_unknown(recording))
+            if len(problems) == _MOST_PROBLEMS:
+                break
+        elif wanted(recording, asked):
+            found.count += 1
+            found.variants.setdefault(recording.variant)
+            found.trials = max(found.trials, recording.trial + 1)
+    if problems:
+        raise SuiteError(problems)
+    return found
+
+
+def score(
+    suite: Suite, suite_key: str, toolset: Toolset, overview: Overview, asked: tuple[str, ...]
+) -> Iterator[Scored]:
+    """Judge the recordings in the order of their files; node ids are those that pytest gives them."""
+    index = ScenarioIndex(suite.scenarios)
+    places = {id(scenario): place for place, scenario in enumerate(suite.scenarios)}
+    with asyncio.Runner() as runner:
+        for recording in read_recordings(suite.agent.files, tools=toolset.names()):
+            scenario = index.find(recording)
+            if scenario is None or not wanted(recording, asked):
+                continue
+            plan = plan_of_recording(
+                suite, suite_key, scenario, recording, toolset=toolset, shows_trial=overview.trials > 1
+            )
+            judged = runner.run(judge_recorded(plan, recording))
+            result = result_of(plan, judged, nodeid=f"{suite_key}::{plan.name}")
+            yield Scored(recording=recording, result=result, place=places[id(scenario)])
+
+
+def wanted(recording: Recording, asked: tuple[str, ...]) -> bool:
+    """Whether a recording is of one of the variants asked for; none asked for, or `all`, means any."""
+    return asked in ((), ("all",)) or recording.variant in asked
+
+
+def _unknown(recording: Recording) -> Problem:
+    return Problem(
+        file=recording.source,
+        line=recording.line,
+        column=1,
+        message=f"the suite has no scenario {recording.scenario!r}",
+        hint="add it to `scenarios`, or leave the recording out",
+    )
