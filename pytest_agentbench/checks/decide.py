@@ -96,7 +96,9 @@ def _about_calls(
 
 
 def _decide(run: Run, findings: Sequence[Finding], *, broken: bool, handling: Handling) -> tuple[Verdict, Blame | None]:
-    if run.blame is not None and run.blame is not Blame.AGENT:
+    # what a user has no answer to is the agent's affair where it asks for it in the place of a failure it conceals
+    is_agents = run.blame is Blame.AGENT or (run.blame is Blame.USER and handling.ignored)
+    if run.blame is not None and not is_agents:
         return Verdict.ERROR, run.blame
     if run.user_faults:
         return Verdict.ERROR, Blame.USER

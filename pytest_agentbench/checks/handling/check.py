@@ -26,7 +26,8 @@ SENSIBLE = 5
 class Handling:
     """What is found of all faults of a run: `told` and `made_up` are about those that show and were never overcome.
 
-    `silent` says that a fault struck that no answer shows; `lasting` that one struck every call it fits.
+    `silent` says that a fault struck that no answer shows; `lasting` that one struck every call it fits; `ignored` that
+    one that shows was neither overcome nor told.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -35,6 +36,7 @@ class Handling:
     lasting: bool = False
     told: bool = False
     made_up: bool = False
+    ignored: bool = False
 
 
 def check_handling(run: Run) -> Handling:
@@ -59,6 +61,7 @@ def check_handling(run: Run) -> Handling:
         lasting=any(not case.hit.fault.calls for case in open_ones),
         told=bool(open_ones) and not silence,
         made_up=bool(made_up),
+        ignored=bool(silence),
     )
 
 

@@ -1,0 +1,35 @@
+"""Whose fault it is that a run under a fault ended: the agent's, where it asks on as if nothing had been."""
+
+import pytest
+
+from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.core.fault import FaultHit, FaultSpec
+from pytest_agentbench.core.verdict import Blame, Verdict
+from tests.checks.builders import agent, call, run_of, user, want
+
+TIMEOUT = FaultSpec(kind="timeout")
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict", "blame"),
+    [
+        ("What is your postcode?", Verdict.FAILED, Blame.AGENT),
+        ("The lookup timed out. What is your postcode?", Verdict.ERROR, Blame.USER),
+    ],
+)
+def test_a_question_in_the_place_of_a_failure_is_the_agents(reply: str, verdict: Verdict, blame: Blame) -> None:
+    """A user who has no answer to it is to blame only where the user was told what went wrong."""
+    run = run_of(
+        user("Where is order W1?"),
+        call("get_order", error=True, order_id="W1"),
+        agent(reply),
+        expect=[want("get_order", order_id="W1")],
+        blame=Blame.USER,
+        stop_reason="the user cannot answer",
+        faults=(TIMEOUT,),
+        met=(FaultHit(fault=TIMEOUT, call=1, tool="get_order", arguments={"order_id": "W1"}),),
+    )
+
+    judgement = judge(run)
+
+    assert (judgement.verdict, judgement.blame) == (verdict, blame)
