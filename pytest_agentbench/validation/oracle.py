@@ -22,6 +22,8 @@ from pytest_agentbench.validation.values import Columns, scalars
 HEARD = "I see."
 DONE = "That is all."
 NOTHING_SAID = "Hello."
+FAILED = "I am sorry, one of these did not work: the system reported an error."
+"""What a right run says where a fault strikes every call that it fits."""
 
 
 class NoExampleError(Exception):
@@ -100,7 +102,8 @@ class Writer:
             else:
                 self._hear(Heard(position, call, result))
         self._oracle.words = tuple(self._rules.words([step.call for step in steps if step.call is not None]))
-        told = [*self._scenario.communicate_info, *self._oracle.words, DONE]
+        admitted = [FAILED] if any(one.shows and not one.calls for one in self._scenario.faults) else []
+        told = [*self._scenario.communicate_info, *self._oracle.words, *admitted, DONE]
         steps.append(Step(party="assistant", part="told", text=";\n".join(told)))  # numbers side by side read as one
         self._oracle.screenplay = numbered(_without_idle_text(steps))
         return self._oracle

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.language import stem
+from pytest_agentbench.generation.policies.occasions import topics_of
 from pytest_agentbench.generation.policies.samples import Place, Samples
 from pytest_agentbench.generation.policies.tables import Table
 from pytest_agentbench.users.kinds import humanize
@@ -38,7 +39,7 @@ class Said:
     """One value of a call as a user speaks of it; `how` says in which part of the sentence."""
 
     argument: str
-    how: Literal["which", "of", "to", "for", "reason", "free"]
+    how: Literal["which", "of", "to", "for", "reason", "about"]
     text: str
 
 
@@ -182,7 +183,13 @@ def _values(  # noqa: PLR0917 - one value depends on all of it
         for value in argument.values:
             yield value, Said(argument=argument.name, how="reason", text=humanize(str(value)))
     elif argument.role == "text":
-        yield _sentence(spec), None
+        topics = topics_of(policies)
+        at = scene.root[1] % len(topics) if topics else 0
+        yield from (
+            (topic, Said(argument=argument.name, how="about", text=topic)) for topic in (*topics[at:], *topics[:at])
+        )
+        if not topics:
+            yield _sentence(spec), None
     elif argument.role == "key":
         yield from _keys(argument, scene, focus)
     elif spec.kind == "read":

@@ -38,10 +38,15 @@ def scenario_form(event: Event, samples: Samples, *, hashes: Hashes, seed: int) 
         form["never"] = [_forbidden(call, event) for call in event.forbidden]
     if event.communicate:
         form["communicate"] = list(event.communicate)
+    if event.failing:
+        form["faults"] = [{"error": {"tool": name, "calls": "every"}} for name in event.failing]
+    match: dict[str, JsonValue] = {**({"order": "in_order"} if event.ordered else {})}
     if event.unchanged:
-        form["match"] = {"expected_calls": "all"}
+        match["expected_calls"] = "all"
+    if match:
+        form["match"] = match
     form["policies"] = list(event.set.policies)
-    form["tags"] = ["generated", *(["refusal"] if event.forbidden else [])]
+    form["tags"] = ["generated", *(["refusal"] if _refuses(event) else []), *(["failure"] if event.failing else [])]
     form["provenance"] = {
         PROVENANCE: hashes.model_dump(),
         "set": event.set.id,
@@ -62,10 +67,16 @@ def scenario_form(event: Event, samples: Samples, *, hashes: Hashes, seed: int) 
 
 def scenario_id(event: Event) -> str:
     """Name a scenario by what is asked for, in words, and by its set."""
-    asked = [*(call.name for call in event.forbidden), *(call.name for call in event.expected[::-1])]
+    refused = [call.name for call in event.forbidden if call.compare_args is None]
+    asked = [*refused, *(call.name for call in event.expected[::-1])]
     names = [humanize(name).replace(" ", "-") for name in dict.fromkeys(asked)][:1]
-    verdict = "refused-" if event.forbidden else ""
+    verdict = "refused-" if _refuses(event) else ""
     return f"{'-'.join(names[:_NAMED])[:60]}-{verdict}{event.id}"
+
+
+def _refuses(event: Event) -> bool:
+    """Whether something is asked for that a right run does not do; what the user takes back itself is none."""
+    return any(call.compare_args is None for call in event.forbidden)
 
 
 def _call(call: ExpectedCall) -> dict[str, Any]:
@@ -75,7 +86,9 @@ def _call(call: ExpectedCall) -> dict[str, Any]:
 
 
 def _forbidden(call: ExpectedCall, event: Event) -> Mapping[str, Any]:
-    """Forbid a call on the rows that it is about, whatever its other arguments are."""
+    """Forbid a call on the rows that it is about, whatever its other arguments are, unless they are what is wrong."""
+    if call.compare_args is not None:
+        return {call.name: dict(call.arguments)}
     keys = {row.values.get(column) for row in event.rows for column in row.values if column.endswith("id")}
     named = {name: value for name, value in call.arguments.items() if isinstance(value, str | int) and value in keys}
     first = dict(list(named.items())[:1])

@@ -19,6 +19,9 @@ _COMMON = 3
 
 
 _WORD = re.compile(r"[^\W\d_]+")
+_ACT_NOUN = re.compile(r"(?:ment|ion|al)$")
+_SHORT = 5
+"""Letters up to which a stem has no ending to cut."""
 _FEW = 2
 """Tools that may share a word which still tells them from the others."""
 _LOOKS = frozenset(
@@ -43,7 +46,7 @@ def bound_tools(
     """Find the tools of each policy; a policy without any is not in the result."""
     words = [ToolWords(name=one.name, description=one.description) for one in tools]
     named = policy_tools(policies, words)
-    own = {one.name: word_set(f"{humanize(one.name)} {one.description}") for one in tools}
+    own = {one.name: _roots(f"{humanize(one.name)} {one.description}") for one in tools}
     uses = Counter(word for found in own.values() for word in found)
     most = max(_COMMON, len(tools) // 4)
     verbs = Counter(_verb(one.name) for one in tools)
@@ -54,10 +57,10 @@ def bound_tools(
             found[tool] = Bound(tool=tool, evidence="its rule is about this tool", by_rule=True)
         for tool in named.get(policy.id, ()):
             found.setdefault(tool, Bound(tool=tool, evidence=f"its words name {humanize(tool)}"))
-        said = word_set(policy.text)
+        said = _roots(policy.text)
         for spec in tools:
             shared = sorted(word for word in said & own[spec.name] if uses[word] <= most)
-            things = word_set(humanize(spec.name).partition(" ")[2] or spec.name)
+            things = _roots(humanize(spec.name).partition(" ")[2] or spec.name)
             if spec.name not in found and len(shared) >= 2 and things & said:
                 found[spec.name] = Bound(tool=spec.name, evidence=f"its words describe it: {', '.join(shared[:4])}")
         for tool, evidence in _by_act(policy, tools, verbs).items():
@@ -87,6 +90,11 @@ def _by_act(policy: ExtractedPolicy, tools: Sequence[ToolSpec], verbs: Counter[s
             where = "it says" if verb in text else "it stands under a heading that says"
             found[spec.name] = f"{where} {' '.join((verb, *shared))}"
     return found
+
+
+def _roots(text: str) -> frozenset[str]:
+    """Give the stems of the words that carry meaning, nouns of an act as the act: a payment is what is paid."""
+    return frozenset(_ACT_NOUN.sub("", word) if len(word) > _SHORT else word for word in word_set(text))
 
 
 def _verb(name: str) -> str:

@@ -10,7 +10,9 @@ from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.generation.policies.acts import Proposal, Scene
 from pytest_agentbench.generation.policies.oracle import Oracle
-from pytest_agentbench.generation.policies.plans import OracleError, Performed, Planned
+from pytest_agentbench.generation.policies.performing import decide, perform
+from pytest_agentbench.generation.policies.planning import plan
+from pytest_agentbench.generation.policies.plans import Act, OracleError, Performed, Planned
 from pytest_agentbench.generation.policies.roles import Roles
 from pytest_agentbench.generation.policies.rows import Made, RowMaker, RowsError
 from pytest_agentbench.generation.policies.tables import Schema
@@ -27,6 +29,13 @@ from pytest_agentbench.generation.policies.writers import ModelNarrator, ModelRo
 
 _ATTEMPTS = 3
 """Times that a set is tried with other rows."""
+_HAPPENS = {
+    "stranger": "",
+    "second": ", for somebody else",
+    "declined": ", and says no when asked",
+    "failing": ", which fails",
+    "corrected": ", and corrects a detail",
+}
 
 
 class RejectedEventError(Exception):
@@ -53,7 +62,7 @@ class EventMaker:
         for attempt in range(1, _ATTEMPTS + 1):
             random = Random(f"{self.seed}/{one.id}/{'+'.join(one.policies)}/{one.repeat}/{attempt}")  # noqa: S311 - a choice, no secret
             try:
-                planned = await self.oracle.plan(one.policies, random)
+                planned = await plan(self.oracle, one.policies, random)
                 made = await self._filled(self.rows.make(self._cluster(planned), random), random)
                 return await self._event(one, policies, planned, made, random, language, attempt)
             except OracleError as error:
@@ -75,12 +84,12 @@ class EventMaker:
         attempt: int,
     ) -> Event:
         rows = {place: row.values for place, row in made.fresh.items()}
-        focuses = tuple(act.focus for act in planned.acts)
+        focuses = tuple(act.focus for act in planned.acts if act.owner is None)
         scene = Scene(samples=self.oracle.samples, rows=rows, root=planned.root, focuses=focuses)
         seeds = {act.focus: one.id for act in planned.acts}
         async with self.oracle.world.open(state_of_rows(made.rows, self.oracle.samples.schema, self._lists)) as opened:
-            performed = await self.oracle.perform(planned, scene, opened, seeds)
-        bindings = self.oracle.decide(one.policies, performed)
+            performed = await perform(self.oracle, planned, scene, opened, seeds, policies=one.policies)
+        bindings = decide(self.oracle, one.policies, performed)
         user = told(performed, policies, bindings, scene, random, language=language)
         tools = [spec.name for spec in self.oracle.tools]
         chat = self.writers.chat("narrator") if self.writers else None
@@ -104,7 +113,8 @@ class EventMaker:
         return self.oracle.samples.rows
 
     def _cluster(self, planned: Planned) -> Any:
-        places = tuple(dict.fromkeys(act.focus for act in planned.acts if act.focus != planned.root))
+        own = (act.focus for act in planned.acts if act.owner is None and act.focus != planned.root)
+        places = tuple(dict.fromkeys(own))
         extra = () if places else tuple(self.oracle.samples.focuses(planned.root, self.oracle.main)[:1])
         return self.oracle.samples.cluster(planned.root, *(places or extra))
 
@@ -124,10 +134,12 @@ def event_of(  # noqa: PLR0917 - all of it is what an event is
     attempts: int,
 ) -> Event:
     """Put an event together, with its stages as provenance (Table 3)."""
-    names = [made.fresh[planned.root].symbol, *(made.fresh[act.focus].symbol for act in planned.acts)]
+    asking = made.fresh[planned.root].symbol
     symbolic = "; ".join(
-        f"{names[0]} asks for {act.tool} about {name}" + (", which policies refuse" if act.is_refused else "")
-        for act, name in zip(planned.acts, names[1:], strict=True)
+        f"{asking} asks for {act.tool} about {_about(act, made)}"
+        + (_HAPPENS.get(act.occasion.kind, "") if act.occasion else "")
+        + (", which policies refuse" if act.refused_by else "")
+        for act in planned.acts
     )
     return Event(
         id=one.id,
@@ -146,7 +158,10 @@ def event_of(  # noqa: PLR0917 - all of it is what an event is
         facts=user.facts,
         expected_behaviour=user.expected_behaviour,
         expected=tuple(_call(call) for call in performed.expected),
-        forbidden=tuple(_call(call) for call in performed.forbidden),
+        forbidden=tuple(_forbidden(call, performed) for call in performed.forbidden),
+        communicate=tuple(dict.fromkeys(fact.text for fact in performed.facts)),
+        failing=performed.failing,
+        ordered=performed.ordered,
         unchanged=not performed.wrote,
         bindings=bindings,
         language=language,  # type: ignore[arg-type]  # one of the two there are
@@ -169,6 +184,16 @@ def state_of_rows(
             before = [] if schema.ddl else [dict(one) for one in existing.get(row.table, ())]
             state.setdefault(row.table, before).append(dict(row.values))
     return state
+
+
+def _about(act: Act, made: Made) -> str:
+    return made.fresh[act.focus].symbol if act.owner is None else f"a row of somebody else's in {act.focus[0]}"
+
+
+def _forbidden(call: Proposal, performed: Performed) -> ExpectedCall:
+    """Forbid a call: as it is where the user takes it back for another on the same row, else on its row."""
+    compared = list(call.arguments) if call in performed.firsts.values() else None
+    return ExpectedCall(name=call.tool, arguments=call.arguments, compare_args=compared)
 
 
 def _call(call: Proposal) -> ExpectedCall:

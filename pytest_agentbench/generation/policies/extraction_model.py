@@ -4,6 +4,7 @@ Every policy must quote the passages that state it; what is quoted and does not 
 that each policy has a place, and none is invented.
 """
 
+import asyncio
 import re
 from random import Random
 from typing import Annotated
@@ -64,19 +65,24 @@ class ModelExtractor:
             return assemble(given, [], by=by, places=places)
         categories = [*lexicon(language_of(given.text)).categories, OTHER]
         titles = await ask(self._chat, FlowTitles, FLOWS, data=given.text, random=self._random, faults=_flow_faults)
-        found: list[ExtractedPolicy] = []
-        for title in titles.flows:
-            answer = await ask(
-                self._chat,
-                FoundPolicies,
-                POLICIES,
-                data=given.text,
-                random=self._random,
-                faults=lambda one: _policy_faults(one, given.text, categories),
-                values={"flow": " ".join(title.split()), "categories": ", ".join(categories)},
-            )
-            found += [_policy(one, title, given.text, places) for one in answer.policies]
+        of_flows = await asyncio.gather(*(self._of_flow(title, given.text, categories) for title in titles.flows))
+        found = [
+            _policy(one, title, given.text, places)
+            for title, answer in zip(titles.flows, of_flows, strict=True)
+            for one in answer.policies
+        ]
         return assemble(given, _same_places(found), by=by, places=places)
+
+    async def _of_flow(self, title: str, text: str, categories: list[str]) -> FoundPolicies:
+        return await ask(
+            self._chat,
+            FoundPolicies,
+            POLICIES,
+            data=text,
+            random=self._random,
+            faults=lambda one: _policy_faults(one, text, categories),
+            values={"flow": " ".join(title.split()), "categories": ", ".join(categories)},
+        )
 
 
 def _flow_faults(given: FlowTitles) -> list[str]:

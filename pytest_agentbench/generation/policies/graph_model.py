@@ -1,5 +1,6 @@
 """Edge weights by a model, in blocks: one question scores up to 144 pairs, where IntellAgent asks one for each."""
 
+import asyncio
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
 from random import Random
@@ -50,10 +51,13 @@ class ModelWeights:
         numbers = range(1, len(policies) + 1)
         blocks = [numbers[at : at + BLOCK] for at in range(0, len(policies), BLOCK)]
         weights: dict[tuple[int, int], int] = {}
-        for first, second in combinations_with_replacement(blocks, 2):
-            if len(first) == 1 and first == second:
-                continue
-            weights |= await self._scored(policies, first, second)
+        pairs = [
+            (first, second)
+            for first, second in combinations_with_replacement(blocks, 2)
+            if len(first) > 1 or first != second
+        ]
+        for scored in await asyncio.gather(*(self._scored(policies, first, second) for first, second in pairs)):
+            weights |= scored
         edges = tuple(
             PolicyEdge(source=policies[one - 1].id, target=policies[other - 1].id, weight=weight)
             for (one, other), weight in sorted(weights.items())

@@ -33,6 +33,7 @@ class Lexicon:
     measure: re.Pattern[str]
     patterns: dict[str, re.Pattern[str]]
     categories: dict[str, re.Pattern[str]]
+    occasions: dict[str, re.Pattern[str]]
 
     def has(self, cue: str, text: str) -> bool:
         """Whether `text` holds a cue of a kind."""
@@ -61,6 +62,7 @@ def lexicon(name: str) -> Lexicon:
         ),
         patterns={key: _any(value) for key, value in data["patterns"].items()},
         categories={key: _any(value) for key, value in data["categories"].items()},
+        occasions={key: _any(value) for key, value in data["occasions"].items()},
     )
 
 

@@ -1,9 +1,11 @@
-"""The oracle: which calls a right run of an event makes, which it must not make, and who decides about each policy.
+"""What the oracle knows: the tools that can be asked for, what policies demand of rows, which calls come before others.
 
-It follows the policies as far as they are bound to tools (`binding.py`) and to rows (`conditions.py`), and makes the
-calls in a fresh environment, so that every id and value in them is real and every expected call succeeds.
+It follows the policies as far as they are bound to tools (`binding.py`), to rows (`conditions.py`) and to what happens
+(`occasions.py`). `planning.py` chooses the requests of an event by it, `performing.py` makes their calls in a fresh
+environment, so that every id and value in them is real and every expected call succeeds.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -15,14 +17,18 @@ from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.acts import Argument, Proposal, Scene, arguments_of, proposals
 from pytest_agentbench.generation.policies.binding import Bound, prerequisites
 from pytest_agentbench.generation.policies.conditions import Condition, conditions_of
-from pytest_agentbench.generation.policies.plans import Act, OracleError, Performed, Planned
+from pytest_agentbench.generation.policies.occasions import Occasion, occasions_of, topics_of
 from pytest_agentbench.generation.policies.samples import Place, Samples
-from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicyBinding
+from pytest_agentbench.generation.policies.values import ExtractedPolicy
 from pytest_agentbench.generation.tools.reading import parsed
-from pytest_agentbench.generation.tools.world import Answer, Opened, World
+from pytest_agentbench.generation.tools.world import World
 
-_MOST_ACTS = 2
-"""Requests in one event."""
+_OTHER_SEEDS = 4
+"""Seeds that are tried for a call that differs in what the user says of it."""
+AMOUNT = re.compile(r"(?<![\w.,-])\d+[.,]\d{2}(?![\w,]|\.\d)")
+"""Amounts in the text of an answer: numbers with two decimals that stand alone."""
+_ROW = frozenset(("which", "of"))
+"""The parts of a wish that say which row is meant."""
 
 
 @dataclass(kw_only=True)
@@ -36,9 +42,10 @@ class Oracle:
     rules: Mapping[str, Policy]
     bound: Mapping[str, tuple[Bound, ...]]
     _arguments: dict[str, tuple[Argument, ...]] = field(default_factory=dict)
-    _facts: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    facts: dict[Place, dict[str, Any]] = field(default_factory=dict)
     _works: dict[tuple[str, Place, Place], int | None] = field(default_factory=dict)
     _conditions: dict[str, tuple[Condition, ...]] = field(default_factory=dict)
+    tell_amounts: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Read what the tools take, and which calls the rules want before others."""
@@ -47,7 +54,10 @@ class Oracle:
             if found is not None:
                 self._arguments[spec.name] = found
         self._before: list[Before] = prerequisites(self.rules)
-        self._by_name = {spec.name: spec for spec in self.tools}
+        self.by_name = {spec.name: spec for spec in self.tools}
+        self.occasions: dict[str, tuple[Occasion, ...]] = {
+            one.id: kinds for one in self.policies if (kinds := occasions_of(one, self.rules.get(one.id)))
+        }
         self.root = next((name for name in self.samples.roots), "")
         self.main = self._main_table()
 
@@ -58,21 +68,21 @@ class Oracle:
 
     async def learn(self) -> None:
         """Read what the tools tell of each sampled row, which conditions may be about."""
-        reader = self._reader(self.main)
+        reader = self.reader(self.main)
         async with self.world.open() as opened:
             for at, row in enumerate(self.samples.rows.get(self.main, ())):
                 place = (self.main, at)
-                self._facts[place] = dict(row)
+                self.facts[place] = dict(row)
                 if reader is not None:
                     key = self._arguments[reader][0]
                     answer = await opened.call(reader, {key.name: row.get(key.column)})
                     content = parsed(answer.content)
                     if not answer.error and isinstance(content, Mapping):
                         plain = {name: value for name, value in content.items() if not isinstance(value, list | dict)}
-                        self._facts[place] = {**plain, **row}
+                        self.facts[place] = {**plain, **row}
         table = self.samples.schema.get(self.main)
         example: dict[str, Any] = {}
-        for facts in self._facts.values():
+        for facts in self.facts.values():
             example |= {name: value for name, value in facts.items() if value is not None or name not in example}
         for policy in self.policies:
             if table is not None and policy.id in self.bound:
@@ -87,124 +97,20 @@ class Oracle:
             for condition in self._conditions.get(policy, ())
         )
 
-    async def plan(self, policies: Sequence[str], random: Random) -> Planned:
-        """Choose requests that the policies of a set are about, and sampled rows on which they come out as they should.
-
-        Raise `OracleError` where no tool and row serve.
-        """
-        wanted, others = self._tools_for(policies, random)
-        if not wanted:
-            raise OracleError("no tool of the suite can be asked for with what its rows hold")
-        roots = [(self.root, at) for at in range(len(self.samples.rows.get(self.root, ())))]
-        random.shuffle(roots)
-        acts: list[Act] = []
-        root: Place | None = None
-        counts: dict[str, int] = {}
-        for tool in (*wanted, *others):
-            is_spare = tool not in wanted and bool(acts)
-            if len(acts) == _MOST_ACTS or is_spare or not self._admits(tool, counts):
-                continue
-            found = await self._act(tool, [root] if root else roots, policies, acts, random)
-            if found is not None:
-                root, act = found
-                acts.append(act)
-                counts[tool] = counts.get(tool, 0) + 1
-        if root is None:
-            raise OracleError(f"no sampled row lets {wanted[0]} come out, nor any other tool")
-        return Planned(root=root, acts=tuple(acts))
-
-    async def perform(
-        self, planned: Planned, scene: Scene, opened: Opened, random_of: Mapping[Place, str]
-    ) -> Performed:
-        """Make the calls of a right run on fresh rows; raise `OracleError` for the first that fails."""
-        made: list[Proposal] = []
-        answers: list[Answer] = []
-        acts: list[tuple[Act, Proposal]] = []
-        forbidden: list[Proposal] = []
-        wrote = False
-        for act in planned.acts:
-            proposal = self._proposals(act.tool, scene, act.focus, random_of[act.focus])[act.choice]
-            acts.append((act, proposal))
-            needed = self._needed(act.tool, scene, act.focus, [one.tool for one in made])
-            steps = [one for one in needed if one not in made]
-            if act.is_refused:
-                forbidden.append(proposal)
-            elif proposal not in made:
-                steps.append(proposal)
-            for step in steps:
-                answer = await opened.call(step.tool, step.arguments)
-                if answer.error or answer.hung or answer.crashed:
-                    raise OracleError(f"{step.tool} fails on the event's rows: {answer.content}")
-                made.append(step)
-                answers.append(answer)
-                wrote = wrote or bool(answer.wrote)
-        if not made:
-            raise OracleError("a right run would make no call")
-        return Performed(
-            expected=tuple(made), answers=tuple(answers), acts=tuple(acts), forbidden=tuple(forbidden), wrote=wrote
-        )
-
-    def decide(self, policies: Sequence[str], performed: Performed) -> tuple[PolicyBinding, ...]:
-        """Say of each policy whether calls decide about it, which, and why only a judge can where none does."""
-        names = [one.tool for one in performed.expected]
-        found = []
-        for policy in policies:
-            bound = {one.tool: one for one in self.bound.get(policy, ())}
-            refusing = [
-                (at, act)
-                for at, (act, _) in enumerate([pair for pair in performed.acts if pair[0].is_refused])
-                if any(one.policy == policy for one in act.refused_by)
-            ]
-            expected = tuple(at for at, name in enumerate(names) if name in bound)
-            if refusing:
-                evidence = next(one.evidence for one in refusing[0][1].refused_by if one.policy == policy)
-                places = tuple(at for at, _ in refusing)
-                found.append(PolicyBinding(policy=policy, handling="refuses", reason=evidence, forbidden=places))
-            elif expected:
-                evidence = bound[names[expected[-1]]].evidence
-                found.append(PolicyBinding(policy=policy, handling="calls", reason=evidence, expected=expected))
-            else:
-                tools = ", ".join(sorted(bound)[:3])
-                reason = f"about {tools}, which this event does not call" if bound else "its words are about no tool"
-                found.append(PolicyBinding(policy=policy, handling="judge_only", reason=reason))
-        return tuple(found)
-
-    async def _act(
-        self, tool: str, roots: Sequence[Place], policies: Sequence[str], acts: Sequence[Act], random: Random
-    ) -> tuple[Place, Act] | None:
-        """Find a row on which a tool is refused by one of the policies, or one on which it works and all allow it."""
-        conditions = self.conditions(tool)
-        own = [one for one in conditions if one.policy in policies]
-        wants_refusal = bool(own) and self._by_name[tool].kind != "read" and random.random() < 0.5
-        taken = {act.focus for act in acts}
-        for refusing in (True, False) if wants_refusal else (False, True):
-            for root in roots:
-                places = [one for one in self._focuses(tool, root) if one not in taken or one == root]
-                random.shuffle(places)
-                for place in places:
-                    broken = [one for one in conditions if one.holds(self._facts.get(place, {})) is False]
-                    if refusing and any(one in own for one in broken) and self._by_name[tool].kind != "read":
-                        offered = self._proposals(tool, self.sampled(root, place), place, "")
-                        if offered:
-                            return root, Act(tool=tool, focus=place, choice=_telling(offered), refused_by=tuple(broken))
-                    if not refusing and not broken:
-                        choice = await self._working(tool, root, place)
-                        if choice is not None:
-                            return root, Act(tool=tool, focus=place, choice=choice)
-        return None
-
-    async def _working(self, tool: str, root: Place, focus: Place) -> int | None:
+    async def working(self, tool: str, root: Place, focus: Place) -> int | None:
         """Find the first call of a tool that succeeds on sampled rows; learned once for each row."""
         key = (tool, root, focus)
         if key not in self._works:
             self._works[key] = None
             scene = self.sampled(root, focus)
-            for number, proposal in enumerate(self._proposals(tool, scene, focus, "")):
+            for number, proposal in enumerate(self.proposals(tool, scene, focus, "")):
                 async with self.world.open() as opened:
                     answer = await opened.call(tool, proposal.arguments)
-                is_write = self._by_name[tool].kind == "write"
+                is_write = self.by_name[tool].kind == "write"
                 if not answer.error and not answer.crashed and (answer.wrote is not False or not is_write):
                     self._works[key] = number
+                    if is_write and AMOUNT.search(answer.content):
+                        self.tell_amounts.add(tool)
                     break
         return self._works[key]
 
@@ -214,21 +120,40 @@ class Oracle:
         rows = {place: self.samples.row(place) for place in cluster.rows}
         return Scene(samples=self.samples, rows=rows, root=root, focuses=focuses)
 
-    def _proposals(self, tool: str, scene: Scene, focus: Place, seed: str) -> list[Proposal]:
-        texts = " ".join(one.text for one in self.policies if any(b.tool == tool for b in self.bound.get(one.id, ())))
+    def proposals(self, tool: str, scene: Scene, focus: Place, seed: str) -> list[Proposal]:
+        """Give the calls of a tool that a scene allows for; the seed draws the values that a change takes."""
         random = Random(f"{seed}/{tool}")  # noqa: S311 - a choice, no secret
-        return proposals(self._by_name[tool], self._arguments[tool], scene, focus, random, policies=texts)
+        texts = self.texts_about(tool)
+        return proposals(self.by_name[tool], self._arguments[tool], scene, focus, random, policies=texts)
 
-    def _tools_for(self, policies: Sequence[str], random: Random) -> tuple[list[str], list[str]]:
+    def texts_about(self, tool: str) -> str:
+        """Give the words of all policies about a tool, of those that are about few tools first."""
+        bound = {one.id: [b.tool for b in self.bound.get(one.id, ())] for one in self.policies}
+        about = sorted((one for one in self.policies if tool in bound[one.id]), key=lambda one: len(bound[one.id]))
+        return " ".join(one.text for one in about)
+
+    def another(self, tool: str, scene: Scene, focus: Place, seed: str, than: Proposal) -> Proposal | None:
+        """Give a call on the same row that a user could name by mistake: it says something else of what is wanted."""
+        wanted = [(one.how, one.text) for one in than.said]
+        for number in range(_OTHER_SEEDS):
+            for proposal in self.proposals(tool, scene, focus, f"{seed}/{number}"):
+                said = [(one.how, one.text) for one in proposal.said]
+                same_row = [one for one in said if one[0] in _ROW] == [one for one in wanted if one[0] in _ROW]
+                differ = _telling_words(said) ^ _telling_words(wanted)
+                if same_row and differ and len(said) == len(wanted) and proposal.arguments != than.arguments:
+                    return proposal
+        return None
+
+    def tools_for(self, policies: Sequence[str], random: Random) -> tuple[list[str], list[str]]:
         """Give the tools that can be asked for, those that the most policies of the set are about first, and the rest.
 
         Ties are drawn.
         """
         scores: dict[str, float] = {}
         for name, arguments in self._arguments.items():
-            spec = self._by_name[name]
+            spec = self.by_name[name]
             keyed = any(one.role == "key" and not one.new for one in arguments)
-            if not keyed or any(one.role == "text" for one in arguments):
+            if not keyed or (any(one.role == "text" for one in arguments) and not topics_of(self.texts_about(name))):
                 continue
             about = [one for policy in policies for one in self.bound.get(policy, ()) if one.tool == name]
             telling = sum(0.2 if one.by_rule else 1.0 for one in about)
@@ -246,17 +171,17 @@ class Oracle:
                 covered |= own
         return chosen, [name for name in best if name not in chosen]
 
-    def _focuses(self, tool: str, root: Place) -> list[Place]:
+    def focuses(self, tool: str, root: Place) -> list[Place]:
         tables = {one.table for one in self._arguments[tool] if one.role == "key" and not one.many and not one.new}
         if self.main in tables:
             return self.samples.focuses(root, self.main)
         return [root] if self.root in tables else []
 
-    def _needed(self, tool: str, scene: Scene, focus: Place, made: Sequence[str]) -> list[Proposal]:
+    def needed(self, tool: str, scene: Scene, focus: Place, made: Sequence[str]) -> list[Proposal]:
         """Give the calls that come before: who it is, what it is about, and what rules want before it."""
-        spec = self._by_name[tool]
+        spec = self.by_name[tool]
         wanted: list[str] = []
-        reader = self._reader(focus[0])
+        reader = self.reader(focus[0])
         if reader is not None and reader != tool and spec.kind != "read" and focus != scene.root:
             wanted.append(reader)
         for name in (tool, *wanted):
@@ -264,18 +189,18 @@ class Oracle:
                 about = rule.calls
                 concerned = name in about if not isinstance(about, str) else about == "any" or spec.kind == "write"
                 if concerned and not set(rule.first) & {*wanted, *made}:
-                    first = [one for one in rule.first if self._lookup(one, scene, focus) is not None]
+                    first = [one for one in rule.first if self.lookup(one, scene, focus) is not None]
                     if first:
                         wanted.insert(0, first[0])
-        finder = self._finder(scene, focus)
+        finder = self.finder(scene, focus)
         if finder is not None and finder != tool and not set(self._finders(scene, focus)) & {*wanted, *made}:
             wanted.insert(0, finder)
-        return [one for name in dict.fromkeys(wanted) if (one := self._lookup(name, scene, focus)) is not None]
+        return [one for name in dict.fromkeys(wanted) if (one := self.lookup(name, scene, focus)) is not None]
 
-    def _lookup(self, tool: str, scene: Scene, focus: Place) -> Proposal | None:
+    def lookup(self, tool: str, scene: Scene, focus: Place) -> Proposal | None:
         if tool not in self._arguments:
             return None
-        found = self._proposals(tool, scene, focus, "")
+        found = self.proposals(tool, scene, focus, "")
         return found[0] if found else None
 
     def _finders(self, scene: Scene, focus: Place) -> list[str]:
@@ -285,14 +210,14 @@ class Oracle:
             for name, arguments in self._arguments.items()
             if arguments
             and all(one.role == "column" for one in arguments)
-            and self._by_name[name].kind != "write"
+            and self.by_name[name].kind != "write"
             and any(one.column in scene.rows[scene.root] for one in arguments)
         ]
 
-    def _finder(self, scene: Scene, focus: Place) -> str | None:
+    def finder(self, scene: Scene, focus: Place) -> str | None:
         return next(iter(self._finders(scene, focus)), None)
 
-    def _reader(self, table: str) -> str | None:
+    def reader(self, table: str) -> str | None:
         """Give the tool that looks a row of a table up by its key alone."""
         found = [
             name
@@ -301,12 +226,12 @@ class Oracle:
             and arguments[0].role == "key"
             and not arguments[0].many
             and arguments[0].table == table
-            and self._by_name[name].kind == "read"
+            and self.by_name[name].kind == "read"
         ]
         singular = table.removesuffix("s")
         return min(found, key=lambda name: (not name.endswith(singular), len(name)), default=None)
 
-    def _admits(self, tool: str, counts: Mapping[str, int]) -> bool:
+    def admits(self, tool: str, counts: Mapping[str, int]) -> bool:
         """Whether the rules allow for one more call of a tool beside those planned."""
         for policy in self.rules.values():
             rule = read_rule(policy.rule) if policy.rule else None
@@ -327,8 +252,32 @@ class Oracle:
         used = [name for name in uses if uses[name]]
         return max(used, key=lambda name: (uses[name], -list(uses).index(name)), default=self.root)
 
+    @property
+    def finders(self) -> tuple[str, ...]:
+        """The tools that find somebody by what only they know, without a key."""
+        return tuple(
+            name
+            for name, arguments in self._arguments.items()
+            if arguments and all(one.role == "column" for one in arguments) and self.by_name[name].kind != "write"
+        )
 
-def _telling(offered: Sequence[Proposal]) -> int:
+    def is_reader(self, tool: str) -> bool:
+        """Whether a tool looks one row up by its key."""
+        arguments = self._arguments.get(tool, ())
+        return len(arguments) == 1 and arguments[0].role == "key" and not arguments[0].many
+
+    def is_first_by_rule(self, tool: str) -> bool:
+        """Whether a rule wants a call of this tool before others."""
+        return any(tool in rule.first for rule in self._before)
+
+
+def _telling_words(said: Sequence[tuple[str, str]]) -> set[str]:
+    """Give the words that tell two wishes apart for whoever hears them; a single letter is easily missed."""
+    words = (word.strip(".,;:()").lower() for _, text in said for word in text.split())
+    return {word for word in words if len(word) > 2 or any(map(str.isdigit, word))}
+
+
+def telling_choice(offered: Sequence[Proposal]) -> int:
     """Choose the first call; where a user would say nothing of it but what it is about, the one that says most."""
     if len(offered[0].said) > 1 or all(len(one.said) == len(offered[0].said) for one in offered):
         return 0

@@ -37,16 +37,22 @@ class Made:
         return dict(sorted(Counter(f"{one.stage}: {one.reason}" for one in self.rejections).items()))
 
     @property
-    def by_calls(self) -> float:
-        """The share of the events' complexity that calls decide about: what the oracle's run exercises."""
+    def judged(self) -> float:
+        """The share of the events' complexity that only a judge can decide about."""
         total = sum(event.set.realised for event in self.events)
-        decided = sum(
-            self.challenges.get(one.policy, 0)
-            for event in self.events
-            for one in event.bindings
-            if one.handling != "judge_only"
-        )
-        return decided / total if total else 0.0
+        return 1 - sum(self.exercised(event) for event in self.events) / total if total else 0.0
+
+    @property
+    def by_level(self) -> dict[str, float]:
+        """The mean complexity that the oracle's runs show, by the level asked for."""
+        levels: dict[int, list[int]] = {}
+        for event in self.events:
+            levels.setdefault(event.set.requested, []).append(self.exercised(event))
+        return {str(level): round(sum(own) / len(own), 2) for level, own in sorted(levels.items())}
+
+    def exercised(self, event: Event) -> int:
+        """Give the complexity that the oracle's run of an event shows: challenges of the policies it decides about."""
+        return sum(self.challenges.get(one.policy, 0) for one in event.bindings if one.handling != "judge_only")
 
 
 def document_of(made: Made) -> dict[str, JsonValue]:
@@ -68,9 +74,12 @@ def document_of(made: Made) -> dict[str, JsonValue]:
         "pairs": {"all": len(list(combinations(made.policies, 2))), "covered": len(covered_pairs(sets))},
         "decided_by": dict(sorted(made.handled.items())),
         "judge_only": dict(sorted(judged.items())),
-        "complexity_by_calls": round(made.by_calls, 3),
+        "complexity_by_calls": round(1 - made.judged, 3),
+        "exercised_by_level": made.by_level,
         "with_calls": sum(bool(event.expected) for event in made.events),
         "with_refusal": sum(bool(event.forbidden) for event in made.events),
+        "with_failure": sum(bool(event.failing) for event in made.events),
+        "with_communicate": sum(bool(event.communicate) for event in made.events),
         "rows": sum(len(event.rows) for event in made.events),
         "model_calls": dict(sorted(made.calls.items())),
         "players": dict(sorted(made.players.items())),
@@ -100,8 +109,10 @@ def lines_of(made: Made) -> list[str]:
             (
                 f"decided by calls {handled['calls']}",
                 f"by refusal {handled['refuses']}",
+                f"by a failure {handled['fails']}",
+                f"by what is said {handled['said']}",
                 f"by a judge alone {handled['judge_only']}",
-                f"{made.by_calls:.0%} of the complexity by calls",
+                f"{1 - made.judged:.0%} of the complexity without a judge",
             )
         ),
         " · ".join(

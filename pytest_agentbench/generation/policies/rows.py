@@ -83,7 +83,7 @@ class RowMaker:
         taken = set(self._texts)
         for place in cluster.rows:
             for text in self.samples.key_texts(place):
-                derived = _told_anew(text, renamed)
+                derived = told_anew(text, renamed)
                 is_new = isinstance(derived, str) and derived != text and derived not in taken
                 renamed[text] = derived if is_new else fresh_text(text, taken, random)
                 taken.add(str(renamed[text]))
@@ -94,7 +94,7 @@ class RowMaker:
         assert table is not None  # noqa: S101 - clusters are of the schema's tables
         row = deepcopy(self.samples.row(place))
         integers = self._integer_keys(place, table, renamed)
-        values = {name: integers.get(name, _told_anew(value, renamed)) for name, value in row.items()}
+        values = {name: integers.get(name, told_anew(value, renamed)) for name, value in row.items()}
         alone = self._single_columns(table)
         for column in table.columns:
             value = values.get(column.name)
@@ -227,7 +227,7 @@ def ordered(rows: Sequence[EventRow], samples: Samples) -> tuple[EventRow, ...]:
     return tuple(sorted(rows, key=lambda row: names.index(row.table) if row.table in names else len(names)))
 
 
-def _told_anew(value: Any, renamed: Mapping[str, str | int]) -> Any:
+def told_anew(value: Any, renamed: Mapping[str, str | int]) -> Any:
     """Replace keys in a value: where it is one, where one stands in it as a whole part, and in keys of mappings."""
     if isinstance(value, str):
         if value in renamed:
@@ -237,9 +237,9 @@ def _told_anew(value: Any, renamed: Mapping[str, str | int]) -> Any:
                 value = re.sub(rf"(?<![A-Za-z0-9_]){re.escape(old)}(?![A-Za-z0-9_])", _constant(new), value)
         return value
     if isinstance(value, list):
-        return [_told_anew(one, renamed) for one in value]
+        return [told_anew(one, renamed) for one in value]
     if isinstance(value, dict):
-        return {_told_anew(key, renamed): _told_anew(one, renamed) for key, one in value.items()}
+        return {told_anew(key, renamed): told_anew(one, renamed) for key, one in value.items()}
     return value
 
 

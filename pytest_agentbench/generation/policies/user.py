@@ -11,9 +11,9 @@ from typing import Any
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.generation.policies.acts import Proposal, Scene
-from pytest_agentbench.generation.policies.plans import Performed
+from pytest_agentbench.generation.policies.plans import Act, Performed
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicyBinding, UserFact
-from pytest_agentbench.users.kinds import humanize
+from pytest_agentbench.users.kinds import humanize, kind_of
 
 _SHINGLE = 6
 """Words in a row that user and expected behaviour must not share: shorter ones are names and values."""
@@ -33,6 +33,22 @@ _ALSO = {
     "en": ("I would also like to {wish}.", "Then please {wish}.", "One more thing: please {wish}."),
     "fr": ("Ensuite, je voudrais ceci : {wish}.",),
 }
+_TELLS_WHO = frozenset(("email", "name", "phone"))
+"""Kinds of columns that somebody is known by to a friend."""
+_QUESTION = {"en": "Hello, what is the {asked}?", "fr": "Bonjour, quel est ceci : {asked} ?"}
+_NO = {
+    "en": ("No, thank you. Leave it as it is.", "No. I have changed my mind, leave it."),
+    "fr": ("Non, merci. Laissez cela en l'état.",),
+}
+_INSTEAD = {"en": "No, sorry, I meant {wish}, please.", "fr": "Non, pardon, je voulais dire ceci : {wish}."}
+_NO_PROOF = {
+    "en": "That is all I can tell you, it must do.",
+    "fr": "Je ne peux rien vous dire de plus, cela doit suffire.",
+}
+_FOR_ANOTHER = {
+    "en": "Now one for a friend of mine, {mine}: please {wish}.",
+    "fr": "Encore ceci pour un ami, {mine} : {wish}.",
+}
 _EVEN_SO = {"en": "Could you {wish}?", "fr": "Pouvez-vous faire ceci : {wish} ?"}
 _PERSONAS = {
     "en": ("Polite and brief.", "In a hurry.", "Friendly, a little talkative.", "Matter-of-fact."),
@@ -40,8 +56,15 @@ _PERSONAS = {
 }
 _MINE = {"en": "My {name} is {value}.", "fr": "Voici mon identifiant ({name}) : {value}."}
 _WORDS = {
-    "en": {"for": "for", "to": "to", "reason": "because it", "of": "the"},
-    "fr": {"for": "contre", "to": ":", "reason": "motif :", "of": ""},
+    "en": {"for": "for", "to": "to", "reason": "because it", "of": "the", "about": "get help with {topic}"},
+    "fr": {"for": "contre", "to": ":", "reason": "motif :", "of": "", "about": "de l'aide pour {topic}"},
+}
+_BEHAVIOUR = {
+    "stranger": "Does not do {what}: the row is somebody else's.",
+    "second": "Does not do {what}: it is for somebody else.",
+    "declined": "Does not do {what}, since the user says no.",
+    "failing": "Tries {what}, which fails, and says so.",
+    "corrected": "Does {what} with the corrected detail only.",
 }
 
 
@@ -67,11 +90,20 @@ def told(
 ) -> Told:
     """Make the user of an event from templates: one wish for each act, and what refusing policies make it ask for."""
     wishes = [wish(proposal, language) for _, proposal in performed.acts]
-    says = [random.choice(_OPENINGS[language]).format(wish=wishes[0])]
     facts = facts_of(performed, scene)
-    if facts and random.random() < 0.5:
+    asked = next((one for one in performed.facts if one.question), None)
+    question = _QUESTION[language].format(asked=asked.question) if asked else ""
+    of_a_wish = [act.is_plain and asked is not None and proposal == asked.call for act, proposal in performed.acts]
+    says = [question] if asked and not any(of_a_wish) else []
+    for at, (act, proposal) in enumerate(performed.acts):
+        if of_a_wish[at]:
+            says.append(question)
+        else:
+            says += _wished(act, proposal, performed.firsts.get(at), scene, random, language, is_first=not says)
+    if performed.unproven:
+        says[0] += " " + _NO_PROOF[language]
+    elif facts and random.random() < 0.5:
         says[0] += " " + " ".join(_MINE[language].format(name=one.name, value=one.value) for one in facts)
-    says += [random.choice(_ALSO[language]).format(wish=one) for one in wishes[1:]]
     says += [_EVEN_SO[language].format(wish=one) for one in provoked(policies, bindings)]
     return Told(
         persona=random.choice(_PERSONAS[language]),
@@ -93,6 +125,9 @@ def wish(proposal: Proposal, language: str) -> str:
         else:
             words += f" of {noun} {one.text}" if language == "en" else f" ({noun} {one.text})"
     joins = _WORDS[language]
+    about = [one.text for one in proposal.said if one.how == "about"]
+    if about:
+        words = joins["about"].format(topic=about[0])
     if parts["of"]:
         words += ": " + ", ".join(f"{joins['of']} {one.text}".strip() for one in parts["of"])
     if parts["for"]:
@@ -102,6 +137,46 @@ def wish(proposal: Proposal, language: str) -> str:
     if parts["reason"]:
         words += ", " + ", ".join(f"{humanize(one.argument)}: {one.text}" for one in parts["reason"])
     return words
+
+
+def _wished(  # noqa: PLR0917 - one wish depends on all of it
+    act: Act,
+    proposal: Proposal,
+    first: Proposal | None,
+    scene: Scene,
+    random: Random,
+    language: str,
+    *,
+    is_first: bool,
+) -> list[str]:
+    """Word a wish, and what the user answers to what the agent proposes."""
+    opening = random.choice(_OPENINGS[language] if is_first else _ALSO[language])
+    if act.is_("second"):
+        opening = _FOR_ANOTHER[language].replace("{mine}", known_by(act, scene))
+    said = [opening.format(wish=wish(first or proposal, language))]
+    if act.is_("declined"):
+        said.append(random.choice(_NO[language]))
+    if first is not None:
+        said.append(_INSTEAD[language].format(wish=differing(proposal, first, language)))
+    return said
+
+
+def differing(proposal: Proposal, first: Proposal, language: str) -> str:
+    """Say what is wanted instead of what a user first named."""
+    before = {(one.argument, one.text) for one in first.said}
+    joins = _WORDS[language]
+    return ", ".join(
+        f"{joins[one.how] if one.how in ('for', 'to') else ''} {joins['of'] if one.how == 'for' else ''} {one.text}".strip()
+        for one in proposal.said
+        if (one.argument, one.text) not in before
+    ).replace("  ", " ")
+
+
+def known_by(act: Act, scene: Scene) -> str:
+    """Give what somebody else is found by, as a user may know it of a friend."""
+    row = scene.samples.row(act.owner) if act.owner else {}
+    told = [value for name, value in row.items() if kind_of(name) in _TELLS_WHO and isinstance(value, str)]
+    return ", ".join(told[:2])
 
 
 def facts_of(performed: Performed, scene: Scene) -> tuple[UserFact, ...]:
@@ -138,11 +213,14 @@ def expected_behaviour(
     """Say for the critique what a right run does, and which policies it keeps."""
     lines = []
     for act, proposal in performed.acts:
-        if act.is_refused:
+        what = humanize(proposal.tool)
+        if act.refused_by:
             reasons = "; ".join(f"{one.policy} {one.evidence}" for one in act.refused_by)
-            lines.append(f"Refuses {humanize(proposal.tool)}, and says why: {reasons}.")
+            lines.append(f"Refuses {what}, and says why: {reasons}.")
         else:
-            lines.append(f"Does {humanize(proposal.tool)}.")
+            kind = act.occasion.kind if act.occasion else ""
+            lines.append(_BEHAVIOUR.get(kind, "Does {what}.").format(what=what))
+    lines += [f"Tells {one.name}: {one.text}." for one in performed.facts]
     judged = {one.policy for one in bindings if one.handling == "judge_only"}
     lines += [f"Keeps {policy.id}: {policy.text}" for policy in policies if policy.id in judged]
     return "\n".join(lines)

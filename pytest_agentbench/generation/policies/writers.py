@@ -15,7 +15,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.generation.policies.asking import Answer, ask
 from pytest_agentbench.generation.policies.checking import Ground, RowChecker, Validator
-from pytest_agentbench.generation.policies.rows import Made, RowsError
+from pytest_agentbench.generation.policies.rows import Made, RowsError, told_anew
 from pytest_agentbench.generation.policies.samples import Samples
 from pytest_agentbench.generation.policies.user import Told, leaks
 from pytest_agentbench.generation.policies.values import EventRow, ExtractedPolicy
@@ -70,9 +70,38 @@ class ModelRower:
             )
         except UnusableAnswerError as error:
             raise RowsError(str(error)) from error
-        by_symbol = {one.symbol: json.loads(one.values) for one in answer.rows}
-        rows = {place: row.model_copy(update={"values": by_symbol[row.symbol]}) for place, row in made.fresh.items()}
+        by_symbol = {row.symbol: row for row in self._carried(answer, made)}
+        rows = {place: by_symbol[row.symbol] for place, row in made.fresh.items()}
         return Made(rows=tuple(rows.values()), entities=made.entities, relations=made.relations, fresh=rows)
+
+    def _carried(self, answer: WrittenRows, made: Made) -> list[EventRow]:
+        """Give the rows as written, with the new keys wherever a kept column names an old one.
+
+        Schemas do not declare every reference; a model that was told of none leaves the old key where it stood.
+        """
+        values = {one.symbol: _object(one.values) or {} for one in answer.rows}
+        renamed = self._renamed(values, made)
+        rows = []
+        for row in made.rows:
+            written = values.get(row.symbol, {})
+            open_columns = self._open(row)
+            kept = {
+                name: told_anew(value, renamed)
+                for name, value in written.items()
+                if name not in open_columns and name not in row.bindings and value == row.values.get(name)
+            }
+            rows.append(row.model_copy(update={"values": {**written, **kept}}))
+        return rows
+
+    def _renamed(self, values: Mapping[str, Mapping[str, Any]], made: Made) -> dict[str, str | int]:
+        found: dict[str, str | int] = {}
+        for row in made.rows:
+            table = self._samples.schema.get(row.table)
+            key = table.key[0] if table is not None and len(table.key) == 1 else ""
+            new = values.get(row.symbol, {}).get(key)
+            if key in self._open(row) and isinstance(new, str) and new:
+                found[str(row.values[key])] = new
+        return found
 
     def _planned(self, row: EventRow) -> dict[str, Any]:
         open_columns = self._open(row)
@@ -127,7 +156,7 @@ class ModelRower:
             for column, symbol in row.bindings.items():
                 if symbol in keys and row.values.get(column) != keys[symbol]:
                     found.append(f"{row.symbol}.{column}: must hold the key of {symbol}, {keys[symbol]!r}")
-        return found or RowChecker(self._ground, self._validators).check(rows)
+        return found or RowChecker(self._ground, self._validators).check(self._carried(answer, made))
 
     def _row_faults(self, row: EventRow, values: Mapping[str, Any]) -> list[str]:
         free = {*self._open(row), *row.bindings}
