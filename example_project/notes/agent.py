@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from notes.critique import critique
+from notes.critique import apart, critique
 from notes.defending import Defence
 from notes.drafts import Draft, Part
 from notes.library import Library, Tool
@@ -195,6 +195,10 @@ class NotesAgent:
 
     def _criticised(self, message: str, voice: Voice) -> str:
         """Answer a message about the last answer, where reflection or memory still know it."""
+        doubted, asked = apart(message)
+        if asked:
+            said = self._criticised(doubted, voice)
+            return f"{said} {self._researched(asked, voice)}" if said else ""
         raised = critique(message)
         if raised is None or not (self._defence or self.memory):
             return ""
@@ -252,14 +256,13 @@ class NotesAgent:
     def _keep(self, message: str, resolved: Resolved, turn: Turn, answer: str) -> None:
         if self.memory is None:
             return
-        subject = subject_of(f"{resolved.text} {resolved.context}" if not subject_of(resolved.text) else resolved.text)
-        known = [name for name in key_words(resolved.context) if name not in key_words(subject)]
+        subject = resolved.context or subject_of(turn.question.text)
         items, are_sides = _items(turn)
         exchange = Exchange(
             asked=message,
             resolved=turn.question.text,
             answer=answer,
-            subject=" ".join([*known, subject]) if known else subject,
+            subject=subject,
             sources=turn.draft.sources,
             items=items,
             are_sides=are_sides,

@@ -1,19 +1,23 @@
 """From a passage to the statements that answer a question, with the lines they stand in."""
 
 import math
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from notes.library import Passage
 from notes.question import Query
 from notes.statements import Statement, statements
-from notes.text import fold, stems
+from notes.text import fold, stem, stems, words
 from notes.wording import answers
 
 WEAK_WEIGHT, CONTEXT_WEIGHT, TITLE_SHARE = 0.35, 0.5, 0.6
 """What words count for that need not be there, that were said before, and that stand in titles only."""
+
+NAMED_BY_NOTE = 0.4
+"""What a word counts for that the note's own name says: it tells one note from another, and no line from the next."""
 
 TYPE_BONUS = 1.5
 """What counts for a statement to have what the question asks for: a figure, a name, a reason."""
@@ -32,6 +36,7 @@ MOST_ANNOUNCED = 12
 SHORT_CODE = 8
 """Lines of code that an answer may well quote."""
 
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _COPULA = (" is ", " are ", " was ", " means ", " est ", " sont ", " signifie ", " designe ", " refers to ")
 _POINTERS = ("see ", "voir ", "cf ")
 
@@ -64,9 +69,19 @@ class Answer:
     coverage: float
     typed: bool
     listed: bool = False
-    anchored: bool = True
+    lacking: tuple[str, ...] = ()
+    """Names and figures of the question that the passage does not have."""
+    is_the_list: bool = False
+    """Whether it is a list that is called like what is to be listed."""
+    called: bool = False
+    """Whether the question says the whole name of the note."""
     focus: tuple[str, ...] = ()
     """The cells of a table row whose columns were asked for."""
+
+    @property
+    def anchored(self) -> bool:
+        """Whether the passage has all names and figures of the question."""
+        return not self.lacking
 
     @property
     def figures(self) -> str:
@@ -82,26 +97,38 @@ class Answer:
 
     @property
     def good(self) -> bool:
-        """Whether it is an answer at all: about what was asked, with all names and figures of the question."""
-        return self.anchored and self.coverage >= 0.5
+        """Whether it is an answer at all: about what was asked, with its names and figures or from a note it names."""
+        return (self.anchored or self.called) and self.coverage >= 0.5
+
+    def says(self, wanted: Collection[str]) -> bool:
+        """Whether the statements or their titles have one of these stems."""
+        held = set(stems(" ".join(" ".join((one.text, *one.titles, one.intro)) for one in self.pieces)))
+        return not held.isdisjoint(wanted)
 
     @property
     def sound(self) -> bool:
         """Whether reading on can hardly give a better one."""
-        return self.good and self.typed and self.coverage >= SOUND
+        return self.good and self.typed and (self.coverage >= SOUND or self.is_the_list)
 
     @property
     def score(self) -> float:
         """How well it answers, to compare answers from different passages."""
-        return self.coverage + 0.4 * self.typed + 0.3 * self.anchored
+        return self.coverage + 0.4 * self.typed + 0.3 * self.anchored + 0.4 * self.is_the_list
 
 
-def extract(read: Passage, query: Query, *, most: int = MOST_STATEMENTS, ordinal: int = 0) -> Answer | None:
-    """Give what a passage says to a question; None where it says nothing."""
+def extract(
+    read: Passage,
+    query: Query,
+    *,
+    most: int = MOST_STATEMENTS,
+    ordinal: int = 0,
+    about: Collection[str] = (),
+) -> Answer | None:
+    """Give what a passage says to a question, None where it says nothing; `about`: stems in the rest of its note."""
     said = [one for one in statements(read) if one.text]
     if not said:
         return None
-    scorer = _Scorer(read, query, said)
+    scorer = _Scorer(read, query, said, about)
     if query.asked.listed or ordinal:
         block = scorer.best_block()
         if block:
@@ -115,17 +142,22 @@ def extract(read: Passage, query: Query, *, most: int = MOST_STATEMENTS, ordinal
 
 
 class _Scorer:
-    def __init__(self, read: Passage, query: Query, said: Sequence[Statement]) -> None:
-        self._read, self._query, self._said = read, query, said
+    def __init__(self, read: Passage, query: Query, said: Sequence[Statement], about: Collection[str]) -> None:
+        self._read, self._query, self._said, self._about = read, query, said, query.heard(about)
         self._at = {id(one): number for number, one in enumerate(said)}
         self._before = {id(one): before.titles for before, one in pairwise(said)} | {id(said[0]): ()}
-        self._words = {id(one): set(stems(one.text)) for one in said}
-        self._around = {id(one): set(stems(" ".join((*one.titles, one.intro)))) for one in said}
-        self._note = set(stems(f"{read.path} {read.title}"))
+        self._words = {id(one): query.heard(stems(one.text)) for one in said}
+        self._around = {id(one): query.heard(stems(" ".join((*one.titles, one.intro)))) for one in said}
+        self._note = query.heard(stems(f"{read.path} {read.title}"))
         held = Counter(word for words in self._words.values() for word in words)
+        self._counted = {query.counted for one in said if _counts(one.text, query.counted)} if query.counted else set()
         base = dict.fromkeys(query.context, CONTEXT_WEIGHT) | dict.fromkeys(query.weak, WEAK_WEIGHT)
         base |= dict.fromkeys(query.strong, 1.0)
-        self._weights = {one: by * math.log(1 + len(said) / (1 + held[one])) for one, by in base.items()}
+        self._named = set(stems(read.path.rpartition("/")[2].rpartition(".")[0]))
+        self._weights = {
+            one: by * math.log(1 + len(said) / (1 + held[one])) * (NAMED_BY_NOTE if one in self._named else 1.0)
+            for one, by in base.items()
+        }
 
     def score(self, one: Statement) -> float:
         """Score a statement by the words it shares with the question and by having what is asked for."""
@@ -136,7 +168,7 @@ class _Scorer:
             return 0.0
         kind = self._query.asked.kind
         typical = sum(weights.values()) / max(len(weights), 1)
-        if kind and answers(kind, one.text):
+        if self._answers(one):
             score += TYPE_BONUS * typical
         if self._query.asked.defined:
             score += typical * self._defines(one)
@@ -144,9 +176,23 @@ class _Scorer:
             score += LEADS * typical * len(set(stems(one.titles[-1])).intersection(weights))
         if one.kind == "code":
             score *= (1.0 if kind == "how" else 0.6) * (1.0 if one.end - one.line <= SHORT_CODE else 0.4)
-        if fold(one.text).startswith(_POINTERS):
+        opening = fold(one.text)
+        if opening.startswith(_POINTERS):
             score *= 0.6
+        if kind == "default" and opening.startswith(("default", "par defaut", "valeur par defaut")):
+            score += typical
         return score - 0.002 * self._at[id(one)]
+
+    def _answers(self, one: Statement) -> bool:
+        """Whether a statement has what is asked for; a figure counts if what is counted stands beside it or nowhere."""
+        kind, counted = self._query.asked.kind, self._query.counted
+        if not kind or not answers(kind, one.text) or (kind == "default" and one.kind == "code"):
+            return False
+        if kind in {"number", "version"} and not set(_FIGURE.findall(one.text)) - set(
+            _FIGURE.findall(self._query.text)
+        ):
+            return kind == "number" and not _FIGURE.search(one.text)
+        return not counted or kind != "number" or counted not in self._counted or _counts(one.text, counted)
 
     def _defines(self, one: Statement) -> float:
         folded = f" {fold(one.text)}"
@@ -213,10 +259,10 @@ class _Scorer:
 
     def answer(self, pieces: Sequence[Statement], *, listed: bool = False) -> Answer:
         """Say how much of the question the pieces cover, their titles and the note's name included."""
-        held = set(self._note)
+        held = self._note
         for one in pieces:
             held |= self._words[id(one)] | self._around[id(one)]
-        near = set().union(*self._words.values())
+        near = set().union(self._about, *self._words.values())
         strong = self._query.strong
         coverage = sum(1.0 if one in held else 0.6 if one in near else 0.0 for one in strong) / max(len(strong), 1)
         source = Source(
@@ -232,8 +278,10 @@ class _Scorer:
             coverage=coverage,
             typed=not kind or any(answers(kind, one.text) for one in pieces),
             listed=listed,
+            is_the_list=listed and self._query.listed in stems(" ".join(pieces[0].titles[-1:])),
             focus=tuple(cell for one in pieces if one.kind == "row" for cell in self._focus(one)),
-            anchored=all(one in held | near for one in self._query.anchors),
+            lacking=tuple(one for one in self._query.anchors if one not in held | near),
+            called=bool(self._named) and self._named <= {*strong, *self._query.weak},
         )
 
     def _focus(self, row: Statement) -> list[str]:
@@ -245,6 +293,14 @@ class _Scorer:
 
     def _title(self, pieces: Sequence[Statement]) -> str:
         return pieces[0].titles[-1] if pieces[0].titles else self._read.title
+
+
+def _counts(text: str, noun: str) -> bool:
+    """Whether a figure stands at most two words before a noun, or right after it as in a table."""
+    names = [stem(name) for name in words(text)]
+    places = [at for at, name in enumerate(names) if name == noun]
+    near = [other for at in places for other in names[max(at - 3, 0) : at + 2]]
+    return any(name[0].isdigit() or answers("number", name) for name in near)
 
 
 def _nth(block: list[Statement], ordinal: int) -> list[Statement]:
@@ -263,4 +319,4 @@ def _listed(pieces: Sequence[Statement]) -> str:
 def _closed(text: str, kind: str) -> str:
     if kind == "code":
         return f"`{text}`" if "\n" not in text else text
-    return text if text.endswith((".", "!", "?", "…", ":", ";")) else f"{text}."
+    return text if text.rstrip('"”» ').endswith((".", "!", "?", "…", ":", ";")) else f"{text}."

@@ -8,10 +8,16 @@ from notes.question import Query
 from notes.text import stems
 from notes.wording import answers
 
-RANK, COVERED, HEADED, NAMED, CALLED, TYPED, FAVOURED = 0.6, 1.0, 0.4, 0.3, 0.4, 0.3, 0.5
+RANK, COVERED, HEADED, NAMED, CALLED, TYPED, FAVOURED = 0.6, 1.0, 0.4, 0.3, 0.4, 0.3, 0.8
 """What counts for a section: its rank in the text search, the share of the question's words seen in it, in its heading,
-the share of the heading that the question says, being in a note whose name
-the question says, having what is asked for, and being in the note that was talked about."""
+the share of the heading that the question says, being in a note whose name the question says, having what is asked
+for, and being in the note that was talked about."""
+
+AGAIN = 0.3
+"""What being the very section that was talked about counts for."""
+
+LISTED = 0.8
+"""What counts for a section that is called like the things to be listed."""
 
 READ_LINES = 60
 """Lines of a section that are read at first; answers stand near its top more often than not."""
@@ -19,8 +25,11 @@ READ_LINES = 60
 Key = tuple[str, str]
 
 
-def ranked(hits: Sequence[Place], headed: Sequence[Place], query: Query, *, favour: str = "") -> list[Place]:
-    """Give one place for each section that a search showed, the most promising first."""
+def ranked(hits: Sequence[Place], headed: Sequence[Place], query: Query, *, favour: Sequence[str] = ()) -> list[Place]:
+    """Give one place for each section that a search showed, the most promising first.
+
+    `favour` is the path of a note that was talked about, and maybe the title of its section.
+    """
     groups: dict[Key, list[Place]] = {}
     for place in (*hits, *headed):
         groups.setdefault((place.path, place.title), []).append(place)
@@ -28,16 +37,17 @@ def ranked(hits: Sequence[Place], headed: Sequence[Place], query: Query, *, favo
     scored = []
     for number, (key, seen) in enumerate(groups.items()):
         score = RANK / (1 + 0.3 * order[key]) if key in order else 0.0
-        score += _judged(seen, query) + FAVOURED * (bool(favour) and key[0] == favour)
+        score += _judged(seen, query)
+        score += FAVOURED * (key[:1] == tuple(favour[:1])) + AGAIN * (key == tuple(favour))
         scored.append((-score, number, seen[0]))
     return [place for _, _, place in sorted(scored, key=lambda item: item[:2])]
 
 
 def _judged(seen: Sequence[Place], query: Query) -> float:
     strong = set(query.strong) or {""}
-    title = set(stems(seen[0].title))
-    text = set(stems(" ".join(place.text for place in seen)))
-    path = set(stems(seen[0].path.rpartition(".")[0]))
+    title = query.heard(stems(seen[0].title))
+    text = query.heard(stems(" ".join(place.text for place in seen)))
+    path = query.heard(stems(seen[0].path.rpartition(".")[0]))
     share = len(strong & (title | text | path)) / len(strong)
     weak = len({*query.weak} & (title | text)) / max(len(query.weak), 1)
     name = set(stems(posixpath.basename(seen[0].path).rpartition(".")[0]))
@@ -54,6 +64,7 @@ def _judged(seen: Sequence[Place], query: Query) -> float:
         + NAMED * named
         + CALLED * called
         + TYPED * typed
+        + LISTED * (bool(query.listed) and query.listed in title)
     )
 
 

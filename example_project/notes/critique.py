@@ -33,7 +33,9 @@ _DOUBT = re.compile(
     r"is| can't be| cannot be| doesn't| does not)(?: not)? (?:wrong|right|true|correct|seem "
     r"right|sound right|look right)|"
     r"\bis that (?:right|true|correct|really)|\b(?:double[- ]?check|check (?:it |that )?again|"
-    r"check (?:it|that)\b|verify)|\bi doubt\b|\byou(?:'re| are) (?:wrong|mistaken)|"
+    r"check (?:it|that)\b|verify)|\b(?:look|search|try|read)(?: it| for it| there)?(?: up)? (?:once )?(?:again|more)\b|"
+    r"\b(?:cherche|regarde|relis|essaie|verifie)[sz]?\b[^?.!]*\b(?:encore|de nouveau|a nouveau|mieux)\b|"
+    r"\bi doubt\b|\byou(?:'re| are) (?:wrong|mistaken)|"
     r"\b(?:tu (?:en )?es|t'es|es[- ]tu|etes[- ]vous|vous (?:en )?etes) (?:vraiment |bien |absolument "
     r")?(?:surs?e?s?|certaine?s?)\b|^\W*(?:vraiment|sur|certain)\b\W*$|"
     r"\bje (?:croyais|pensais|crois|pense) (?:que|plutot|avoir)|\bce n'est pas plutot|"
@@ -64,6 +66,10 @@ _MORE = re.compile(
     r"\bdeveloppe\w*|\bprecise[rz]?\b|\bc'est tout\b|\brien d'autre|\bdis-m'en plus|\ben dire "
     r"plus|\bcomplete[rz]?\b"
 )
+_OPENS = re.compile(
+    r"\W*(?:(?:and|but|since|until|in|at|for|with|et|mais|depuis|jusqu'a|a|en|pour|avec|par) )*"
+    r"(?:what|which|who|when|where|why|how|quel|qui|quand|ou|pourquoi|comment|combien)\b"
+)
 _CLAIM = re.compile(
     r"\b(?:thought|think|believed?|heard|read|remember(?:ed)?|croyais|pensais|crois|pense|lu|"
     r"entendu)\b(?: that| que| qu'| plutot)* ?(?:it|that|they|this|he|she|c'etait|il|elle|"
@@ -90,6 +96,16 @@ def critique(message: str) -> Critique | None:
     if not claim and len(left) > 3:
         return None
     return Critique(complaint=kind, claim=claim)
+
+
+def apart(message: str) -> tuple[str, str]:
+    """Cut a message into what it says about the last answer and a question of its own after that; "" for none."""
+    pieces = re.split(r"(?<=[.!?])\s+", message.strip())
+    last = pieces[-1]
+    if len(pieces) < 2 or not last.endswith("?") or critique(last) or not _OPENS.match(fold(last)):
+        return message, ""
+    before = " ".join(pieces[:-1])
+    return (before, last) if critique(before) else (message, "")
 
 
 def _claimed(folded: str) -> str:

@@ -1,5 +1,6 @@
 """What the agent found out in a turn, before it is worded: answers with their sources, and what was looked at."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from notes.answering import Answer, Source
@@ -16,6 +17,8 @@ class Part:
     candidates: tuple[Place, ...] = ()
     tried: frozenset[tuple[str, str]] = frozenset()
     missing: tuple[str, ...] = ()
+    about: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By note the stems that the searches showed of it."""
     text: str = ""
     """An answer that is no extract: an overview, a list of paths."""
     sources: tuple[Source, ...] = ()

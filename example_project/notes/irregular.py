@@ -14,7 +14,9 @@ swum; take took taken; teach taught; tell told; think thought; throw threw throw
 woken; wear wore worn; win won; write wrote written; man men; woman women; child children; foot feet; tooth teeth;
 mouse mice; leaf leaves; life lives; knife knives; half halves; index indices; matrix matrices; vertex vertices;
 analysis analyses; good better best; bad worse worst; warmth warm; depth deep; height high tall; length long; width
-wide; weight weigh weighs; strength strong; speed fast; heat hot
+wide; weight weigh weighs; strength strong; speed fast; heat hot;
+decide decision decisions; choose choice choices; lose loss losses; sell sale sales; grow growth; fly flight flights;
+die death deaths; prove proof proofs; believe belief beliefs
 """
 
 IRREGULAR: dict[str, str] = {

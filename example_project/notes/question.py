@@ -1,11 +1,13 @@
 """What kind of question a message is, and what it is about; English and French, by structure rather than by phrase."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from notes.bilingual import TRANSLATED
 from notes.text import fold, key_words, stem
-from notes.wording import WEAK, Asked, asked
+from notes.wording import WEAK, Asked, asked, counted, listed_noun
 
 
 class Kind(Enum):
@@ -33,8 +35,19 @@ class Query:
     """Names and figures: an answer without them is about something else."""
     context: tuple[str, ...] = ()
     """Stems of what was talked about before."""
+    also: tuple[tuple[str, frozenset[str]], ...] = ()
+    """Stems with those that say the same in the other language."""
+    counted: str = ""
+    """Stem of the noun that is counted: an answer has a figure beside it."""
+    listed: str = ""
+    """Stem of the noun whose list is wanted: sections that are called so have it."""
     scope: str = ""
     """Path of the note or folder to look in; empty for the vault."""
+
+    def heard(self, held: Iterable[str]) -> frozenset[str]:
+        """Give the stems of a text, and those of the question that it says in the other language."""
+        found = frozenset(held)
+        return found.union(one for one, others in self.also if not found.isdisjoint(others))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +98,11 @@ _COORDINATED = re.compile(
     r"(?P<of> (?:of|for|in|de|du|des|d['’]|pour) ?.+?)\s?[?.!]*$",
     re.IGNORECASE,
 )
+POINTED_AT = re.compile(
+    r"\b(?:that|this|cet|cette|ce) (?!is\b|are\b|was\b|were\b|qui\b|que\b)[a-zà-ÿ]{3,}", re.IGNORECASE
+)
+"""A noun pointed at; in a later part of a question it is what the earlier part answers."""
+
 _SHARED = re.compile(
     r"^(?P<lead>(?:what|who|when|where|how|quel|quelle|quels|quelles|combien|qui|quand|"
     r"comment)\b.*\b(?:of|for|from|de|du|des|d['’]|pour)) ?"
@@ -95,6 +113,10 @@ _SHARED = re.compile(
 _FOLLOW = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
+        (
+            r"^(?:the |my )?(?P<a>[\w' -]+?) notes? (?:links?|refers?|points?|leads?) to "
+            r"(?:a|another|one) (?:other )?note\b(?P<b>.*)$"
+        ),
         r"notes? (?:that |which )?(?P<a>.+?) (?:links?|refers?|points?|leads?) to\b(?P<b>.*)$",
         (
             r"notes? (?:is |are )?(?:linked|referenced|mentioned|referred to) (?:from|in|by|to|under|"
@@ -119,11 +141,13 @@ _OVERVIEW = re.compile(
     r"que disent (?:mes|les) notes|que contient (?:la|ma) note|de quoi parle)\b"
 )
 _WHERE = re.compile(
-    r"\b(?:which (?:\w+ )?(?:notes?|files?|documents?|pages?)|(?:in )?(?:what|which) (?:note|"
-    r"file|document|page)s?|where (?:did|do|have) i|where (?:is|are) .*\b(?:mentioned|"
+    r"\b(?:(?:what|which) (?:\w+ )?notes?|(?:what|which) (?:files?|documents?|pages?) (?:\w+ ){0,2}(?:about|mention|"
+    r"speak|talk|say|discuss|describe|explain|contain|cover|hold)\w*|in (?:what|which) (?:file|document|page)s?|"
+    r"where (?:did|do|have) i|where (?:is|are) .*\b(?:mentioned|"
     r"discussed|described|explained)|"
-    r"list (?:all )?(?:the |my )?notes|find (?:the |my |all )?notes?|(?:dans )?quel(?:le)?s? "
-    r"(?:notes?|fichiers?|documents?|pages?)|ou (?:ai-je|est-ce que j'ai|parle)|trouve\w* "
+    r"list (?:all )?(?:the |my )?notes|find (?:the |my |all )?notes?|quel(?:le)?s? "
+    r"notes?|quel(?:le)?s? (?:fichiers?|documents?|pages?) (?:\w+ ){0,2}(?:parle|mention|dise|dit|trait|contien|decri|"
+    r"expliqu)\w*|dans quel(?:le)?s? (?:fichiers?|documents?|pages?)|ou (?:ai-je|est-ce que j'ai|parle)|trouve\w* "
     r"(?:les|mes|la) notes?)\b"
 )
 _FOLDER = re.compile(
@@ -214,6 +238,7 @@ def query(text: str, *, context: str = "", scope: str = "") -> Query:
     """Make a search of a question: what it is about, without the words that only say what is wanted of it."""
     bare = _NOISE.sub(" ", fold(text))
     names = key_words(bare) or key_words(text)
+    names += [name for name in key_words(counted(text)) if name not in names]
     strong = tuple(dict.fromkeys(stem(name) for name in names if stem(name) not in _WEAK_STEMS))
     weak = tuple(dict.fromkeys(stem(name) for name in names if stem(name) in _WEAK_STEMS))
     extra = [name for name in key_words(context) if name not in WEAK and name not in names]
@@ -221,27 +246,47 @@ def query(text: str, *, context: str = "", scope: str = "") -> Query:
         said_before = tuple(dict.fromkeys(map(stem, extra)))
         strong, weak = (said_before, weak) if said_before else (weak, ())
     anchors = tuple(one for one in dict.fromkeys(stem(name) for name in _anchors(text)) if one in strong)
+    other = {stem(name): TRANSLATED[stem(name)] for name in names if stem(name) in TRANSLATED}
     return Query(
         text=text,
         asked=asked(text),
         keyword=" ".join([*names, *extra]),
+        also=tuple((one, frozenset(map(stem, words))) for one, words in other.items()),
         strong=strong,
         weak=weak,
         anchors=anchors,
         context=tuple(dict.fromkeys(stem(name) for name in extra)),
+        counted=stem(counted(text)),
+        listed=stem(listed_noun(text)),
         scope=scope,
     )
 
 
+_SAME_OF = re.compile(
+    r"^.*\b(?:celle|celui|celles|ceux|that|those|the (?:one|same)) "
+    r"(?:de la |de l'|du |des |de |d'|of |for )(?P<other>.+)$",
+    re.IGNORECASE,
+)
+
+
+def _filled_in(part: str, first: str) -> str:
+    """Give a later part its noun from the first: “…, and what is that of B?” after “What is the size of A?”."""
+    same, attribute = _SAME_OF.match(part), _OF.match(first)
+    return f"{attribute[1]}{same['other']}" if same and attribute else part
+
+
+_IDENTIFIER = re.compile(r"^[A-Z]{2,}|[a-z][A-Z]|\w_\w")
+
+
 def _anchors(text: str) -> list[str]:
-    """Give the names and figures of a question: capitalised inside a sentence, with digits, or in quotes."""
+    """Give the names and figures of a question: capitalised inside a sentence, like code, with digits, or in quotes."""
     found: list[str] = []
     for quoted in re.findall(r"[\"“«`]([^\"”»`]+)[\"”»`]", text):
         found += key_words(quoted)
     for match in re.finditer(r"(?<![\w'’])(?:[ldnqLDQ]['’])?([\w+#.-]*\w[+#]*)", text):
         word, start = match[1], match.start()
         inside = start > 0 and not re.search(r"[.?!:]\s*$|^\W*$", text[:start])
-        if any(c.isdigit() for c in word) or (inside and word[0].isupper()) or (len(word) > 1 and word.isupper()):
+        if any(c.isdigit() for c in word) or (inside and word[0].isupper()) or _IDENTIFIER.search(word):
             found += key_words(word)
     return found
 
@@ -250,8 +295,8 @@ def _followed(text: str) -> tuple[str, ...]:
     for pattern in _FOLLOW:
         match = pattern.search(text)
         if match and key_words(match["a"]):
-            lead = text[: match.start()]
-            return match["a"].strip(" ,?"), f"{lead} {match['b']}".strip(" ,?")
+            lead, rest = text[: match.start()], re.split(r"[.:] (?=\S)", match["b"])[-1]
+            return match["a"].strip(" ,?"), f"{lead} {rest}".strip(" ,?")
     return ()
 
 
@@ -276,7 +321,7 @@ def _several(text: str) -> tuple[str, ...]:
     pieces = [piece.strip() for piece in re.findall(r"[^?]+\??", text) if key_words(piece)]
     parts = [part.strip(" ,;") for piece in pieces for part in _JOINED_QUESTION.split(piece) if key_words(part)]
     if len(parts) > 1:
-        return tuple(parts)
+        return (parts[0], *(_filled_in(part, parts[0]) for part in parts[1:]))
     match = _COORDINATED.match(text.strip())
     if match:
         return f"{match['lead']} {match['x']}{match['of']}?", f"{match['lead']} {match['y']}{match['of']}?"

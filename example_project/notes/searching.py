@@ -152,7 +152,8 @@ def _content_hits(path: str, document: Document, wanted: Wanted, weights: dict[s
                 covered += weight
                 score += weight * count * (K1 + 1) / (count + K1)
         lines = _best_lines(index.lines, weights)
-        if not lines and not title.intersection(weights):
+        is_named = name <= weights.keys() and section.line == document.leaves[0].line
+        if not lines and not title.intersection(weights) and not is_named:
             continue
         score *= covered / total * (CALLED if name <= weights.keys() else 1.0)
         if " " in wanted.phrase and any(wanted.phrase in fold(document.lines[line - 1]) for line, _ in lines):

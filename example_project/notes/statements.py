@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +18,7 @@ Kind = Literal["sentence", "item", "row", "code", "title"]
 _CELL = re.compile(r"(?<!\\)\|")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _NUMBERED = re.compile(r"^\s*\d+[.)]\s")
+_LEAD_IN = re.compile(r"^\s*(?P<bold>\*\*|__)(?P<said>[^*_]{1,60}?)[.:]?(?P=bold)\s*[.:]?\s+(?=\S)")
 _QUOTE = re.compile(r"^\s*(?:>\s?)+(?:\[![\w-]+\][+-]?\s*)?")
 
 
@@ -49,9 +50,7 @@ def statements(read: Passage) -> list[Statement]:
         if token.type == "heading_open":
             intro = ""
             continue
-        block = [
-            piece for piece in _block(document, token, first, last) if piece[1] not in titled or piece[3] != "sentence"
-        ]
+        block = list(_block(document, token, first, last, titled))
         for text, line, end, kind in block:
             ordered = kind == "item" and bool(_NUMBERED.match(document.lines[line - 1]))
             found.append(
@@ -90,7 +89,7 @@ class _Titles:
 Piece = tuple[str, int, int, Kind]
 
 
-def _block(document: Document, token: Token, first: int, last: int) -> Iterator[Piece]:
+def _block(document: Document, token: Token, first: int, last: int, titled: Collection[int]) -> Iterator[Piece]:
     lines = document.lines[first:last]
     if token.type in {"bullet_list_open", "ordered_list_open"}:
         yield from _list(lines, first + 1)
@@ -103,11 +102,13 @@ def _block(document: Document, token: Token, first: int, last: int) -> Iterator[
     elif token.type == "blockquote_open":
         yield from _prose([_QUOTE.sub("", line) for line in lines], first + 1)
     elif token.type == "paragraph_open":
-        yield from _prose(lines, first + 1)
+        said = ["" if first + 1 + at in titled else line for at, line in enumerate(lines)]
+        yield from _prose(said, first + 1)
 
 
 def _prose(lines: Sequence[str], number: int) -> Iterator[Piece]:
-    """Cut a paragraph into sentences; lines that are wholly bold are titles."""
+    """Cut a paragraph into sentences; a bold lead-in belongs to the sentence after it."""
+    lines = [_LEAD_IN.sub(r"\g<said>: ", line) for line in lines]
     kept = [(number + index, plain(line)) for index, line in enumerate(lines)]
     joined = ""
     starts: list[tuple[int, int]] = []

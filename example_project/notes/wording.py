@@ -33,6 +33,7 @@ _DATE = _any(
     r"\bversion\b|\bafter\b|\bbefore\b|\bapres\b|\bavant\b|\bwhen\b|\bquand\b|\blorsqu|\bonce\b|\bif\b|\bsi\b",
 )
 _DURATION = re.compile(
+    r"(?<!\ba )(?<!\bat )(?<!\bvers )"
     r"\b(?:[\d.,]+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|un|une|deux|trois|"
     r"quatre|cinq|sept|huit|neuf|dix|"
     r"douze|a|an|several|few|plusieurs|quelques)[ \u00a0-]?(?:ms|milliseconds?|s|secs?|"
@@ -48,7 +49,8 @@ _DEFAULT = re.compile(r"\bdefaults?\b|\bpar defaut\b|\bdefaut\b")
 _DEGREES = re.compile(r"\d ?°|\bdegrees?\b|\bdegres?\b|\d ?[kf]\b|\bcelsius\b|\bfahrenheit\b")
 _DISTANCE = re.compile(r"\d[ \u00a0]?(?:[mck]?m|metres?|meters?|feet|ft|inch(?:es)?|miles?|kilomet\w+|centimet\w+)\b")
 _REASON = _any(
-    r"\bbecause\b|\bsince\b|\bso that\b|\bdue to\b|\btherefore\b|\bin order to\b|\bthis "
+    r"\bbecause\b|\bsince\b(?! (?:\d|january|february|march|april|may|june|july|august|september|october|november|"
+    r"december))|\bso that\b|\bdue to\b|\btherefore\b|\bin order to\b|\bthis "
     r"(?:means|way|prevents|avoids)\b",
     r"\bcar\b|\bparce qu|\bpuisqu|\bafin\b|\bpour (?:que|eviter|\w+er)\b|\bgrace a\b|\ben "
     r"raison\b|\bdonc\b|\bto (?:avoid|prevent)\b",
@@ -98,6 +100,13 @@ _ASKS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"\bhow (?:expensive|much (?:does|do|did|is|are|was|were) .* cost)",
             r"\bcosts?\b|\bprices?\b|\bcout\w*\b|\bprix\b|\bcheaper\b|\bmore expensive\b|\b(?:plus|"
             r"moins) cher\w*\b",
+        ),
+    ),
+    (
+        "version",
+        _any(
+            r"\b(?:what|which|quelles?) (?:(?:\w+|est la|sont les)[ .]){0,2}versions?\b",
+            r"\b(?:a|depuis) quelle version\b",
         ),
     ),
     (
@@ -179,7 +188,7 @@ WEAK = frozenset(
         "contain contains contained contient contenir hold which "
         "longer shorter more less fewer bigger smaller higher lower cheaper expensive faster "
         "slower hotter colder taller larger "
-        "longtemps vite rapide cher chere grand grande petit petite haut haute early late soon "
+        "lieu longtemps vite rapide cher chere grand grande petit petite haut haute early late soon "
         "taken given kept should must "
         "temperature duration duree price prices prix far apart "
         "step steps etape etapes ingredient ingredients current currently default defaut year "
@@ -187,6 +196,32 @@ WEAK = frozenset(
     ).split()
 )
 """Words that a question's wording brings along and that notes often put otherwise: they help, but need not be there."""
+
+
+_LEAD = re.compile(
+    r"\W*(?:(?:and|but|so|et|mais|donc)\W+)?(?:(?:in|at|on|for|to|with|from|by|of|since|until|a|de|d'|dans|"
+    r"pour|avec|par|en|depuis|jusqu'a) ?)?(?:what|which|who\w*|where|when|why|how|"
+    r"quel\w*|qui|ou|quand|pourquoi|comment|combien)\b"
+)
+_CLAUSE = re.compile(r"\b(?:when|where|who|whom|whose|why|quand|pourquoi)\b")
+_COUNTED = re.compile(r"\b(?:how many|combien d[e']|(?:more|fewer|most|plus de|moins de)) ?(?P<noun>[\w'-]+)")
+_HEAD = re.compile(
+    r"\b(?:what (?:are|were)|which are|list|name|enumerate|quel(?:le)?s (?:sont|etaient)|liste[zr]?|"
+    r"enumere[zr]?|donne[zr]?) (?:all |toutes |tous )?"
+    r"(?:(?:the|my|its|their|his|her|our|some|les|mes|ses|leurs|nos|des) )?(?P<noun>[\w'-]+)"
+)
+
+
+def counted(question: str) -> str:
+    """Give the noun that a question counts: `pages` in “How many pages …?”; "" for none."""
+    match = _COUNTED.search(fold(question))
+    return match["noun"] if match else ""
+
+
+def listed_noun(question: str) -> str:
+    """Give the noun whose list a question wants: `objections` in “What are the objections to …?”; "" for none."""
+    match = _HEAD.search(fold(question))
+    return match["noun"] if match else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,10 +235,16 @@ class Asked:
 
 def asked(question: str) -> Asked:
     """Read what a question wants."""
-    folded = fold(question).strip()
+    folded = _without_clauses(fold(question).strip())
     kind = next((name for name, pattern in _ASKS if pattern.search(folded)), "")
     listed = bool(_LIST.search(folded)) and kind not in {"duration", "time", "person", "reason", "money"}
     return Asked(kind=kind, listed=listed, defined=not kind and bool(_DEFINITION.search(folded)))
+
+
+def _without_clauses(folded: str) -> str:
+    """Leave out the question words of subordinate clauses: “What are the rules when it rains?” asks for rules."""
+    lead = _LEAD.match(folded)
+    return folded[: lead.end()] + _CLAUSE.sub(" ", folded[lead.end() :]) if lead else folded
 
 
 def answers(kind: str, text: str) -> bool:
@@ -216,6 +257,7 @@ def answers(kind: str, text: str) -> bool:
         "temperature": lambda: _DEGREES.search(folded),
         "length": lambda: _DISTANCE.search(folded),
         "number": lambda: _AMOUNT.search(folded),
+        "version": lambda: NUMBER.search(folded),
         "time": lambda: _DATE.search(folded),
         "person": lambda: _NAME.search(text),
         "reason": lambda: _REASON.search(folded),

@@ -100,11 +100,11 @@ def test_a_long_stretch_under_one_heading_is_cut_into_blocks():
 )  # fmt: skip
 def test_hostile_text_takes_bounded_time(text):
     """Nothing a note can hold keeps the agent busy."""
-    begun = time.perf_counter()
+    begun = time.process_time()
 
     document = parse(text)
     statements(Passage(path="a.md", first=1, title="", lines=document.lines))
     assert document.sections is not None
     assert document.links is not None
 
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5

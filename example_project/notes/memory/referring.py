@@ -22,6 +22,7 @@ _PRONOUN = re.compile(
     r"|\b(?:ca|c'est)\b|\b(?:son|sa)\b|\ben\b (?=(?:a|ont|faut|est|contient|reste|fait|"
     r"sont)\b)|\bl'(?=(?:a|ont|avait|utilis\w+|appell\w+|invent\w+)\b)"
     r"|-t-(?:il|elle|ils|elles|on)\b|-(?:ils|elles|elle)\b"
+    r"|(?<!il )\by (?=(?:sont|est|ont|a-t-on|etait|etaient|trouve|sert)\b)"
 )
 _IMPERSONAL = re.compile(
     r"\bis it (?:possible|necessary|safe|ok|okay|better|true)\b|\bdoes it take to\b|\bit "
@@ -47,7 +48,7 @@ class Resolved:
 
     text: str
     context: str = ""
-    favour: str = ""
+    favour: tuple[str, ...] = ()
     scope: str = ""
     item: Item | None = None
     """The thing itself, where the message asks for one that the last answer named."""
@@ -66,6 +67,7 @@ def resolve(message: str, last: Exchange | None) -> Resolved:
         return Resolved(text=message)
     folded = _IMPERSONAL.sub(" ", fold(message))
     note = last.sources[0].path if last.sources else ""
+    favour = (note, last.sources[0].title) if last.sources else ()
     own = [name for name in key_words(message) if name not in WEAK]
     ordinal = find_ordinal(folded)
     if ordinal and last.items and len(own) - len(_ordinal_words(message)) < 2:
@@ -74,10 +76,10 @@ def resolve(message: str, last: Exchange | None) -> Resolved:
         return Resolved(text=message, scope=note)
     pronoun = bool(_PRONOUN.search(folded))
     if _ELLIPSIS.search(folded) and not _is_question(folded):
-        return Resolved(text=_substituted(message, last), favour=note)
+        return Resolved(text=_substituted(message, last), favour=favour)
     if pronoun or (_ELLIPSIS.search(folded) and len(own) < 2) or not own:
-        return Resolved(text=message, context=last.subject, favour=note)
-    return Resolved(text=message, favour=note if _ELLIPSIS.search(folded) else "")
+        return Resolved(text=message, context=last.subject, favour=favour)
+    return Resolved(text=message, favour=favour if _ELLIPSIS.search(folded) else ())
 
 
 def subject_of(question: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from notes.choosing import READ_LINES
 from notes.planning.plan import Plan, SubTask
-from notes.question import Kind, Question, query
+from notes.question import POINTED_AT, Kind, Question, query
 from notes.text import fold, key_words
 
 MANY = 60
@@ -19,7 +19,7 @@ class Situation:
 
     sections: bool = True
     context: str = ""
-    favour: str = ""
+    favour: tuple[str, ...] = ()
     scope: str = ""
     recalled: str = ""
     """What memory recalls for a model to read; rules need no more than the words above."""
@@ -60,22 +60,26 @@ class _Steps:
         self.tasks.append(task)
         return number
 
-    def choice(self, text: str, *, context: str, scope: str = "", needs: Sequence[int] = (), **more: Any) -> int:
-        """Add the searches for one question and the choice of a section among what they find."""
+    def choice(
+        self, text: str, *, context: str, scope: str = "", needs: Sequence[int] = (), after: int = 0, **more: Any
+    ) -> int:
+        """Add the searches for one question and the choice of a section among what they find.
+
+        `after` is a step whose answer names what the question is about: its names are searched for as well.
+        """
         situation = self.situation
         scope = scope or situation.scope
         searched = query(text, context=context)
         where = {"folder": scope} if scope else {}
         about = f"what is about {searched.keyword!r}"
+        keyword = f"{searched.keyword} from_task_{after}" if after else searched.keyword
+        needs = [*needs, after] if after else needs
         found = []
         if situation.sections:
-            found.append(
-                self.tool("search_in_headers", f"Find headings on {about}", needs, keyword=searched.keyword, **where)
-            )
-        found.append(
-            self.tool("grep_content", f"Find lines on {about}", needs, keyword=searched.keyword, **where, **more)
-        )
-        asking = {"question": text, "context": context, "scope": scope}
+            found.append(self.tool("search_in_headers", f"Find headings on {about}", needs, keyword=keyword, **where))
+        found.append(self.tool("grep_content", f"Find lines on {about}", needs, keyword=keyword, **where, **more))
+        asking = {"question": text, "context": context, "scope": scope, **({"after": after} if after else {})}
+        found = [*found, after] if after else found
         return self.think("choose", "Choose the most promising section", found, favour=situation.favour, **asking)
 
     def reading(self, choice: int) -> int:
@@ -116,10 +120,14 @@ def _compare(steps: _Steps, question: Question) -> None:
 
 
 def _several(steps: _Steps, question: Question) -> None:
-    """Later parts may leave the subject to the first: “What is X, and who made it?”"""
+    """Later parts may leave the subject to the first, “What is X, who made it?”, or ask about its answer: “that X”."""
     first = question.parts[0]
     answers = [steps.fact(first, context=steps.situation.context)]
-    answers += [steps.fact(part, context=first) for part in question.parts[1:]]
+    for part in question.parts[1:]:
+        if POINTED_AT.search(part):
+            answers.append(steps.fact(part, context="", after=answers[0]))
+        else:
+            answers.append(steps.fact(part, context="" if query(part).anchors else first))
     steps.think("combine", "Put the answers together", answers)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from notes.answering import Source, extract
+from notes.answering import Answer, Source, extract
 from notes.drafts import Part
 from notes.inline import Link
 from notes.library import Library, Passage, Place, failed, items, missing, passage, places
@@ -13,7 +13,8 @@ from notes.markdown import parse
 from notes.overview import outline_summary, passage_summary
 from notes.planning.executor import Result
 from notes.planning.plan import SubTask
-from notes.question import Query, query
+from notes.planning.references import names_in
+from notes.question import POINTED_AT, Query, query
 from notes.research import Research, better
 from notes.text import stems
 from notes.voice import Voice
@@ -52,9 +53,12 @@ class RuleReasoner:
     def _choose(self, task: SubTask, needed: Mapping[int, Result], attempt: int) -> Step:
         given = task.parameters
         found = {result.task.tool: result.text for result in needed.values()}
-        searched = _query(task)
+        after = needed.get(int(given.get("after", 0)))
+        earlier = names_in(after.text) if after and not after.failed else ""
+        searched = _query(task, earlier)
         headed, hits = found.get("search_in_headers", ""), found.get("grep_content", "")
-        part = self._research.chosen(searched, headed, hits, favour=str(given.get("favour", "")))
+        favour = tuple(map(str, given.get("favour", ())))
+        part = self._research.translated(self._research.chosen(searched, headed, hits, favour=favour), favour=favour)
         if not part.candidates:
             return f"Error: nothing was found about {searched.keyword!r}", part
         lines = [f"{place.path}:{place.line}: [{place.title}] {place.text}" for place in part.candidates]
@@ -71,7 +75,7 @@ class RuleReasoner:
         read = passage(text) if not failed(text) else None
         if read and _holds(read, place):
             tried = part.tried | {(place.path, place.title)}
-            part = replace(part, tried=tried, answer=better(part, extract(read, part.query, ordinal=ordinal)))
+            part = replace(part, tried=tried, answer=better(part, self._extract(read, part, ordinal)))
         else:
             part = self._research.read_on(part, ordinal=ordinal)
         for _ in range(attempt):
@@ -82,6 +86,9 @@ class RuleReasoner:
         if not part.found:
             return f"Error: it does not say anything about {part.query.keyword!r}", part
         return part.said, part
+
+    def _extract(self, read: Passage, part: Part, ordinal: int) -> Answer | None:
+        return extract(read, part.query, ordinal=ordinal, about=part.about.get(read.path, ()))
 
     def _link(self, task: SubTask, needed: Mapping[int, Result], attempt: int) -> Step:
         part = _part(needed)
@@ -192,11 +199,12 @@ class RuleReasoner:
         return "\n".join(part.said for part in found), tuple(parts)
 
 
-def _query(task: SubTask) -> Query:
+def _query(task: SubTask, earlier: str) -> Query:
+    """Make the search of a step; what an earlier answer named stands in for “that X”."""
     given = task.parameters
-    return query(
-        str(given.get("question", "")), context=str(given.get("context", "")), scope=str(given.get("scope", ""))
-    )
+    text = str(given.get("question", ""))
+    text = POINTED_AT.sub(lambda _: earlier, text) if earlier else text
+    return query(text, context=str(given.get("context", "")), scope=str(given.get("scope", "")))
 
 
 def _part(needed: Mapping[int, Result]) -> Part | None:

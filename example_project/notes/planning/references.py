@@ -11,6 +11,10 @@ _PATH = re.compile(r"^\s*(?:[-*]\s)?(.+?\.(?:md|markdown))(?=:\d|:$|,|\s*$)", re
 _OUTLINE = re.compile(r"^\d+-\d+: (?:#{1,6}|\*\*|¶) (.+)$", re.MULTILINE)
 _FOLDER = re.compile(r"^(.+)/$", re.MULTILINE)
 _NUMBER = re.compile(r"\d+")
+_QUOTED = re.compile(r"[\"“«] ?([^\"”»]{2,60}?) ?[\"”»]")
+_NAMED = re.compile(
+    r"(?<=[a-zà-ÿ,;:] )[A-ZÀ-Ý][\w'’-]*(?: (?:(?:of|to|the|de|du|des|la|le|et|and) )*[A-ZÀ-Ý][\w'’-]*)*"
+)
 
 
 class ReferenceMissError(Exception):
@@ -78,8 +82,16 @@ def _first_line(text: str) -> str | None:
     return lines[0].strip() if lines else None
 
 
+def names_in(text: str) -> str:
+    """Give what a text names: what it puts in quotes or capitals inside a sentence; else its first line."""
+    said = _first_line(text) or ""
+    found = _QUOTED.findall(said) or _NAMED.findall(said)
+    return " ".join(dict.fromkeys(found)) or said
+
+
 _TAKERS: dict[str, Callable[[str], Any]] = {
     "file_path": _path,
+    "keyword": names_in,
     "section_title": _title,
     "folder": _folder,
     "max_lines": _number,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from notes.answering import Source
 from notes.drafts import Draft, Part
 from notes.question import Kind
-from notes.text import fold, key_words
+from notes.text import fold, key_words, stem
 from notes.voice import Voice
 
 _QUANTITY = re.compile(
@@ -46,7 +46,11 @@ def cite(source: Source, *, lines: bool) -> str:
 
 def _told(part: Part, draft: Draft) -> str:
     cited = dict.fromkeys(cite(source, lines=draft.cite_lines) for source in part.cited)
-    return " ".join([part.said, *(one for one in cited if one not in part.said)])
+    told = " ".join([part.said, *(one for one in cited if one not in part.said)])
+    if part.answer is None or part.text or part.answer.anchored:
+        return told
+    names = [name for name in key_words(part.query.text) if stem(name) in part.answer.lacking]
+    return f"{told} {Voice(french=draft.french).say('lacking', names=' '.join(names))}"
 
 
 def _compared(draft: Draft, voice: Voice) -> list[str]:

@@ -67,10 +67,14 @@ class Reflection:
         return Outcome(draft=best, history=tuple(history), verified=verified or not best.found)
 
     def read_again(self, draft: Draft) -> str:
-        """Read the cited lines anew and give them; sources without lines are left out."""
+        """Give the cited lines, as they were read or by reading them; sources without lines are left out."""
         texts = []
         for part in draft.found:
             for source in part.cited:
+                seen = self._library.seen(source.path, source.first, source.last) if source.first else ""
+                if seen:
+                    texts.append(seen)
+                    continue
                 if part.answer is None or not source.first:
                     texts.append(self._lines(source) or part.said)
                     continue
@@ -89,12 +93,9 @@ class Reflection:
         return "\n".join(texts)
 
     def _lines(self, source: Source) -> str:
-        """Give the few lines that a source names, as they were read or by reading them; nothing for a whole note."""
+        """Read the few lines that a source names; nothing for a whole note."""
         if not 0 < source.first <= source.last <= source.first + FEW_LINES:
             return ""
-        seen = self._library.seen(source.path, source.first, source.last)
-        if seen:
-            return seen
         text = self._library.call("read_note", file_path=source.path, max_lines=source.last)
         read = None if failed(text) else passage(text)
         return "\n".join(read.lines[source.first - 1 :]) if read else ""
