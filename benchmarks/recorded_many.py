@@ -1,4 +1,4 @@
-"""Many recorded conversations, scored and reported: wall time, throughput, peak memory, and how large the files get.
+"""Many recorded conversations, scored and reported: wall and CPU time, peak memory, and how large the files get.
 
     python -m benchmarks.recorded_many [--counts 1000,10000,100000] [--way pytest|score|both] [--seed 0] [--keep FOLDER]
 
@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -156,7 +155,7 @@ COMMANDS = {
 def measure(way: str, folder: Path) -> Iterator[str]:
     """Run one way in a folder; give what to print."""
     began = time.perf_counter()
-    code, peak = alone([sys.executable, *COMMANDS[way]], folder)
+    code, cpu, peak = alone([sys.executable, *COMMANDS[way]], folder)
     seconds = time.perf_counter() - began
     count = sum(1 for _ in (folder / "logs.jsonl").open())
     sizes = " ".join(
@@ -164,19 +163,19 @@ def measure(way: str, folder: Path) -> Iterator[str]:
         for file in sorted(folder.glob("out.*"))
         if file.exists()
     )
-    rate = count / seconds
-    yield f"{way:8} {count:8,} {seconds:9.1f} s {rate:9.0f}/s {peak / 1024:9.0f} MB   status {code}   {sizes}"
+    rate = count / cpu
+    yield f"{way:8} {count:8,} {seconds:9.1f} s {cpu:9.1f} s {rate:9.0f}/s {peak:9.0f} MB   status {code}   {sizes}"
 
 
-def alone(command: list[str], folder: Path) -> tuple[int, int]:
-    """Run a command; give its exit status and its own peak memory in kB."""
+def alone(command: list[str], folder: Path) -> tuple[int, float, float]:
+    """Run a command; give its exit status, the seconds of CPU that it took, and its peak memory in MB."""
     child = os.posix_spawn(
         "/bin/sh",
         ["sh", "-c", 'cd "$0" && exec "$@" > printed.txt 2>&1', str(folder), *command],
         {**os.environ, "COLUMNS": "100"},
     )
     _, status, used = os.wait4(child, 0)
-    return os.waitstatus_to_exitcode(status), used.ru_maxrss
+    return os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def main() -> None:
@@ -188,8 +187,8 @@ def main() -> None:
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     base = played()
-    print(f"{len(base)} conversations of the example, {resource.getpagesize()} bytes a page")
-    print(f"{'way':8} {'runs':>8} {'wall':>11} {'rate':>11} {'peak':>12}")
+    print(f"{len(base)} conversations of the example, varied; rate is per second of CPU")
+    print(f"{'way':8} {'runs':>8} {'wall':>11} {'CPU':>11} {'rate':>11} {'peak':>12}")
     for count in map(int, options.counts.split(",")):
         with tempfile.TemporaryDirectory() as temporary:
             folder = (options.keep or Path(temporary)) / str(count)

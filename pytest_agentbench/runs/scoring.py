@@ -61,6 +61,7 @@ def score(
     index = ScenarioIndex(suite.scenarios)
     places = {id(scenario): place for place, scenario in enumerate(suite.scenarios)}
     with asyncio.Runner() as runner:
+        loop = runner.get_loop()  # `runner.run` sets a signal handler each time, which takes longer than the judging
         for recording in read_recordings(suite.agent.files, tools=toolset.names()):
             scenario = index.find(recording)
             if scenario is None or not wanted(recording, asked):
@@ -68,7 +69,7 @@ def score(
             plan = plan_of_recording(
                 suite, suite_key, scenario, recording, toolset=toolset, shows_trial=overview.trials > 1
             )
-            judged = runner.run(judge_recorded(plan, recording))
+            judged = loop.run_until_complete(judge_recorded(plan, recording))
             result = result_of(plan, judged, nodeid=f"{suite_key}::{plan.name}")
             yield Scored(recording=recording, result=result, place=places[id(scenario)])
 

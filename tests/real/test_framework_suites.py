@@ -19,6 +19,9 @@ AGENTS = Path(__file__).parent / "agents"
 SUITES = {
     "langgraph": ("langgraph", "langgraph_agent:graph", "build_langgraph"),
     "pydantic-ai": ("pydantic_ai", "pydantic_ai_agent:agent", "build_pydantic_ai"),
+    "openai-agents": ("agents", "openai_agents_agent:agent", "build_openai_agents"),
+    "smolagents": ("smolagents", "smolagents_agent:agent", "build_smolagents"),
+    "adk": ("google.adk", "adk_agent:root_agent", "build_adk"),
 }
 
 TOOLS = """
@@ -44,14 +47,17 @@ scenarios:
 
 
 def answer(request: ModelRequest) -> Answer:
-    """Look up what the user named last, then say what was found; smolagents speaks by calling a tool."""
-    last = request.messages[-1]
+    """Look up what the user named last, then say what was found; smolagents speaks by calling a tool.
+
+    It also gives results as texts of the user's, with what the user says next behind them.
+    """
     said = str(request.last)
-    result = re.search(r"Order W\d+ is shipped", said)
-    if last["role"] == "tool" or (result and "final_answer" in request.tools):
-        found = result.group() if result else said
-        return call("final_answer", answer=found) if "final_answer" in request.tools else text(found)
-    return call("get_order", order_id=re.findall(r"W\d+", said)[-1])
+    *_, order = re.finditer(r"W\d+", said)
+    results = list(re.finditer(r"Order W\d+ is shipped", said))
+    if not results or results[-1].end() < order.end():
+        return call("get_order", order_id=order.group())
+    found = results[-1].group()
+    return call("final_answer", answer=found) if "final_answer" in request.tools else text(found)
 
 
 @pytest.mark.parametrize("kind", ["as it is", "with the environment's tools"])
