@@ -27,6 +27,7 @@ class OpenAIChatAgent:
         self.log: list[str] = []
         self._chat = chat
         self._spec = spec
+        self._system = [Message(role="system", content=spec.system).openai()] if spec.system else []
         self._written: list[tuple[Message, dict[str, Any]]] = []
 
     async def reply(self, turn: Turn) -> Reply:
@@ -50,14 +51,13 @@ class OpenAIChatAgent:
         return f"the model {self._spec.model.model!r}"
 
     def _messages(self, turn: Turn) -> list[dict[str, Any]]:
-        system = (Message(role="system", content=self._spec.system),) if self._spec.system else ()
         # each turn tells again what those before told; only what is new has to be written
         known = self._written
         self._written = [
             known[at] if at < len(known) and known[at][0] is message else (message, message.openai())
             for at, message in enumerate(with_ids(turn.messages))
         ]
-        return [*(message.openai() for message in system), *(written for _, written in self._written)]
+        return [*self._system, *(written for _, written in self._written)]
 
     def _read(self, answer: ChatReply) -> Message:
         text = answer.text if answer.text.strip() else answer.refusal or ""

@@ -10,6 +10,10 @@ def with_ids(messages: Iterable[Message]) -> list[Message]:
     done: list[Message] = []
     waiting: list[str] = []
     for index, message in enumerate(messages):
+        if message.role != "tool" and not message.tool_calls:
+            waiting = []
+            done.append(message)
+            continue
         if message.role == "tool":
             name = message.tool_call_id or (waiting[0] if waiting else f"call_at_{index}")
             waiting = [other for other in waiting if other != name]

@@ -20,16 +20,25 @@ TOLERANCE = 1e-9
 """Relative and absolute tolerance under which two numbers are the same value."""
 
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
 def to_json(value: object) -> JsonValue:
     """Turn `value` into exact builtin JSON types; what has no JSON form becomes its `str`."""
     kind = type(value)
-    if kind is str or value is None or kind in (bool, int, float):
+    if kind in _PLAIN:
         return value
+    # most of what there is are plain values in plain containers, so that these are looked at first, and in place
+    if kind is dict:
+        return {
+            key if type(key) is str else str(to_json(key)): item if type(item) in _PLAIN else to_json(item)
+            for key, item in value.items()  # type: ignore[attr-defined]  # it is what was just asked
+        }
     if kind is list or kind is tuple:
-        return [to_json(item) for item in value]  # type: ignore[attr-defined]  # it is what was just asked
+        return [item if type(item) in _PLAIN else to_json(item) for item in value]  # type: ignore[attr-defined]  # same
     if isinstance(value, Enum):
         return to_json(value.value)
-    if isinstance(value, dict | Mapping):  # `dict` first: asking for the abstract type takes long
+    if isinstance(value, Mapping):
         return {key if type(key) is str else str(to_json(key)): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]

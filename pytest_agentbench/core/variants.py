@@ -21,6 +21,8 @@ def vary_chat(spec: OpenAIAgentSpec, keywords: Mapping[str, object]) -> OpenAIAg
     A price goes with its model: another model without a price of its own has none. Raise `SuiteFaultError` for a
     keyword or a value that does not fit.
     """
+    if not keywords:
+        return spec
     own = [name for name in OpenAIAgentSpec.model_fields if name != "model"]
     _refuse_unknown("a chat model", keywords, [*ModelSpec.model_fields, *own])
     about_model = {name: value for name, value in keywords.items() if name not in own}

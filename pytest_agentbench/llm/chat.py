@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.core.errors import ProviderError, SendError
-from pytest_agentbench.core.model import ModelSpec, Usage, latency
+from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.limiter import Limiter, Ticket
+from pytest_agentbench.llm.meter import Meter
 from pytest_agentbench.llm.prices import cost_of, worst_case
 from pytest_agentbench.llm.reading import answering_model, read_reply, read_tokens
 from pytest_agentbench.llm.reply import ChatReply, TokenCount
@@ -67,18 +68,19 @@ class ChatModel:
         self.spec = spec
         self.caller = caller
         self.forms = forms or Forms()
-        self._transport = transport
+        self._open_transport = transport
+        self._transport: Transport | None = None
         self._limiter = limiter
         self._ways = ways or Ways()
         self._recorder = recorder
         self._paused = paused
-        self._usage = Usage()
+        self._meter = Meter()
         self._asked_at: float | None = None
 
     @property
     def usage(self) -> Usage:
         """What the role's calls took so far; answers from a cassette took nothing and only count as `replayed`."""
-        return self._usage
+        return self._meter.usage
 
     @property
     def unanswered(self) -> float:
@@ -111,36 +113,36 @@ class ChatModel:
             max_tokens=spec.max_tokens if max_tokens is None else max_tokens,
             extra_body=spec.extra_body,
         )
-        body = request.body()
         if self._recorder is not None:
-            recorded = self._recorder.find(self.caller, body)
+            recorded = self._recorder.find(self.caller, request.body)
             if recorded is not None:
                 reply = read_reply(recorded.response, spec.model)
-                self._usage += Usage(replayed=1)
+                self._meter.replayed()
                 return reply.model_copy(update={"replayed": True, "cost_usd": 0.0})
         try:
-            return await self._live(request, body)
+            return await self._live(request)
         except ProviderError as error:
             error.args = (f"{self.caller.role}, model {spec.model!r}: {error}",)
             raise
 
-    async def _live(self, request: ChatRequest, body: dict[str, Any]) -> ChatReply:
-        transport = self._transport()
+    async def _live(self, request: ChatRequest) -> ChatReply:
+        if self._transport is None:
+            self._transport = self._open_transport()
         ways = self._ways
         budget = ways.budget if ways.budget is not None and ways.budget.bounds(self.caller) else None
-        worst = ways.worst_case_of(self.spec, body) if budget is not None else None
+        worst = ways.worst_case_of(self.spec, request.body) if budget is not None else None
         async with SetAside(budget, self.caller, worst, rest=self._rest) as money:
-            response = await self._send(transport, request, money)
+            response = await self._send(self._transport, request, money)
             tokens = read_tokens(response)
             cost = None
             if tokens is not None:
                 cost = ways.cost_of(self.spec, answering_model(response, self.spec.model), tokens)
             money.spend(cost)
-        self._usage += _taken(tokens, cost)
-        reply = read_reply(response, self.spec.model)
+        self._meter.spent(tokens, cost)
+        reply = read_reply(response, self.spec.model, tokens=tokens, cost_usd=cost)
         if self._recorder is not None:
-            self._recorder.keep(self.caller, body, response)
-        return reply.model_copy(update={"cost_usd": cost})
+            self._recorder.keep(self.caller, request.body, response)
+        return reply
 
     async def _send(self, transport: Transport, request: ChatRequest, money: SetAside) -> dict[str, Any]:
         """Send, and again where that may help, with the run's clock stopped in between."""
@@ -157,7 +159,7 @@ class ChatModel:
             if wait > 0:
                 await self._rest(wait)
             await money.hold()
-            self._usage += Usage(retries=1)
+            self._meter.retried()
 
     async def _send_once(self, transport: Transport, request: ChatRequest, money: SetAside) -> dict[str, Any]:
         limiter = self._limiter
@@ -178,8 +180,9 @@ class ChatModel:
             money.spend(None)
             raise
         finally:
-            self._usage += Usage(seconds=max(self._ways.now() - began, 0.0))
-        self._usage += Usage(latencies=(latency(self._ways.now() - began),))
+            took = self._ways.now() - began
+            self._meter.waited(took)
+        self._meter.answered(took)
         tokens = read_tokens(response) if ticket.spent is not None else None
         limiter.answered(ticket, None if tokens is None else tokens.input + tokens.output)
         return response
@@ -188,7 +191,7 @@ class ChatModel:
         tokens = 0
         if self._limiter.counts_tokens:
             # four characters a token is what providers estimate by as well; the answer's own count corrects it
-            tokens = len(encode(request.body())) // 4 + (request.max_tokens or 0)
+            tokens = len(encode(request.body)) // 4 + (request.max_tokens or 0)
         ticket = self._limiter.enter_now(tokens)
         if ticket is not None:
             return ticket
@@ -204,15 +207,3 @@ class ChatModel:
     async def _rest(self, seconds: float) -> None:
         async with self._paused():
             await self._ways.sleep(seconds)
-
-
-def _taken(tokens: TokenCount | None, cost: float | None) -> Usage:
-    count = tokens or TokenCount(input=0, output=0)
-    return Usage(
-        calls=1,
-        input_tokens=count.input,
-        cached_tokens=count.cached,
-        output_tokens=count.output,
-        cost_usd=cost or 0.0,
-        unpriced=int(cost is None),
-    )

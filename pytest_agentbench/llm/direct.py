@@ -75,7 +75,7 @@ class DirectTransport:
         try:
             async with session.post(
                 self._url,
-                data=encode(request.body()),
+                data=encode(request.body),
                 headers=self._headers,
                 timeout=self._timeout,
                 allow_redirects=False,  # the key is for this server alone

@@ -51,7 +51,7 @@ class OpenAITransport:
         client = await self._clients.get()
         try:
             async with asyncio.timeout(self._seconds):  # the client's own bounds each read, not the whole
-                content = await self._post(client, encode(request.body()))
+                content = await self._post(client, encode(request.body))
         except openai.APIStatusError as error:
             response = error.response
             return self._understood(response.status_code, response.headers, response.content)

@@ -8,10 +8,12 @@ from pytest_agentbench.llm.reply import ChatReply, RequestedCall, TokenCount
 from pytest_agentbench.llm.wire import excerpt
 
 
-def read_reply(response: dict[str, Any], asked: str) -> ChatReply:
+def read_reply(
+    response: dict[str, Any], asked: str, *, tokens: TokenCount | None = None, cost_usd: float | None = None
+) -> ChatReply:
     """Read the first choice; raise `ProviderError` saying what was found instead. `asked` is the model asked for.
 
-    `cost_usd` is left None.
+    `tokens` are those of the response, where they have been read, `cost_usd` is what they cost.
     """
     choice = _first_choice(response, asked)
     message = _dict(choice.get("message"), "message", asked)
@@ -26,7 +28,8 @@ def read_reply(response: dict[str, Any], asked: str) -> ChatReply:
         refusal=refusal or None,
         finish_reason=_optional_text(choice.get("finish_reason"), "finish_reason", asked) or "",
         model=answering_model(response, asked),
-        tokens=read_tokens(response),
+        tokens=tokens or read_tokens(response),
+        cost_usd=cost_usd,
         first_logprobs=_first_logprobs(choice),
     )
 

@@ -1,11 +1,12 @@
 """What is asked of a model: everything that decides its answer, and nothing else."""
 
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from pytest_agentbench.core.base import Model
 
-
-class ChatRequest(Model):
+@dataclass(frozen=True, kw_only=True)
+class ChatRequest:
     """A chat completion to ask for, in the OpenAI format; keys, headers and timeouts are the transport's affair.
 
     `messages`, `tools`, `tool_choice` and `response_format` are what the OpenAI API takes under these names.
@@ -19,10 +20,11 @@ class ChatRequest(Model):
     temperature: float | None = None
     seed: int | None = None
     max_tokens: int | None = None
-    extra_body: dict[str, Any] = {}
+    extra_body: dict[str, Any] = field(default_factory=dict)
 
+    @cached_property
     def body(self) -> dict[str, Any]:
-        """Give the JSON body to post; what is not set is left out."""
+        """The JSON body to post, not to be changed; what is not set is left out."""
         body: dict[str, Any] = {"model": self.model, "messages": list(self.messages)}
         if self.tools:
             body["tools"] = list(self.tools)

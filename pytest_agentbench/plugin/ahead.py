@@ -50,7 +50,7 @@ class Ahead:
         needed = not bench.early_stop.unneeded(item)
         was_queued = self._cleared.pop(item, None) is not None
         if needed:
-            bench.pool.start(item.plan.key, bench.work(item.plan, item.nodeid))
+            bench.pool.start(item.plan.key, bench.work(item.plan, item.blank))
         if was_queued and self._holds_all is bench.pool:
             return
         following = compat.upcoming(item.session, item.stash.get(POSITION, None), self.nextitem)
@@ -77,7 +77,7 @@ class Ahead:
             if bench.early_stop.unneeded(next_):
                 continue
             if not self._is_stored(next_):
-                self._cleared[next_] = (next_.plan.key, bench.work(next_.plan, next_.nodeid))
+                self._cleared[next_] = (next_.plan.key, bench.work(next_.plan, next_.blank))
                 yield self._cleared[next_]
 
     def _is_stored(self, item: ScenarioItem) -> bool:

@@ -57,7 +57,7 @@ def await_run(bench: Bench, item: ScenarioItem) -> Finished:
         bench.pool.drain(limit=limit)
     try:
         for loops_left in reversed(range(_LOOPS)):
-            bench.pool.start(key, bench.work(item.plan, item.nodeid))
+            bench.pool.start(key, bench.work(item.plan, before))
             try:
                 return bench.pool.take(key, limit=limit)
             except LoopBlockedError as error:

@@ -29,7 +29,7 @@ from pytest_agentbench.runs.output import OutputRouter, kept_apart
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.pool import Pool, Slots, Work
 from pytest_agentbench.runs.recorded import judge_recorded
-from pytest_agentbench.runs.result import deserves_another, result_of
+from pytest_agentbench.runs.result import blank, deserves_another, result_of
 
 Role = Literal["single", "controller", "worker"]
 
@@ -184,41 +184,41 @@ class Bench:
         """Whether any run was in flight when a process died."""
         return bool(self._suspects)
 
-    def work(self, plan: RunPlan, nodeid: str) -> Work[Finished]:
-        """Give what the pool starts for a plan; a run that its user or its provider spoilt is played once more."""
-        return lambda: self._conduct_again(plan, nodeid)
+    def work(self, plan: RunPlan, known: Result) -> Work[Finished]:
+        """Give what the pool starts for a plan of which so much is `known`; a spoilt run is played once more."""
+        return lambda: self._conduct_again(plan, known)
 
     def work_once(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None) -> Work[Finished]:
         """Give what the pool starts for a simulation of a test."""
-        return lambda: self._conduct(plan, nodeid, agent, self.conductor)
+        return lambda: self._conduct(plan, blank(plan, nodeid=nodeid), agent, self.conductor)
 
     async def conduct_here(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None) -> Finished:
         """Play a plan on the running loop, which is not the session's: slots and locks belong to loops."""
         models = self.accounts.models()
         conductor = Conductor(isolation=self._isolation, models=models, seed=self.options.seed)
         try:
-            return await self._conduct(plan, nodeid, agent, conductor)
+            return await self._conduct(plan, blank(plan, nodeid=nodeid), agent, conductor)
         finally:
             await models.close()
 
-    async def _conduct_again(self, plan: RunPlan, nodeid: str) -> Finished:
-        first = await self._conduct(plan, nodeid, None, self.conductor)
+    async def _conduct_again(self, plan: RunPlan, known: Result) -> Finished:
+        first = await self._conduct(plan, known, None, self.conductor)
         replaying = self.options.cassette == "replay"
         if plan.recording is not None or not deserves_another(first.result, replaying=replaying):
             return first
-        second = await self._conduct(plan.again(), nodeid, None, self.conductor)
+        second = await self._conduct(plan.again(), known, None, self.conductor)
         return replace(second, earlier=(first.result,))
 
-    async def _conduct(self, plan: RunPlan, nodeid: str, agent: AgentBuilder | None, conductor: Conductor) -> Finished:
+    async def _conduct(self, plan: RunPlan, known: Result, agent: AgentBuilder | None, by: Conductor) -> Finished:
         writer = self.writer
         writer.started(plan.key)
         try:
             with kept_apart() as output:
-                judged = await self._judged(plan, agent, conductor)
+                judged = await self._judged(plan, agent, by)
         except BaseException:
             writer.ended(plan.key)
             raise
-        result = result_of(plan, judged, nodeid=nodeid)
+        result = result_of(plan, judged, known)
         # files take their time, and the other runs go on meanwhile; what is cancelled from here on is kept all the same
         storing = asyncio.get_running_loop().run_in_executor(self._writes, writer.append, result, judged.run.transcript)
         return Finished(

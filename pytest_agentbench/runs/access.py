@@ -49,7 +49,7 @@ class Budgets(Budget):
 
     def bounds(self, caller: Caller) -> bool:
         """Whether a budget of the session or of the caller's run is set."""
-        return self._session or caller.run in self._bounded
+        return self._session or (bool(self._bounded) and caller.run in self._bounded)
 
     def reserve(self, caller: Caller, cost_usd: float | None) -> Reservation:
         """Set aside one call and its worst case; raise `BudgetSpentError` where a budget does not hold it."""

@@ -170,13 +170,15 @@ class Stage:
 
     async def build_agent(self) -> Agent:
         """Call the suite's factory with the variant's keywords and whatever it declares."""
+        spec = self.plan.suite.agent
+        has_factory = spec.openai is None and spec.http is None
         async with asyncio.timeout(self.limits.seconds):
             return await build_agent(
-                self.plan.suite.agent,
+                spec,
                 root=self.root,
                 keywords=self.plan.keywords,
                 offered={
-                    "tools": self.environment.wrapped_tools(self.recording.observe),
+                    "tools": self.environment.wrapped_tools(self.recording.observe) if has_factory else [],
                     "state": self.environment.handle,
                     "context": self.context,
                     "session_id": self.name,

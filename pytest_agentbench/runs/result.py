@@ -40,11 +40,11 @@ def _as_run(plan: RunPlan) -> Scenario:
     return plan.scenario.model_copy(update={"faults": plan.strikes}) if plan.faults else plan.scenario
 
 
-def result_of(plan: RunPlan, judged: Judged, *, nodeid: str = "") -> Result:
-    """Give the result of a judged run."""
+def result_of(plan: RunPlan, judged: Judged, known: Result) -> Result:
+    """Give the result of a judged run; `known` is what was known of it, or of another attempt, before it started."""
     run, judgement = judged.run, judged.judgement
     called = (record.call.name for record in run.transcript.trajectory)
-    before = blank(plan, nodeid=nodeid)
+    before = known if known.key == plan.key else known.model_copy(update={"key": plan.key})
     if judged.not_run is not None:
         return before.model_copy(update={"not_run": judged.not_run, "usage": judged.usage, "players": judged.players})
     return before.model_copy(

@@ -19,6 +19,7 @@ class Recording:
         self.reported: dict[str, float] = {}
         self._messages: list[Message] = list(history)
         self._observed: list[ToolCall] = []
+        self._calls = sum(len(message.tool_calls) for message in history)
         self._count = 0
         self._closed = False
 
@@ -31,14 +32,14 @@ class Recording:
     @property
     def calls(self) -> int:
         """The number of tool calls recorded so far, of both parties."""
-        with self._lock:
-            return sum(len(message.tool_calls) for message in self._messages)
+        return self._calls
 
     def add(self, message: Message) -> None:
         """Append a message; refused once the recording is closed."""
         with self._lock:
             if not self._closed:
                 self._messages.append(message)
+                self._calls += len(message.tool_calls)
 
     def observe(self, call: ToolCall, result: ToolResult) -> None:
         """Append a call made through a wrapped tool, together with its result."""
@@ -48,6 +49,7 @@ class Recording:
             self._count += 1
             named = call.model_copy(update={"id": call.id or f"observed_{self._count}"})
             self._observed.append(named)
+            self._calls += 1
             self._messages.append(Message(role="assistant", tool_calls=(named,)))
             self._messages.append(result_message(named, result))
 

@@ -9,6 +9,7 @@ POS can reach 10: from the eleventh NEG criterion on it need not decide. Our def
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from pytest_agentbench.checks.judges.citations import Citation
 from pytest_agentbench.core.rubric import MAKE_OR_BREAK_WEIGHT, Criterion, Label, Rubric
@@ -27,7 +28,7 @@ class Score:
     citations: tuple[Citation, ...] = ()
     votes: tuple[int, ...] = ()
 
-    @property
+    @cached_property
     def share(self) -> Fraction | None:
         """The score as a share of its maximum, from 0 to 1."""
         return None if self.value is None else Fraction(self.value) / self.criterion.max_score
@@ -59,13 +60,13 @@ def rate(rubric: Rubric, scores: Iterable[Score]) -> RubricScore:
     wanted = [criterion.id for criterion in rubric.criteria]
     if sorted(given) != sorted(wanted):
         raise ValueError(f"scores for {sorted(given)}, wanted: {sorted(wanted)}")
-    shares = {criterion: given[criterion.id] for criterion in rubric.criteria}
-    worst = {c: _filled(share, 0 if c.label == "POS" else 1) for c, share in shares.items()}
-    best = {c: _filled(share, 1 if c.label == "POS" else 0) for c, share in shares.items()}
+    shares = [(criterion, given[criterion.id]) for criterion in rubric.criteria]
+    worst = [(c, _filled(share, 0 if c.label == "POS" else 1)) for c, share in shares]
+    best = [(c, _filled(share, 1 if c.label == "POS" else 0)) for c, share in shares]
     scope = _agreed(_scope_label(worst), _scope_label(best))
-    vetoed = [criterion.id for criterion, share in shares.items() if _vetoes(rubric, criterion, share)]
+    vetoed = [criterion.id for criterion, share in shares if _vetoes(rubric, criterion, share)]
     ours = _agreed(_default_label(rubric, worst), _default_label(rubric, best))
-    known = {side: all(shares[criterion] is not None for criterion in rubric.of(side)) for side in _LABELS}
+    known = {side: all(share is not None for criterion, share in shares if criterion.label == side) for side in _LABELS}
     return RubricScore(
         label=scope if rubric.mode == "scope" else ours,
         scope_label=scope,
@@ -82,16 +83,16 @@ def deciding_share(rubric: Rubric) -> float | None:
     """
     if not any(criterion.make_or_break for criterion in rubric.criteria):
         return None
-    most = _average(dict.fromkeys(rubric.criteria, Fraction(1)), "POS")
+    most = _average([(criterion, Fraction(1)) for criterion in rubric.criteria], "POS")
     return float(most * len(rubric.of("NEG")) / MAKE_OR_BREAK_WEIGHT)
 
 
 _LABELS: tuple[Label, Label] = ("POS", "NEG")
-_Shares = dict[Criterion, Fraction]
+_Shares = list[tuple[Criterion, Fraction]]
 
 
 def _average(shares: _Shares, label: Label) -> Fraction:
-    weighted = [criterion.rated_weight * share for criterion, share in shares.items() if criterion.label == label]
+    weighted = [criterion.rated_weight * share for criterion, share in shares if criterion.label == label]
     return sum(weighted, Fraction(0)) / len(weighted) if weighted else Fraction(0)
 
 
@@ -100,7 +101,7 @@ def _scope_label(shares: _Shares) -> Label:
 
 
 def _default_label(rubric: Rubric, shares: _Shares) -> Label:
-    if any(_vetoes(rubric, criterion, share) for criterion, share in shares.items()):
+    if any(_vetoes(rubric, criterion, share) for criterion, share in shares):
         return "NEG"
     return _scope_label(shares)
 

@@ -80,9 +80,9 @@ class LlmUser:
 
     def _said(self, view: View, attempt: _Attempt) -> Message | Stop:
         message = Message(role="user", content=attempt.draft.sendable)
-        turn = Transcript(messages=(*view.messages, message)).turns[-1]
-        for alarm in attempt.alarms:
-            self.faults.append(UserFault(rule=alarm.rule, message=alarm.reason, turn=turn))
+        if attempt.alarms:
+            turn = Transcript(messages=(*view.messages, message)).turns[-1]
+            self.faults += [UserFault(rule=alarm.rule, message=alarm.reason, turn=turn) for alarm in attempt.alarms]
         match attempt.draft.closing:
             case "STOP":
                 return Stop(reason="done", message=message.text)
@@ -140,6 +140,8 @@ def _is_worse(second: _Attempt, first: _Attempt) -> bool:
 
 def _judged_by(view: View, behaviours: Sequence[Behaviour]) -> View:
     """Give the view that guard rails judge by: what behaviours tell is instructions, what they may say is lines."""
+    if not behaviours:
+        return view
     sayable = tuple(text for behaviour in behaviours for text in behaviour.may_say)
     told = "\n".join([view.task_instructions, *(behaviour.instruction for behaviour in behaviours)])
     return view.model_copy(update={"says": (*view.says, *sayable), "task_instructions": told})
