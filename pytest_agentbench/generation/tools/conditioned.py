@@ -1,10 +1,13 @@
 """Weights beyond the first-order chain: what a conversation already holds makes steps more or less likely (§6).
 
 The paper's chain forgets: a second geocoding of the same place is as likely as the first. Here a step to a tool that
-only gives types which are held already is less likely, and so is one to a tool whose needed types are not held.
+only gives types which are held already is less likely, and so is one to a tool whose arguments were mostly used: of
+three places of which two were looked up, a third is a third as likely. Which values a call then takes is decided by
+`choosing.py` with the same factor.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Edge, Graph, Taxonomy
@@ -31,7 +34,9 @@ class Held:
 class Conditioned:
     """Weights of the next step, given the walk so far; each row sums to 1."""
 
-    def __init__(self, graph: Graph, taxonomy: Taxonomy) -> None:
+    def __init__(self, graph: Graph, taxonomy: Taxonomy, values: Mapping[str, int] | None = None) -> None:
+        """Prepare; `values` are how many different things each tool can be called with, where that is known."""
+        self._values = values or {}
         connectors = [one for one in taxonomy.types if one.is_connector]
         self._gives = {tool: {one.id for one in connectors if _has(one.produced, tool)} for tool in graph.tools}
         self._takes = {tool: {one.id for one in connectors if _has(one.consumed, tool)} for tool in graph.tools}
@@ -43,7 +48,11 @@ class Conditioned:
         """Give the weight of each next node after a walk; {} where it cannot go on."""
         edges = self._rows.get(walk[-1], []) if walk else []
         held = self.held(walk)
-        weights = {edge.target: edge.weight * self._factor(edge.target, held) for edge in edges}
+        calls = Counter(walk)
+        weights = {
+            edge.target: edge.weight * self._factor(edge.target, held) * self._unused(edge.target, calls[edge.target])
+            for edge in edges
+        }
         total = sum(weights.values())
         if total <= 0:
             return {edge.target: edge.weight for edge in edges}
@@ -62,6 +71,13 @@ class Conditioned:
             held.used -= self._gives.get(node, set())
             held.calls[node] = held.calls.get(node, 0) + 1
         return held
+
+    def _unused(self, tool: str, calls: int) -> float:
+        """Give the share of a tool's things that the conversation has not named yet; a repetition stays possible."""
+        things = self._values.get(tool)
+        if not things:
+            return 1.0
+        return max(1.0 - calls / things, REPEATED)
 
     def _factor(self, tool: str, held: Held) -> float:
         factor = CALLED ** held.calls.get(tool, 0)

@@ -17,10 +17,12 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.facts import spoken_form
 from pytest_agentbench.generation.tools.flows import ARGUMENT, found_at
 from pytest_agentbench.generation.tools.grounding import Grounds, holds_code, names_said
+from pytest_agentbench.generation.tools.handles import proves
 from pytest_agentbench.generation.tools.narrator import WishGiven
 from pytest_agentbench.generation.tools.phrasing import TONGUES, tasks_text, value_text
 from pytest_agentbench.generation.tools.pool import Pool, call_key
 from pytest_agentbench.generation.tools.reading import parsed
+from pytest_agentbench.generation.tools.saying import Said, said_of
 from pytest_agentbench.generation.tools.schemas import read_slots
 from pytest_agentbench.generation.tools.tongue import Code, Tongue
 from pytest_agentbench.generation.tools.tracing import is_same_value
@@ -100,7 +102,7 @@ class TemplateCritic:
         cards = [card for call in calls if (card := given.cards.get(call.name)) is not None]
         tasks = tasks_text(cards, tongue)
         pattern = tongue.summary_one if len({card.tool for card in cards}) == 1 else tongue.summary_many
-        values = named_values(story, tongue)
+        values = named_values(story, given.cards, tongue)
         entities = tongue.entities.format(values=tongue.joined.join(values)) if values else tongue.no_entities
         return Critique(
             is_coherent=True,
@@ -136,23 +138,33 @@ def request_faults(line: str, check: RequestCheck) -> list[Fault]:
     flat = plain(line)
     faults = []
     for wish in check.wishes:
-        for path, value in wish.given.items():
-            if isinstance(value, bool):
+        for one in said_of(wish.card, wish.given, wish.handle, tongue):
+            values = (
+                [] if wish.handle and one.paths == wish.handle.replaces else [wish.given[path] for path in one.paths]
+            )
+            if any(isinstance(value, bool) for value in values):
                 continue
-            spoken = [value_text(value, tongue), value_text(value, tongue, is_listed=True)]
-            items = value if isinstance(value, list) else []
-            is_said = any(plain(text.strip('"')) in flat or said.says(text.strip('"')) for text in spoken)
-            if not is_said and not (items and all(said.says(str(item)) for item in items)):
-                faults.append(Fault("left out", f"{path} {value_text(value, tongue)}"))
+            is_whole = plain(one.text.strip('"')) in flat or said.says(one.text.strip('"'))
+            if not is_whole and not (values and all(_is_said(value, said, flat, tongue) for value in values)):
+                faults.append(Fault("left out", f"{one.label}: {one.text}"))
     if check.asks_for and not all(said.has_word(word) for word in check.asks_for.split()):
         faults.append(Fault("left out", f"that the user wants to be told the {check.asks_for}"))
     return faults
 
 
+def _is_said(value: JsonValue, said: Grounds, flat: str, tongue: Tongue) -> bool:
+    items = value if isinstance(value, list) and value else [value]
+    return all(
+        said.has_value(item)
+        or any(plain(value_text(item, tongue, is_listed=listed).strip('"')) in flat for listed in (False, True))
+        for item in items
+    )
+
+
 def summary_faults(critique: Critique, story: Story, cards: Cards) -> list[Fault]:
     """Give what is wrong with a summary (entities, hedging) and a situation (hedging, values)."""
     tongue = TONGUES[story.language]
-    grounds = _grounds(story, cards)
+    grounds = grounds_of(story, cards)
     arguments = [value for step in story.steps if step.call for value in read_slots(step.call.arguments).values()]
     known = described(cards)
     faults = [] if critique.summary.strip() else [Fault("empty", "summary")]
@@ -183,15 +195,22 @@ def sentences(text: str) -> int:
     return ends if text.rstrip()[-1:] in ".!?" or not text.strip() else ends + 1
 
 
-def named_values(story: Story, tongue: Tongue) -> list[str]:
-    """Give the values that the user names, each once, the texts first."""
-    values: list[JsonValue] = []
-    for step in story.steps:
-        pool = {one.argument for one in step.provenance if one.source == "pool"}
-        arguments = read_slots(step.call.arguments) if step.call else {}
-        values += [value for path, value in arguments.items() if path in pool and not isinstance(value, bool)]
-    ordered = sorted(values, key=lambda value: not isinstance(value, str))
-    return list(dict.fromkeys(value_text(value, tongue) for value in ordered))[:_NAMED]
+def named_values(story: Story, cards: Cards, tongue: Tongue) -> list[str]:
+    """Give what the user names, each once, names first."""
+    said = [one for step in story.steps for one in said_in(step, cards, tongue)]
+    ordered = sorted(said, key=lambda one: not one.is_name)
+    return list(dict.fromkeys(one.text for one in ordered))[:_NAMED]
+
+
+def said_in(step: Step, cards: Cards, tongue: Tongue) -> list[Said]:
+    """Give what the user says for the call of a step: what is from the pool, as people call it."""
+    card = cards.get(step.call.name) if step.call else None
+    if step.call is None or card is None:
+        return []
+    pool = {one.argument for one in step.provenance if one.source == "pool"}
+    slots = read_slots(step.call.arguments)
+    given = {path: value for path, value in slots.items() if path in pool and not isinstance(value, bool)}
+    return said_of(card, given, step.handle, tongue)
 
 
 def names_of(cards: Cards) -> list[str]:
@@ -227,6 +246,8 @@ def _argument_faults(story: Story, pool: Pool) -> Iterator[Fault]:
                 yield Fault("invented argument", f"{step.call.name}({path}={value!r})")
         for path in proof.keys() - slots.keys():
             yield Fault("invented argument", f"{step.call.name} has no argument {path}")
+        if step.handle is not None and not proves(step.handle, pool, slots):
+            yield Fault("invented argument", f"{step.call.name} is not about {step.handle.value!r}")
         for entry in {one.entry for one in step.provenance if one.entry}:
             if entry in used and step.operation == "select":
                 yield Fault("implausible", f"the verified call {entry} is used twice")
@@ -274,6 +295,7 @@ def _value_faults(story: Story, cards: Cards) -> Iterator[Fault]:
                 pool = {one.argument for one in ahead.provenance if one.source == "pool"}
                 arguments = read_slots(ahead.call.arguments) if ahead.call else {}
                 grounds.add({path: value for path, value in arguments.items() if path in pool})
+                grounds.add([one.text for one in said_in(ahead, cards, TONGUES[story.language])])
                 grounds.add(list(ahead.facts))
         if step.call is not None:
             grounds.add(step.call.arguments)
@@ -305,10 +327,12 @@ def described(cards: Cards) -> Grounds:
     return grounds
 
 
-def _grounds(story: Story, cards: Cards) -> Grounds:
+def grounds_of(story: Story, cards: Cards) -> Grounds:
+    """Give all that is known at the end of a story: arguments, results, what users call things, descriptions."""
     grounds = described(cards)
     for step in story.steps:
         if step.call is not None:
             grounds.add(step.call.arguments)
             grounds.add(parsed(step.content))
+            grounds.add([one.text for one in said_in(step, cards, TONGUES[story.language])])
     return grounds

@@ -1,13 +1,17 @@
 """Which value of a result a user asks to be told: one that has a name, is short, and can only be said in one way."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.values import JsonValue, is_number
+from pytest_agentbench.generation.tools.phrasing import language_of, name_of
 from pytest_agentbench.generation.tools.reading import inner
+from pytest_agentbench.generation.tools.schemas import plain as plain_schema
 from pytest_agentbench.generation.tools.tongue import Tongue
+from pytest_agentbench.generation.tools.tracing import places_in
 from pytest_agentbench.generation.tools.values import Card
 from pytest_agentbench.users.kinds import humanize
 
@@ -30,26 +34,60 @@ class Fact:
     text: str
 
 
-def facts_of(result: JsonValue, card: Card, tongue: Tongue, said: str) -> Iterator[Fact]:
+def facts_of(
+    result: JsonValue, card: Card, tongue: Tongue, said: str, *, returns: Mapping[str, JsonValue] | None = None
+) -> Iterator[Fact]:
     """Yield what a user may ask to be told about a result; `said` is what it has said itself, which asks for nothing.
 
-    In another language than English a name counts only where the tool's description uses its words too.
+    A value is named as the declared result `returns` describes it, else by the words of its key where they are words
+    and not short for some. Descriptions in another language than the user's name nothing.
     """
     known = plain(said)
-    described = plain(f"{card.declared_description} {card.actual_description} {card.output}")
-    names: dict[str, int] = {}
-    found = list(_scalars(inner(result), "", 0))
-    for path, _ in found:
-        names[_name(path)] = names.get(_name(path), 0) + 1
-    for path, value in found:
-        name = _name(path)
+    described = f"{card.declared_description} {' '.join(_descriptions(returns))}"
+    if language_of([described]) != tongue.code:
+        return
+    listed = set(re.findall(r"[^\W\d_]+", plain(f"{described} {_texts(result)}")))
+    found = [(path, value, _named(path, returns, tongue)) for path, value in _scalars(inner(result), "", 0)]
+    names = Counter(name for _, _, (name, _) in found)
+    for path, value, (name, is_described) in found:
         text = spoken_form(value)
-        if text is None or names[name] > 1 or not _is_a_name(name):
+        if text is None or names[name] > 1 or not (is_described or _is_a_name(name, listed)):
             continue
-        if tongue.code != "en" and not all(word in described for word in plain(name).split()):
+        if tongue.code != "en" and not is_described and not all(word in listed for word in plain(name).split()):
             continue
         if plain(text) not in known and plain(name) != plain(text):
             yield Fact(name, path, text)
+
+
+def _named(path: str, returns: Mapping[str, JsonValue] | None, tongue: Tongue) -> tuple[str, bool]:
+    """Name a value, and tell whether a description did."""
+    root = returns or {}
+    schema = plain_schema(root, root)
+    for part in path.split("."):
+        properties = schema.get("properties")
+        schema = plain_schema(properties.get(part), root) if isinstance(properties, Mapping) else {}
+    text = schema.get("description")
+    if isinstance(text, str) and text.strip():
+        key = humanize(path.rsplit(".", 1)[-1])
+        name = name_of(path, text, tongue)
+        if name != key and name != tongue.abbreviations.get(key, key):
+            return name, True
+    above, _, key = path.rpartition(".")
+    if above and not above.rpartition(".")[2].isdigit():
+        return tongue.of_thing.format(what=humanize(key), thing=humanize(above.rpartition(".")[2])), False
+    return humanize(key), False
+
+
+def _descriptions(schema: JsonValue, depth: int = 0) -> Iterator[str]:
+    if isinstance(schema, Mapping) and depth < 8:
+        if isinstance(schema.get("description"), str):
+            yield str(schema["description"])
+        for part in schema.values():
+            yield from _descriptions(part, depth + 1)
+
+
+def _texts(result: JsonValue) -> str:
+    return " ".join(value for _, value in places_in(result) if isinstance(value, str))[:20_000]
 
 
 def spoken_form(value: JsonValue) -> str | None:
@@ -73,16 +111,38 @@ def _scalars(value: JsonValue, path: str, depth: int) -> Iterator[tuple[str, Jso
             yield where, item
 
 
-def _name(path: str) -> str:
-    return humanize(path.rsplit(".", 1)[-1])
-
-
-def _is_a_name(name: str) -> bool:
-    """Whether a key reads as words: `due date`, `status`; not `id2`, `x` or `err`."""
+def _is_a_name(name: str, listed: set[str]) -> bool:
+    """Whether a key reads as words: `due date`, `status`; not `id2`, `x`, `err` or `alti` where `altitude` is known."""
     parts = name.split()
-    return 1 <= len(parts) <= 3 and all(part.isalpha() and (len(part) > 3 or part in _SHORT) for part in parts)
+    return 1 <= len(parts) <= 5 and all(
+        part.isalpha() and (len(part) > 3 or part in _SHORT) and not _is_cut(plain(part), listed) for part in parts
+    )
+
+
+def _is_cut(part: str, listed: set[str]) -> bool:
+    """Whether a word is the beginning of a longer one and stands nowhere itself."""
+    return part not in listed and any(
+        word.startswith(part) and word[len(part) :] not in ("s", "es", "d", "ed", "ing") for word in listed
+    )
 
 
 _SHORT = frozenset(
-    ("name", "city", "type", "town", "zip", "age", "fee", "nom", "prix", "lieu", "ville", "due", "for", "of")
+    [
+        "of",
+        "the",
+        "de",
+        "name",
+        "city",
+        "type",
+        "town",
+        "zip",
+        "age",
+        "fee",
+        "nom",
+        "prix",
+        "lieu",
+        "ville",
+        "due",
+        "for",
+    ]
 )

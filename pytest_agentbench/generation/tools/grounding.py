@@ -1,7 +1,8 @@
 """Whether a text says only what is known: every number, date, code, quotation and proper name is traced.
 
 A value counts as known where it stands in an argument or a result in any spelling: other case and accents, rounded to
-the decimals that the text gives, a date in words, thousands separated.
+the decimals that the text gives, a number in words or before a hyphen (`15-day`), a date or a time of day in any form
+(`moments.py`), thousands separated.
 """
 
 import re
@@ -11,6 +12,8 @@ from dataclasses import dataclass, field
 from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.values import JsonValue, is_number
+from pytest_agentbench.generation.tools.moments import Moments
+from pytest_agentbench.generation.tools.numerals import TELLING, numbers_in
 from pytest_agentbench.generation.tools.reading import inner
 from pytest_agentbench.users.kinds import humanize
 from pytest_agentbench.users.phrases.language import words
@@ -23,12 +26,7 @@ _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _BREAK = re.compile(r"[.!?:;\n«\"“(]\s*$")
 _ISO = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 _DATE_LIKE = re.compile(r"(?<!\d)\d{1,2}[/.]\d{1,2}(?:[/.](?:\d{4}|\d{2}))?(?![\d.])")
-_MONTHS = (
-    ("january", "janvier"), ("february", "fevrier"), ("march", "mars"), ("april", "avril"), ("may", "mai"),
-    ("june", "juin"), ("july", "juillet"), ("august", "aout"), ("september", "septembre"), ("october", "octobre"),
-    ("november", "novembre"), ("december", "decembre"),
-)  # fmt: skip
-_ANY_MONTH = "|".join(sorted({name for pair in _MONTHS for name in pair}, key=len, reverse=True))
+_COMPOUND = re.compile(r"(\d+(?:[.,]\d+)?)-[a-zà-ÿ]{3,}(?:-[a-zà-ÿ]{2,})?")
 _DAYS = words(
     "monday tuesday wednesday thursday friday saturday sunday lundi mardi mercredi jeudi vendredi samedi dimanche "
     "i i'd i'm i'll i've ok mr mrs ms dr madame monsieur english french gps id api url isbn pdf usd eur"
@@ -41,7 +39,7 @@ class Grounds:
 
     _texts: list[str] = field(default_factory=list)
     _numbers: set[float] = field(default_factory=set)
-    _dates: set[tuple[int, int, int]] = field(default_factory=set)
+    _moments: Moments = field(default_factory=Moments)
     _words: set[str] = field(default_factory=set)
     _seen: set[str] = field(default_factory=set)
 
@@ -54,13 +52,15 @@ class Grounds:
         for part in _parts(value):
             if is_number(part):
                 self._numbers.add(float(part))
+                self._moments.add_number(float(part))
                 continue
             text = plain(str(part))
             self._texts.append(text)
             self._words |= set(re.findall(r"[^\W_]+", text)) | set(re.findall(r"[\w'-]+", text))
             bare = _ISO.sub(" ", str(part))
             self._numbers |= {number for token in _NUMBER.findall(bare) if (number := _float(token)) is not None}
-            self._dates |= {(int(y), int(m), int(d)) for y, m, d in _ISO.findall(str(part))}
+            self._numbers |= {float(number) for _, number in numbers_in(str(part))}
+            self._moments.add(str(part))
 
     def says(self, text: str) -> bool:
         """Whether a text stands somewhere as a whole."""
@@ -80,6 +80,19 @@ class Grounds:
             for known in self._numbers
         )
 
+    def has_value(self, value: JsonValue) -> bool:
+        """Whether a value of an argument is said, also in words: a number, a date, a time."""
+        if isinstance(value, bool):
+            return False
+        if is_number(value):
+            return float(value) in self._numbers
+        alone = Moments()
+        alone.add(str(value))
+        bare = _ISO.sub("", str(value)).strip()
+        if alone.days and not bare:
+            return all(map(self._moments.has_day, alone.days))
+        return self.says(str(value))
+
     def has_word(self, word: str) -> bool:
         """Whether a name is known, in the singular or possessive too."""
         flat = re.sub(r"['’]s?$", "", plain(word)).strip("'’-")
@@ -87,13 +100,16 @@ class Grounds:
         return flat in self._words or all(part in self._words or len(part) == 1 for part in parts)
 
     def unknown(self, text: str) -> list[str]:
-        """Give the concrete values of a text that stand nowhere, in order."""
-        rest = self._without_dates(text)
-        found = [said for said in _QUOTED.findall(rest) if not self.says(said) and not self._all_words(said)]
+        """Give the concrete values of a text that stand nowhere, in order; numbers in words from eleven on are such."""
+        rest = self._moments.without(text)
+        clocks = [said for said in Moments.clock_times(rest) if not self.says(said)]
+        for said in clocks:
+            rest = rest.replace(said, " ")
+        found = clocks + [said for said in _QUOTED.findall(rest) if not self.says(said) and not self._all_words(said)]
         rest = _QUOTED.sub(lambda match: match[0] if match[1] not in found else " ", rest)
         rest = _DATE_LIKE.sub(lambda match: self._dated(match, found), rest)
         for match in _CODE.finditer(rest):
-            measure = _MEASURE.fullmatch(match[0])
+            measure = _MEASURE.fullmatch(match[0]) or _COMPOUND.fullmatch(match[0])
             known = self.says(match[0]) or (measure is not None and self.has_number(measure[1]))
             if not known and not all(
                 self.says(part) or self.has_number(part) for part in re.split(r"[/:-]", match[0]) if part
@@ -101,6 +117,11 @@ class Grounds:
                 found.append(match[0])
         rest = _CODE.sub(" ", rest)
         found += [token for token in _NUMBER.findall(rest) if not self.has_number(token)]
+        found += [
+            said
+            for said, number in numbers_in(rest)
+            if number >= TELLING and float(number) not in self._numbers and not self.says(said)
+        ]
         found += self._names(rest)
         return list(dict.fromkeys(found))
 
@@ -122,22 +143,6 @@ class Grounds:
         return all(self.has_word(word) for word in _NAME.findall(text)) and all(
             map(self.has_number, _NUMBER.findall(text))
         )
-
-    def _without_dates(self, text: str) -> str:
-        """Take known dates out, however they are written."""
-        flat = text
-        for year, month, day in sorted(self._dates):
-            names = "|".join(_spellings(month))
-            for pattern in (
-                rf"\b(?:{names})\.? 0?{day}(?:st|nd|rd|th)?(?:,? {year})?\b",
-                rf"\b0?{day}(?:st|nd|rd|th|er)?(?: of)? (?:{names})\.?(?: {year})?\b",
-                rf"(?<!\d){year}-{month:02}-{day:02}(?!\d)",
-                rf"(?<![\d/.])0?{month}[/.]0?{day}(?:[/.](?:{year}|{year % 100:02}))?(?![\d/])",
-                rf"(?<![\d/.])0?{day}[/.]0?{month}(?:[/.](?:{year}|{year % 100:02}))?(?![\d/])",
-                rf"(?<!\d )(?<!\der )\b(?:{names})(?: {year})?\b(?! \d{{1,2}}\b)",
-            ):
-                flat = re.sub(pattern, " ", flat, flags=re.IGNORECASE)
-        return flat
 
     def _dated(self, match: re.Match[str], found: list[str]) -> str:
         if re.fullmatch(r"\d+\.\d+", match[0]):
@@ -164,12 +169,6 @@ def names_said(text: str, names: Iterable[str]) -> list[str]:
 def holds_code(text: str) -> bool:
     """Whether a text holds JSON, a call or markup instead of words."""
     return bool(re.search(r"[{}]|\[\s*[\"{\[]|\w+\([^)]*=|```|\"\s*:\s*[\"\d{\[]|</?\w+>", text))
-
-
-def _spellings(month: int) -> list[str]:
-    spelt = {form for name in _MONTHS[month - 1] for form in (name, name[:3], name[:4])}
-    accents = {"fevrier": "février", "aout": "août", "decembre": "décembre"}
-    return sorted(spelt | {accents[name] for name in _MONTHS[month - 1] if name in accents}, key=len, reverse=True)
 
 
 def _parts(value: JsonValue) -> Iterator[JsonValue]:

@@ -8,37 +8,38 @@ be hydrated is tried again with other entries; the calls that failed are not tri
 import itertools
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from random import Random
 
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.choosing import alike, distinct, fresh_first, speakable
+from pytest_agentbench.generation.tools.conditioned import REPEATED
 from pytest_agentbench.generation.tools.facts import Fact, facts_of, spoken_form
 from pytest_agentbench.generation.tools.flows import assignments, connecting, found_at
-from pytest_agentbench.generation.tools.narrator import ExtractGiven, Narrator, SelectGiven, WishGiven
+from pytest_agentbench.generation.tools.narrator import Answered, ExtractGiven, Narrator, SelectGiven, WishGiven
 from pytest_agentbench.generation.tools.oracle import judge
 from pytest_agentbench.generation.tools.phrasing import TONGUES
-from pytest_agentbench.generation.tools.pool import FAILURE, Pool, call_key
+from pytest_agentbench.generation.tools.pool import FAILURE, call_key
 from pytest_agentbench.generation.tools.propagation import Made, Propagated, propagated
 from pytest_agentbench.generation.tools.reading import parsed
 from pytest_agentbench.generation.tools.schemas import read_slots
-from pytest_agentbench.generation.tools.telling import HydrationError, Telling, WordingError
+from pytest_agentbench.generation.tools.stock import Memory, Stock, turns_of
+from pytest_agentbench.generation.tools.telling import Faults, HydrationError, Telling, WordingError
 from pytest_agentbench.generation.tools.tongue import Code
 from pytest_agentbench.generation.tools.tracing import option_of, trace_to_result
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,
     Card,
-    Cards,
+    Handle,
     PoolEntry,
     Provenance,
     Step,
     Story,
-    Taxonomy,
     Walk,
 )
-from pytest_agentbench.generation.tools.world import Answer, Opened, World
+from pytest_agentbench.generation.tools.world import Answer, Opened
 
 ATTEMPTS = 6
 """Times that a walk is hydrated before it is lost."""
@@ -50,32 +51,8 @@ SHOWN = 12
 """Entries of the pool that a narrator chooses from."""
 _TRIED = 6
 """Combinations of arguments that are tried for one arc."""
-_SHOWN_RESULT = 8_000
-"""Characters of a result that a narrator sees."""
 _FACTS = 4
 """Values of a result among which the one to be told is chosen."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stock:
-    """What stories are made of."""
-
-    world: World
-    cards: Cards
-    taxonomy: Taxonomy
-    pool: Pool
-
-    def card(self, tool: str) -> Card:
-        """Give a tool's card; a tool without one has an empty card."""
-        return self.cards.get(tool) or Card(tool=tool)
-
-
-@dataclass
-class Memory:
-    """What attempts learnt: calls that failed where they stood, which later attempts do not make again."""
-
-    failed: set[str] = field(default_factory=set)
-    faults: list[str] = field(default_factory=list)
 
 
 async def hydrate(
@@ -86,27 +63,33 @@ async def hydrate(
     language: Code,
     random: Random,
     attempts: int = ATTEMPTS,
-    history: Sequence[str] = (),
+    history: Faults | None = None,
+    critique: Sequence[str] = (),
 ) -> Story:
     """Give the story of a walk; raise `HydrationError` where no attempt comes to its end.
 
-    `history` says what earlier walks were lost for, which a narrator is told.
+    `history` says what the narrator's answers to earlier walks were refused for, `critique` what a reader of earlier
+    stories did not believe; it is told both.
 
     `ProviderError` and its like of a model-backed narrator pass through: nothing stands in for it.
     """
-    memory = Memory(faults=list(history))
+    memory = Memory()
+    for operation, faults in (history or {}).items():
+        memory.faults[operation] += faults
     last: HydrationError | None = None
     badly_worded = 0
     for attempt in range(1, attempts + 1):
         try:
             async with AsyncExitStack() as stack:
                 opened = await stack.enter_async_context(stock.world.open())
-                hydration = _Hydration(stock, narrator, opened, language, random, memory)
+                telling = Telling(narrator, stock.cards, language=language, faults=memory.faults, critique=critique)
+                hydration = _Hydration(stock, narrator, opened, telling, random, memory)
                 steps = await hydration.run(walk)
         except HydrationError as error:
             last = error
-            memory.faults.append(str(error))
-            badly_worded += isinstance(error, WordingError)
+            if isinstance(error, WordingError):
+                badly_worded += 1
+                memory.faults[error.operation].append(str(error))
             if badly_worded > 1:  # other calls will not make a narrator keep to what is known
                 break
             continue
@@ -119,26 +102,26 @@ class _Hydration:
     """One attempt at one walk."""
 
     def __init__(  # noqa: PLR0917 - all of it is what an attempt is made with
-        self, stock: Stock, narrator: Narrator, opened: Opened, language: Code, random: Random, memory: Memory
+        self, stock: Stock, narrator: Narrator, opened: Opened, telling: Telling, random: Random, memory: Memory
     ) -> None:
         self._stock = stock
         self._narrator = narrator
         self._opened = opened
-        self._tongue = TONGUES[language]
+        self._tongue = TONGUES[telling.language]
         self._random = random
         self._memory = memory
         self._steps: list[Step] = []
         self._made: list[Made] = []
         self._used: set[str] = set()
         self._withdrawn: set[str] = set()
-        self._telling = Telling(narrator, stock.cards, language=language, faults=memory.faults)
+        self._telling = telling
         self._turn = 0
 
     async def run(self, walk: Walk) -> list[Step]:
         """Hydrate turn after turn."""
         planned = walk.enriched.partition(":")[0]
         place = 0
-        for tools, ends in _turns(walk):
+        for tools, ends in turns_of(walk):
             fails = planned.isdigit() and place + 1 == int(planned)
             await self._play(tools, ends=ends, fails=fails)
             place += len(tools) + 1
@@ -151,15 +134,16 @@ class _Hydration:
         for source, card in itertools.pairwise(cards):
             wishes.append(await self._extract(source, card))
         last = self._made[-1]
-        values = [str(value) for made in self._made for value in read_slots(made.arguments).values()]
-        said = " ".join([self._telling.said, *values])
-        facts = [] if fails else await self._stable(last, list(facts_of(last.result, last.card, self._tongue, said)))
+        facts = [] if fails else await self._stable(last, self._facts(last))
         fact = self._random.choice(facts[:_FACTS]) if facts else None
         line = await self._telling.request(wishes, fact.name if fact else "")
         self._steps[first] = self._steps[first].model_copy(update={"sentence": line})
-        self._telling.learn(last.result)
+        turn = [made for made in self._made if made.turn == self._turn]
+        for made in turn:
+            self._telling.learn(made.result)
         told = {fact.name: fact.text} if fact else {}
-        sentence = await self._telling.tell(last.card, last.arguments, shorten(last.content, _SHOWN_RESULT), told)
+        answers = [Answered(card=made.card, arguments=made.arguments, content=made.content) for made in turn]
+        sentence = await self._telling.tell(answers, told)
         where = {fact.name: fact.path} if fact else {}
         self._steps.append(
             Step(operation="tell", source=tools[-1], target=RUN_CONVERSATION, sentence=sentence, facts=where)
@@ -170,6 +154,13 @@ class _Hydration:
             self._steps.append(
                 Step(operation="close", source=RUN_CONVERSATION, target=END_OF_SIMULATION, sentence=closing)
             )
+
+    def _facts(self, last: Made) -> list[Fact]:
+        values = [str(value) for made in self._made for value in read_slots(made.arguments).values()]
+        values += [str(step.handle.value) for step in self._steps if step.handle is not None]
+        spec = self._stock.world.toolset.get(last.card.tool)
+        said = " ".join([self._telling.said, *values])
+        return list(facts_of(last.result, last.card, self._tongue, said, returns=spec.returns if spec else None))
 
     async def _stable(self, last: Made, facts: list[Fact]) -> list[Fact]:
         """Leave out what a read answers otherwise when it is asked again: the time, a counter, a drawn number."""
@@ -188,10 +179,18 @@ class _Hydration:
         entries = self._candidates(card, cards[1] if len(cards) > 1 else None, fails=fails)
         if not entries:
             raise HydrationError("no verified call left", card.tool)
-        given = SelectGiven(card=card, entries=tuple(entries[:SHOWN]), then=tuple(cards[1:]), **self._telling.given())
+        shown = entries[:SHOWN]
+        given = SelectGiven(
+            card=card,
+            entries=tuple(shown),
+            handles=tuple(self._stock.handles.of(entry) for entry in shown),
+            then=tuple(cards[1:]),
+            **self._telling.given("select"),
+        )
         index = (await self._narrator.select(given)).entry_index
         if not 0 <= index < len(given.entries):
-            raise WordingError("index out of range", f"entry {index} of {len(given.entries)} for {card.tool}")
+            detail = f"entry {index} of {len(given.entries)} for {card.tool}"
+            raise WordingError("index out of range", detail, operation="select")
         ordered = [given.entries[index], *(entry for place, entry in enumerate(given.entries) if place != index)]
         for entry in ordered[:_TRIED]:
             answer = await self._call(card, entry.arguments, fails=FAILURE in entry.id)
@@ -201,8 +200,9 @@ class _Hydration:
             provenance = tuple(
                 Provenance(argument=name, source="pool", entry=entry.id) for name in read_slots(entry.arguments)
             )
-            self._note(RUN_CONVERSATION, card, entry.arguments, answer, provenance, operation="select")
-            return WishGiven(card=card, given=read_slots(entry.arguments) or dict(entry.arguments))
+            handle = self._stock.handles.of(entry)
+            self._note(RUN_CONVERSATION, card, entry.arguments, answer, provenance, handle=handle)
+            return WishGiven(card=card, given=read_slots(entry.arguments) or dict(entry.arguments), handle=handle)
         raise HydrationError("verified calls fail in the story", card.tool)
 
     def _candidates(self, card: Card, following: Card | None, *, fails: bool) -> list[PoolEntry]:
@@ -223,7 +223,11 @@ class _Hydration:
             ]
             entries = leading or entries
         self._random.shuffle(entries)
-        return entries
+        entries = distinct(speakable(entries, self._stock.handles))
+        return fresh_first(entries, self._calls_of(card), self._random) if self._stock.conditioned else entries
+
+    def _calls_of(self, card: Card) -> list[Mapping[str, JsonValue]]:
+        return [made.arguments for made in self._made if made.card.tool == card.tool]
 
     async def _extract(self, source: Card, card: Card) -> WishGiven:
         """Choose and make a call whose arguments come from the result before."""
@@ -236,9 +240,9 @@ class _Hydration:
             given = ExtractGiven(
                 card=card,
                 source=source.tool,
-                result=shorten(before.content, _SHOWN_RESULT),
+                result=before.content,
                 options=tuple(option.arguments for option in options[:_TRIED]),
-                **self._telling.given(),
+                **self._telling.given("extract"),
             )
             extracted = await self._narrator.extract(given)
             option = self._chosen(extracted.arguments, options, card)
@@ -246,12 +250,20 @@ class _Hydration:
             if answer is None:
                 continue
             self._telling.learn(option.arguments)
-            self._telling.check(extracted.sentence, speaker="agent")
-            self._note(source.tool, card, option.arguments, answer, option.provenance, operation="extract")
+            self._telling.check(extracted.sentence)
+            handle = self._handle(option)
+            self._note(source.tool, card, option.arguments, answer, option.provenance, handle=handle)
             self._steps[-1] = self._steps[-1].model_copy(update={"sentence": extracted.sentence})
             self._withdrawn |= {one.entry for one in option.provenance if one.entry}
             taken = tuple(one.argument for one in option.provenance if one.source == "result")
-            return WishGiven(card=card, given=dict(option.given), places=option.places, count=option.count, taken=taken)
+            return WishGiven(
+                card=card,
+                given=dict(option.given),
+                handle=handle,
+                places=option.places,
+                count=option.count,
+                taken=taken,
+            )
         self._memory.failed.add(call_key(before.card.tool, before.arguments))  # another start leads elsewhere
         raise HydrationError("nothing to propagate", f"{source.tool} -> {card.tool}")
 
@@ -263,10 +275,18 @@ class _Hydration:
         call = len(self._made) - 1
         traced = trace_to_result(arguments, self._made[-1].result, call)
         if isinstance(traced, str):
-            raise WordingError("invented argument", f"{card.tool}({traced}={arguments.get(traced)!r})")
+            detail = f"{card.tool}({traced}={arguments.get(traced)!r})"
+            raise WordingError("invented argument", detail, operation="extract")
         if not self._is_new(card, arguments):
             raise HydrationError("arguments used before", card.tool)
         return Propagated(arguments=dict(arguments), provenance=traced)
+
+    def _handle(self, option: Propagated) -> Handle | None:
+        """Give what the user calls a pool entry that a call takes as a whole, since no type leads to it."""
+        entry = (
+            self._stock.pool.get(option.provenance[0].entry) if option.places is None and option.provenance else None
+        )
+        return self._stock.handles.of(entry) if entry is not None else None
 
     def _options(self, source: Card, card: Card) -> list[Propagated]:
         pool = self._stock.pool.of(card.tool)
@@ -276,7 +296,10 @@ class _Hydration:
 
     def _is_new(self, card: Card, arguments: Mapping[str, JsonValue]) -> bool:
         key = call_key(card.tool, dict(arguments))
-        return key not in self._used and key not in self._memory.failed
+        if key in self._used or key in self._memory.failed:
+            return False
+        is_repeated = self._stock.conditioned and any(alike(arguments, made) for made in self._calls_of(card))
+        return not is_repeated or self._random.random() < REPEATED
 
     async def _call(self, card: Card, arguments: dict[str, JsonValue], *, fails: bool = False) -> Answer | None:
         """Make a call; None where it is not answered as the story needs it."""
@@ -303,7 +326,7 @@ class _Hydration:
         answer: Answer,
         provenance: tuple[Provenance, ...],
         *,
-        operation: str,
+        handle: Handle | None,
     ) -> None:
         call = ExpectedCall(name=card.tool, arguments=arguments, compare_args=sorted(arguments))
         self._made.append(Made(card, arguments, parsed(answer.content), answer.content, self._turn))
@@ -311,27 +334,13 @@ class _Hydration:
         self._steps.append(
             Step.model_validate(
                 {
-                    "operation": operation,
+                    "operation": "select" if source == RUN_CONVERSATION else "extract",
                     "source": source,
                     "target": card.tool,
                     "call": call,
                     "content": answer.content,
                     "provenance": provenance,
+                    "handle": handle,
                 }
             )
         )
-
-
-def _turns(walk: Walk) -> list[tuple[list[str], str]]:
-    """Cut a walk into the user's turns: the tools called in each, and where it leads."""
-    turns: list[tuple[list[str], str]] = []
-    tools: list[str] = []
-    for node in walk.nodes[1:]:
-        if node not in (RUN_CONVERSATION, END_OF_SIMULATION):
-            tools.append(node)
-        elif tools:
-            turns.append((tools, node))
-            tools = []
-    if turns:
-        turns[-1] = (turns[-1][0], END_OF_SIMULATION)
-    return turns

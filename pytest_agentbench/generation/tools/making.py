@@ -15,10 +15,12 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.recipe import Hashes
 from pytest_agentbench.generation.tools.assembly import scenario_form, scenario_id
 from pytest_agentbench.generation.tools.critic import CriticGiven, Critique, story_faults, summary_faults
-from pytest_agentbench.generation.tools.hydration import Stock, hydrate
+from pytest_agentbench.generation.tools.history import IMPLAUSIBLE, LAST, History
+from pytest_agentbench.generation.tools.hydration import hydrate
 from pytest_agentbench.generation.tools.persona import CANDIDATES, PersonaGiven, identity, persona_faults
 from pytest_agentbench.generation.tools.roles import Roles
-from pytest_agentbench.generation.tools.telling import HydrationError
+from pytest_agentbench.generation.tools.stock import Stock
+from pytest_agentbench.generation.tools.telling import HydrationError, WordingError
 from pytest_agentbench.generation.tools.tongue import Code
 from pytest_agentbench.generation.tools.values import Persona, Rejection, Story, Walk
 from pytest_agentbench.runs.plan import RunPlan
@@ -29,8 +31,8 @@ from pytest_agentbench.validation.scenario import Shared, validate_scenario
 
 _AGAIN = 3
 """Times that a critic or a writer is asked, with what was wrong with its last answer."""
-_HISTORY = 5
-"""Rejections that a critic is told of."""
+_TOLD = 2
+"""Times that a walk is told where the critic does not believe it and a model is the narrator."""
 
 
 class RejectedError(Exception):
@@ -62,20 +64,40 @@ class Maker:
     seed: int
     personas: int = 1
     state: State | None = None
-    history: list[str] = field(default_factory=list)
+    history: History = field(default_factory=History)
 
     async def make(self, walk: Walk, language: Code) -> Made:
         """Give the scenario of a walk; raise `RejectedError`, and what a model's access raises."""
         random = Random(f"{self.seed}/{walk.id}")  # noqa: S311 - a choice, no secret
-        try:
-            narrator = self.roles.narrator(random)
-            told = self.history[-_HISTORY:]
-            story = await hydrate(walk, self.stock, narrator, language=language, random=random, history=told)
-        except HydrationError as error:
-            raise self._rejected(walk, "hydration", error.reason, error.detail) from None
-        story = await self._criticised(story, random)
+        story = await self._believed(walk, language, random)
         story = await self._inhabited(story, random)
         return Made(story=story, forms=await self._assembled(story))
+
+    async def _believed(self, walk: Walk, language: Code, random: Random) -> Story:
+        """Give a story that the critic accepts; what it does not believe is told once more, with its reason."""
+        for again in range(_TOLD):
+            story = await self._hydrated(walk, language, random)
+            try:
+                return await self._criticised(story, random)
+            except RejectedError as error:
+                if again + 1 == _TOLD or error.rejection.reason != IMPLAUSIBLE or not self.roles.player("narrator"):
+                    raise
+        raise AssertionError("the last time returns or raises")
+
+    async def _hydrated(self, walk: Walk, language: Code, random: Random) -> Story:
+        try:
+            return await hydrate(
+                walk,
+                self.stock,
+                self.roles.narrator(random),
+                language=language,
+                random=random,
+                history={name: faults[-LAST:] for name, faults in self.history.narrator.items()},
+                critique=self.history.critique[-LAST:],
+            )
+        except HydrationError as error:
+            operation = error.operation if isinstance(error, WordingError) else ""
+            raise self._rejected(walk, "hydration", error.reason, error.detail, operation=operation) from None
 
     async def _criticised(self, story: Story, random: Random) -> Story:
         faults = story_faults(story, self.stock.pool, self.stock.cards)
@@ -85,11 +107,11 @@ class Maker:
         told: tuple[str, ...] = ()
         for _ in range(_AGAIN):
             given = CriticGiven(
-                story=story, cards=self.stock.cards, history=tuple(self.history[-_HISTORY:]), faults=told
+                story=story, cards=self.stock.cards, history=tuple(self.history.critic[-LAST:]), faults=told
             )
             critique: Critique = await critic(given)
             if not critique.is_coherent:
-                raise self._rejected(story.walk, "critic", "implausible", critique.reason)
+                raise self._rejected(story.walk, "critic", IMPLAUSIBLE, critique.reason)
             wrong = summary_faults(critique, story, self.stock.cards)
             if not wrong:
                 texts = {"summary": critique.summary.strip(), "initial_situation": critique.initial_situation.strip()}
@@ -102,7 +124,7 @@ class Maker:
         personas: list[Persona] = []
         for _ in range(self.personas):
             name, manner = identity(random, story.language)
-            told: tuple[str, ...] = ()
+            told = tuple(self.history.persona[-LAST:])
             for _ in range(_AGAIN):
                 given = PersonaGiven(story=story, cards=self.stock.cards, name=name, manner=manner, faults=told)
                 persona = await writer(given)
@@ -164,10 +186,12 @@ class Maker:
             issue = report.issues[0]
             raise self._rejected(story.walk, "validation", issue.kind, issue.message)
 
-    def _rejected(self, walk: Walk, stage: str, reason: str, detail: str) -> RejectedError:
+    def _rejected(self, walk: Walk, stage: str, reason: str, detail: str, *, operation: str = "") -> RejectedError:
         told = shorten(printable(detail), 300)
-        self.history.append(f"{stage}: {reason}: {told}")
-        rejection = Rejection.model_validate({"walk": walk.id, "stage": stage, "reason": reason, "detail": told})
+        rejection = Rejection.model_validate(
+            {"walk": walk.id, "stage": stage, "operation": operation, "reason": reason, "detail": told}
+        )
+        self.history.note(rejection)
         return RejectedError(rejection)
 
 

@@ -10,25 +10,34 @@ from typing import Protocol
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.phrasing import TONGUES, Reference, Wish, request, value_text
+from pytest_agentbench.generation.tools.phrasing import TONGUES, value_text
 from pytest_agentbench.generation.tools.schemas import read_slots
 from pytest_agentbench.generation.tools.tongue import Code
-from pytest_agentbench.generation.tools.values import Card, PoolEntry
+from pytest_agentbench.generation.tools.values import Card, Handle, PoolEntry
+from pytest_agentbench.generation.tools.weaving import Reference, Wish, request
 
 
 class Given(Model):
-    """What every operation sees: the language, what was said so far, and what was wrong with the last answer."""
+    """What every operation sees: the language, what was said so far, and what was wrong with its last answers.
+
+    `critique` is why a reader did not believe earlier stories.
+    """
 
     language: Code = "en"
     narrative: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
+    critique: tuple[str, ...] = ()
 
 
 class SelectGiven(Given):
-    """SELECT: a turn of the user begins with a call of this tool; `then` are the tools that follow on its result."""
+    """SELECT: a turn of the user begins with a call of this tool; `then` are the tools that follow on its result.
+
+    `handles` are what the user would call each entry, where it does not say its arguments.
+    """
 
     card: Card
     entries: tuple[PoolEntry, ...]
+    handles: tuple[Handle | None, ...] = ()
     then: tuple[Card, ...] = ()
 
 
@@ -43,7 +52,7 @@ class ExtractGiven(Given):
 
     card: Card
     source: str
-    result: JsonValue
+    result: str
     options: tuple[dict[str, JsonValue], ...]
 
 
@@ -55,10 +64,14 @@ class Extracted(Model):
 
 
 class WishGiven(Model):
-    """One call of a request: what it is for, what the user gives, and which entry of the result before it is about."""
+    """One call of a request: what it is for, what the user gives, and which entry of the result before it is about.
+
+    `given` are arguments; those of them that `handle` replaces are not said, but what they are called.
+    """
 
     card: Card
     given: dict[str, JsonValue] = {}
+    handle: Handle | None = None
     places: tuple[int, ...] | None = None
     count: int = 1
     taken: tuple[str, ...] = ()
@@ -71,12 +84,18 @@ class RequestGiven(Given):
     asks_for: str = ""
 
 
-class TellGiven(Given):
-    """TELL: what the agent says with the result; `facts` are the values that it must tell, by name."""
+class Answered(Model):
+    """One call of a turn with its whole answer."""
 
     card: Card
     arguments: dict[str, JsonValue] = {}
     content: str = ""
+
+
+class TellGiven(Given):
+    """TELL: what the agent says with what the calls of the turn gave; `facts` are values that it must tell, by name."""
+
+    answers: tuple[Answered, ...]
     facts: dict[str, str] = {}
 
 
@@ -119,7 +138,9 @@ class TemplateNarrator:
         said = " ".join(given.narrative)
 
         def fit(place: int) -> int:
-            values = read_slots(given.entries[place].arguments).values()
+            values = list(read_slots(given.entries[place].arguments).values())
+            handle = given.handles[place] if place < len(given.handles) else None
+            values += [handle.value] if handle else []
             return sum(isinstance(value, str) and len(value) > 2 and value in said for value in values)
 
         return Selected(entry_index=max(range(len(given.entries)), key=lambda place: (fit(place) == 1, -place)))
@@ -133,7 +154,12 @@ class TemplateNarrator:
     async def request(self, given: RequestGiven) -> str:
         """Word the line from the tools' descriptions."""
         wishes = [
-            Wish(wish.card, wish.given, None if wish.places is None else Reference(wish.places, wish.count, wish.taken))
+            Wish(
+                wish.card,
+                wish.given,
+                None if wish.places is None else Reference(wish.places, wish.count, wish.taken),
+                wish.handle,
+            )
             for wish in given.wishes
         ]
         opens = not given.narrative

@@ -1,5 +1,6 @@
 """The Narrator played by a model: it chooses indices and words, and never values (tool-to-scenario D.3)."""
 
+from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any, TypeVar
 
@@ -21,13 +22,19 @@ from pytest_agentbench.generation.tools.narrator import (
     TellGiven,
     WishGiven,
 )
-from pytest_agentbench.generation.tools.phrasing import TONGUES, label_of, task_of, value_text
+from pytest_agentbench.generation.tools.phrasing import TONGUES, label_of, task_of
+from pytest_agentbench.generation.tools.saying import said_of
+from pytest_agentbench.generation.tools.schemas import read_slots
+from pytest_agentbench.generation.tools.showing import shown
 from pytest_agentbench.generation.tools.values import Card
 from pytest_agentbench.llm.seams import Chat
 
 TEMPERATURE = 0.7
 """The paper's temperature for this role (Annex D)."""
-_SHOWN = 1_500
+_SHOWN = 4_000
+"""Characters of an answer that is told or taken from."""
+_GLIMPSE = 300
+"""Characters of an answer that is chosen by."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -60,10 +67,13 @@ class ModelNarrator:
 
     async def select(self, given: SelectGiven) -> Selected:
         """Have an entry chosen by its index."""
-        entries = [
-            {"index": index, "values": entry.arguments, "answer": shorten(entry.content, 300)}
-            for index, entry in enumerate(given.entries)
-        ]
+        handles = given.handles or (None,) * len(given.entries)
+        tongue = TONGUES[given.language]
+        entries: list[dict[str, JsonValue]] = []
+        for index, (entry, handle) in enumerate(zip(given.entries, handles, strict=True)):
+            said = said_of(given.card, read_slots(entry.arguments), handle, tongue)
+            answer = shown(entry.content, (), _GLIMPSE)
+            entries.append({"index": index, "values": {one.label: one.text for one in said}, "answer": answer})
         data = {"next_request": _about(given.card), "then": [_about(card) for card in given.then], "entries": entries}
         return Selected(entry_index=(await self._ask(Entry, "narrator_select.v1", given, data)).entry_index)
 
@@ -71,7 +81,7 @@ class ModelNarrator:
         """Have arguments taken from a result; raise `UnusableAnswerError` where they are no JSON object."""
         data = {
             "next_call": {**_about(given.card), "arguments": [one.path for one in given.card.parameters]},
-            "previous_result": given.result,
+            "previous_result": shown(given.result, _values(given.options), _SHOWN),
             "possible_arguments": list(given.options),
         }
         answer = await self._ask(Propagation, "narrator_extract.v1", given, data)
@@ -95,7 +105,12 @@ class ModelNarrator:
 
     async def tell(self, given: TellGiven) -> str:
         """Have the agent's words worded."""
-        data = {"request": _about(given.card), "result": shorten(given.content, _SHOWN), "must_tell": given.facts}
+        values = [*given.facts.values(), *_values([one.arguments for one in given.answers])]
+        results = [
+            {**_about(one.card), "called_with": one.arguments, "result": shown(one.content, values, _SHOWN)}
+            for one in given.answers
+        ]
+        data = {"results": results, "must_tell": given.facts}
         return (await self._ask(Sentence, "narrator_tell.v1", given, data)).sentence
 
     async def close(self, given: CloseGiven) -> str:
@@ -103,10 +118,18 @@ class ModelNarrator:
         return (await self._ask(Sentence, "narrator_close.v1", given, {})).sentence
 
     async def _ask(self, answer: type[M], task: str, given: Given, data: dict[str, Any]) -> M:
-        shown = {**data, "conversation": list(given.narrative), "refused_before_because": list(given.faults)}
+        told: dict[str, Any] = {**data, "conversation": list(given.narrative)}
+        if given.critique:
+            told["why_a_reader_did_not_believe_earlier_conversations"] = list(given.critique)
+        if given.faults:
+            told["your_answers_were_refused_because"] = list(given.faults)
         return await ask(
-            self._chat, answer, task, shown, random=self._random, temperature=TEMPERATURE, language=given.language
+            self._chat, answer, task, told, random=self._random, temperature=TEMPERATURE, language=given.language
         )
+
+
+def _values(several: Iterable[Mapping[str, JsonValue]]) -> list[JsonValue]:
+    return [value for arguments in several for value in read_slots(dict(arguments)).values()]
 
 
 def _about(card: Card) -> dict[str, JsonValue]:
@@ -116,7 +139,7 @@ def _about(card: Card) -> dict[str, JsonValue]:
 
 def _wish(wish: WishGiven, given: RequestGiven) -> dict[str, JsonValue]:
     tongue = TONGUES[given.language]
-    values = {label_of(wish.card, path, tongue): value_text(value, tongue) for path, value in wish.given.items()}
+    values: dict[str, JsonValue] = {one.label: one.text for one in said_of(wish.card, wish.given, wish.handle, tongue)}
     about: dict[str, JsonValue] = {**_about(wish.card), "values_to_say": values}
     if wish.places is not None:
         entry = f"entry {'.'.join(str(place + 1) for place in wish.places)}" if wish.places else "the result as a whole"

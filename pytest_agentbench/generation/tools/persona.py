@@ -7,10 +7,8 @@ from random import Random
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.seams import Role
-from pytest_agentbench.generation.tools.critic import Fault, described, names_of, sentence_faults
-from pytest_agentbench.generation.tools.phrasing import TONGUES, label_of, tasks_text, value_text
-from pytest_agentbench.generation.tools.reading import parsed
-from pytest_agentbench.generation.tools.schemas import read_slots
+from pytest_agentbench.generation.tools.critic import Fault, grounds_of, names_of, said_in, sentence_faults
+from pytest_agentbench.generation.tools.phrasing import TONGUES, tasks_text
 from pytest_agentbench.generation.tools.tongue import Code, Tongue
 from pytest_agentbench.generation.tools.values import Cards, Persona, Story
 
@@ -65,16 +63,9 @@ def said_values(story: Story, cards: Cards) -> dict[str, list[str]]:
     tongue: Tongue = TONGUES[story.language]
     found: dict[str, list[str]] = {}
     for step in story.steps:
-        card = cards.get(step.call.name) if step.call else None
-        if step.call is None or card is None:
-            continue
-        pooled = {one.argument for one in step.provenance if one.source == "pool"}
-        for path, value in read_slots(step.call.arguments).items():
-            if path not in pooled or isinstance(value, bool):
-                continue
-            several = found.setdefault(label_of(card, path, tongue), [])
-            listed = any(one.path == path and "enum" in one.schema_ for one in card.parameters)
-            text = value_text(value, tongue, is_listed=listed).strip('"')
+        for one in said_in(step, cards, tongue):
+            several = found.setdefault(one.label, [])
+            text = one.text.strip('"')
             if text not in several:
                 several.append(text)
     return found
@@ -88,11 +79,8 @@ def known_values(story: Story, cards: Cards) -> dict[str, str]:
 def persona_faults(persona: Persona, story: Story, cards: Cards, name: str) -> list[Fault]:
     """Give what is wrong with a persona: values that stand in no call, hedging, names of tools, nothing said."""
     tongue = TONGUES[story.language]
-    grounds = described(cards)
+    grounds = grounds_of(story, cards)
     grounds.add([name, story.initial_situation])
-    for step in story.steps:
-        if step.call is not None:
-            grounds.add([step.call.arguments, parsed(step.content)])
     faults: list[Fault] = []
     for field in ("task_instructions", "reason_for_call", "known_info"):
         text = getattr(persona, field)

@@ -1,13 +1,11 @@
-"""What a tool does for a user, in words: a request made of descriptions, names of arguments and values.
+"""What a tool does for a user, in words, and how arguments and values are named (`weaving.py` makes requests of them).
 
 A user does not know tools. It says what the description says the tool is for, as a request ("Look up an order." becomes
-"please look up an order"), names each value by the argument's description, and says which result a value comes from.
+"please look up an order"), and names each value by the argument's description.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from random import Random
+from collections.abc import Iterable, Mapping
 
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
@@ -27,6 +25,10 @@ _EXAMPLES = re.compile(
 )
 _TOKEN = re.compile(r"\b[A-Za-z]\w*_\w+\b|\b[a-z]+[A-Z]\w*\b")
 _CLAUSE = re.compile(r"^(.+?)(?:[.,;:(\n]|\s[-–—]\s|$)", re.DOTALL)
+_UNIT = re.compile(
+    r" (?:in|en) (?:[a-zA-Z°/%³²µ]{1,4}|(?:decimal )?degrees|degrés(?: décimaux)?|percent|pour ?cent|seconds|minutes"
+    r"|euros|metres|meters|mètres)$"
+)
 _ARTICLE = re.compile(r"^(?:(?:an?|the|your|un|une|le|la|les)\s+|l['’])(?=\w)", re.IGNORECASE)
 _LONG = 22
 """Words of a description that are said; more are an explanation."""
@@ -34,27 +36,6 @@ _READ = 600
 """Characters of a description that are read for what a user would say."""
 _LABEL = 6
 """Words of an argument's name; a longer description explains more than it names."""
-
-
-@dataclass(frozen=True)
-class Reference:
-    """Where values come from that the user does not say: which entry of the result before, of how many.
-
-    `places` are list positions from outermost to innermost, `taken` the arguments that are taken from there.
-    """
-
-    places: tuple[int, ...] = ()
-    count: int = 1
-    taken: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Wish:
-    """One call as the user speaks of it: the tool, the values it gives itself, and what the rest refers to."""
-
-    card: Card
-    given: Mapping[str, JsonValue]
-    reference: Reference | None = None
 
 
 def task_of(card: Card, tongue: Tongue) -> str:
@@ -81,6 +62,38 @@ def label_of(card: Card, path: str, tongue: Tongue) -> str:
     return _spelt(path, tongue) if same else label
 
 
+def name_of(path: str, description: str, tongue: Tongue) -> str:
+    """Name a value for people by its description where that is a name, else by the words of its own name."""
+    return _label(path, {"description": description}, tongue)
+
+
+def with_article(what: str, tongue: Tongue) -> str:
+    """Put the definite article before a noun phrase that has none; French ones are guessed from the noun's ending."""
+    first = what.split(maxsplit=1)[0] if what.split() else ""
+    if not first or first.lower() in tongue.determiners | tongue.questions or first[:2].lower() in ("l'", "l’", "d'"):
+        return what
+    if tongue.code == "en":
+        return f"the {what}"
+    noun = first.lower()
+    if noun.endswith(("s", "x")):
+        return f"les {what}"
+    if noun[0] in "aeiouhéèêâî":
+        return f"l'{what}"
+    return f"{'la' if is_feminine(noun) else 'le'} {what}"
+
+
+def is_feminine(noun: str) -> bool:
+    """Guess the gender of a French noun from its ending; about nine in ten are right."""
+    return noun.endswith(_FEMININE) or (noun.endswith("e") and not noun.endswith(_MASCULINE))
+
+
+_FEMININE = ("tion", "sion", "té", "ure", "ette", "ance", "ence", "ie", "ude", "ée", "eur de", "aison", "qualité")
+_MASCULINE = (
+    "age", "isme", "iste", "ège", "ème", "code", "compte", "service", "groupe", "nombre", "titre", "texte", "livre",
+    "article", "véhicule", "mode", "type", "montant", "membre", "site", "terme", "motif", "rôle", "contrôle", "centre",
+)  # fmt: skip
+
+
 def value_text(value: JsonValue, tongue: Tongue, *, is_listed: bool = False) -> str:
     """Say a value as a person would; `is_listed` values are of a closed list, whose `_` are spaces to people."""
     if isinstance(value, bool):
@@ -95,39 +108,6 @@ def value_text(value: JsonValue, tongue: Tongue, *, is_listed: bool = False) -> 
     if is_listed:
         return text.replace("_", " ")
     return f'"{text}"' if len(text.split()) > 2 or re.search(r"[,()]", text) or text != text.strip() else text
-
-
-def wish_text(wish: Wish, tongue: Tongue, *, needs_values: bool = True) -> str:
-    """Say one call of a request."""
-    task = task_of(wish.card, tongue)
-    parts = [task]
-    if wish.reference is not None:
-        parts.append(_reference(wish.reference, wish.card, tongue))
-    if wish.given and needs_values:
-        told = ", ".join(given_text(wish, tongue))
-        return f"{' '.join(parts)} ({told})"
-    return " ".join(parts)
-
-
-def given_text(wish: Wish, tongue: Tongue) -> list[str]:
-    """Say the values that the user gives, each with its name."""
-    listed = {parameter.path: "enum" in parameter.schema_ for parameter in wish.card.parameters}
-    return [
-        tongue.label.format(
-            label=label_of(wish.card, path, tongue), value=value_text(value, tongue, is_listed=listed.get(path, False))
-        )
-        for path, value in wish.given.items()
-    ]
-
-
-def request(wishes: Sequence[Wish], tongue: Tongue, random: Random, *, opens: bool, asks_for: str = "") -> str:
-    """Give the user's line for calls that follow from each other; `asks_for` names what it wants to be told."""
-    text = wish_text(wishes[0], tongue)
-    for wish in wishes[1:]:
-        text = tongue.chain.format(first=text, second=wish_text(wish, tongue))
-    if asks_for:
-        text = tongue.tells.format(task=text, what=asks_for)
-    return random.choice(tongue.asks if opens else tongue.asks_again).format(task=text)
 
 
 def tasks_text(cards: Iterable[Card], tongue: Tongue) -> str:
@@ -157,9 +137,9 @@ def _with_infinitive(spoken: list[str], tongue: Tongue) -> str:
         verb = _unknown_verb(first, rest, tongue)
     if verb is None:
         what = " ".join([spoken[0] if spoken[0].isupper() else first, *rest])
-        if tongue.code == "en" and first not in tongue.determiners and not first.endswith("s"):
-            what = f"the {what}"
-        return tongue.wants.format(what=what)
+        if first in tongue.questions:
+            return tongue.asks_question.format(what=what)
+        return tongue.wants.format(what=with_article(what, tongue))
     return " ".join([verb, *_coordinated(rest, tongue)])
 
 
@@ -185,26 +165,13 @@ def _unknown_verb(first: str, rest: list[str], tongue: Tongue) -> str | None:
     return f"{first}r" if first.endswith("e") else f"{first[:-1]}r" if first.endswith("it") else None
 
 
-def _reference(reference: Reference, card: Card, tongue: Tongue) -> str:
-    what = tongue.joined.join(dict.fromkeys(label_of(card, path, tongue) for path in reference.taken))
-    if not what:
-        return tongue.refers_plainly
-    if not reference.places or (reference.count <= 1 and not any(reference.places)):
-        return tongue.refers.format(what=what)
-    if not any(reference.places):
-        return tongue.refers_first.format(what=what)
-    outer, last = reference.places[0], reference.places[-1]
-    if len(reference.places) > 1 and last:
-        return tongue.refers_of.format(what=what, which=tongue.ordinal(last), of=tongue.ordinal(outer))
-    return tongue.refers_nth.format(what=what, which=tongue.ordinal(outer))
-
-
 def _label(path: str, schema: Mapping[str, JsonValue], tongue: Tongue) -> str:
     spelt = _spelt(path, tongue)
     described = schema.get("description")
     plain = printable(shorten(described, _READ), newlines=True).strip() if isinstance(described, str) else ""
     clause = _CLAUSE.match(plain)
     text = _ARTICLE.sub("", _EXAMPLES.sub("", _ASIDE.sub("", clause[1])).strip()) if clause else ""
+    text = _UNIT.sub("", text)
     spoken = text.split()
     if not 1 <= len(spoken) <= _LABEL or _TOKEN.search(text) or '"' in text:
         return spelt

@@ -19,7 +19,7 @@ from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.generation.casting import Chats
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
 from pytest_agentbench.generation.tools.coverage import coverage, report
-from pytest_agentbench.generation.tools.hydration import EXHAUSTED, Stock
+from pytest_agentbench.generation.tools.hydration import EXHAUSTED
 from pytest_agentbench.generation.tools.making import Maker, RejectedError, languages_of
 from pytest_agentbench.generation.tools.phrasing import language_of
 from pytest_agentbench.generation.tools.rehearsal import closed_edges
@@ -28,6 +28,7 @@ from pytest_agentbench.generation.tools.sampling import Sampler
 from pytest_agentbench.generation.tools.saved import hash_of
 from pytest_agentbench.generation.tools.seeding import hints_of, state_of
 from pytest_agentbench.generation.tools.stages import Stages
+from pytest_agentbench.generation.tools.stock import Stock
 from pytest_agentbench.generation.tools.storing import SCENARIOS, Finished, Folder
 from pytest_agentbench.generation.tools.summary import Session, document_of, lines_of
 from pytest_agentbench.generation.tools.tongue import Code
@@ -83,7 +84,8 @@ class Pipeline:
         if not pool.entries:
             told = "\n".join(f"  {tool}: {why}" for tool, why in unpooled.items())
             raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{told}")
-        stock = Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool)
+        conditioned = recipe.weights == "conditioned"
+        stock = Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool, conditioned=conditioned)
         self.told("rehearsing the edges")
         closed = await closed_edges(graph, stock, seed=recipe.seed)
         why = {**unpooled, **{f"{source} -> {target}": reason for (source, target), reason in closed.items()}}
@@ -148,8 +150,7 @@ class Pipeline:
                     one = await self._made(maker, walk, languages[len(finished) % len(languages)])
                     log.append(one.model_dump(mode="json"))
                 elif one.rejection is not None:
-                    rejection = one.rejection
-                    maker.history.append(f"{rejection.stage}: {rejection.reason}: {rejection.detail}")
+                    maker.history.note(one.rejection)
                 finished.append(one)
                 if one.forms:
                     accepted += 1

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.flows import assignments, connecting
-from pytest_agentbench.generation.tools.recruiting import is_needed
 from pytest_agentbench.generation.tools.schemas import build, read_slots
+from pytest_agentbench.generation.tools.scouting import is_needed
 from pytest_agentbench.generation.tools.values import Card, PoolEntry, Provenance, Taxonomy
 
 _COMPANIONS = 3

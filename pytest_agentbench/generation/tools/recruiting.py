@@ -5,75 +5,43 @@ answered as they should stay, until a tool has as many as asked for. The scout w
 the card saw accepted and those that results of other tools give.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.seams import Role
-from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.choosing import alike
 from pytest_agentbench.generation.tools.flows import assignments, connecting
 from pytest_agentbench.generation.tools.grounding import Grounds
+from pytest_agentbench.generation.tools.handles import Handles
 from pytest_agentbench.generation.tools.oracle import judge
 from pytest_agentbench.generation.tools.pool import FAILURE, Pool, call_key
 from pytest_agentbench.generation.tools.reading import parsed
-from pytest_agentbench.generation.tools.schemas import build, read_slots
-from pytest_agentbench.generation.tools.values import Card, Cards, ParameterCard, PoolEntry, Taxonomy
+from pytest_agentbench.generation.tools.schemas import read_slots
+from pytest_agentbench.generation.tools.scouting import (
+    CANDIDATES,
+    Scout,
+    ScoutGiven,
+    TemplateScout,
+    holds,
+    is_needed,
+    is_sayable,
+    trimmed,
+)
+from pytest_agentbench.generation.tools.slips import slips
+from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry, Taxonomy
 from pytest_agentbench.generation.tools.world import Answer, Opened, World
 
-CANDIDATES = 10
-"""Sets of arguments that a scout proposes at a time (D.2)."""
 _ROUNDS = 4
 """Times that every tool is asked about: results of one round are values for the next."""
-_LONGEST_VALUE = 120
-"""Characters of a value that a user would say."""
 _LONGEST_RESULT = 200_000
 """Characters of a result that is kept: values are taken from it, and a scenario tells where."""
-_LIKELY = frozenset(("nominal", "observed", "proposed", "cross_parameter"))
-"""Kinds of probes with values that a user may have; the others try limits."""
+_LIMITS = frozenset(("boundary", "out_of_range", "observed", "proposed", "cross_parameter"))
+"""Kinds of probes that may find nothing."""
+_NAMED = 3
+"""Calls about things that have names, from which on no others are kept."""
 _FAILURES = 3
 """Planned failures kept for each tool."""
-
-
-class ScoutGiven(Model):
-    """What a scout sees: the card, calls that other results suggest, what is in the pool and what was refused.
-
-    `known` are values that recipe and state name for arguments. `made_up` are values that probing put in to see what
-    happens; no user has them.
-    """
-
-    card: Card
-    suggested: tuple[dict[str, JsonValue], ...] = ()
-    have: tuple[dict[str, JsonValue], ...] = ()
-    refused: tuple[dict[str, JsonValue], ...] = ()
-    known: dict[str, tuple[JsonValue, ...]] = {}
-    made_up: tuple[str, ...] = ()
-
-
-class Scouted(Model):
-    """Sets of arguments that are worth a try."""
-
-    candidates: tuple[dict[str, JsonValue], ...] = ()
-
-
-Scout = Role[ScoutGiven, Scouted]
-
-
-class TemplateScout:
-    """Proposes what the card saw accepted, and what other results suggest; optional arguments every third time."""
-
-    async def __call__(self, given: ScoutGiven, /) -> Scouted:
-        """Give up to ten sets of arguments that are neither in the pool nor refused."""
-        tried = {call_key("", arguments) for arguments in (*given.have, *given.refused)}
-        found: dict[str, dict[str, JsonValue]] = {}
-        every = [*_proven(given.card), *_combined(given)]
-        natural = [arguments for arguments in every if not _holds(arguments, given.made_up)]
-        for arguments in natural or every:
-            key = call_key("", arguments)
-            if key not in tried and _is_sayable(arguments):
-                found.setdefault(key, arguments)
-            if len(found) == CANDIDATES:
-                break
-        return Scouted(candidates=tuple(found.values()))
 
 
 @dataclass(kw_only=True)
@@ -99,6 +67,8 @@ class Recruiter:
                 grown = [await self._round(card, reads) for card in cards]
                 if not any(grown):
                     break
+            for card in cards:
+                await self._by_name(card, reads)
             failures = [entry for card in cards for entry in await self._failures(card, reads)]
         found = [entry for tool in tools for entry in self._entries.get(tool, ())]
         for tool in tools:
@@ -132,7 +102,8 @@ class Recruiter:
         for candidate in proposed.candidates[:CANDIDATES]:
             arguments = trimmed(candidate, card)
             key = call_key("", arguments)
-            if len(entries) >= self.size or key in known or not _is_sayable(arguments):
+            is_known = key in known or any(alike(arguments, entry.arguments) for entry in entries)
+            if len(entries) >= self.size or is_known or not is_sayable(arguments):
                 continue
             known.add(key)
             answer = await self._call(card, arguments, reads)
@@ -147,6 +118,29 @@ class Recruiter:
         if len(entries) > before:
             self.told(f"{card.tool}: {len(entries)} verified calls")
         return len(entries) > before
+
+    async def _by_name(self, card: Card, reads: Opened) -> None:
+        """Make the calls that names lead to; with enough of them keep no others, of which nobody could speak."""
+        entries = self._entries[card.tool]
+        handles = Handles(
+            Pool(entries=tuple(itertools.chain.from_iterable(self._entries.values()))), self.cards, self.taxonomy
+        )
+        named = [entry for entry in entries if handles.of(entry) is not None]
+        known = {call_key("", arguments) for arguments in self._refused[card.tool]}
+        known |= {call_key("", entry.arguments) for entry in entries}
+        number = len(entries)
+        for arguments in handles.calls(card):
+            key = call_key("", arguments)
+            is_whole = all(one.path in read_slots(arguments) for one in card.parameters if is_needed(one))
+            if len(named) >= self.size or not is_whole or key in known:
+                continue
+            known.add(key)
+            answer = await self._call(card, arguments, reads)
+            if judge(answer).verdict == "ok" and len(answer.content) <= _LONGEST_RESULT:
+                number += 1
+                named.append(_entry(card.tool, f"{card.tool}.{number}", arguments, answer))
+        if len(named) >= _NAMED:
+            self._entries[card.tool] = named
 
     async def _call(self, card: Card, arguments: dict[str, JsonValue], reads: Opened) -> Answer:
         """Call a read where all reads are made, anything else in an environment of its own."""
@@ -198,105 +192,39 @@ class Recruiter:
             yield from (row[place] for row in rows if place < len(row))
 
     async def _failures(self, card: Card, reads: Opened) -> list[PoolEntry]:
-        """Keep calls that a user may well make and that find nothing, where the tool does not call that an error."""
+        """Keep calls that a user may well make and that find nothing, where the tool does not call that an error.
+
+        Slips of users come first; where no slip finds nothing, what probing found out about limits.
+        """
+        if card.writes is not False:
+            return []
         found: list[PoolEntry] = []
-        for probe in card.probes:
-            likely = probe.kind in ("boundary", "out_of_range", "observed", "proposed", "cross_parameter")
-            if card.writes is not False or not likely or probe.error or probe.verdict not in ("empty", "refused"):
-                continue
-            declared = probe.arguments.keys() <= {parameter.path.split(".")[0] for parameter in card.parameters}
-            if not probe.arguments or not declared or not _is_sayable(probe.arguments) or len(found) == _FAILURES:
-                continue
-            answer = await reads.call(card.tool, probe.arguments)
-            if not answer.error and judge(answer).verdict == probe.verdict:
-                found.append(_entry(card.tool, f"{card.tool}{FAILURE}{len(found) + 1}", probe.arguments, answer))
+        slipped = [wrong for entry in self._entries.get(card.tool, ()) for wrong in slips(entry.arguments)]
+        for candidates in (slipped[:CANDIDATES], [] if slipped else self._limits(card)):
+            for arguments in candidates:
+                if len(found) == _FAILURES:
+                    break
+                answer = await reads.call(card.tool, arguments)
+                if not answer.error and judge(answer).verdict in ("empty", "refused"):
+                    found.append(_entry(card.tool, f"{card.tool}{FAILURE}{len(found) + 1}", arguments, answer))
         return found
 
-
-def trimmed(arguments: Mapping[str, JsonValue], card: Card) -> dict[str, JsonValue]:
-    """Leave out what makes no difference: nulls, defaults of optional arguments, arguments without effect."""
-    known = {parameter.path: parameter for parameter in card.parameters}
-    kept: dict[str, JsonValue] = {}
-    for name, value in arguments.items():
-        parameter = known.get(name)
-        if value is None and not (parameter and is_needed(parameter)):
-            continue
-        if parameter is not None and not is_needed(parameter):
-            default = parameter.schema_.get("default")
-            if parameter.no_effect or ("default" in parameter.schema_ and same(default, value)):
-                continue
-        kept[name] = value
-    return kept
-
-
-def is_needed(parameter: ParameterCard) -> bool:
-    """Whether an argument must be given: as probing found, else as declared."""
-    return parameter.declared_required if parameter.required is None else parameter.required
+    def _limits(self, card: Card) -> list[dict[str, JsonValue]]:
+        """Give the arguments of probes at and beyond limits that were answered with nothing."""
+        declared = {parameter.path.split(".")[0] for parameter in card.parameters}
+        made_up = self._made_up(card)
+        return [
+            probe.arguments
+            for probe in card.probes
+            if probe.kind in _LIMITS
+            and not probe.error
+            and probe.verdict in ("empty", "refused")
+            and probe.arguments
+            and probe.arguments.keys() <= declared
+            and is_sayable(probe.arguments)
+            and not holds(probe.arguments, made_up)
+        ]
 
 
 def _entry(tool: str, name: str, arguments: dict[str, JsonValue], answer: Answer) -> PoolEntry:
     return PoolEntry(id=name, tool=tool, arguments=arguments, content=answer.content, result=parsed(answer.content))
-
-
-def _proven(card: Card) -> Iterator[dict[str, JsonValue]]:
-    """Give the arguments of probes that worked, those with fewest arguments first."""
-    names = {parameter.path.split(".")[0] for parameter in card.parameters}
-    good = [
-        probe.arguments
-        for probe in card.probes
-        if probe.verdict == "ok" and probe.kind in _LIKELY and probe.arguments.keys() <= names
-    ]
-    seen: set[str] = set()
-    for arguments in sorted(good, key=len):
-        if (key := call_key("", arguments).casefold()) not in seen:
-            seen.add(key)
-            yield trimmed(arguments, card)
-
-
-def _combined(given: ScoutGiven) -> Iterator[dict[str, JsonValue]]:
-    """Give sets of accepted values, what other results suggest in their place; each value with different others."""
-    card, suggested = given.card, given.suggested
-    choices = {parameter.path: _values(parameter, given.known.get(parameter.path, ())) for parameter in card.parameters}
-    needed = [parameter for parameter in card.parameters if is_needed(parameter)]
-    extra = [parameter for parameter in card.parameters if parameter not in needed and not parameter.no_effect]
-    if not card.parameters:
-        yield {}
-        return
-    most = max([*map(len, choices.values()), len(suggested), 1])
-    for turn in range(4 * most):
-        chosen = [*needed, *(extra if turn % 3 == 2 else ())]
-        values = {}
-        for place, parameter in enumerate(chosen):
-            if accepted := choices[parameter.path]:
-                values[parameter.path] = accepted[(turn + place * (turn // max(most, 1))) % len(accepted)]
-        hint = read_slots(suggested[turn // 2 % len(suggested)]) if suggested else {}
-        if turn % 2 or not all(path in values for path in hint):  # what a result gave may be of another world
-            values |= hint
-        if all(parameter.path in values for parameter in needed):
-            yield trimmed(build(values), card)
-
-
-def _values(parameter: ParameterCard, known: Sequence[JsonValue]) -> tuple[JsonValue, ...]:
-    """Give the values to try for an argument: those seen accepted, those known of, those that the schema lists."""
-    declared = parameter.schema_
-    spelt: dict[str, JsonValue] = {}
-    for value in (*parameter.accepted, *known, *declared.get("enum", ()), *declared.get("examples", ())):
-        if not any(same(value, bad) for bad in parameter.refused):
-            spelt.setdefault(str(value).casefold(), value)  # probing tries other spellings of what it knows
-    return tuple(spelt.values())
-
-
-def _holds(arguments: Mapping[str, JsonValue], texts: Sequence[str]) -> bool:
-    return any(isinstance(value, str) and value in texts for value in read_slots(dict(arguments)).values())
-
-
-def _is_sayable(arguments: Mapping[str, JsonValue]) -> bool:
-    """Whether a person could say all values: no long texts, no line breaks, nothing empty."""
-    values = read_slots(arguments).values()
-    return all(
-        value is not None
-        and str(value).strip() == str(value)
-        and 0 < len(str(value)) <= _LONGEST_VALUE
-        and str(value).isprintable()
-        for value in values
-    )

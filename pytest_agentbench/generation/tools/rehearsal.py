@@ -6,8 +6,9 @@ cannot bring about is closed, with the reason, and stands in the coverage report
 
 from random import Random
 
-from pytest_agentbench.generation.tools.hydration import Stock, hydrate
+from pytest_agentbench.generation.tools.hydration import hydrate
 from pytest_agentbench.generation.tools.narrator import TemplateNarrator
+from pytest_agentbench.generation.tools.stock import Stock
 from pytest_agentbench.generation.tools.telling import HydrationError
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
 

@@ -10,8 +10,8 @@ from pytest_agentbench.generation.tools.narrator import Narrator, TemplateNarrat
 from pytest_agentbench.generation.tools.narrator_llm import ModelNarrator
 from pytest_agentbench.generation.tools.persona import PersonaWriter, TemplatePersonaWriter
 from pytest_agentbench.generation.tools.persona_llm import ModelPersonaWriter
-from pytest_agentbench.generation.tools.recruiting import Scout, TemplateScout
 from pytest_agentbench.generation.tools.scout_llm import ModelScout
+from pytest_agentbench.generation.tools.scouting import Scout, TemplateScout
 
 ROLES = ("prober", "taxonomist", "weigher", "recruiter", "narrator", "critic", "persona")
 """The roles that a model can play, in pipeline order (Annex D)."""

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from pytest_agentbench.core.codec import loads
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.asking import ask
-from pytest_agentbench.generation.tools.recruiting import CANDIDATES, Scouted, ScoutGiven
+from pytest_agentbench.generation.tools.scouting import CANDIDATES, Scouted, ScoutGiven
 from pytest_agentbench.generation.tools.values import ParameterCard
 from pytest_agentbench.llm.seams import Chat
 

@@ -8,6 +8,7 @@ from random import Random
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.suite import GenerateSpec
 from pytest_agentbench.generation.recipe import Told
+from pytest_agentbench.generation.tools.choosing import distinct
 from pytest_agentbench.generation.tools.conditioned import Conditioned
 from pytest_agentbench.generation.tools.graph import build_graph
 from pytest_agentbench.generation.tools.laboratory import Budget
@@ -149,7 +150,8 @@ class Stages:
             closed=closed,
             plannable={entry.tool: "failure" for entry in pool.entries if FAILURE in entry.id},
         )
-        row = Conditioned(graph, taxonomy).row if recipe.weights == "conditioned" else None
+        things = {tool: len(distinct(pool.of(tool))) for tool in graph.tools}
+        row = Conditioned(graph, taxonomy, things).row if recipe.weights == "conditioned" else None
         return Sampler(graph, shape, seed=recipe.seed, weigh=row)
 
 

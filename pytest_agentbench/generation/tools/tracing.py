@@ -21,7 +21,7 @@ def option_of(arguments: Mapping[str, JsonValue], options: Sequence[Mapping[str,
 def trace_to_result(arguments: Mapping[str, JsonValue], result: JsonValue, call: int) -> tuple[Provenance, ...] | str:
     """Give where in a result each argument stands, or the name of one that stands nowhere in it."""
     found: list[Provenance] = []
-    places = list(_places(result, ""))
+    places = list(places_in(result, ""))
     for path, value in read_slots(dict(arguments)).items():
         where = next((place for place, known in places if same(known, value)), None)
         if where is None:
@@ -42,13 +42,14 @@ def is_same_value(left: JsonValue, right: JsonValue) -> bool:
         return False
 
 
-def _places(value: JsonValue, path: str) -> Iterator[tuple[str, JsonValue]]:
+def places_in(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
+    """Yield every plain value of a result with its dotted path."""
     value = inner(value)
     if isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _places(item, f"{path}.{key}" if path else str(key))
+            yield from places_in(item, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _places(item, f"{path}.{index}" if path else str(index))
+            yield from places_in(item, f"{path}.{index}" if path else str(index))
     else:
         yield path, value

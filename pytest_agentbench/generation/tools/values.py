@@ -130,13 +130,14 @@ class Enabling(Model):
 class Cards(Model):
     """All cards, in the tools' order; `tools_hash` is that of the declarations they were made from.
 
-    `flows` and `enablings` are what was seen between tools.
+    `flows` and `enablings` are what was seen between tools, `unfit` what was tried between them in vain.
     """
 
     cards: tuple[Card, ...] = ()
     tools_hash: str = ""
     flows: tuple[Flow, ...] = ()
     enablings: tuple[Enabling, ...] = ()
+    unfit: tuple[Flow, ...] = ()
 
     def get(self, tool: str) -> Card | None:
         """Find the card of a tool."""
@@ -229,10 +230,24 @@ class Provenance(Model):
     path: str = ""
 
 
+class Handle(Model):
+    """What a user says instead of the arguments `replaces`: `value`, with which the verified call `entry` of `tool`
+    finds them, and `described` what the tool says of that argument.
+    """
+
+    tool: str
+    path: str
+    value: Any
+    described: str = ""
+    entry: str
+    replaces: tuple[str, ...] = ()
+
+
 class Step(Model):
     """One arc of a story: what is said, and the call it makes, if any, with its real answer.
 
     `facts` are what the agent tells with it: names of values and dotted paths into the answer of the call before.
+    `handle` is the name by which the user speaks of what the call is about.
     """
 
     operation: Literal["select", "extract", "tell", "close"]
@@ -242,6 +257,7 @@ class Step(Model):
     call: ExpectedCall | None = None
     content: str = ""
     provenance: tuple[Provenance, ...] = ()
+    handle: Handle | None = None
     facts: dict[str, str] = {}
 
 
@@ -269,10 +285,14 @@ class Story(Model):
 
 
 class Rejection(Model):
-    """A walk that became no scenario: at which stage, for which reason, after how many attempts."""
+    """A walk that became no scenario: at which stage, for which reason, after how many attempts.
+
+    `operation` is the narrator's whose answer was refused, "" where it was none.
+    """
 
     walk: str
     stage: Literal["hydration", "critic", "persona", "assembly", "validation"]
+    operation: str = ""
     reason: str
     detail: str = ""
     attempts: int = 1

@@ -104,8 +104,8 @@ def test_stories_of_french_tools_are_french(tmp_path: Path) -> None:
 
     line = asyncio.run(told())
 
-    assert "puis décrire un dépôt en prenant dans ce résultat : code du dépôt" in line
-    assert "numéro du colis : FR10" in line
+    assert "puis décrire ce dépôt" in line
+    assert "colis FR10" in line
 
 
 def test_an_edge_that_the_world_does_not_bear_is_closed(hotel: tuple[Stock, Graph]) -> None:

@@ -46,7 +46,7 @@ class Player:
         data = json.loads(found[2]) if found else {}
         self.asked[role.partition(" ")[0]] += 1
         self.temperatures.setdefault(role.partition(" ")[0], set()).add(request.body["temperature"])
-        self.faults += data.get("refused_before_because", []) + data.get("wrong_with_your_last_answer", [])
+        self.faults += data.get("your_answers_were_refused_because", []) + data.get("wrong_with_your_last_answer", [])
         bad = self.wrong if not self.sometimes or self.asked[role.partition(" ")[0]] % 2 else ""
         answer = getattr(self, role.replace(" ", "_"))(data, bad)
         return answer if isinstance(answer, str) else json.dumps(answer)

@@ -4,16 +4,9 @@ from random import Random
 
 import pytest
 
-from pytest_agentbench.generation.tools.phrasing import (
-    TONGUES,
-    Reference,
-    Wish,
-    label_of,
-    language_of,
-    request,
-    task_of,
-)
-from pytest_agentbench.generation.tools.values import Card, ParameterCard
+from pytest_agentbench.generation.tools.phrasing import TONGUES, label_of, language_of, task_of
+from pytest_agentbench.generation.tools.values import Card, Handle, ParameterCard
+from pytest_agentbench.generation.tools.weaving import Reference, Wish, request, wish_text
 
 EN, FR = TONGUES["en"], TONGUES["fr"]
 
@@ -25,10 +18,12 @@ EN, FR = TONGUES["en"], TONGUES["fr"]
         ("Returns the weather forecast for a position (15 days).", "give me the weather forecast for a position"),
         ("Searches books by title and returns their ids", "search books by title and give me their ids"),
         ("This tool allows you to cancel a reservation", "cancel a reservation"),
-        ("Current weather at a position", "give me current weather at a position"),
+        ("Current weather at a position", "give me the current weather at a position"),
         ("Room availability", "give me the room availability"),
         ("Returns True if the member exists.", "tell me whether the member exists"),
         ("Geotags the picture", "geotag the picture"),
+        ("What warnings mean", "tell me what warnings mean"),
+        ("Warnings in force", "give me the warnings in force"),
         ("Use this to find flights, e.g. to Rome", "find flights"),
         ("Get the `order_id` of a parcel", "get the order id of a parcel"),
         ("", "list open tickets"),
@@ -47,7 +42,7 @@ def test_an_english_description_becomes_what_a_user_asks_for(description: str, t
         ("Renvoie l'état d'un colis", "me donner l'état d'un colis"),
         ("Rafraîchit le cache", "rafraîchir le cache"),
         ("Créer un dossier", "créer un dossier"),
-        ("Prévisions météo à 15 jours", "me donner ceci : prévisions météo à 15 jours"),
+        ("Prévisions météo à 15 jours", "me donner les prévisions météo à 15 jours"),
     ],
 )
 def test_a_french_description_becomes_what_a_user_asks_for(description: str, task: str) -> None:
@@ -94,19 +89,21 @@ def test_a_request_says_every_value_and_which_result_is_meant() -> None:
         declared_description="Returns the forecast for a position.",
         parameters=(
             ParameterCard(path="lat", schema_={"description": "Latitude"}),
+            ParameterCard(path="lon", schema_={"description": "Longitude"}),
             ParameterCard(path="days", schema_={"description": "Number of days"}),
         ),
     )
     wishes = [
         Wish(first, {"q": "Saint-Malo"}),
-        Wish(second, {"days": 3}, Reference(places=(0,), count=4, taken=("lat",))),
+        Wish(second, {"days": 3}, Reference(places=(0,), count=4, taken=("lat", "lon"))),
     ]
 
     line = request(wishes, EN, Random(0), opens=True, asks_for="wind speed")
 
-    assert "search for places (town or postal code: Saint-Malo)" in line
-    assert "using the latitude of the first result (number of days: 3)" in line
-    assert "tell me its wind speed" in line
+    assert "search for places matching Saint-Malo" in line
+    assert "the forecast at the place of the first result" in line
+    assert "3 days" in line
+    assert "tell me the wind speed" in line
     assert "forecast(" not in line
 
 
@@ -120,5 +117,80 @@ def test_a_closed_list_is_said_in_words() -> None:
 
     line = request([Wish(card, {"cabin": "basic_economy", "user": "ada_1"})], EN, Random(0), opens=True)
 
-    assert "cabin: basic economy" in line
-    assert "user: ada_1" in line
+    assert "basic economy" in line
+    assert "ada_1" in line
+
+
+def card_of(description: str, **arguments: str) -> Card:
+    """A tool with that description and those arguments."""
+    return card_with(**arguments).model_copy(update={"declared_description": description})
+
+
+ROOM = card_of("Describe a room: its price", room="Room number, for example 204")
+ORDER = card_of("Cancel an order by its number.", order_id="Order number", reason="Reason for the cancellation")
+WEATHER = card_of(
+    "The weather of the next 15 days at GPS coordinates.", lat="Latitude in decimal degrees.", lon="Longitude."
+)
+WARNINGS = card_of("Warnings in force", domain="Number of a department, or 'all'.", lang="Language of the texts")
+PARCEL = card_of("Donne le statut d'un colis.", numero="Numéro du colis, par exemple FR1041")
+DEPOT = card_of("Décrit un dépôt : sa ville", code="Code du dépôt")
+PARIS = Handle(tool="geo", path="q", value="Paris", described="Name of a commune.", entry="g1", replaces=("lat", "lon"))
+
+
+@pytest.mark.parametrize(
+    ("wish", "before", "said"),
+    [
+        (Wish(ROOM, {"room": "204"}), "", "describe room 204"),
+        (Wish(ROOM, {}, Reference((0,), 4, ("room",))), "find free rooms", "describe the first room"),
+        (Wish(ROOM, {}, Reference((1,), 4, ("room",))), "list bookings", "describe the room of the second result"),
+        (Wish(ROOM, {}, Reference((), 1, ("room",))), "look up a booking", "describe that room"),
+        (
+            Wish(ORDER, {"order_id": "W1", "reason": "late"}),
+            "",
+            "cancel order W1 (reason for the cancellation: late)",
+        ),
+        (
+            Wish(WEATHER, {"lat": 48.859, "lon": 2.347}, None, PARIS),
+            "",
+            "give me the weather of the next 15 days in Paris",
+        ),
+        (
+            Wish(WEATHER, {"lat": 48.86, "lon": 2.35}),
+            "",
+            "give me the weather of the next 15 days at latitude 48.86, longitude 2.35",
+        ),
+        (
+            Wish(WEATHER, {}, Reference((), 1, ("lat", "lon"))),
+            "find a place",
+            "give me the weather of the next 15 days there",
+        ),
+        (Wish(WARNINGS, {"domain": "14"}), "", "give me the warnings in force for department 14"),
+        (
+            Wish(WARNINGS, {}, Reference((), 1, ("domain",))),
+            "find a place",
+            "give me the warnings in force for its department",
+        ),
+        (Wish(WARNINGS, {"lang": "de"}), "", "give me the warnings in force in German"),
+    ],
+)
+def test_values_are_woven_into_what_is_asked_for(wish: Wish, before: str, said: str) -> None:
+    """Where a description mentions a thing its value stands; places and languages are said by name."""
+    assert wish_text(wish, EN, before=before) == said
+
+
+@pytest.mark.parametrize(
+    ("wish", "before", "said"),
+    [
+        (Wish(PARCEL, {"numero": "FR1041"}), "", "me donner le statut du colis FR1041"),
+        (
+            Wish(PARCEL, {}, Reference((1,), 3, ("numero",))),
+            "lister les colis",
+            "me donner le statut du deuxième colis",
+        ),
+        (Wish(DEPOT, {"code": "D12"}), "", "décrire le dépôt D12"),
+        (Wish(DEPOT, {}, Reference((), 1, ("code",))), "me donner le statut d'un colis", "décrire ce dépôt"),
+    ],
+)
+def test_french_articles_follow_the_noun(wish: Wish, before: str, said: str) -> None:
+    """`d'un colis` becomes `du colis FR1041`."""
+    assert wish_text(wish, FR, before=before) == said
