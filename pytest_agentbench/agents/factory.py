@@ -111,6 +111,14 @@ async def _build_own(
     return framed or adapt(made, run_sync=run_sync, takes_tools=takes_tools, root=root)
 
 
+async def agent_of(made: object, *, session_id: str, run_sync: Runner, root: Path) -> Agent:
+    """Give the agent of one run for what a factory may give: a framework's agent, a function, an object with `reply`.
+
+    Raise `SuiteFaultError` where it is none of these.
+    """
+    return await _framed(made, session_id, run_sync, root) or adapt(made, run_sync=run_sync, root=root)
+
+
 async def _framed(made: object, session_id: str, run_sync: Runner, root: Path) -> FrameworkAgent | None:
     """Open a session of what a framework made; the framework's own code runs for it."""
     return await guard_sync(

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.agents.callables import adapt
+from pytest_agentbench.agents.factory import agent_of
+from pytest_agentbench.agents.frameworks.recognition import framework_of
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, SuiteFaultError
 from pytest_agentbench.core.run import Result, RunKey
@@ -202,7 +204,8 @@ def _refuse_no_agent(agent: Any) -> None:
         raise AssertionError("a plan runs nothing")
 
     try:
-        adapt(agent, run_sync=unused)
+        if framework_of(agent) is None:
+            adapt(agent, run_sync=unused)
     except SuiteFaultError as error:
         raise ValueError(f"simulate(agent=…): {error}") from None
 
@@ -212,7 +215,7 @@ def _builder(agent: Any) -> Any:
         return None
 
     async def build(stage: Stage) -> Any:
-        return adapt(agent, run_sync=stage.runner, root=stage.root)
+        return await agent_of(agent, session_id=stage.name, run_sync=stage.runner, root=stage.root)
 
     return build
 

@@ -328,3 +328,25 @@ async def test_calls_that_code_makes_are_shown(model: ModelServer, build_of: Cal
         ("get_order", {"order_id": "W404"}, True),
     ]
     assert [said for _, said in transcript.texts("assistant")] == ["One is there."]
+
+
+@one_loop
+async def test_a_checkpointer_without_async_methods_is_used_in_the_runs_thread(
+    build_of: Callable[[str], Build],
+) -> None:
+    """SqliteSaver raises on any await: the graph's sync API is used, and the conversation is remembered."""
+    pytest.importorskip("langgraph.checkpoint.sqlite")
+
+    transcript = await converse(await build_of("langgraph_sqlite:graph")("sqlite"), "Hello", "Again")
+
+    assert [said for _, said in transcript.texts("assistant")] == ["1 so far.", "3 so far."]
+
+
+@one_loop
+async def test_async_nodes_with_such_a_checkpointer_are_told_what_to_use(build_of: Callable[[str], Build]) -> None:
+    """Neither API can run such a graph, and the error names the checkpointer that can."""
+    pytest.importorskip("langgraph.checkpoint.sqlite")
+    agent = await build_of("langgraph_sqlite:async_graph")("sqlite")
+
+    with pytest.raises(AgentError, match="AsyncSqliteSaver"):
+        await agent.reply(Turn(message="Hello"))

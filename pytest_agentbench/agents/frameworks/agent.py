@@ -8,7 +8,7 @@ from typing import cast
 from pytest_agentbench.agents.content import shown
 from pytest_agentbench.agents.failure import guard, guard_sync
 from pytest_agentbench.agents.frameworks.provider import provider_failure
-from pytest_agentbench.agents.frameworks.session import Answered, Session, Spent
+from pytest_agentbench.agents.frameworks.session import Answered, Choosy, Session, Spent
 from pytest_agentbench.agents.replies import Returned, settle
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentBenchError, AgentError
@@ -39,6 +39,8 @@ class FrameworkAgent:
         server of its model failed.
         """
         self._number += 1
+        if self._number == 1 and isinstance(self._session, Choosy):
+            self._session = await guard(self._session.fitting(), root=self._root)
         answered = await self._answered(turn.message)
         self._spent.add(answered)
         messages = tuple(answered.messages)

@@ -33,9 +33,35 @@ class LangGraphSession:
         self._told: set[str] = set()
         self._interrupted = False
 
+    async def fitting(self) -> "LangGraphSession | LangGraphInThread":
+        """Give what to talk to: a graph whose checkpointer has no async methods is invoked in the run's thread."""
+        checkpointer = self._graph.checkpointer
+        if not self._remembers or not hasattr(checkpointer, "aget_tuple"):
+            return self
+        try:
+            await checkpointer.aget_tuple(self._config)
+        except NotImplementedError:
+            return LangGraphInThread(self)
+        return self
+
     async def answer(self, message: str) -> Answered:
         """Invoke the graph; give the messages that were not given before."""
-        state = await self._graph.ainvoke(self._given(message), self._config)
+        return self._answered(await self._graph.ainvoke(self._given(message), self._config))
+
+    def answer_in_thread(self, message: str) -> Answered:
+        """Do the same by the graph's sync API; raise `AgentError` where a node is async."""
+        try:
+            return self._answered(self._graph.invoke(self._given(message), self._config))
+        except TypeError as error:
+            if "No synchronous function" not in str(error):
+                raise
+            kept = type(self._graph.checkpointer).__name__
+            raise AgentError(
+                f"{error}. It cannot be awaited either, since its checkpointer {kept} has no async methods: use the "
+                f"async one of its kind (Async{kept}), or InMemorySaver while testing"
+            ) from error
+
+    def _answered(self, state: object) -> Answered:
         if not isinstance(state, Mapping) or not isinstance(state.get("messages"), list | tuple):
             raise AgentError(f"the graph gave {type(state).__name__} without `messages`")
         messages, interrupts = list(state["messages"]), state.get("__interrupt__") or ()
@@ -68,6 +94,17 @@ class LangGraphSession:
             return [one for one in messages if text_field(one, "id") not in self._told and not _is_users(one)]
         last = max((at for at, one in enumerate(messages) if _is_users(one)), default=-1)
         return list(messages[last + 1 :])
+
+
+class LangGraphInThread:
+    """The same conversation by the graph's sync API, for checkpointers that have no other (`SqliteSaver`)."""
+
+    def __init__(self, session: LangGraphSession) -> None:
+        self._session = session
+
+    def answer(self, message: str) -> Answered:
+        """Invoke the graph in the thread of the caller."""
+        return self._session.answer_in_thread(message)
 
 
 def _is_users(message: Any) -> bool:

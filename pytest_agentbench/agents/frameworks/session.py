@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pytest_agentbench.core.transcript import Message
 
@@ -47,4 +47,13 @@ class Session(Protocol):
 
     def answer(self, message: str) -> Answered | Awaitable[Answered]:
         """Answer the user; whatever it raises ends the run."""
+        ...
+
+
+@runtime_checkable
+class Choosy(Protocol):
+    """A session that finds out, before the first turn, what is to answer in its place."""
+
+    async def fitting(self) -> Session:
+        """Give the session that holds the conversation: itself, or another."""
         ...
