@@ -9,7 +9,7 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.runs.recorded import judge_recorded, plan_of_recording
-from pytest_agentbench.runs.result import result_of
+from pytest_agentbench.runs.result import blank, result_of
 from pytest_agentbench.suites.recording import Recording, ScenarioIndex
 from pytest_agentbench.suites.transcripts import read_recordings
 
@@ -70,7 +70,7 @@ def score(
                 suite, suite_key, scenario, recording, toolset=toolset, shows_trial=overview.trials > 1
             )
             judged = loop.run_until_complete(judge_recorded(plan, recording))
-            result = result_of(plan, judged, nodeid=f"{suite_key}::{plan.name}")
+            result = result_of(plan, judged, blank(plan, nodeid=f"{suite_key}::{plan.name}"))
             yield Scored(recording=recording, result=result, place=places[id(scenario)])
 
 
