@@ -2,9 +2,9 @@
 
     python -m benchmarks.faults [SUITE …] [--every N] [--inventor]
 
-Each suite is played with its first variant under an axis of faults, by pytest, in a folder of its own. `--every N` takes
-each N-th scenario. With `--inventor` the agents answer with a figure of their own as soon as a tool times out, which a
-check without a model has to catch: the exit status is 1 where it did not.
+Each suite is played with its first variant under an axis of faults, by pytest, in a folder of its own. `--every N`
+takes each N-th scenario. With `--inventor` the agents answer with a figure of their own as soon as a tool times out,
+which a check without a model has to catch: the exit status is 1 where it did not.
 """
 
 import argparse

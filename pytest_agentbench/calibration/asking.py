@@ -7,8 +7,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from pytest_agentbench.calibration.labelled import Case
-from pytest_agentbench.checks.judges.call_notes import call_notes
-from pytest_agentbench.checks.judges.evidence import Evidence, Piece, of_run
+from pytest_agentbench.checks.judges.evidence import Evidence, of_run
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.run import Run, RunKey
 from pytest_agentbench.core.scenario import Scenario, Task
@@ -74,10 +73,11 @@ def prompts_mark(*names: str) -> str:
     return digest([_PROMPTS.text(name) for name in names])
 
 
-def shown(case: Case, *, with_evidence: bool) -> Evidence:
+def shown(case: Case, *, with_evidence: bool, notes: bool = True) -> Evidence:
     """Give what a model sees of a conversation: what was said and called, and with evidence what is known of it.
 
-    Evidence is the state difference, and of each call how it went, where its arguments came from, and its use.
+    Evidence is the state difference, and with `notes` of each call how it went, where its arguments came from, and its
+    use.
     """
     run = Run(
         key=RunKey(suite="", scenario="labelled"),
@@ -88,9 +88,4 @@ def shown(case: Case, *, with_evidence: bool) -> Evidence:
         initial_state=case.initial if with_evidence else None,
         final_state=case.final if with_evidence else None,
     )
-    evidence = of_run(run)
-    if not with_evidence:
-        return evidence
-    notes = call_notes(case.transcript, case.toolset)
-    noted = [Piece(turn=evidence.last_turn, by="tool", head="noted", text=text, heard=False) for text in notes]
-    return Evidence(pieces=(*evidence.pieces, *noted), changes=evidence.changes, ending=evidence.ending)
+    return of_run(run, notes=with_evidence and notes)

@@ -25,13 +25,17 @@ class Slice(Model):
 
 
 class Calibrated(Model):
-    """What came of one contender. `counts` are pooled: said POS of POS, said NEG of NEG, for correcting rates."""
+    """What came of one contender. `counts` are pooled: said POS of POS, said NEG of NEG, for correcting rates.
+
+    `parts` are what `mark` is the hash of, where they are told apart.
+    """
 
     name: str
     mark: str
     slices: dict[str, Slice]
     counts: dict[str, int] = {}
     notes: tuple[str, ...] = ()
+    parts: dict[str, str] = {}
 
 
 class Calibration(Model):
@@ -84,7 +88,10 @@ async def _calibrated(contender: Contender, splits: Sequence[Split], told: Told)
         for name, given in parts.items()
     }
     notes: tuple[str, ...] = getattr(contender, "notes", ())
-    return Calibrated(name=contender.name, mark=contender.mark, slices=slices, counts=counts, notes=notes)
+    parts_of: dict[str, str] = getattr(contender, "parts", {})
+    return Calibrated(
+        name=contender.name, mark=contender.mark, slices=slices, counts=counts, notes=notes, parts=parts_of
+    )
 
 
 async def _said(

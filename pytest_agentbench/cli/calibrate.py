@@ -60,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-areas", action="store_true", help="scope without area discovery")
     parser.add_argument("--no-weights", action="store_true", help="scope with equal weights")
     parser.add_argument("--no-make-or-break", action="store_true", help="scope without make-or-break criteria")
+    parser.add_argument("--notes", action="store_true", help="show a rubric's judge notes on calls (a suite's `notes`)")
     parser.add_argument("--ablations", action="store_true", help="beside scope, what it is without each of these")
     parser.add_argument("--situations", action="store_true", help="show every situation, not only the parts")
     parser.add_argument("--correct", metavar="PASSED/N", help="correct this rate for the judge's known errors")
@@ -121,7 +122,7 @@ def contenders_of(options: argparse.Namespace, chat_of: Callable[[str], Chat]) -
         if options.model is None:
             raise SuiteError([Problem(file=Path(name), message="judging by it takes a model", hint="add --model NAME")])
         if rubric is not None:
-            found.append(ByRubric(judge, rubric, name=Path(name).name, seed=options.seed))
+            found.append(ByRubric(judge, rubric, name=Path(name).name, notes=options.notes, seed=options.seed))
         elif name == "spur":
             found.append(Spur(judge, seed=options.seed, teacher=teacher))
         else:

@@ -71,11 +71,23 @@ class UserSpec(Model):
     modifiers: tuple[ModifierSpec, ...] = ()
 
 
+class CalibrationSpec(Model):
+    """The figures that a judge must have: a file of `agentbench calibrate`, and the least kappa, None for any."""
+
+    file: Path
+    kappa: float | None = None
+
+
 class JudgeSpec(Model):
-    """The model that judges what code cannot, and how often it is asked: an odd number of votes."""
+    """The model that judges what code cannot, and how often it is asked: an odd number of votes.
+
+    `notes` shows it notes on calls. Without figures as `calibration` asks for, no session is judged by it.
+    """
 
     model: ModelSpec
     votes: int = 1
+    notes: bool = False
+    calibration: CalibrationSpec | None = None
 
 
 class CassetteSpec(Model):

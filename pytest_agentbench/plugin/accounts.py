@@ -139,7 +139,10 @@ def specs_of(suite: Suite) -> Iterator[ModelSpec]:
 
 
 def check_judges(suites: Iterable[Suite], options: Options) -> None:
-    """Refuse a suite that needs a judge and names none, unless the session is to go without."""
+    """Refuse a suite that needs a judge and names none, or one without the figures that it asks for.
+
+    Not where the session is to go without judges.
+    """
     for suite in suites:
         rubrics = (suite.rubric, *(scenario.rubric for scenario in suite.scenarios))
         judged = [one.id for rubric in rubrics if rubric is not None for one in rubric.judged]
@@ -148,6 +151,11 @@ def check_judges(suites: Iterable[Suite], options: Options) -> None:
                 f"{suite.path}: the criterion {judged[0]!r} needs a judge; add `judge: {{llm: {{model: …}}}}`, or "
                 "leave such criteria unmeasured with --agentbench-no-judge"
             )
+        if judged and options.judge and suite.judge is not None and suite.judge.calibration is not None:
+            from pytest_agentbench.calibration.standing import objections  # noqa: PLC0415 - where it is asked for
+
+            if wrong := objections(suite):
+                raise pytest.UsageError("\n".join(wrong))
 
 
 def merge_cassettes(run_path: Path) -> tuple[list[str], list[str]]:

@@ -6,7 +6,15 @@ from pathlib import Path
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.model import ModelSpec, Price
-from pytest_agentbench.core.suite import AgentSpec, CassetteSpec, HttpAgentSpec, JudgeSpec, OpenAIAgentSpec, UserSpec
+from pytest_agentbench.core.suite import (
+    AgentSpec,
+    CalibrationSpec,
+    CassetteSpec,
+    HttpAgentSpec,
+    JudgeSpec,
+    OpenAIAgentSpec,
+    UserSpec,
+)
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.document import Document
 
@@ -60,7 +68,14 @@ class ModelReader:
         """Read `judge:`."""
         if form is None:
             return None
-        return JudgeSpec(model=self._model(form["llm"], ("judge", "llm")), votes=form.get("votes", 1))
+        asked = form.get("calibration")
+        asked = {"file": asked} if isinstance(asked, str) else asked
+        return JudgeSpec(
+            model=self._model(form["llm"], ("judge", "llm")),
+            votes=form.get("votes", 1),
+            notes=form.get("notes", False),
+            calibration=CalibrationSpec(file=self._root / asked["file"], kappa=asked.get("kappa")) if asked else None,
+        )
 
     def generator(self, form: Form) -> ModelSpec:
         """Read `generate.llm`."""

@@ -11,10 +11,32 @@ from pytest_agentbench.suites.schema_criteria import CRITERIA, WHOLE
 from pytest_agentbench.suites.schema_forms import Schema, mapping
 from pytest_agentbench.suites.schema_models import MODEL
 
+_FIGURES: Schema = {"type": "string", "pattern": r"\S", "description": "a file of `agentbench calibrate --json`"}
+
 JUDGE: Schema = mapping(
     {
         "llm": MODEL,
         "votes": {"enum": [1, 3, 5, 7, 9], "description": "how often a judge is asked: 1, 3, 5, 7 or 9"},
+        "notes": {"type": "boolean", "description": "true or false: whether it is shown notes on each call"},
+        "calibration": {
+            "anyOf": [
+                _FIGURES,
+                mapping(
+                    {
+                        "file": _FIGURES,
+                        "kappa": {
+                            "type": "number",
+                            "minimum": -1,
+                            "maximum": 1,
+                            "description": "the least kappa, from -1 to 1",
+                        },
+                    },
+                    "{file: FILE, kappa: 0.6}",
+                    ("file",),
+                ),
+            ],
+            "description": "the path of a file that `agentbench calibrate --json` wrote, or {file: …, kappa: …}",
+        },
     },
     "{llm: {model: …}, votes: 1}",
     ("llm",),

@@ -1,4 +1,7 @@
-"""Faults on the example agents: one that makes a figure up after a timeout is caught; `benchmarks.faults --inventor` has the third."""
+"""Faults on the example agents: one that makes a figure up after a timeout is caught.
+
+`python -m benchmarks.faults --inventor` shows it on all three.
+"""
 
 from benchmarks.faults import arranged, played
 

@@ -12,9 +12,8 @@ from pytest_agentbench.calibration.labelled import Case, Labelled
 from pytest_agentbench.calibration.scope.discovery import WHOLE, discover
 from pytest_agentbench.calibration.scope.extraction import extract
 from pytest_agentbench.calibration.scope.generation import criteria, criteria_of
-from pytest_agentbench.checks.judges.judge import TEMPLATE, judge_criteria
+from pytest_agentbench.checks.judges.judge import judge_criteria, judge_mark
 from pytest_agentbench.checks.judges.scoring import rate
-from pytest_agentbench.checks.judges.template import render
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.rubric import Label, Rubric
@@ -123,33 +122,34 @@ class Scope:
 
 
 class ByRubric:
-    """A rubric that is given, scored by a model, as a contender."""
+    """A rubric that is given, scored by a model as a suite's judge does, as a contender."""
 
     learns = False
 
-    def __init__(self, chat: Chat, rubric: Rubric, *, name: str, with_evidence: bool = True, seed: int = 0) -> None:
+    def __init__(self, chat: Chat, rubric: Rubric, *, name: str, notes: bool = False, seed: int = 0) -> None:
         self._chat = chat
         self._rubric = rubric
-        self._with_evidence = with_evidence
+        self._notes = notes
         self._seed = seed
         self.name = name
 
     @property
+    def parts(self) -> dict[str, str]:
+        """What decides: model, prompt, rubric, and what is shown."""
+        return judge_mark(self._chat.spec.model, self._rubric, notes=self._notes)
+
+    @property
     def mark(self) -> str:
-        """A hash of model, prompt and rubric."""
-        return digest([self._chat.spec.model, _judge_prompt(), self._rubric.model_dump(mode="json")])
+        """A hash of these."""
+        return digest(self.parts)
 
     async def fit(self, training: Sequence[Labelled]) -> Estimate:
-        """Give what estimates by the rubric, as a suite's judge does: there is nothing to learn."""
+        """Give what estimates by the rubric: there is nothing to learn."""
 
         async def estimate(case: Case) -> Label | None:
-            evidence = shown(case, with_evidence=self._with_evidence)
+            evidence = shown(case, with_evidence=True, notes=self._notes)
             random = seeded(self._seed, "estimate", digest(case.transcript))
             scores = await judge_criteria(self._chat, self._rubric.judged, evidence, random=random)
             return rate(self._rubric, scores).label
 
         return estimate
-
-
-def _judge_prompt() -> str:
-    return digest([render(TEMPLATE, {"criteria": "", "record": ""})])

@@ -16,10 +16,12 @@ from pytest_agentbench.core.values import JsonValue, is_number
 _LONGEST = 80
 """Characters of a value that a note shows."""
 
-_WHOLE_WORD = 3
-"""Values of up to as many letters and digits must stand alone to count as said: `1` stands in every number."""
+_WORDED = 4
+"""Words from which a text is the agent's own wording, of which no origin can be told."""
 
 _EMPTY: tuple[JsonValue, ...] = ("", None, {}, [])
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*(?!\w)")
+_THOUSANDS = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
 
 def call_notes(transcript: Transcript, toolset: Toolset) -> tuple[str, ...]:
@@ -68,39 +70,64 @@ class _Noting:
 
     def _origins(self, record: CallRecord) -> Iterator[str]:
         said = _Known([text for index, text in self.transcript.texts("user") if index < record.message])
-        earlier = [(number, one) for number, one in self.numbered if one.message < record.message and one.result]
+        earlier = [
+            (number, _Known([one.result.content, *_leaves(_value(one))]))
+            for number, one in self.numbered
+            if one.message < record.message and one.result
+        ]
         for name, value in record.call.arguments.items():
+            listed = self._listed(record.call.name, name)
             for leaf in _leaves(value):
-                shown = f"{printable(name)} {shorten(printable(leaf), _LONGEST)!r}"
-                if said.holds(leaf):
-                    yield f"{shown} was said by the user"
-                    continue
-                sources = [number for number, one in earlier if one.result and _Known([one.result.content]).holds(leaf)]
-                origin = f"returned by call {sources[-1]}" if sources else "neither said nor returned before"
-                yield f"{shown} was {origin}"
+                if len(leaf.split()) < _WORDED:
+                    shown = f"{printable(name)} {shorten(printable(leaf), _LONGEST)!r}"
+                    yield f"{shown} {_origin(leaf, said, earlier, is_listed=leaf in listed)}"
+
+    def _listed(self, tool: str, argument: str) -> list[str]:
+        """Give the values that a tool's schema lists for an argument."""
+        spec = self.toolset.get(tool)
+        schema = spec.parameters.get("properties", {}).get(argument, {}) if spec else {}
+        listed = schema.get("enum", ()) if isinstance(schema, dict) else ()
+        return [f"{value}" for value in listed]
 
     def _is_idle(self, number: int, record: CallRecord) -> bool:
         """Whether no value of a read's answer is said or passed on afterwards; what holds no value is never idle."""
         if self._writes(record) or record.failed or record.result is None:
             return False
-        given = [leaf for leaf in _leaves(_value(record)) if len(_flat(leaf)) > _WHOLE_WORD]
+        given = [leaf for leaf in _leaves(_value(record)) if len(leaf.strip()) > 1]
         later = [text for index, text in self.transcript.texts("assistant") if index > record.message]
         later += [leaf for other, one in self.numbered if other > number for leaf in _leaves(one.call.arguments)]
         known = _Known(later)
         return bool(given) and not any(known.holds(leaf) for leaf in given)
 
 
+def _origin(leaf: str, said: "_Known", earlier: "Sequence[tuple[int, _Known]]", *, is_listed: bool) -> str:
+    if said.holds(leaf):
+        return "was said by the user"
+    sources = [number for number, known in earlier if known.holds(leaf)]
+    if sources:
+        return f"was returned by call {sources[-1]}"
+    return "is one that the tool lists" if is_listed else "stands in nothing that was said or returned before"
+
+
 class _Known:
-    """Texts to look values up in."""
+    """Texts to look whole values up in: numbers as numbers, the rest as words that follow each other."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._flat = _flat("\n".join(texts))
-        self._words = {word for text in texts for word in re.findall(r"[^\W_]+", text.casefold())}
+        self._text = _squeezed("\n".join(texts))
+        self._numbers = {value for found in _NUMBER.findall(self._text) for value in _readings(found)}
 
     def holds(self, leaf: str) -> bool:
-        """Whether a value stands there, by letters and digits alone."""
-        bare = _flat(leaf)
-        return bare in self._words if len(bare) <= _WHOLE_WORD else bare in self._flat
+        """Whether a value stands there."""
+        if _NUMBER.fullmatch(leaf) and self._numbers & _readings(leaf):
+            return True
+        # a mark that joins words makes them one value: `W1006` does not stand in `W1006-1`
+        return re.search(rf"(?<![\w@+-])(?<!\w\.){re.escape(_squeezed(leaf))}(?![\w@+]|[.-]\w)", self._text) is not None
+
+
+def _readings(text: str) -> set[float]:
+    """Give what a number may mean: a comma groups thousands, or stands before decimals."""
+    spelled = {text.replace(",", ".")} | ({text.replace(",", "")} if _THOUSANDS.fullmatch(text) else set())
+    return {float(one) for one in spelled if one.count(".") <= 1}
 
 
 def _value(record: CallRecord) -> JsonValue:
@@ -126,5 +153,5 @@ def _leaves(value: JsonValue) -> Iterator[str]:
         yield f"{value}"
 
 
-def _flat(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text.casefold())
+def _squeezed(text: str) -> str:
+    return " ".join(text.casefold().split())

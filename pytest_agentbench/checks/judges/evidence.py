@@ -7,6 +7,7 @@
 | the user's own tool calls (dual control), results | yes, marked     | yes, marked      |
 | the agent's system prompt, where it is known      | yes             | yes              |
 | what changed in the state                         | yes             | where it is read |
+| notes on calls: outcome, origin of arguments, use | on request      | no               |
 | how the conversation ended                        | FINISHED, …     | the reason given |
 | the user's persona, goal, lines, known and unknown info, instructions | no | no        |
 | expected calls, and what deterministic checks found | no            | no               |
@@ -26,6 +27,7 @@ from functools import cached_property
 from random import Random
 from typing import Literal
 
+from pytest_agentbench.checks.judges.call_notes import call_notes
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.text import printable, shorten
@@ -128,13 +130,18 @@ class Evidence:
             yield from _barred(self.ending)
 
 
-def of_run(run: Run, *, system: str = "", ignore: Sequence[str] = ()) -> Evidence:
+def of_run(run: Run, *, system: str = "", ignore: Sequence[str] = (), notes: bool = False) -> Evidence:
     """Give what a judge sees of a closed run; `system` is the agent's system prompt, `ignore` as in comparing states.
 
-    Why the conversation ended is not shown: the reason is the user's.
+    With `notes` it is also told of each call how it went, where its arguments come from, and whether its answer was of
+    use. Why the conversation ended is not shown: the reason is the user's.
     """
+    pieces = tuple(_pieces(run.transcript))
+    last = pieces[-1].turn if pieces else 0
+    given = call_notes(run.transcript, run.toolset) if notes else ()
+    noted = tuple(Piece(turn=last, by="tool", head="noted", text=text, heard=False) for text in given)
     return Evidence(
-        pieces=tuple(_pieces(run.transcript)),
+        pieces=(*pieces, *noted),
         system=_shown(system),
         changes=tuple(_changes(run.initial_state, run.final_state, ignore)),
         ending=str(run.termination),

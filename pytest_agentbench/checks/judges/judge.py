@@ -10,7 +10,9 @@ from pytest_agentbench.checks.judges.asking import ask
 from pytest_agentbench.checks.judges.citations import Answer, Citation, citation_faults
 from pytest_agentbench.checks.judges.evidence import Evidence
 from pytest_agentbench.checks.judges.scoring import Score
-from pytest_agentbench.core.rubric import Criterion
+from pytest_agentbench.checks.judges.template import render
+from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.rubric import Criterion, Rubric
 from pytest_agentbench.llm.seams import Chat
 
 TEMPLATE = "judge.v1"
@@ -31,6 +33,20 @@ class RubricVerdicts(Answer):
     """One verdict for each criterion."""
 
     verdicts: list[CriterionVerdict]
+
+
+def judge_mark(model: str, rubric: Rubric, *, notes: bool = False) -> dict[str, str]:
+    """Give what decides of a judge, each by its hash: the model's name, the prompt, the rubric, and what it is shown.
+
+    Criteria with a check of their own are left out: no judge decides them.
+    """
+    judged = rubric.model_copy(update={"criteria": rubric.judged})
+    return {
+        "model": model,
+        "prompt": digest([render(TEMPLATE, {"criteria": "", "record": ""})]),
+        "rubric": digest(judged.model_dump(mode="json")),
+        "shown": "conversation, state, notes on calls" if notes else "conversation, state",
+    }
 
 
 async def judge_criteria(

@@ -53,6 +53,7 @@ async def judge_with_models(
     policies: Sequence[Policy] = (),
     system: str = "",
     votes: int = 1,
+    notes: bool = False,
     ignore: Sequence[str] = (),
     resolve: ResolveCheck | None = None,
     run_sync: RunSync | None = None,
@@ -60,14 +61,14 @@ async def judge_with_models(
     """Add to `judgement` what models say of the `policies` without a rule and of the rubric.
 
     `chat_for` gives the model of a role (`JUDGE`, `CRITIQUE`), asked for only where it is needed. `system` is the
-    agent's system prompt where it is known. `random` gives nonces, and orders the votes. `ignore` are path patterns
-    left out of state differences, `resolve` leads from import paths to functions, which `run_sync` runs. Raise
-    `NotRunError` where a model may not be asked.
+    agent's system prompt where it is known. `random` gives nonces, and orders the votes; `notes` shows notes on calls.
+    `ignore` are path patterns left out of state differences, `resolve` leads from import paths to functions, which
+    `run_sync` runs. Raise `NotRunError` where a model may not be asked.
     """
     todo = _Todo(judgement, rubric, tuple(policy for policy in policies if policy.rule is None))
     if judgement.verdict is Verdict.ERROR:
         return todo.unmeasured("the run could not be judged, so no model was asked", required=False)
-    evidence = of_run(run, system=system, ignore=ignore)
+    evidence = of_run(run, system=system, ignore=ignore, notes=notes)
     if todo.policies:
         try:
             given = await critique_policies(chat_for(CRITIQUE), todo.policies, evidence, random=random)

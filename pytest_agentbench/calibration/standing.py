@@ -1,0 +1,89 @@
+"""Whether a suite's judge has the figures that the suite asks for: calibrated as it stands, and good enough."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_agentbench.checks.judges.judge import judge_mark
+from pytest_agentbench.core.codec import digest, loads
+from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.core.suite import CalibrationSpec, JudgeSpec, Suite
+from pytest_agentbench.core.text import printable
+
+_WITHOUT = "or go without its judgement: --agentbench-no-judge"
+
+
+def objections(suite: Suite) -> list[str]:
+    """Say of each rubric of the suite why its judge may not decide: uncalibrated, drifted, or below the least kappa."""
+    judge = suite.judge
+    if judge is None or judge.calibration is None:
+        return []
+    named = [(None, suite.rubric), *((scenario.id, scenario.rubric) for scenario in suite.scenarios)]
+    found: dict[str, str] = {}
+    for scenario, rubric in named:
+        if rubric is not None and rubric.judged:
+            whose = "the rubric" if scenario is None else f"the rubric of {scenario}"
+            for text in _of_rubric(judge, judge.calibration, rubric):
+                found.setdefault(text, f"{suite.path}: {whose}: {text}")
+    return list(found.values())
+
+
+def _of_rubric(judge: JudgeSpec, asked: CalibrationSpec, rubric: Rubric) -> Iterator[str]:
+    wanted = judge_mark(judge.model.model, rubric, notes=judge.notes)
+    again = f"run `agentbench calibrate RUBRIC LABELLED --model {printable(judge.model.model)} --json {asked.file}`"
+    if judge.notes:
+        again += " with --notes"
+    try:
+        rows = _rows(asked.file)
+    except FileNotFoundError:
+        yield f"its judge is not calibrated: there is no {asked.file}; {again}, {_WITHOUT}"
+        return
+    except (OSError, ValueError) as error:
+        yield f"{asked.file} cannot be read as figures of a judge ({printable(str(error))}); {again}, {_WITHOUT}"
+        return
+    own = next((row for row in rows if row["mark"] == digest(wanted)), None)
+    if own is None:
+        yield f"its judge is not the one in {asked.file}: {_drift(wanted, rows)}; {again}, {_WITHOUT}"
+        return
+    if asked.kappa is None:
+        return
+    kappa = own["slices"]["all"]["figures"]["kappa"]["mean"]
+    if kappa is None or kappa < asked.kappa:
+        given = "undefined" if kappa is None else f"{kappa:.2f}"
+        yield (
+            f"its judge agrees too little with the labels: kappa is {given}, the suite asks for {asked.kappa:g} "
+            f"({asked.file}); mend the rubric and {again}, {_WITHOUT}"
+        )
+
+
+def _rows(file: Path) -> list[dict[str, Any]]:
+    """Read the judges of a file; raise `ValueError` where it holds none."""
+    form = loads(file.read_text(encoding="utf-8"))
+    rows = form.get("contenders") if isinstance(form, dict) else None
+    if not isinstance(rows, list) or not rows or not all(_is_row(row) for row in rows):
+        raise ValueError("it is no file of `agentbench calibrate --json`")
+    return rows
+
+
+def _is_row(row: Any) -> bool:
+    try:
+        return isinstance(row["mark"], str) and "mean" in row["slices"]["all"]["figures"]["kappa"]
+    except (KeyError, TypeError):
+        return False
+
+
+def _drift(wanted: Mapping[str, str], rows: list[dict[str, Any]]) -> str:
+    """Say what changed since the judge that is nearest."""
+    known = [row["parts"] for row in rows if row.get("parts")]
+    if not known:
+        names = ", ".join(printable(str(row.get("name"))) for row in rows)
+        return f"it holds {names}, and no rubric of a suite"
+    nearest = max(known, key=lambda parts: sum(parts.get(key) == value for key, value in wanted.items()))
+    changed = [key for key, value in wanted.items() if nearest.get(key) != value]
+    told = {
+        "model": f"the model was {printable(str(nearest.get('model')))!r} and is {printable(wanted['model'])!r}",
+        "prompt": "the prompt has changed",
+        "rubric": "the rubric has changed",
+        "shown": f"it was shown {nearest.get('shown')}, and is shown {wanted['shown']}",
+    }
+    return ", ".join(told[key] for key in changed)
