@@ -177,6 +177,8 @@ class SupportAgent:
         if proposal is None or request is None:
             return []
         self._refine(refined, heard)
+        if request.intent is Intent.CHANGE_EMAIL:
+            request.email = heard.email or request.email
         revised = self._step(request, voice)
         if not isinstance(revised, Propose) or revised.arguments != proposal.arguments:
             return []
@@ -189,7 +191,7 @@ class SupportAgent:
         if heard.no:
             memory.insisted = False
             memory.queue.pop(0)
-            memory.parked = request
+            memory.parked = None if heard.drops else request
             return [] if has_new else [voice.say("left")]
         return []
 

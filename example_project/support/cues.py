@@ -24,6 +24,11 @@ _FREIGHT = r"(?:shipping|shipment|delivery|postage|freight)"
 _WHICH = r"\b(?:what|which|show|list|tell me|quel\w*)"
 _SHIP = r"(?:(?:re-?ship|ship|deliver|send|sent|livr|expedi|envoy|achemin)\w*|go(?:es)?|(?:come|make its way)(?= to))"
 _COMING = r"(?:com(?:e|es|ing)|arriv\w+|deliver\w*|get(?:s|ting)? here|be here|reach|show up|turn up)"
+_ASKS = (
+    r"\b(?:what(?:'s| is| was| are)|how (?:much|many)|quel\w*|combien)\b.*\b(?:fees?|total|days|frais|jours|reason)\b"
+    r".*\b(?:orders?|commande|w\d{4})\b"
+)
+"""A question about an order's figures, which asks for nothing to be done."""
 
 CUES: tuple[Cue, ...] = (
     Cue(
@@ -93,7 +98,7 @@ CUES: tuple[Cue, ...] = (
             r"\b(?:paid|charged|fees?|costs?) (?:\w+ )?(?:for|to) (?:[hg][ae][vt]e? it )?(?:ship|deliver|send)\w*",
             r"\bpaye\w*\b.*\b(?:livraison|port|envoi|expedition)\b",
         ),
-        unless=r"\b(?:address|adresse)\b",
+        unless=rf"\b(?:address|adresse)\b|{_ASKS}",
     ),
     Cue(
         Intent.PROFILE,
@@ -203,7 +208,7 @@ CUES: tuple[Cue, ...] = (
         Intent.ORDER_STATUS,
         (
             r"\bwhere(?:'s| is| are| has)\b|\bwhere\b.*\b(?:is|are)$|\bwhere\b.*\bw\d{4}\b|\bstatus\b",
-            r"\btrack\w*|\bwhat's happening",
+            rf"\btrack\w*|\bwhat's happening|{_ASKS}",
             rf"\bwhen\b.*\b{_COMING}|\bwhen (?:will|is|does|do|should|can i expect)|\bhow long\b",
             r"\bhas\b.*\b(?:shipped|left|arrived)\b",
             r"\b(?:expected|estimated|arrival|delivery) (?:arrival|delivery|date|day|time)|\beta\b",

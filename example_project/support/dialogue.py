@@ -55,8 +55,9 @@ class Request:
         return self.intent, self.order_id, self.method, self.reason, self.address, self.email, named
 
     def insists(self, text: str) -> bool:
-        """Whether a no comes with what is wanted instead: a method, an option, an address."""
-        return bool(entities.payment_hint(text) or colours(text) or sizes(text) or parse_address(text).street)
+        """Whether a no comes with what is wanted instead: a method, an option, an address, an email."""
+        named = entities.payment_hint(text) or colours(text) or sizes(text) or parse_address(text).street
+        return bool(named or (self.intent is Intent.CHANGE_EMAIL and entities.EMAIL.search(text)))
 
     def learns_from(self, text: str) -> bool:
         """Whether `text` holds a detail of a request: an order, items, options, a method, an address."""

@@ -4,6 +4,12 @@ from support.actions.work import Record, Work, find_order, items_text, wrong_sta
 from support.dialogue import Ask, Propose, Say, Step
 from support.entities import payment_hints
 from support.items import things
+from support.text import either, fold
+
+_FEE = either(r"\b(?:shipping|delivery|postage)\b.*\b(?:fees?|costs?|charges?)\b", r"\bfrais\b")
+_TOTAL = either(r"\b(?:total|price|amount)\b", r"\b(?:prix|montant)\b")
+_SINCE = either(r"\bdays?\b.*\b(?:since|ago)\b", r"\bdepuis\b")
+_LATE = either(r"\bdays? (?:late|overdue)\b|\bhow late\b", r"\bretard\b")
 
 
 def cancel(work: Work) -> Step:
@@ -93,7 +99,22 @@ def status(work: Work) -> Ask | Say:
         "when": when,
         "method": _method_text(work, order["payment_method_id"]),
     }
-    return Say(work.say("status", **said))
+    return Say(" ".join([work.say("status", **said), *_asked_for(work, order)]))
+
+
+def _asked_for(work: Work, order: Record) -> list[str]:
+    """Tell what the customer asked for beside where the order stands."""
+    words = fold(work.request.words)
+    told = []
+    if _FEE.search(words):
+        told.append(work.say("status_fee", amount=work.voice.money(order["shipping_fee"])))
+    if _TOTAL.search(words):
+        told.append(work.say("status_total", amount=work.voice.money(order["total"])))
+    if _SINCE.search(words) and order["days_since_delivery"] is not None:
+        told.append(work.say("status_since", days=order["days_since_delivery"]))
+    if _LATE.search(words) and order["days_late"] is not None:
+        told.append(work.say("status_late", days=order["days_late"]))
+    return told
 
 
 def clarify(work: Work) -> Step:

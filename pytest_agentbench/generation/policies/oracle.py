@@ -266,6 +266,10 @@ class Oracle:
         arguments = self._arguments.get(tool, ())
         return len(arguments) == 1 and arguments[0].role == "key" and not arguments[0].many
 
+    def is_worded(self, tool: str) -> bool:
+        """Whether a tool takes text of one's own."""
+        return any(one.role == "text" for one in self._arguments.get(tool, ()))
+
     def is_first_by_rule(self, tool: str) -> bool:
         """Whether a rule wants a call of this tool before others."""
         return any(tool in rule.first for rule in self._before)

@@ -79,9 +79,10 @@ class _Planning:
     @property
     def planned(self) -> Planned:
         """What is chosen."""
-        # somebody else's comes behind one's own, which says who asks; what fails comes last: nothing that was not read
-        # may be told behind it
-        acts = tuple(sorted(self.acts, key=lambda act: (act.is_("failing"), act.is_("second"))))
+        # somebody else's comes behind one's own, which says who asks; what fails behind it, since nothing that was not
+        # read may be told afterwards; what is asked for in free words may hand over, which ends the conversation
+        worded = self._oracle.is_worded
+        acts = tuple(sorted(self.acts, key=lambda act: (worded(act.tool), act.is_("failing"), act.is_("second"))))
         return Planned(root=self._root, acts=acts, unproven=tuple(self._unproven))
 
     async def fill(
@@ -183,7 +184,7 @@ class _Planning:
             return None
         owners = [(oracle.root, at) for at in range(len(oracle.samples.rows[oracle.root])) if at != self._root[1]]
         self._random.shuffle(owners)
-        mine = {text for text in oracle.samples.key_texts(self._root)}
+        mine = set(oracle.samples.key_texts(self._root))
         for owner in owners:
             for place in oracle.focuses(tool, owner):
                 told = mine & {str(value) for value in oracle.samples.row(place).values()}

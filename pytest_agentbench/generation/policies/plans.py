@@ -18,8 +18,7 @@ class OracleError(Exception):
 class Act:
     """One request: a tool, the row it is about, whether policies allow it, and which refuse it.
 
-    `occasion` is what else happens; `owner` the row whose owner the focus belongs to, where that is not the event's own;
-    `first` the call that the user names before correcting itself.
+    `occasion` is what else happens; `owner` the row that the focus belongs to, where that is not the event's own root.
     """
 
     tool: str
@@ -28,7 +27,6 @@ class Act:
     refused_by: tuple[Condition, ...] = ()
     occasion: Occasion | None = None
     owner: Place | None = None
-    first: int | None = None
 
     @property
     def is_refused(self) -> bool:

@@ -1,7 +1,7 @@
 """What the agent has to tell: amounts that its calls gave where a policy wants them told, and what the user asks for.
 
-Only values that are told alike by everybody count: amounts, codes, names of things, states out of a fixed set. Dates are
-left out, since each agent words them its own way.
+Only values that are told alike by everybody count: amounts, codes, names of things, states out of a fixed set. Dates
+are left out, since each agent words them its own way.
 """
 
 import re
@@ -40,7 +40,7 @@ async def facts_of_run(
     )
     reads = [(act, call) for act, call in performed.acts if act.is_plain and oracle.by_name[act.tool].kind == "read"]
     if asked is not None or reads:
-        fact = await _question(oracle, performed, scene, opened, [call.tool for _, call in reads])
+        fact = await _question(oracle, performed, opened, [call.tool for _, call in reads])
         if fact is not None:
             policy, evidence = (asked.policy, f"{asked.evidence}, and the user asks") if asked else ("", "")
             found.append(replace(fact, policy=policy, evidence=evidence))
@@ -70,9 +70,7 @@ def _demanded(text: str, performed: Performed, scene: Scene) -> Iterator[tuple[s
                 yield " ".join(sorted(own)), told
 
 
-async def _question(
-    oracle: Oracle, performed: Performed, scene: Scene, opened: Opened, reads: Sequence[str]
-) -> Fact | None:
+async def _question(oracle: Oracle, performed: Performed, opened: Opened, reads: Sequence[str]) -> Fact | None:
     """Choose something to ask for that a lookup of the run tells, and that is the same afterwards."""
     made = list(zip(performed.expected, performed.answers, strict=True))
     known = {str(value) for call in performed.expected for value in call.arguments.values()}

@@ -95,16 +95,20 @@ def told(
     question = _QUESTION[language].format(asked=asked.question) if asked else ""
     of_a_wish = [act.is_plain and asked is not None and proposal == asked.call for act, proposal in performed.acts]
     says = [question] if asked and not any(of_a_wish) else []
+    beside = [_EVEN_SO[language].format(wish=one) for one in provoked(policies, bindings)]
     for at, (act, proposal) in enumerate(performed.acts):
+        if act.is_("failing"):  # a no behind it would pass for what is said of the failure
+            says += beside
+            beside = []
         if of_a_wish[at]:
             says.append(question)
         else:
             says += _wished(act, proposal, performed.firsts.get(at), scene, random, language, is_first=not says)
+    says += beside
     if performed.unproven:
         says[0] += " " + _NO_PROOF[language]
     elif facts and random.random() < 0.5:
         says[0] += " " + " ".join(_MINE[language].format(name=one.name, value=one.value) for one in facts)
-    says += [_EVEN_SO[language].format(wish=one) for one in provoked(policies, bindings)]
     return Told(
         persona=random.choice(_PERSONAS[language]),
         goal=_sentence("; ".join(wishes)),
@@ -165,11 +169,12 @@ def differing(proposal: Proposal, first: Proposal, language: str) -> str:
     """Say what is wanted instead of what a user first named."""
     before = {(one.argument, one.text) for one in first.said}
     joins = _WORDS[language]
-    return ", ".join(
-        f"{joins[one.how] if one.how in ('for', 'to') else ''} {joins['of'] if one.how == 'for' else ''} {one.text}".strip()
-        for one in proposal.said
-        if (one.argument, one.text) not in before
-    ).replace("  ", " ")
+    parts = {
+        "for": (joins["for"], joins["of"]),
+        "to": (joins["to"],),
+    }
+    said = [one for one in proposal.said if (one.argument, one.text) not in before]
+    return ", ".join(" ".join(filter(None, (*parts.get(one.how, ()), one.text))) for one in said)
 
 
 def known_by(act: Act, scene: Scene) -> str:

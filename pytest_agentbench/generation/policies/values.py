@@ -213,8 +213,8 @@ class UserFact(Model):
 
 
 PolicyHandling = Literal["calls", "refuses", "fails", "said", "judge_only"]
-"""What decides whether a policy was kept: calls that must happen, calls that must not, a call that fails and what is said
-of it, what must be said, or a judge alone."""
+"""What decides whether a policy was kept: calls that must happen, calls that must not, a call that fails and what is
+said of it, what must be said, or a judge alone."""
 
 
 class PolicyBinding(Model):
@@ -244,9 +244,9 @@ class Event(Model):
     """One event (§3.1.2): policies, a request that calls for them, and rows that make the request valid.
 
     `persona`, `goal`, `says` and `facts` are for the user, `expected_behaviour` is for the critique alone. `expected`
-    are the calls of a right run, `forbidden` those that would break a policy, `communicate` what must be told, `failing`
-    tools that fail whenever they are called; `ordered` says that the order of the expected calls counts, `unchanged` that
-    a right run writes nothing. Policies that only a judge can decide are those whose binding says so.
+    are the calls of a right run, `forbidden` those that would break a policy, `communicate` what must be told,
+    `failing` tools that fail whenever they are called; `ordered` says that the order of the expected calls counts,
+    `unchanged` that a right run writes nothing. Policies that only a judge can decide are those whose binding says so.
     """
 
     id: str
