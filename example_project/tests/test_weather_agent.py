@@ -52,11 +52,24 @@ def talk() -> Talk:
         ("Vigilance dans les Côtes-d'Armor ?", Wish.ALERTS, Spot(department="22"), None),
         ("What does orange mean?", Wish.MEANING, None, None),
         ("The forecast for Nice in 12 days, please", Wish.FORECAST, Spot(name="Nice"), 12),
+        ("Could you find the place Bar-le-Duc?", Wish.PLACE, Spot(name="Bar-le-Duc"), None),
+        ("Please find that place.", Wish.PLACE, None, None),
+        (
+            "Now please give me the rain in Nancy, and tell me the name of the commune.",
+            Wish.RAIN,
+            Spot(name="Nancy"),
+            None,
+        ),
     ],
 )
 def test_hears_what_where_and_when(text: str, wish: Wish, spot: Spot | None, day: int | None) -> None:
     """English and French, names, postcodes, coordinates and departments."""
     assert requests(text) == [Request(wish=wish, spot=spot, day=day)]
+
+
+def test_hears_in_which_language_names_are_wanted() -> None:
+    """A language is no place."""
+    assert requests("Tell me what warnings mean in German.") == [Request(wish=Wish.MEANING, spot=None, lang="de")]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +93,7 @@ def test_looks_places_up_before_their_weather(talk: Talk) -> None:
     ]
     assert calls[1][1] == {"lat": 45.749, "lon": 4.848, "lang": "en"}
     assert calls[3][1] == {"domain": "69"}
-    assert replies[0] == "Lyon, 2026-03-17: sunny, 8.1 to 12.6 °C, 0.0 mm of rain."
+    assert replies[0] == "Lyon (173 m), 2026-03-17: sunny, 8.1 to 12.6 °C, 0.0 mm of rain."
 
 
 def test_asks_for_what_is_missing_and_goes_on_with_the_answer(talk: Talk) -> None:

@@ -49,7 +49,7 @@ class WeatherAgent:
     def _answer(self, request: Request, voice: Voice) -> str:
         station, spot = self._station, request.spot
         if request.wish is Wish.MEANING:
-            return self._told(lambda: station.meaning(voice))
+            return self._told(lambda: station.meaning(voice, request.lang or voice.lang))
         if spot is None or (spot.department and request.wish not in (Wish.ALERTS, Wish.BULLETIN)):
             self._open.append(request)
             return voice.say("ask_department" if request.wish in (Wish.ALERTS, Wish.BULLETIN) else "ask_place")

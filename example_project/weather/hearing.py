@@ -31,11 +31,15 @@ class Spot:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One thing that is asked for; `wish` or `spot` is None where only the talk so far tells it. `day` 0 is today."""
+    """One thing that is asked for; `wish` or `spot` is None where only the talk so far tells it. `day` 0 is today.
+
+    `lang` is the language that names are wanted in, "" for that of the talk.
+    """
 
     wish: Wish | None
     spot: Spot | None
     day: int | None = None
+    lang: str = ""
 
 
 _CUES = {
@@ -45,7 +49,11 @@ _CUES = {
     Wish.RAIN: r"\b(?:rain\w*|umbrella|pluie|pleu\w+|pleut|parapluie|averse\w*|shower\w*)\b",
     Wish.NOW: r"\b(?:now|current(?:ly)?|at the moment|conditions?|maintenant|actuel\w*|en ce moment|fait il|il fait)\b",
     Wish.FORECAST: r"\b(?:forecasts?|previsions?|weather|meteo|temps|temperatures?|tomorrow|demain|fera)\b",
-    Wish.PLACE: r"\b(?:coordinates?|coordonnees|insee|geocode|situe\w*|where is|ou (?:est|se trouve))\b",
+    Wish.PLACE: (
+        r"\b(?:coordinates?|coordonnees|insee|geocode|situe\w*|where is|ou (?:est|se trouve)"
+        r"|(?:find|locate|look up|trouve\w*|cherche\w*) (?:the |that |this |a |la |le |cette |ce )?"
+        r"(?:place|commune|town|city|ville|lieu))\b"
+    ),
 }
 """What tells a wish, the most telling first."""
 
@@ -65,7 +73,7 @@ _ENGLISH = re.compile(
 _CAPITAL = "[A-ZÀ-ÖØ-Þ]"
 _NAME = rf"{_CAPITAL}\w*(?:['’-]\w+)*(?:[ -](?:(?:le|la|les|de|du|des|sur|en|sous)[ -])*{_CAPITAL}[\w'’-]+)*"
 _PLACE = re.compile(
-    r"\b(?:[Ii]n|[Aa]t|[Ff]or|[Nn]ear|[Aa]round|[Oo]f|[Ii]s|[Aa]bout|[ÀàAa]|[Aa]ux?|[Pp]our|[Ss]ur|[Vv]ers|[Dd]e|[Dd]ans)"
+    r"\b(?:[Pp]lace|[Cc]ommune|[Tt]own|[Cc]ity|[Vv]ille|[Ll]ieu|[Ii]n|[Aa]t|[Ff]or|[Nn]ear|[Aa]round|[Oo]f|[Ii]s|[Aa]bout|[ÀàAa]|[Aa]ux?|[Pp]our|[Ss]ur|[Vv]ers|[Dd]e|[Dd]ans)"
     r"\s+(?:the |le |la |les |l['’])?(" + _NAME + r"|\d{5}\b)"
     r"|\b[DdLl]['’](" + _NAME + r")"
 )
@@ -79,12 +87,30 @@ _DEPARTMENT = re.compile(
     r"\b(?:department|departement|dept|dep|dpt)s?\.?\s*(?:no\.?|n°|number|numero)?\s*"
     r"(?:(?:of|de|du|des|d')\s*(?:la |l')?)?(\d{2,3}|2[ab]|[a-z' ]+)"
 )
+_LANGUAGES = {
+    "en": r"\b(?:in english|en anglais)\b",
+    "fr": r"\b(?:in french|en francais)\b",
+    "de": r"\b(?:in german|en allemand)\b",
+    "es": r"\b(?:in spanish|en espagnol)\b",
+    "it": r"\b(?:in italian|en italien)\b",
+}
+"""Languages that names can be asked for in."""
+_DETAIL = re.compile(
+    r"^(?:and |et )?(?:please )?(?:tell me|dites moi|donnez moi|me dire) (?:the |its |le |la |l'|son |sa )?(?:altitude"
+    r"|name|nom|title|titre|(?:iana )?time ?zone|fuseau|insee|weather in words|where the wind|wind|vent|department)\b"
+)
+"""Asks for a part of the answer before, which tells all there is."""
 _STARTS = frozenset({
     "hello", "hi", "bonjour", "salut", "merci", "thanks", "thank", "please", "what", "will", "is", "and", "et", "how",
     "which", "quel", "quelle", "quelles", "quels", "je", "i", "do", "does", "are", "can", "give", "tell", "donnez",
-    "insee", "france", "gps", "yes", "oui", "no", "non", "il", "y", "vigilance", "meteo", "monday", "tuesday",
+    "insee", "france", "gps", "english", "french", "german", "spanish", "italian",
+    "yes", "oui", "no", "non", "il", "y", "vigilance", "meteo", "monday", "tuesday",
     "wednesday", "thursday", "friday", "saturday", "sunday",
 })  # fmt: skip
+_OPENING = re.compile(
+    r"(?:[Nn]ow|[Nn]ext|[Tt]hen|[Ee]nsuite|[Mm]aintenant)\b,? (?=please|could|can|would|give|tell|find|pou\w+|s'il)"
+)
+"""Words that only say that another request comes: this `now` is no time."""
 _CLAUSE = re.compile(
     r"[.?!;]+(?=\s|$)|,?\s+(?:and then|then|puis|ensuite|and also|et aussi|ainsi que)\s+|,\s+(?=and |et )"
 )
@@ -101,6 +127,8 @@ def requests(text: str, *, asked: bool = False) -> list[Request]:
     """Give what a message asks for, in order; with `asked` a bare name is the answer to a question for a place."""
     found: list[Request] = []
     for clause in _clauses(text):
+        if found and _DETAIL.match(fold(clause)):
+            continue
         wishes = list(_wishes(clause))
         spots = list(_spots(clause, warned=bool({Wish.ALERTS, Wish.BULLETIN} & set(wishes))))
         if not spots and asked and (bare := _bare(clause)):
@@ -108,12 +136,15 @@ def requests(text: str, *, asked: bool = False) -> list[Request]:
         day = _day(clause)
         if not wishes and not spots and day is None:
             continue
-        found += [Request(wish=wish, spot=spot, day=day) for spot in spots or [None] for wish in wishes or [None]]
+        lang = next((code for code, cue in _LANGUAGES.items() if re.search(cue, fold(clause))), "")
+        found += [
+            Request(wish=wish, spot=spot, day=day, lang=lang) for spot in spots or [None] for wish in wishes or [None]
+        ]
     return found
 
 
 def _clauses(text: str) -> Iterator[str]:
-    start = 0
+    start = opening.end() if (opening := _OPENING.match(text)) else 0
     for match in _CLAUSE.finditer(text):
         yield text[start : match.start()]
         start = match.end()
@@ -169,7 +200,7 @@ def _bare(clause: str) -> Spot | None:
     """Give the place that an answer names without further words."""
     match = re.search(rf"\b({_NAME}|\d{{5}})\b", clause)
     name = match[1] if match and fold(match[1]) not in _STARTS else clause.strip()
-    if not name or len(name) > 40:
+    if not name or len(name.split()) > 4 or fold(name.split()[0]) in _STARTS:
         return None
     return Spot(name=name)
 

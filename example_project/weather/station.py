@@ -28,15 +28,17 @@ class Station:
         self._dictionaries: dict[str, Mapping[str, Any]] = {}
 
     def place(self, spot: Spot, voice: Voice) -> str:
-        """Tell where a place is."""
-        found = self._found(spot.name, voice)
+        """Tell where a place is; coordinates are of the commune that the forecast there names."""
+        name = spot.name or str(self._at("forecast", spot, voice)["position"]["name"])
+        found = self._found(name, voice)
         lat, lon = voice.number(found["latitude"]), voice.number(found["longitude"])
-        return voice.say("place", name=spot.name, lat=lat, lon=lon, insee=found["insee_code"])
+        return voice.say("place", name=name, lat=lat, lon=lon, insee=found["insee_code"])
 
     def forecast(self, spot: Spot, day: int | None, voice: Voice) -> str:
         """Tell a day of the forecast, or all of it in short."""
         answer = self._at("forecast", spot, voice, lang=voice.lang)
-        name, days = _name(spot, answer), answer["daily_forecast"]
+        days, position = answer["daily_forecast"], answer["position"]
+        name = voice.say("at_altitude", name=_name(spot, answer), altitude=position["alti"])
         if day is not None and day >= len(days):
             raise NothingToSayError(voice.say("too_far", count=len(days)))
         if day is not None:
@@ -64,6 +66,8 @@ class Station:
             temperature=voice.number(answer["T"]),
             sky=answer["weather_description"].lower(),
             wind=voice.number(answer["wind_speed"]),
+            direction=answer["wind_direction"],
+            zone=answer["timezone"],
         )
 
     def rain(self, spot: Spot, voice: Voice) -> str:
@@ -92,11 +96,12 @@ class Station:
         department = self.department(spot, voice)
         answer = self._call("bulletin", department, voice, domain=department)
         colour = self._words(voice)[1][answer["color_max"]].lower()
-        return voice.say("bulletin", department=department, text=answer["comments"]["text"], colour=colour)
+        told = answer["comments"]
+        return voice.say("bulletin", department=department, title=told["title"], text=told["text"], colour=colour)
 
-    def meaning(self, voice: Voice) -> str:
-        """Tell what colours and phenomena there are."""
-        phenomena, colours = self._words(voice)
+    def meaning(self, voice: Voice, lang: str) -> str:
+        """Tell what colours and phenomena there are, by their names in a language."""
+        phenomena, colours = self._words(voice, lang)
         return voice.say("meaning", colours=", ".join(colours.values()), phenomena=", ".join(phenomena.values()))
 
     def department(self, spot: Spot, voice: Voice) -> str:
@@ -107,10 +112,11 @@ class Station:
             return str(self._at("forecast", spot, voice)["position"]["dept"])
         return department_of(self._found(spot.name, voice)["insee_code"])
 
-    def _words(self, voice: Voice) -> tuple[dict[int, str], dict[int, str]]:
-        if voice.lang not in self._dictionaries:
-            self._dictionaries[voice.lang] = self._call("warning_dictionary", "", voice, lang=voice.lang)
-        answer = self._dictionaries[voice.lang]
+    def _words(self, voice: Voice, lang: str = "") -> tuple[dict[int, str], dict[int, str]]:
+        wanted = lang or voice.lang
+        if wanted not in self._dictionaries:
+            self._dictionaries[wanted] = self._call("warning_dictionary", "", voice, lang=wanted)
+        answer = self._dictionaries[wanted]
         phenomena = {entry["id"]: entry["name"] for entry in answer["phenomenons"]}
         return phenomena, {entry["id"]: entry["name"] for entry in answer["colors"]}
 
