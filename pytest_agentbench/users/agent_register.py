@@ -4,6 +4,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal
 
 from pytest_agentbench.users.segments import segments, unquoted
@@ -144,20 +145,31 @@ _OWN = re.compile(
 _BY = re.compile(
     r"^[^.?!:]{0,40}:\s|^[^.?!]{0,30}?\b(?:by \w+ing|en (?!attendant|cours)\w+ant|with my)\b", re.IGNORECASE
 )
+_DIGIT = re.compile(r"\d")
+_WORD = re.compile(r"\w")
 _READ = 4_000
 
 
-def agent_phrases(text: str, *, has_tools: bool = False, loose: bool = False) -> Iterator[tuple[Kind, str]]:
+@lru_cache(maxsize=512)  # a guard rail and the watch over stalls ask it of the same message
+def agent_phrases(text: str, *, has_tools: bool = False) -> tuple[tuple[Kind, str], ...]:
     """Give what `text` says that only an agent says, in English or French, quotations left out.
 
     An offer of help that names one's own things, or how (*by bringing plates*), is a customer's. A user with tools of
-    its own (`has_tools`) looks things up for the agent, too. With `loose`, what a customer may say once is given, too,
-    where it has no tools and says nothing of its own beside.
+    its own (`has_tools`) looks things up for the agent, too.
     """
-    loose = loose and not (has_tools or _OWN.search(text) or re.search(r"\d", text))
-    patterns = (*_STRICT, *(() if has_tools else _LOOKING_UP), *(_OFTEN if loose else ()))
+    return tuple(_found(text, (*_STRICT, *(() if has_tools else _LOOKING_UP))))
+
+
+def often_agents(text: str) -> bool:
+    """Tell whether `text` says what a customer may say once, and an agent often, and nothing of its own beside."""
+    if _OWN.search(text) or _DIGIT.search(text):
+        return False
+    return next(_found(text, _OFTEN), None) is not None
+
+
+def _found(text: str, patterns: tuple[tuple[Kind, re.Pattern[str]], ...]) -> Iterator[tuple[Kind, str]]:
     said = unquoted(text[:_READ])
-    read = said if re.search(r"\w", said) else text[:_READ]
+    read = said if _WORD.search(said) else text[:_READ]
     for part in [segment.text for segment in segments(read)] or [read]:
         lowered = "".join(map(_lower, part)) if "İ" in part else part.lower()
         for kind, pattern in patterns:

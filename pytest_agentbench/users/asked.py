@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pytest_agentbench.users.kinds import humanize, kinds_in
 from pytest_agentbench.users.phrases import either, pattern
@@ -26,6 +27,7 @@ _PLACEHOLDER = re.compile(
 _LETTER = re.compile(r"[^\W\d_]")
 
 
+@lru_cache(maxsize=512)  # several rules ask it of the same message
 def asked(text: str, free: tuple[str, ...] = ()) -> Asked:
     """Find what `text` asks for: in questions, polite requests, and the list items that follow one.
 

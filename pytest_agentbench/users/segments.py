@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 READ_LIMIT = 4_000
 """Characters read at each end of a message; what lies between is skipped, so that time is bounded."""
@@ -42,6 +43,7 @@ def unquoted(text: str) -> str:
     return _QUOTED.sub(lambda found: found[0] if len(found[0].split()) <= _SHORT_QUOTE else " ", plain)
 
 
+@lru_cache(maxsize=512)  # guard rails, stalls and checks cut the same messages one after another
 def segments(text: str) -> tuple[Segment, ...]:
     """Cut `text` into sentences and list items, quotations left out."""
     found: list[Segment] = []

@@ -9,6 +9,7 @@ from pytest_agentbench.users.phrases.language import Language, either
 
 LANGUAGES: tuple[Language, ...] = (ENGLISH, FRENCH)
 
+_STOPWORDS = frozenset[str]().union(*(language.stopwords for language in LANGUAGES))
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -39,7 +40,7 @@ def is_answer(line: str) -> bool:
 
 def is_stopword(word: str) -> bool:
     """Tell whether `word` carries no content in some language."""
-    return any(word.lower() in language.stopwords for language in LANGUAGES)
+    return word.lower() in _STOPWORDS
 
 
 __all__ = ["LANGUAGES", "Language", "either", "is_answer", "is_stopword", "language_of", "pattern"]

@@ -47,9 +47,10 @@ def echo(view: View, draft: Draft) -> str | None:
         return "it gives the agent's own message back; answer it in your own words instead"
     if _agent_repeats(view):
         return None
-    own = user_texts(view)[-_OWN:]
-    again = [_asks_the_same(reply, _words(text)) for text in own]
-    if again[-1:] == [True] and (again == [True] * _OWN or _withholds(draft.text, heard)):
+    *before, last = ("", *user_texts(view)[-_OWN:])
+    if not _asks_the_same(reply, _words(last)):
+        return None
+    if (len(before) == _OWN and _asks_the_same(reply, _words(before[-1]))) or _withholds(draft.text, heard):
         return "it says your last message again; answer what the agent has said since"
     return None
 
@@ -85,8 +86,10 @@ def _alike(left: list[str], right: list[str]) -> bool:
 
 def _asks_the_same(left: list[str], right: list[str]) -> bool:
     """Tell whether two texts are the same, and neither has a word with content in another one's place."""
+    if not _alike(left, right):
+        return False
     ours, theirs = content_words(" ".join(left)), content_words(" ".join(right))
-    return not (ours - theirs and theirs - ours) and _alike(left, right)
+    return not (ours - theirs and theirs - ours)
 
 
 def _in_both(left: list[str], right: list[str]) -> int:
@@ -104,4 +107,4 @@ def _values(words: list[str]) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(text)[:_READ]]
+    return list(map(str.lower, _WORD.findall(text)[:_READ]))

@@ -72,6 +72,8 @@ def leak(view: View, draft: Draft) -> str | None:
 
 def _quoted(text: str, view: View) -> str | None:
     """Give a run of words that stands in the instructions and nowhere else that the user may quote."""
+    if not view.task_instructions.strip():
+        return None
     source = _words(_QUOTED.sub(" ", view.task_instructions))
     runs = {tuple(source[at : at + _RUN]) for at in range(len(source) - _RUN + 1)}
     reply = _words(text) if runs else []

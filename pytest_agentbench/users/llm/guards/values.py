@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pytest_agentbench.users.shapes import EMAIL, address_numbers, dates, phones
 
 _READ = 8_000
+_DIGIT = re.compile(r"\d")
 _CODE = re.compile(
     r"(?<![\w@.])#?[A-Za-z0-9]*\d[A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*|(?<![\w@.])#?[A-Za-z]+(?:[_-][A-Za-z]+)*[_-]?\d[\w-]*"
 )
@@ -44,9 +45,12 @@ def values_of(text: str) -> Iterator[Value]:
     rest = text[:_READ]
     for name in _NAMED.finditer(rest):
         yield from (Value(part, (flat(part),)) for part in name["name"].split() if len(part) > 1)
-    for address in EMAIL.findall(rest):
-        yield Value(address, (flat(address),))
-    rest = EMAIL.sub(" ", rest)
+    if "@" in rest:
+        for address in EMAIL.findall(rest):
+            yield Value(address, (flat(address),))
+        rest = EMAIL.sub(" ", rest)
+    if not _DIGIT.search(rest):  # which all that follows holds
+        return
     for number in phones(rest):
         yield Value(number, (flat(number), flat(number)[-_PHONE_TAIL:]))
         rest = rest.replace(number, " ")
