@@ -12,9 +12,26 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _SLUG = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
+_COMMAND = re.compile(
+    r"(?<!\S):(?=:[\w-])"
+    r"|:(?=:(?:error|warning|notice|debug|group|endgroup|echo|add-mask|stop-commands|set-output|save-state|set-env"
+    r"|add-path|add-matcher|remove-matcher)(?: [^\n]*)?::)"
+    r"|\#(?=\#\[)",
+    re.IGNORECASE,
+)
+"""The first character of what a CI log takes for a command: `::name` at the start of a line, `##[name]` anywhere.
+
+Source: GitHub's runner, src/Runner.Common/ActionCommand.cs (TryParseV2, TryParse). Lines are wrapped later on, so that
+any word may come to begin one, and a long word may be cut before a command within it.
+"""
+
+
 def printable(text: str, *, newlines: bool = False) -> str:
-    """Drop escape sequences and show control, bidi and surrogate characters as `\\x..` or `\\u....`."""
-    return _UNSAFE.sub(_broken_escaped if newlines else _escaped, _ANSI.sub("", text))
+    """Drop escape sequences, show control, bidi and surrogate characters as `\\x..` or `\\u....`, and part the signs by
+    which a CI log knows commands: `: :` and `# #[`.
+    """
+    safe = _UNSAFE.sub(_broken_escaped if newlines else _escaped, _ANSI.sub("", text))
+    return _COMMAND.sub(r"\g<0> ", safe) if "::" in safe or "##[" in safe else safe
 
 
 def shorten(text: str, width: int) -> str:

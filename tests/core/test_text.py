@@ -1,8 +1,10 @@
 """Text of exceptions, safe to print."""
 
+import re
+
 import pytest
 
-from pytest_agentbench.core.text import raised_text
+from pytest_agentbench.core.text import printable, raised_text
 
 
 class UnprintableError(Exception):
@@ -26,3 +28,30 @@ class UnprintableError(Exception):
 def test_an_exception_is_named_with_what_it_says(error: Exception, text: str) -> None:
     """Type and text on one safe line, alike in every run; exceptions that cannot be printed are named all the same."""
     assert raised_text(error, 32) == text
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "::error file=a.py,line=1::boo",
+        "  ::stop-commands::token",
+        "first\n::add-mask::secret",
+        "a word of any length::set-output name=x::y",
+        "anywhere ##[group]hidden",
+    ],
+)
+def test_no_line_of_a_log_becomes_a_command_of_its_server(said: str) -> None:
+    """However the text is wrapped or cut later, a CI log finds no command in it."""
+    shown = printable(said, newlines=True)
+
+    pieces = [shown[start:] for start in range(len(shown))]
+    assert not any(re.match(r"\s*::[\w-]+( [^\n]*)?::", piece) for piece in pieces)
+    assert "##[" not in shown
+
+
+@pytest.mark.parametrize(
+    "text", ["bench/agentbench.yaml::group-discount", "test_a.py::TestB::test_c", "f :: Int -> Int"]
+)
+def test_ids_of_tests_stay_as_they_are(text: str) -> None:
+    """What a reader copies into a shell is not touched."""
+    assert printable(text) == text

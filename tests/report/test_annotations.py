@@ -48,7 +48,7 @@ def test_escapes_are_githubs() -> None:
     """`%` first, then what would end a property."""
     (line,) = github_annotations(document([unconfirmed("50%,\n::x", file="a,b:c.yaml", line=1)]))
 
-    assert "file=a%2Cb%3Ac.yaml,line=1,title=50%25%2C %3A%3Ax failed::" in line
+    assert "file=a%2Cb%3Ac.yaml,line=1,title=50%25%2C %3A %3Ax failed::" in line
 
 
 def test_ten_are_shown_and_the_others_counted() -> None:
