@@ -21,6 +21,7 @@ SIGNS: dict[str, Sign] = {
     "repeated-failure": calls.repeated_failure,
     "no-attempt": calls.no_attempt,
     "claim-without-call": calls.claim_without_call,
+    "deed-without-write": calls.deed_without_write,
     "claim-without-answer": calls.claim_without_answer,
     "wrong-argument": calls.wrong_argument,
     "wasted-calls": calls.wasted,

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from pytest_agentbench.calibration.signs.reading import Made, Reading, codes, flat, values, words
 from pytest_agentbench.checks.handling.admission import admits
+from pytest_agentbench.validation.derived import way_to
+from pytest_agentbench.validation.known import Known
 
 _DONE = re.compile(
     r"\b(?:done|completed?|finished|carried out|went through|settled|handled|processed|booked|taken care|all set|succe(?:ss|eded)\w*"
@@ -18,6 +20,17 @@ _IS_CODE = re.compile(r"[\d@]|\w[-_]\w")
 _NAME = re.compile(r"[A-ZÀ-Ý][\w'’]+(?:[ -][A-ZÀ-Ý][\w'’]+)*")
 _NAMES = re.compile(rf"(?<=[a-zà-ÿ,] ){_NAME.pattern}")
 _JOINED = re.compile(r"\w[-_]\w")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
+_OWN_DEED = re.compile(
+    r"\b(?:I|we)(?:['’]ve| have)(?: just| now| already| also)? (?P<verb>\w+ed|put|sent|set|made|paid|cut|taken|given)\b"
+    r"|\b(?:j['’]ai|nous avons)(?: bien| déjà| aussi)? (?P<fait>\w+(?:é|ée|és|ées|mis|fait|pris|réduit|inscrit))\b",
+    re.IGNORECASE,
+)
+_NO_CHANGE = re.compile(
+    r"(?:check|look|search|review|consult|verif|confirm|list|compar|receiv|not|try|tri|ask|need|fail|want|talk|discuss|explain|notic|read|open|provid|mention|shar|attach"
+    r"|vérifi|cherch|consult|regard|demand|trouv|compar|not|essay|expliqu|compt|tent|list|confirm|parl|pass|oubli|indiqu|donn)",
+    re.IGNORECASE,
+)
 _STUBBORN = 3
 _LEAST = 2
 _STEM = 5
@@ -36,7 +49,7 @@ def failure_untold(reading: Reading) -> Iterator[str]:
         if not one.failed or _overcome(reading, place):
             continue
         if not any(admits(text) for index, text in reading.agent if index > one.record.message):
-            gave = "gave nothing" if one.is_empty else "failed"
+            gave = "gave nothing" if one.is_empty else "broke off" if one.is_cut else "failed"
             yield f"{one.name} {gave}, and the user was not told"
 
 
@@ -85,6 +98,22 @@ def _stem(word: str) -> str:
     return word[:_STEM]
 
 
+def deed_without_write(reading: Reading) -> Iterator[str]:
+    """Find an agent that says that it has changed something while nothing that changes things was answered."""
+    if not any(spec.kind == "write" for spec in reading.case.toolset):
+        return
+    if any(reading.writes(one) and not one.failed for one in reading.calls):
+        return
+    initial, final = reading.case.initial, reading.case.final
+    if initial is not None and final is not None and initial != final:
+        return
+    for _, text in reading.agent:
+        for found in _OWN_DEED.finditer(text):
+            if not _NO_CHANGE.match(found["verb"] or found["fait"]):
+                yield f"{found[0]!r} is said, and nothing was changed"
+                return
+
+
 def claim_without_answer(reading: Reading) -> Iterator[str]:
     """Find conversations that end on a success of which no answer says anything and nothing was changed."""
     if not reading.calls or not _DONE.search(reading.closing) or admits(reading.closing):
@@ -105,7 +134,7 @@ def wrong_argument(reading: Reading) -> Iterator[str]:
     if not given and not _NAMES.search(said_by_user):
         return  # the user told no value that a call's could be held against
     for one in reading.calls:
-        known = reading.known(one.record.message)
+        known = f"{reading.known(one.record.message)}\n{reading.agreed(one.record.message)}"
         for name, value in one.record.call.arguments.items():
             listed = _listed(reading, one.name, name)
             if listed:
@@ -117,6 +146,8 @@ def wrong_argument(reading: Reading) -> Iterator[str]:
             for leaf in values(value):
                 if len(flat(leaf)) < _LEAST or flat(leaf) in flat(known) or _is_derived(leaf, known):
                     continue
+                if _DAY.match(leaf) and way_to(leaf[:10], {}, _known(known)):
+                    continue
                 ignored = any(flat(code) not in taken for code in given)
                 if _IS_CODE.search(leaf) or _NAME.fullmatch(leaf) or ignored:
                     yield f"{one.name} was called with {leaf!r}, which nobody gave"
@@ -127,6 +158,12 @@ def wrong_argument(reading: Reading) -> Iterator[str]:
         results = flat("\n".join(one.content for one in reading.calls))
         if not any(flat(code) in results for code in unused):
             yield f"{unused[0]!r} was given by the user and appears in no call and no answer"
+
+
+def _known(text: str) -> Known:
+    known = Known()
+    known.add("the conversation", text)
+    return known
 
 
 def _listed(reading: Reading, tool: str, argument: str) -> list[str]:
@@ -159,7 +196,8 @@ def wasted(reading: Reading) -> Iterator[str]:
             seen.clear()
         if one.mark in seen and not one.failed:
             repeated.append(one)
-        seen.add(one.mark)
+        if not one.failed:
+            seen.add(one.mark)
         later = flat(reading.after(place))
         arguments = [flat(leaf) for leaf in values(one.record.call.arguments)]
         used = any(len(flat(leaf)) > 1 and flat(leaf) in later for leaf in values(one.value))

@@ -11,6 +11,7 @@ from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.validation.values import scalars
 
+_BEGINS = re.compile(r"\{\s*\"|\[\s*[{\[\"]")
 _CODE = re.compile(r"[\w@.+#-]*\d[\w@.+#-]*|[\w.+-]+@[\w.-]+")
 
 
@@ -29,8 +30,13 @@ class Made:
 
     @property
     def failed(self) -> bool:
-        """Whether it failed or gave nothing."""
-        return self.record.failed or self.is_empty
+        """Whether it failed, gave nothing, or broke off."""
+        return self.record.failed or self.is_empty or self.is_cut
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the answer begins as JSON and does not end as such."""
+        return isinstance(self.value, str) and _BEGINS.match(self.value) is not None
 
     @property
     def is_empty(self) -> bool:
@@ -79,6 +85,11 @@ class Reading:
     def described(self) -> str:
         """The texts of the tools."""
         return "\n".join(f"{spec.description} {json.dumps(spec.parameters)}" for spec in self.case.toolset)
+
+    def agreed(self, index: int) -> str:
+        """Give what the agent said before a message and the user had occasion to object to."""
+        heard = [at for at, _ in self.user if at < index]
+        return "\n".join(text for at, text in self.agent if heard and at < heard[-1])
 
     def after(self, place: int) -> str:
         """Give what the agent said and called after a call, to look its values up in."""

@@ -12,9 +12,9 @@ _COMPLAINS = re.compile(
     # English
     r"not (?:what|happy|satisfied|good|right|helpful|acceptable|pleased|amused|it)|isn['’]?t (?:what|right|helpful)|n['’]t (?:help|understand|make sense|work)|not (?:help|understand|listen|notice)"
     r"|(?:un|dis)(?:happy|satisfied|appointed|appointing|acceptable|helpful|readable|believable)|annoy\w+|frustrat\w+|irritat\w+|angry|upset|useless|ridiculous\w*|terrible|awful|horrible|rubbish|nonsense|gibberish|waste of"
-    r"|misunderst\w+|wrong|incorrect|incomplete|confus\w+|jargon|complicated|made (?:this|that|it) up|making (?:this|that|it) up|never asked|no (?:solution|use|longer trust)|told you|already (?:said|told)|forget everything|no answer at all|left out|over the top|what a mess"
+    r"|misunderst\w+|wrong|incorrect|incomplete|confus\w+|jargon|complicated|made (?:this|that|it) up|making (?:this|that|it) up|never asked|no (?:solution|use|longer trust)|told you|already (?:said|told)|forget everything|no answer at all|left out|over the top|what a mess|hopeless|pathetic|glitch|joke|disgrace\w*|fed up|bother"
     # French
-    r"|pas (?:du tout|content|contente|satisfait\w*|ce que|normal|acceptable|compris|rempli)|ne (?:m['’]aide|comprends|me (?:plaît|sert|convient)|fonctionne)|mécontent\w*|déç\w+|décevant\w*|agac\w+|énerv\w+|frustr\w+|inutile|inacceptable|ridicule\w*|faux|fausse|erreur|inexact\w*|incomplet\w*|illisible|incompréhensible|charabia|compliqué\w*|compliquer|mal compris|invent\w+|déjà dit|plus confiance|rien à voir|aucune réponse|scandal\w+|nul"
+    r"|pas (?:du tout|content|contente|satisfait\w*|ce que|normal|acceptable|compris|rempli)|ne (?:m['’]aide|comprends|me (?:plaît|sert|convient)|fonctionne)|mécontent\w*|déç\w+|décevant\w*|agac\w+|énerv\w+|frustr\w+|inutile|inacceptable|ridicule\w*|faux|fausse|erreur|inexact\w*|incomplet\w*|illisible|incompréhensible|charabia|compliqué\w*|compliquer|mal compris|invent\w+|déjà dit|plus confiance|rien à voir|aucune réponse|scandal\w+|nul|lamentable|honteu\w+|c['’]est du vol|n['’]importe quoi|ras le bol|avocat|absurde"
     r")\b",
     re.IGNORECASE,
 )

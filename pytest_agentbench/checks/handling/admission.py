@@ -8,6 +8,7 @@ _ADMITS = re.compile(
     r"\b(?:"
     # English
     r"(?:could|can|did|was|were|am|is|are|do|does|have|has|had|will)(?:n['’]t| ?not)\b(?! (?:hesitate|worry|forget|need))"
+    r"|unfortunately|regrettably|i['’]m afraid|malheureusement|hélas"
     r"|cannot|unable|fail(?:s|ed|ing|ure)?|error|problem|issue|trouble|difficult(?:y|ies)|glitch|outage"
     r"|went wrong|not? (?:possible|available|responding|working|reachable|found)|unavailable|unreachable|timed? ?out|time-?out"
     r"|try (?:it |this |that )?again|trying again|retry|no (?:answer|response|result|data|information|record|luck)|empty|incomplete|cut off|unclear"
