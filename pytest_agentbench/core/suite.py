@@ -155,7 +155,7 @@ class GenerateSpec(Model):
     `document` is where these are read from (None: the suite's own), `validators` are import paths of checks of rows.
     `enriched` is the share of scenarios with a planned failure, `personas` the users per scenario, `pool` the verified
     calls per tool. `weights` says where transition probabilities come
-    from, `traces` from which logs. `values` are known ones by argument, or by `tool.argument`. `model` plays `roles`
+    from, `traces` from which logs; `candidates` walks are drawn a scenario, of which a judge keeps the plausible ones. `values` are known ones by argument, or by `tool.argument`. `model` plays `roles`
     (() means all of them); None leaves all to their deterministic twins.
     """
 
@@ -175,6 +175,7 @@ class GenerateSpec(Model):
     pool: int = 12
     allow_writes: bool = False
     weights: Literal["uniform", "conditioned", "prompting", "empirical", "traces"] = "uniform"
+    candidates: int = 1
     traces: tuple[Path, ...] = ()
     values: dict[str, tuple[Any, ...]] = {}
     model: ModelSpec | None = None

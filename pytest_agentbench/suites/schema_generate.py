@@ -43,6 +43,11 @@ GENERATE = mapping(
             "enum": ["uniform", "conditioned", "prompting", "empirical", "traces"],
             "description": "where transition probabilities come from",
         },
+        "candidates": {
+            **_POSITIVE,
+            "maximum": 20,
+            "description": "walks drawn for each scenario, of which the most plausible are kept, from 1 to 20",
+        },
         "traces": {"type": "array", "items": _PATH, "minItems": 1, "description": "a list of recorded conversations"},
         "values": {
             "type": "object",

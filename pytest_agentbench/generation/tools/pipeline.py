@@ -24,10 +24,9 @@ from pytest_agentbench.generation.tools.making import Maker, RejectedError, lang
 from pytest_agentbench.generation.tools.phrasing import language_of
 from pytest_agentbench.generation.tools.rehearsal import closed_edges
 from pytest_agentbench.generation.tools.roles import ROLES, Roles
-from pytest_agentbench.generation.tools.sampling import Sampler
 from pytest_agentbench.generation.tools.saved import hash_of
 from pytest_agentbench.generation.tools.seeding import hints_of, state_of
-from pytest_agentbench.generation.tools.stages import Stages
+from pytest_agentbench.generation.tools.stages import Draws, Stages
 from pytest_agentbench.generation.tools.stock import Stock
 from pytest_agentbench.generation.tools.storing import SCENARIOS, Finished, Folder
 from pytest_agentbench.generation.tools.summary import Session, document_of, lines_of
@@ -90,8 +89,9 @@ class Pipeline:
         closed = await closed_edges(graph, stock, seed=recipe.seed)
         why = {**unpooled, **{f"{source} -> {target}": reason for (source, target), reason in closed.items()}}
         sampler = stages.sampler(graph, taxonomy, cards, pool, frozenset(closed))
+        draws = await stages.chosen(sampler, graph, taxonomy, cards, pool)
         if until == "walks":
-            walks = list(itertools.islice(iter(sampler.draw, None), recipe.count))
+            walks = list(itertools.islice(iter(draws.draw, None), recipe.count))
             folder.save_walks(walks, hash_of(graph, recipe.seed))
             return self._stopped(until, [f"{len(walks)} walks", *report(coverage(graph, walks, why))])
         hashes = hashes_of(self.suite, self.toolset)
@@ -108,7 +108,7 @@ class Pipeline:
                 state=state,
             )
             made_from = hash_of(hashes, cards, taxonomy, graph, pool, [roles.player(role) for role in ROLES])
-            finished, exhausted = await self._scenarios(maker, sampler, folder, made_from, languages)
+            finished, exhausted = await self._scenarios(maker, draws, folder, made_from, languages)
         folder.save_walks([one.walk for one in finished], hash_of(graph, recipe.seed))
         folder.save_scenarios(one.forms for one in finished if one.forms)
         accepted = [one.walk for one in finished if one.forms]
@@ -128,7 +128,7 @@ class Pipeline:
         return Outcome(lines=tuple(lines_of(session)), accepted=len(accepted), wanted=recipe.count)
 
     async def _scenarios(
-        self, maker: Maker, sampler: Sampler, folder: Folder, made_from: str, languages: Sequence[Code]
+        self, maker: Maker, sampler: Draws, folder: Folder, made_from: str, languages: Sequence[Code]
     ) -> tuple[list[Finished], bool]:
         """Make as many scenarios as asked for; give what became of each walk, and whether all are used.
 
@@ -197,7 +197,7 @@ class Pipeline:
         return Outcome(lines=(f"agentbench generate: {self.suite.name} · until {until}", *lines), until=until)
 
 
-def _learn(sampler: Sampler, lost: Finished) -> None:
+def _learn(sampler: Draws, lost: Finished) -> None:
     """Have later walks call a tool less often that ran out of calls in this one: rooms are booked, accounts closed."""
     rejection = lost.rejection
     if rejection is not None and rejection.stage == "hydration" and rejection.reason in EXHAUSTED:

@@ -4,8 +4,11 @@ from dataclasses import dataclass
 from random import Random
 
 from pytest_agentbench.generation.casting import Casting
+from pytest_agentbench.generation.tools.conditioned import Conditioned
 from pytest_agentbench.generation.tools.critic import Critic, TemplateCritic
 from pytest_agentbench.generation.tools.critic_llm import ModelCritic
+from pytest_agentbench.generation.tools.judging import ChainJudge, WalkJudge
+from pytest_agentbench.generation.tools.judging_llm import ModelWalkJudge
 from pytest_agentbench.generation.tools.narrator import Narrator, TemplateNarrator
 from pytest_agentbench.generation.tools.narrator_llm import ModelNarrator
 from pytest_agentbench.generation.tools.persona import PersonaWriter, TemplatePersonaWriter
@@ -32,6 +35,11 @@ class Roles(Casting):
         """Give the Narrator of one story."""
         chat = self.chat("narrator")
         return TemplateNarrator(random) if chat is None else ModelNarrator(chat, random)
+
+    def walk_judge(self, chain: Conditioned, seed: int) -> WalkJudge:
+        """Give the judge of walks, whom the weigher plays."""
+        chat = self.chat("weigher")
+        return ChainJudge(chain) if chat is None else ModelWalkJudge(chat, Random(f"judge/{seed}"))  # noqa: S311 - a choice, no secret
 
     def critic(self, random: Random) -> Critic:
         """Give the Critic of one story."""

@@ -90,6 +90,11 @@ class Sampler:
         self._idle = 0
         self._barren.discard(class_of(walk))
 
+    def passed_over(self, walk: Walk) -> None:
+        """Say that a walk was drawn and not chosen: its class is short of one, what it covers others cover."""
+        self._drawn[class_of(walk)] -= 1
+        self._barren.discard(class_of(walk))
+
     def spare(self, walk: Walk, tool: str) -> None:
         """Say that a walk had more calls of a tool than the world bears: no later one has as many."""
         calls = calls_of(walk).count(tool)

@@ -15,6 +15,7 @@ from pytest_agentbench.results.files import write_atomic
 CARDS = "cards.json"
 TAXONOMY = "taxonomy.json"
 GRAPH = "graph.json"
+SCORES = "scores.json"
 
 _SCHEMA = "agentbench-generation/1"
 

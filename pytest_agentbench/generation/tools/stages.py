@@ -11,6 +11,7 @@ from pytest_agentbench.generation.recipe import Told
 from pytest_agentbench.generation.tools.choosing import distinct
 from pytest_agentbench.generation.tools.conditioned import Conditioned
 from pytest_agentbench.generation.tools.graph import build_graph
+from pytest_agentbench.generation.tools.judging import Chosen, Scores, WalksGiven, candidates, chosen
 from pytest_agentbench.generation.tools.laboratory import Budget
 from pytest_agentbench.generation.tools.pool import FAILURE, Pool
 from pytest_agentbench.generation.tools.probing import probe, probing_hash
@@ -18,7 +19,7 @@ from pytest_agentbench.generation.tools.recruiting import Recruiter
 from pytest_agentbench.generation.tools.roles import Roles
 from pytest_agentbench.generation.tools.safety import Policy
 from pytest_agentbench.generation.tools.sampling import CLASSES, SHARES, Sampler, Shape
-from pytest_agentbench.generation.tools.saved import CARDS, GRAPH, TAXONOMY, hash_of, resumed
+from pytest_agentbench.generation.tools.saved import CARDS, GRAPH, SCORES, TAXONOMY, hash_of, resumed
 from pytest_agentbench.generation.tools.storing import Folder
 from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.values import Cards, Graph, Taxonomy
@@ -29,6 +30,10 @@ _SPARED = 0.5
 """Share of the verified calls that walks count on where some tool destroys what others need."""
 _BY_MODEL = ("prompting", "empirical")
 """Weights that only a model gives."""
+
+
+Draws = Sampler | Chosen
+"""What gives walks one after the other, and is told which were lost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,9 +155,28 @@ class Stages:
             closed=closed,
             plannable={entry.tool: "failure" for entry in pool.entries if FAILURE in entry.id},
         )
-        things = {tool: len(distinct(pool.of(tool))) for tool in graph.tools}
-        row = Conditioned(graph, taxonomy, things).row if recipe.weights == "conditioned" else None
+        row = _chain(graph, taxonomy, pool).row if recipe.weights == "conditioned" else None
         return Sampler(graph, shape, seed=recipe.seed, weigh=row)
+
+    async def chosen(self, sampler: Sampler, graph: Graph, taxonomy: Taxonomy, cards: Cards, pool: Pool) -> Draws:
+        """Give what draws the walks: the sampler, or first the walks that a judge chose among those it drew."""
+        recipe = self.recipe
+        if recipe.candidates <= 1:
+            return sampler
+        self.told("judging walks")
+        walks = candidates(sampler, recipe.count * recipe.candidates)
+
+        async def make() -> Scores:
+            judge = self.roles.walk_judge(_chain(graph, taxonomy, pool), recipe.seed)
+            return await judge(WalksGiven(walks=tuple(walks), cards=cards))
+
+        made_from = hash_of([walk.nodes for walk in walks], cards, taxonomy, self.roles.player("weigher"))
+        scores = await resumed(self.folder.path / SCORES, Scores, made_from, make, force=self.force)
+        return chosen(sampler, walks, scores.scores, recipe.count)
+
+
+def _chain(graph: Graph, taxonomy: Taxonomy, pool: Pool) -> Conditioned:
+    return Conditioned(graph, taxonomy, {tool: len(distinct(pool.of(tool))) for tool in graph.tools})
 
 
 def _random(seed: int, what: str) -> Random:
