@@ -67,7 +67,8 @@ def scenario_form(event: Event, samples: Samples, *, hashes: Hashes, seed: int) 
 
 def scenario_id(event: Event) -> str:
     """Name a scenario by what is asked for, in words, and by its set."""
-    refused = [call.name for call in event.forbidden if call.compare_args is None]
+    places = [at for one in event.bindings if one.handling == "refuses" for at in one.forbidden]
+    refused = [event.forbidden[at].name for at in places]
     asked = [*refused, *(call.name for call in event.expected[::-1])]
     names = [humanize(name).replace(" ", "-") for name in dict.fromkeys(asked)][:1]
     verdict = "refused-" if _refuses(event) else ""
@@ -76,7 +77,7 @@ def scenario_id(event: Event) -> str:
 
 def _refuses(event: Event) -> bool:
     """Whether something is asked for that a right run does not do; what the user takes back itself is none."""
-    return any(call.compare_args is None for call in event.forbidden)
+    return any(one.handling == "refuses" for one in event.bindings)
 
 
 def _call(call: ExpectedCall) -> dict[str, Any]:

@@ -191,8 +191,9 @@ def _about(act: Act, made: Made) -> str:
 
 
 def _forbidden(call: Proposal, performed: Performed) -> ExpectedCall:
-    """Forbid a call: as it is where the user takes it back for another on the same row, else on its row."""
-    compared = list(call.arguments) if call in performed.firsts.values() else None
+    """Forbid a call: as it is where other arguments would be right, else on its row."""
+    by_choice = [proposal for act, proposal in performed.acts if any(one.kind == "argument" for one in act.refused_by)]
+    compared = list(call.arguments) if call in (*performed.firsts.values(), *by_choice) else None
     return ExpectedCall(name=call.tool, arguments=call.arguments, compare_args=compared)
 
 

@@ -16,7 +16,9 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.policies.acts import Argument, Proposal, Scene, arguments_of, proposals
 from pytest_agentbench.generation.policies.binding import Bound, prerequisites
+from pytest_agentbench.generation.policies.choices import choices_of, is_broken
 from pytest_agentbench.generation.policies.conditions import Condition, conditions_of
+from pytest_agentbench.generation.policies.learning import derived, merged
 from pytest_agentbench.generation.policies.occasions import Occasion, occasions_of, topics_of
 from pytest_agentbench.generation.policies.samples import Place, Samples
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
@@ -72,14 +74,15 @@ class Oracle:
         async with self.world.open() as opened:
             for at, row in enumerate(self.samples.rows.get(self.main, ())):
                 place = (self.main, at)
-                self.facts[place] = dict(row)
+                follows = derived(self.samples, place)
+                self.facts[place] = merged(follows, {}, row)
                 if reader is not None:
                     key = self._arguments[reader][0]
                     answer = await opened.call(reader, {key.name: row.get(key.column)})
                     content = parsed(answer.content)
                     if not answer.error and isinstance(content, Mapping):
                         plain = {name: value for name, value in content.items() if not isinstance(value, list | dict)}
-                        self.facts[place] = {**plain, **row}
+                        self.facts[place] = merged(follows, plain, row)
         table = self.samples.schema.get(self.main)
         example: dict[str, Any] = {}
         for facts in self.facts.values():
@@ -131,6 +134,19 @@ class Oracle:
         bound = {one.id: [b.tool for b in self.bound.get(one.id, ())] for one in self.policies}
         about = sorted((one for one in self.policies if tool in bound[one.id]), key=lambda one: len(bound[one.id]))
         return " ".join(one.text for one in about)
+
+    def broken_choices(
+        self, tool: str, values: Mapping[str, Any], scene: Scene, focus: Place, policies: Sequence[str] = ()
+    ) -> tuple[Condition, ...]:
+        """Give what policies about a tool (or some of them) demand of its arguments, and these do not keep."""
+        arguments = self._arguments[tool]
+        return tuple(
+            condition
+            for policy in self.policies
+            if (not policies or policy.id in policies) and any(b.tool == tool for b in self.bound.get(policy.id, ()))
+            for condition in choices_of(policy, arguments, self.samples, self.main)
+            if is_broken(condition, values, arguments, scene, focus)
+        )
 
     def another(self, tool: str, scene: Scene, focus: Place, seed: str, than: Proposal) -> Proposal | None:
         """Give a call on the same row that a user could name by mistake: it says something else of what is wanted."""

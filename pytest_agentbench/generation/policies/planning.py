@@ -127,7 +127,7 @@ class _Planning:
         oracle = self._oracle
         conditions = oracle.conditions(tool)
         own = [one for one in conditions if one.policy in self._policies]
-        wants_refusal = bool(own) and oracle.by_name[tool].kind != "read" and refusing_first
+        wants_refusal = oracle.by_name[tool].kind != "read" and refusing_first
         for refusing in (True, False) if wants_refusal else (False, True):
             for place in self._places(tool):
                 broken = [one for one in conditions if one.holds(oracle.facts.get(place, {})) is False]
@@ -137,12 +137,37 @@ class _Planning:
                         act = Act(tool=tool, focus=place, choice=telling_choice(offered), refused_by=tuple(broken))
                         self.acts.append(act)
                         return True
+                if refusing and not broken and (act := self._wrongly_chosen(tool, place)) is not None:
+                    self.acts.append(act)
+                    return True
                 if not refusing and not broken:
-                    choice = await oracle.working(tool, self._root, place)
+                    choice = await self._rightly_chosen(tool, place)
                     if choice is not None:
                         self.acts.append(Act(tool=tool, focus=place, choice=choice))
                         return True
         return False
+
+    def _wrongly_chosen(self, tool: str, place: Place) -> Act | None:
+        """Find a call on a row whose arguments are what a policy of the set does not allow."""
+        oracle = self._oracle
+        scene = oracle.sampled(self._root, place)
+        if oracle.by_name[tool].kind == "read":
+            return None
+        for number, one in enumerate(oracle.proposals(tool, scene, place, "")):
+            broken = oracle.broken_choices(tool, one.arguments, scene, place, self._policies)
+            if broken:
+                return Act(tool=tool, focus=place, choice=number, refused_by=broken)
+        return None
+
+    async def _rightly_chosen(self, tool: str, place: Place) -> int | None:
+        """Find a call on a row that works, and whose arguments every policy allows."""
+        oracle = self._oracle
+        choice = await oracle.working(tool, self._root, place)
+        if choice is None:
+            return None
+        scene = oracle.sampled(self._root, place)
+        arguments = oracle.proposals(tool, scene, place, "")[choice].arguments
+        return None if oracle.broken_choices(tool, arguments, scene, place) else choice
 
     async def _with(self, occasion: Occasion, tools: Sequence[str]) -> bool:
         """Add the request that an occasion takes."""
@@ -169,7 +194,7 @@ class _Planning:
         for place in self._places(tool):
             if any(one.holds(oracle.facts.get(place, {})) is False for one in conditions):
                 continue
-            choice = await oracle.working(tool, self._root, place)
+            choice = await self._rightly_chosen(tool, place)
             if choice is None:
                 continue
             act = Act(tool=tool, focus=place, choice=choice, occasion=occasion)
