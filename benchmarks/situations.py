@@ -1,11 +1,14 @@
 """The judge without a model on labelled conversations: development and others, apart.
 
-    python -m benchmarks.situations SUITE [SUITE …] [--tau2 DIR] [--each 20] [--json FILE]
+    python -m benchmarks.situations [SUITE …] [--labelled DIR …] [--tau2 DIR] [--each 20] [--json FILE]
 
 The judge was developed on the first suite's conversations. Scored first on the weather example's, it had
 0.912 on hard negatives and a recall of 0.867; three of its rules and two of the checker's were then corrected after
-looking at these and at τ²'s, so that neither is strictly held out any more. DIR holds τ²-bench's
-oracle and perturbed trajectories (`labelled/*.jsonl`, labelled by its own evaluator, without states) and `domains/`.
+looking at these and at τ²'s, so that neither is strictly held out any more. `--labelled` takes folders of labelled
+conversations, such as the 60 in `tests/calibration/independent`, which somebody worded who had not seen the judge:
+scored first it had 15 of 21 hard negatives and 14 of 22 POS; then days, sums, units, claims of deeds and answers that
+break off were mended after looking at them. `--tau2` takes τ²-bench's oracle and perturbed trajectories
+(`labelled/*.jsonl`, labelled by its own evaluator, without states) and `domains/`.
 """
 
 import argparse
@@ -19,17 +22,19 @@ from pathlib import Path
 from pytest_agentbench.calibration.calibrate import slices_of
 from pytest_agentbench.calibration.deterministic import judge
 from pytest_agentbench.calibration.generator import Wish, generate
-from pytest_agentbench.calibration.labelled import Case, Labelled
+from pytest_agentbench.calibration.labelled import Case, Labelled, read_all
 from pytest_agentbench.calibration.metrics import agreement
 from pytest_agentbench.calibration.situations import situations
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.results.intervals import wilson
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("suites", nargs="+", type=Path)
+    parser.add_argument("suites", nargs="*", type=Path)
+    parser.add_argument("--labelled", nargs="+", type=Path, default=[])
     parser.add_argument("--tau2", type=Path)
     parser.add_argument("--each", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
@@ -54,6 +59,10 @@ def main() -> None:
         for name, reason in folder.inexpressible.items():
             print(f"  not expressible: {name}: {reason}")
         document[path.name] = _figures(list(folder.cases))
+    if options.labelled:
+        cases = list(read_all(options.labelled))
+        print(f"== worded independently (first scored: hard 15/21, POS 14/22): {len(cases)} conversations")
+        document["independent"] = _figures(cases)
     if options.tau2 is not None:
         for domain in ("mock", "retail", "telecom"):
             cases = _tau2(options.tau2, domain)
@@ -77,6 +86,17 @@ def _figures(cases: list[Labelled]) -> dict[str, object]:
         total: Counter[str] = sum((signs[case.id] for case in members), Counter())
         most = ", ".join(f"{sign} {count}" for sign, count in total.most_common(3))
         print(f"  {name:42} n {figures.n:4}  {shown}  {most}")
+    for name, members in (
+        ("hard negatives found", [case for case in cases if case.bucket == "hard"]),
+        ("POS left alone", [case for case in cases if case.label == "POS"]),
+    ):
+        if members:
+            right = sum(said[case.id].label == case.label for case in members)
+            low, high = wilson(right, len(members)) or (0.0, 1.0)
+            print(f"  {name:42} {right} of {len(members)}, 95 % {low:.3f} to {high:.3f}")
+    missed = Counter(case.situation for case in cases if case.label == "NEG" and said[case.id].label == "POS")
+    for name, count in missed.most_common():
+        print(f"  takes a model: {name or '(no situation)'} {count} of {sum(case.situation == name for case in cases)}")
     return found
 
 

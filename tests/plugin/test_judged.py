@@ -130,3 +130,25 @@ def test_no_judge_asks_none(project: Project) -> None:
 
         assert {request.model for request in server.requests} == {"agent", "user"}
     assert result.ret == 0
+
+
+def test_a_session_is_not_judged_by_a_judge_without_figures(project: Project) -> None:
+    """It stops before anything runs; without judges it runs."""
+    with ModelServer(SCRIPT) as server:
+        models_suite(
+            project,
+            server.base_url,
+            count=1,
+            judge={"llm": {"model": "judge"}, "calibration": {"file": "figures.json", "kappa": 0.6}},
+            rubric=RUBRIC,
+        )
+        refused = project.run()
+        asked = len(server.requests)
+        without = project.run("--agentbench-no-judge")
+
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(
+        ["*its judge is not calibrated: there is no *figures.json; run `agentbench calibrate*"]
+    )
+    assert asked == 0
+    assert without.ret == 0

@@ -1,0 +1,102 @@
+"""A suite that refuses a judge: not calibrated, no longer the one that was, or agreeing too little with the labels."""
+
+import argparse
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pytest_agentbench.calibration.labelled import Folder
+from pytest_agentbench.calibration.standing import objections
+from pytest_agentbench.cli.calibrate import add_arguments, run
+from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.testing import ModelRequest, ModelServer
+from tests.calibration.service import conversations
+
+RUBRIC: dict[str, Any] = {
+    "criteria": [
+        {"id": "clear", "text": "The agent says clearly what it did.", "weight": 6},
+        {"id": "fails", "text": "A call fails.", "label": "NEG", "weight": 9},
+    ]
+}
+
+
+def judged(request: ModelRequest) -> str:
+    """Play a judge: bad where a call failed."""
+    system, data = request.messages[0]["content"], request.messages[1]["content"]
+    quote = re.search(r"\[turn 1\] the user says\n\| (\w+)", data)
+    assert quote
+    verdicts: list[dict[str, Any]] = []
+    for name in re.findall(r"^- `(clear|fails)`", system, re.MULTILINE):
+        applies = (name == "fails") == (" failed" in data)
+        cited = [{"turn": 1, "quote": quote[1]}] if applies else []
+        verdicts.append(
+            {"criterion": name, "applies": applies, "evidence": cited, "reason": "seen", "score": 10 * applies}
+        )
+    return json.dumps({"verdicts": verdicts})
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a judge that was calibrated."""
+    folder = tmp_path_factory.mktemp("calibrated")
+    names = ("correct", "hallucinated-edit", "tool-unavailable", "bad-parse-silent")
+    every = conversations()[0].cases
+    cases = tuple(case for name in names for case in [one for one in every if one.situation == name][:4])
+    Folder(cases=cases).write(folder / "labelled")
+    (folder / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    with ModelServer(judged) as server:
+        arguments = [str(folder / "rubric.yaml"), str(folder / "labelled"), "--model", "m", "--folds", "2"]
+        reach = ["--base-url", server.base_url, "--json", str(folder / "figures.json")]
+        run(parser.parse_args([*arguments, *reach]))
+    return folder / "figures.json"
+
+
+def told(folder: Path, judge: dict[str, Any], rubric: Any = RUBRIC) -> str:
+    """Write a suite with this judge and rubric; give what is said against the judge."""
+    suite = {
+        "agent": "a:build",
+        "judge": {"llm": {"model": "m"}, **judge},
+        "rubric": rubric,
+        "scenarios": [{"id": "s", "says": ["hello"]}],
+    }
+    file = folder / "agentbench.yaml"
+    file.write_text(json.dumps(suite))
+    return "\n".join(objections(load_suite(file, environ={})))
+
+
+def test_a_calibrated_judge_may_decide(figures: Path, tmp_path: Path) -> None:
+    """As calibrated, by any kappa or by one that it reaches; what needs no model makes no difference."""
+    checked = {"criteria": [*RUBRIC["criteria"], {"id": "ok", "text": "No error.", "check": "tool_errors == 0"}]}
+
+    assert told(tmp_path, {"calibration": str(figures)}) == ""
+    assert told(tmp_path, {"calibration": {"file": str(figures), "kappa": -1}}) == ""
+    assert told(tmp_path, {"calibration": str(figures)}, checked) == ""
+    assert told(tmp_path, {}) == ""
+
+
+@pytest.mark.parametrize(
+    ("judge", "rubric", "said"),
+    [
+        ({"calibration": "none.json"}, RUBRIC, "is not calibrated: there is no"),
+        ({"calibration": {"file": "FIGURES", "kappa": 1}}, RUBRIC, "kappa is 0."),
+        ({"calibration": "FIGURES", "llm": {"model": "n"}}, RUBRIC, "the model was 'm' and is 'n'"),
+        ({"calibration": "FIGURES", "notes": True}, RUBRIC, "is shown conversation, state, notes on calls"),
+        ({"calibration": "FIGURES"}, RUBRIC["criteria"][:1], "the rubric has changed"),
+        ({"calibration": "agentbench.yaml"}, RUBRIC, "cannot be read as figures of a judge"),
+    ],
+)
+def test_a_judge_is_refused(figures: Path, tmp_path: Path, judge: dict[str, Any], rubric: Any, said: str) -> None:
+    """With what is wrong, and what to do about it."""
+    filled = json.loads(json.dumps(judge).replace("FIGURES", str(figures)))
+
+    text = told(tmp_path, filled, rubric)
+
+    assert said in text
+    assert "run `agentbench calibrate RUBRIC LABELLED --model" in text
+    assert "--agentbench-no-judge" in text
