@@ -9,7 +9,8 @@ Each page of `docs/` is a project of its own, and its fenced blocks are read fro
   line of `…` alone says nothing, and spaces count once. The command must succeed, unless the lines shown hold *failed*,
   *error* or *missed*, or `$ echo $?` follows and tells the status.
 - `yaml scenario` and `yaml suite` mark parts of such files: they must fit the schema. `same=path` names a file of this
-  repository that the block must equal. `needs=package` passes over a block where the package is missing.
+  repository that the block must equal. `needs=package` passes over a block where the package is missing, `server=…` one
+  that another test runs, which starts such a server.
 - Every other `python`, `yaml` and `json` block must at least parse.
 """
 
@@ -127,8 +128,8 @@ def everything() -> str:
 
 
 def missing(block: Block) -> bool:
-    """Whether a package that the block needs is not installed."""
-    return any(importlib.util.find_spec(package) is None for package in block.packages)
+    """Whether a package that the block needs is not installed, or a server that only another test starts."""
+    return "server" in block.words or any(importlib.util.find_spec(package) is None for package in block.packages)
 
 
 def write(file: Path, text: str) -> None:
