@@ -84,19 +84,13 @@ class Defence:
 
     def _checked(self, part: Part) -> Part:
         if part.seen:
-            return self._with_rivals(part)
+            self._library.forget()
+            return self._reflection.looked_up_too(part)
         read = self._read(part, again=True)
         if part.answer is None or read is None:
             return self._research.read_on(part)
         same = all(fold(piece.text) in _plain(read) or _words_in(piece.text, read) for piece in part.answer.pieces)
         return self._research.read_on(part if same else replace(part, answer=extract(read, part.query)))
-
-    def _with_rivals(self, part: Part) -> Part:
-        """Forget what a model answered from, and give whoever judges the answer what a search of our own finds."""
-        self._library.forget()
-        looked = self._research.look_up(part.query)
-        rival = f"{looked.answer.source}\n{looked.answer.text}" if looked.answer else ""
-        return replace(part, seen=(*part.seen, rival) if rival else part.seen)
 
     def _on_claim(self, claim: str, draft: Draft, voice: Voice) -> list[str]:
         """Say whether the cited notes hold what the user believes; what the answer says itself needs no remark."""

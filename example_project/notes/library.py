@@ -49,6 +49,11 @@ class Passage:
         """The number of the last line."""
         return self.first + max(len(self.lines), 1) - 1
 
+    def __str__(self) -> str:
+        """Give the lines below a header line like that of the tools."""
+        section = f", section {self.title!r}" if self.title else ""
+        return f"{self.path}, lines {self.first}-{self.last}{section}:\n" + "\n".join(self.lines)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import unescape
 from typing import Any, Literal
 
 from markdown_it import MarkdownIt
@@ -26,6 +27,9 @@ FRONT_MATTER = "front matter"
 
 _BLOCKS = MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
 _NEW_LINE = re.compile(r"\r\n?|\n")
+_HEAD = re.compile(r"^\s{0,3}(?:#|\*\*|__)")
+_UNDERLINE = re.compile(r"^\s{0,3}(?:=+|-+)\s*$")
+_MARKS = re.compile(r"[*_`\\]")
 _FIELD = re.compile(r"^(?:[\w.-]+\s*:(?:\s.*)?|\s+.*|-\s.*|#.*|)$")
 _BOLD_LINE = re.compile(r"^\s{0,3}(\*\*|__)(?=\S)((?:(?!\1).)+?)(?<=\S)\1\s*:?\s*$")
 _UNSPACED = re.compile(r"^\s{0,3}(?:#{2,6}(?=[^\s#])[^#]+|#(?=[^\s#])[^#\s]+(?:\s+[^#\s]\S*)+)\s*$")
@@ -77,6 +81,31 @@ class Document:
     def folded(self) -> str:
         """The whole text folded, to tell quickly what it cannot hold."""
         return fold(self.text)
+
+    @cached_property
+    def folded_heads(self) -> str:
+        """The lines that may be titles, folded and without marks, to tell quickly what no title can hold.
+
+        More lines than titles: whether one of them is a title only the parser knows, and it takes far longer.
+        """
+        kept: list[str] = []
+        paragraph: list[str] = []
+        for line in self.lines:
+            if _UNDERLINE.match(line):
+                kept += paragraph
+                paragraph = []
+            elif not line.strip():
+                paragraph = []
+            else:
+                kept += [line] if _HEAD.match(line) else []
+                paragraph.append(line)
+        return fold(unescape(_MARKS.sub("", "\n".join(kept))))
+
+    @cached_property
+    def heads(self) -> tuple[tuple[Section, frozenset[str]], ...]:
+        """The titles of the outline that somebody wrote, each with the stems of its words."""
+        written = (section for section in self.outline if section.kind != "block")
+        return tuple((section, frozenset(stem(word) for word in words(section.title))) for section in written)
 
     def stems_like(self, wanted: Sequence[str]) -> frozenset[str]:
         """Give those of the wanted stems that words of the note have."""

@@ -46,6 +46,15 @@ class Research:
         part = self.translated(self.chosen(query, headed, found, favour=favour), favour=favour)
         return self.read_on(part, ordinal=ordinal)
 
+    def most_promising(self, query: Query, most: int) -> tuple[str, ...]:
+        """Search, and give the best sections as the tool gives them, whether they answer or not."""
+        part = self.look_up(query)
+        first: dict[tuple[str, str], Place] = {}
+        for place in part.candidates:
+            first.setdefault((place.path, place.title), place)
+        read = [read_place(self._library, place) for place in list(first.values())[:most]]
+        return tuple(str(one) for one in read if one)
+
     def translated(self, part: Part, *, favour: tuple[str, ...] = ()) -> Part:
         """Search again with words of the other language in place of those that no note holds; else give the same."""
         other = {name: sorted(TRANSLATED.get(stem(name), ())) for name in part.missing}

@@ -84,7 +84,7 @@ def in_headers(vault: Vault, keyword: str, folder: str = "") -> Found:
     for path, document in vault.readable(vault.within(folder)):
         if document is None:
             unread += 1
-        elif wanted.may_be_in(document.folded):
+        elif wanted.may_be_in(document.folded_heads):
             hits += _header_hits(path, document, wanted)
     hits.sort(key=lambda hit: (-hit.score, hit.path, hit.line))
     return Found(hits=tuple(hits), unread=unread)
@@ -109,11 +109,8 @@ def in_content(vault: Vault, keyword: str, folder: str = "") -> Found:
 
 
 def _header_hits(path: str, document: Document, wanted: Wanted) -> Iterable[Hit]:
-    for section in document.outline:
-        if section.kind == "block":
-            continue
+    for section, title in document.heads:
         if wanted.stems:
-            title = {stem(word) for word in words(section.title)}
             held = sum(one in title for one in wanted.stems)
             score = held / len(wanted.stems) + held / (len(title) + 10)
         else:

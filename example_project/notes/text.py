@@ -20,11 +20,11 @@ _ABBREVIATION = re.compile(
 _SPELT = str.maketrans({"œ": "oe", "æ": "ae", "’": "'", "‘": "'", "´": "'"})
 _MARKS = re.compile("[\u0300-\u036f]+")
 _ENDINGS = (
-    "issements", "issement", "ements", "ement", "ations", "ation", "atrice", "ateurs", "ateur", "itions", "ition",
-    "nesses", "ness", "ities", "ity", "ites", "ite", "ments", "ment", "ances", "ance", "ences", "ence", "ings", "ing",
-    "ables", "able", "ibles", "ible", "iques", "ique", "ical", "ically", "ives", "ive", "euses", "euse", "eurs", "eur",
-    "ously", "ous", "ions", "ion", "ees", "ee", "ies", "ied", "ers", "er", "ors", "or", "ed", "es", "ly", "ez", "e",
-    "s", "y",
+    "issements", "issement", "ements", "ement", "ations", "ation", "atrices", "atrice", "ateurs", "ateur", "itions",
+    "ition", "nesses", "ness", "ities", "ity", "ites", "ite", "ments", "ment", "ances", "ance", "ences", "ence",
+    "ings", "ing", "ables", "able", "ibles", "ible", "iques", "ique", "ical", "ically", "ives", "ive", "euses",
+    "euse", "eurs", "eur", "ously", "ous", "ions", "ion", "ees", "ee", "ies", "ied", "ers", "er", "ors", "or", "ed",
+    "es", "ly", "ez", "e", "s", "y",
 )  # fmt: skip
 """Endings that carry inflection or word class, English and French, longest of a family first."""
 

@@ -16,6 +16,9 @@ from notes.text import stem
 FEW_LINES = 60
 """Lines from which a source is a whole note rather than a place in it."""
 
+RIVALS = 2
+"""Sections of a search of our own that a model's answer is held against."""
+
 Judge = Callable[[Draft, str], Evaluation]
 Rewrite = Callable[[Draft, Evaluation, str], Draft]
 
@@ -54,6 +57,8 @@ class Reflection:
 
     def refine(self, draft: Draft) -> Outcome:
         """Give the best of the draft and what further searching makes of it."""
+        if self._rewrite:
+            draft = draft.with_parts(tuple(part if part.cited else self.looked_up_too(part) for part in draft.parts))
         best, marked = draft, self._judge(draft, self.read_again(draft))
         history = [self._entry(1, draft, marked)]
         current = draft
@@ -106,6 +111,14 @@ class Reflection:
             return self._rewrite(draft, evaluation, self._found_anew(draft, rounds))
         parts = tuple(part if _is_sound(part) else self._searched(part, rounds) for part in draft.parts)
         return replace(draft, parts=parts, cite_lines=True)
+
+    def looked_up_too(self, part: Part) -> Part:
+        """Add the best sections of a search of our own to what a model saw, for whoever judges its answer.
+
+        “The notes do not say” is right of whatever was searched badly; against this search it has to hold as well.
+        """
+        seen = dict.fromkeys((*part.seen, *self._research.most_promising(part.query, RIVALS)))
+        return replace(part, seen=tuple(seen))
 
     def _found_anew(self, draft: Draft, rounds: int) -> str:
         """Read what is cited, and the section that ranks next for each part, for a model to word."""
