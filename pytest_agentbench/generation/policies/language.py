@@ -29,6 +29,8 @@ class Lexicon:
     objects: frozenset[str]
     not_imperative: frozenset[str]
     ignored_headings: re.Pattern[str]
+    descriptive_headings: re.Pattern[str]
+    illustrations: re.Pattern[str]
     table_headers: frozenset[str]
     measure: re.Pattern[str]
     patterns: dict[str, re.Pattern[str]]
@@ -57,6 +59,8 @@ def lexicon(name: str) -> Lexicon:
         anaphors=re.compile(rf"(?:{'|'.join(data['anaphors'])})(?!\w)", re.IGNORECASE),
         descriptive=_any(sorted(_words(data["descriptive"]))),
         ignored_headings=re.compile(rf"\W*(?:{'|'.join(data['ignored_headings'])})\W*$", re.IGNORECASE),
+        descriptive_headings=re.compile(rf"\W*(?:{'|'.join(data['descriptive_headings'])})\W*$", re.IGNORECASE),
+        illustrations=re.compile(rf"\W*(?:{'|'.join(data['illustrations'])})(?!\w)", re.IGNORECASE),
         measure=re.compile(
             rf"\b\d+(?:[.,]\d+)?\s*(?:%|€|\$|(?:{'|'.join(data['units'])})\b)|[$€£]\s?\d", re.IGNORECASE
         ),

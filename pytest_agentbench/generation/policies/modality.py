@@ -37,6 +37,8 @@ def modality(text: str, words: Lexicon) -> Modality:
     plain = text.strip()
     if plain.endswith("?") or (plain[:1] in '"“«' and plain[-1:] in '"”».'):
         return Modality(None, reason="a question or a quotation")
+    if words.illustrations.match(plain):
+        return Modality(None, reason="an example")
     orders = is_imperative(plain, words)
     if words.has("must_not", plain):
         # `say so and never claim success` asks for something, `never claim success` does not
@@ -51,9 +53,24 @@ def modality(text: str, words: Lexicon) -> Modality:
         return Modality("should", strong=True)
     if words.has("may", plain):
         return Modality("may", strong=True)
-    if _constrains(plain, words):
+    if _constrains(plain, words) and not _describes(plain, words):
         return Modality("states")
     return Modality(None, reason="describes and asks nothing")
+
+
+def describes_parts(text: str, words: Lexicon) -> bool:
+    """Whether a lead-in announces what something consists of, or what the agent is for: no rules stand below it."""
+    plain = text.strip()
+    if words.has("capability", plain):
+        return True
+    strong = any(words.has(kind, plain) for kind in ("must_not", "must", "should"))
+    return not strong and not is_imperative(plain, words) and words.descriptive.search(plain) is not None
+
+
+def _describes(text: str, words: Lexicon) -> bool:
+    """Whether a statement says what something has, without a number or a condition that would limit it."""
+    limits = words.measure.search(text) or re.search(r"\d", text) or words.has("condition", text)
+    return not limits and words.descriptive.search(text) is not None and not re.search(r"\bonly\b", text)
 
 
 def is_imperative(text: str, words: Lexicon) -> bool:

@@ -14,6 +14,7 @@ from pytest_agentbench.generation.policies.markdown import Block, parse
 from pytest_agentbench.generation.policies.modality import (
     Modality,
     Strength,
+    describes_parts,
     ends_open,
     is_bare_condition,
     is_imperative,
@@ -136,6 +137,10 @@ class _Reader:
         """Read entries one by one, as the end of the lead-in's sentence where it needs one."""
         words = self._words(text)
         start = _joined(text).rstrip(" :")
+        if describes_parts(text, words):
+            yield self._passage(text, [block.place(*last)], lead, Modality(None, reason="leads to a list"))
+            yield from self._described(items, start)
+            return
         whole = ends_open(text, words) or (is_bare_condition(text, words) and bool(items))
         found = modality(text, words)
         if found.strength is None or not whole:
@@ -149,6 +154,14 @@ class _Reader:
             place = entry.place(0, len(entry.text))
             strength = modality(composed, words).strength or found.strength
             yield self._passage(composed, [place], lead, Modality(strength, strong=True), entry.text)
+
+    def _described(self, items: Sequence[Block], lead: str) -> Iterator[Passage]:
+        """Read entries that say what something consists of, or what the agent is for."""
+        for entry in items:
+            if entry.text:
+                found = Modality(None, reason="an entry of a description")
+                yield self._passage(entry.text, [entry.place(0, len(entry.text))], lead, found)
+            yield from self._described(entry.children, lead)
 
     def _sentences(self, block: Block, ranges: Sequence[tuple[int, int]], lead: str) -> Iterator[Passage]:
         named = _NAMED.search(block.text) or (_NUMBERED.match(block.text) if block.kind == "item" else None)
@@ -204,6 +217,8 @@ class _Reader:
         strength, reason = found.strength, found.reason
         if self._ignored is not None:
             strength, reason = None, "stands under a heading of examples or definitions"
+        elif strength in ("states", "may") and self._is_described() and not self._words(text).has("limit", text):
+            strength, reason = None, "stands under a heading of what there is"
         return Passage(
             text=_joined(text),
             ranges=tuple(ranges),
@@ -223,6 +238,9 @@ class _Reader:
         self._headings.append((block.level, _joined(block.text)))
         if self._ignored is None and self._words(block.text).ignored_headings.match(block.text):
             self._ignored = block.level
+
+    def _is_described(self) -> bool:
+        return any(self._words(text).descriptive_headings.match(text) for _, text in self._headings)
 
     def _modality(self, text: str) -> Modality:
         return modality(_joined(text), self._words(text))

@@ -134,11 +134,12 @@ class _Planning:
                 if refusing and any(one in own for one in broken) and oracle.by_name[tool].kind != "read":
                     offered = oracle.proposals(tool, oracle.sampled(self._root, place), place, "")
                     if offered:
-                        act = Act(tool=tool, focus=place, choice=telling_choice(offered), refused_by=tuple(broken))
-                        self.acts.append(act)
+                        choice = telling_choice(offered)
+                        self.acts.append(Act(tool=tool, focus=place, choice=choice, refused_by=tuple(broken)))
                         return True
-                if refusing and not broken and (act := self._wrongly_chosen(tool, place)) is not None:
-                    self.acts.append(act)
+                wrong = self._wrongly_chosen(tool, place) if refusing and not broken else None
+                if wrong is not None:
+                    self.acts.append(wrong)
                     return True
                 if not refusing and not broken:
                     choice = await self._rightly_chosen(tool, place)
