@@ -187,7 +187,8 @@ class Suite(Model):
 
     `variants` maps a name to the keywords of the factory; it is empty where the suite declares none.
     `faults` are what each scenario runs under, one after the other, `()` for none; it is empty where none are declared.
-    `secrets` are the values of `${VAR}`s, redacted wherever they would be written. `trials` is None when not declared.
+    `secrets` are the values of `${VAR}`s, redacted wherever they would be written. `trials` is None when not declared;
+    `stops_early` leaves out those that are not needed any more.
     """
 
     name: str
@@ -206,6 +207,7 @@ class Suite(Model):
     stall: Thresholds = Thresholds()
     gates: tuple[str, ...] = ()
     trials: int | None = None
+    stops_early: bool = False
     faults: tuple[tuple[FaultSpec, ...], ...] = ()
     context: dict[str, Any] = {}
     generate: GenerateSpec | None = None

@@ -9,9 +9,11 @@ from pytest_agentbench.plugin.accounts import check_budgets, check_cassettes, ch
 from pytest_agentbench.plugin.ahead import is_scenario
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.code_first import parametrize
+from pytest_agentbench.plugin.directory import SEQUENTIAL
 from pytest_agentbench.plugin.early_stop import trial_after_trial
 from pytest_agentbench.plugin.items import SuiteModule, meta_of
 from pytest_agentbench.plugin.keys import POSITION
+from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.runs.estimate import asks_models, estimate
 
 
@@ -38,7 +40,9 @@ class Collecting:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Where trials may prove not to be needed, play trial after trial, whatever order others chose before."""
-        trial_after_trial(items)
+        posting = self._bench.posting
+        if trial_after_trial(items) and posting is not None and posting.plans:
+            write_atomic(self._bench.directory.path / SEQUENTIAL, "")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

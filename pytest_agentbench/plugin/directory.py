@@ -14,6 +14,9 @@ from pytest_agentbench.results.store import RunDirectory, new_run_id
 PLAN = "plan.json"
 """Where one worker notes, in the run directory, which runs there are."""
 
+SEQUENTIAL = "sequential"
+"""A file that a worker leaves in the run directory where trials may prove not to be needed, before anything runs."""
+
 CRASHES = "crashes.jsonl"
 """Where the controller notes, in the run directory, which runs were in flight when a worker died."""
 

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.plugin.bench import Bench
-from pytest_agentbench.plugin.directory import PLAN
+from pytest_agentbench.plugin.directory import PLAN, SEQUENTIAL
 from pytest_agentbench.plugin.hosts import Division, Posting, is_elsewhere, sees
 from pytest_agentbench.plugin.mirror import Mirror, attach_parcel, unpack
 from pytest_agentbench.plugin.playing import MISSED
@@ -89,7 +89,13 @@ class ControllerSide:
         from pytest_agentbench.plugin.scheduling import make_window_scheduler  # noqa: PLC0415 - imports xdist
 
         options = self._bench.options
-        return make_window_scheduler(config, log, window=options.concurrency + 1, keeps_trials=options.early_stop)
+        sequential = self._bench.directory.path / SEQUENTIAL
+        return make_window_scheduler(
+            config,
+            log,
+            window=options.concurrency + 1,
+            keeps_trials=lambda: options.early_stop or sequential.exists(),
+        )
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:

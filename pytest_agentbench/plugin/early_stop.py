@@ -67,12 +67,16 @@ class EarlyStop:
         return results
 
 
-def trial_after_trial(items: list[pytest.Item]) -> None:
-    """Put all first trials before all second ones, and so on, so that there is evidence when a trial's turn comes."""
+def trial_after_trial(items: list[pytest.Item]) -> bool:
+    """Put all first trials before all second ones, and so on, so that there is evidence when a trial's turn comes.
+
+    Give whether there are trials that may prove not to be needed.
+    """
     places = [place for place, item in enumerate(items) if stops_early(item)]
     ordered = sorted((items[place] for place in places), key=_trial_of)
     for place, item in zip(places, ordered, strict=True):
         items[place] = item
+    return bool(places)
 
 
 def scenario_of(nodeid: str) -> str:

@@ -4,6 +4,7 @@ xdist's own load scheduling hands out few items and then waits when tests take l
 worker that could hold eight conversations at once.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,16 +17,20 @@ from pytest_agentbench.plugin.early_stop import own_first, scenario_of
 class WindowScheduling(LoadScheduling):  # type: ignore[misc]  # xdist ships no types
     """Load scheduling with a fixed number of items outstanding at each worker.
 
-    With `keeps_trials` the trials of a scenario go to one worker, which then knows how those before ended.
+    Where `keeps_trials` says so once all have collected, the trials of a scenario go to one worker, which then knows
+    how those before ended.
     """
 
-    def __init__(self, config: pytest.Config, log: Any, *, window: int, keeps_trials: bool = False) -> None:
+    def __init__(self, config: pytest.Config, log: Any, *, window: int, keeps_trials: Callable[[], bool]) -> None:
         super().__init__(config, log)
         self._window = max(2, window)
-        self._owners: dict[str, WorkerController] | None = {} if keeps_trials else None
+        self._keeps_trials = keeps_trials
+        self._owners: dict[str, WorkerController] | None = None
 
     def schedule(self) -> None:
         """Hand out the first items, then fill every worker's window."""
+        if self._owners is None and self._keeps_trials():
+            self._owners = {}
         super().schedule()
         for node in self.nodes:
             self.check_schedule(node)
@@ -63,7 +68,7 @@ class WindowScheduling(LoadScheduling):  # type: ignore[misc]  # xdist ships no 
 
 
 def make_window_scheduler(
-    config: pytest.Config, log: Any, *, window: int, keeps_trials: bool = False
+    config: pytest.Config, log: Any, *, window: int, keeps_trials: Callable[[], bool]
 ) -> WindowScheduling:
     """Give the scheduler of a session."""
     return WindowScheduling(config, log, window=window, keeps_trials=keeps_trials)

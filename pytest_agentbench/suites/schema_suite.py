@@ -54,6 +54,21 @@ _TOOLS: Schema = {
     "description": "a Python module, a .json file, {python: …}, {schema: …}, {openapi: …} or {mcp: …}",
 }
 
+_TRIALS: Schema = {
+    "anyOf": [
+        {"type": "integer", "minimum": 1, "description": "a whole number, 1 or more"},
+        mapping(
+            {
+                "most": {"type": "integer", "minimum": 2, "description": "a whole number, 2 or more"},
+                "stop": {"enum": ["sequential"], "description": "sequential"},
+            },
+            "{most: 8, stop: sequential}",
+            ("most",),
+        ),
+    ],
+    "description": "a whole number, 1 or more, or {most: 8, stop: sequential}",
+}
+
 _IGNORE = texts("a list of path patterns left out of comparisons, such as orders.*.updated_at")
 _UNORDERED = texts("a list of path patterns of lists whose order makes no difference, such as orders.*.items")
 _COMPARED: Schema = {"ignore": _IGNORE, "unordered": _UNORDERED}
@@ -171,7 +186,7 @@ SUITE_FILE: Schema = {
                 "items": {"type": "string", "description": "a gate such as 'success >= 0.80'"},
                 "description": "a list of gates such as 'success >= 0.80'",
             },
-            "trials": {"type": "integer", "minimum": 1, "description": "a whole number, 1 or more"},
+            "trials": _TRIALS,
             "context": {**FREE, "description": "a mapping that the agent's factory and the tools get, never the user"},
         },
         "a suite: a mapping with at least agent and scenarios",

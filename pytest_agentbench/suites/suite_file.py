@@ -91,7 +91,7 @@ class _SuiteReader:
             limits=Limits.model_validate(form.get("limits", {})) if self._fits("limits") else Limits(),
             stall=Thresholds.model_validate(self._given("stall") or {}),
             gates=self._gates(policies),
-            trials=self._given("trials"),
+            **self._trials(),
             faults=self._faults(),
             context=self._given("context") or {},
             generate=self._recipe,
@@ -113,6 +113,12 @@ class _SuiteReader:
 
     def _given(self, key: str) -> Any:
         return self._document.value.get(key) if self._fits(key) else None
+
+    def _trials(self) -> dict[str, Any]:
+        given = self._given("trials")
+        if isinstance(given, dict):
+            return {"trials": given["most"], "stops_early": given.get("stop") == "sequential"}
+        return {"trials": given}
 
     def _default_name(self) -> str:
         stem = self._path.name.removesuffix(".yaml").removesuffix("agentbench").rstrip(".")

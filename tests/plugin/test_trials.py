@@ -188,3 +188,19 @@ def test_numbers_that_are_none_crash_the_agent_with_a_reason(project: Project, m
 
     result.stdout.fnmatch_lines(["*unusable reply*metrics*"])
     result.assert_outcomes(failed=1)
+
+
+def test_the_suite_itself_may_ask_for_no_more_trials_than_needed(anywhere: Project) -> None:
+    """`trials: {most: 8, stop: sequential}` says what two options do, with and without `-n`."""
+    anywhere.suite("steady", trials={"most": 8, "stop": "sequential"})
+
+    anywhere.run().assert_outcomes(passed=4, skipped=4)
+
+    assert [result.key.trial for result in anywhere.document.results] == [1, 2, 3, 4]
+
+
+def test_what_trials_may_say_is_told(project: Project) -> None:
+    """A misspelt rule is named with what is allowed."""
+    project.suite("steady", trials={"most": 8, "stop": "sequentially"})
+
+    project.run().stdout.fnmatch_lines(["*trials.stop: found 'sequentially', *sequential*"])
