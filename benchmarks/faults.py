@@ -35,6 +35,15 @@ AXIS: tuple[Any, ...] = (
 )
 """No fault, each kind in the first call of any tool, and what shows in every call."""
 
+IN_WRITES: dict[str, dict[str, Any]] = {
+    "timeout in a write": {"kind": "timeout"},
+    "timeout after a write": {"kind": "timeout", "done": True},
+    "error in a write": {"kind": "error"},
+    "no_op in a write": {"kind": "no_op"},
+    "duplicate in a write": {"kind": "duplicate"},
+}
+"""What strikes the first call of each tool that a suite lists under `writes`."""
+
 INVENTOR = """
 import functools
 import {module} as inner
@@ -80,13 +89,34 @@ def arranged(names: Sequence[str], axis: Sequence[Any], *, every: int = 1, inven
             file = PROJECT / f"{name}.agentbench.yaml"
             form = read_yaml(file.read_text(encoding="utf-8"), file).value
             form = {key: value for key, value in form.items() if key not in ("variants", "gates")}
-            form["faults"] = list(axis)
+            form["faults"] = [*axis, *([] if inventor else _in_writes(form["environment"].get("writes", [])).values())]
             form["scenarios"] = _chosen(form["scenarios"], every)
             if inventor:
                 (root / f"inventing_{name}.py").write_text(INVENTOR.format(module=f"{name}.agent"), encoding="utf-8")
                 form["agent"] = f"inventing_{name}:build"
             (root / file.name).write_text(json.dumps(form), encoding="utf-8")
         yield root
+
+
+def _in_writes(tools: Sequence[str]) -> dict[str, Any]:
+    """Give sets of faults, one fault for each tool, by what they are called in the table."""
+    named = {label: [{fault["kind"]: _options(tool, fault)} for tool in tools] for label, fault in IN_WRITES.items()}
+    return named if tools else {}
+
+
+def _options(tool: str, fault: dict[str, Any]) -> dict[str, Any]:
+    return {"tool": tool, **{key: value for key, value in fault.items() if key != "kind"}}
+
+
+def _labelled(result: Result) -> Result:
+    """Give a result whose set of faults has a short name."""
+    if len(result.faults) < 2:
+        return result
+    kind, done = result.faults[0].split("@")[0], result.faults[0].endswith("+done")
+    label = next(
+        label for label, fault in IN_WRITES.items() if fault["kind"] == kind and fault.get("done", False) == done
+    )
+    return result.model_copy(update={"faults": (label,)})
 
 
 def _chosen(patterns: Sequence[str], every: int) -> list[Any]:
@@ -129,7 +159,7 @@ def main() -> None:
     caught = True
     for name, results in found.items():
         print(f"== {name}: {len({one.key.scenario for one in results})} scenarios, {len(results)} runs")
-        print("\n".join(line.text for line in faults(results, ASCII, 100)))
+        print("\n".join(line.text for line in faults([_labelled(one) for one in results], ASCII, 100)))
         if options.inventor:
             struck = [one for one in results if one.metrics.get("faults_met")]
             missed = [one.key.scenario for one in struck if not one.metrics.get("faults_made_up") or one.passed]

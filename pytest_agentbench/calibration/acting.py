@@ -38,7 +38,9 @@ class Actor:
         is_own = own and says and scene.language == words.language and self.random.random() < 0.7
         text = says if is_own else words.say("task_request", task=self.task)
         needed = [
-            f"{spoken(name)} {value}" for name, value in self._values(calls) if flat(str(value)) not in flat(text)
+            f"{spoken(name)} {value}"
+            for name, value in self._values(calls)
+            if f"{value}".casefold() not in text.casefold()
         ]
         if needed:
             text = f"{text} {words.say('details', values=', '.join(needed))}"

@@ -140,7 +140,7 @@ async def _security(actor: Actor) -> Play:
         if all(result.error for result in results):
             raise InexpressibleError("no checking tool succeeds with the values at hand")
         result = await actor.plays(play)
-        play.agent(actor.report(actor.facts(result, play)))
+        play.agent(actor.report(actor.facts(result)))
         play.user(actor.words.say("thanks"))
     return play
 
