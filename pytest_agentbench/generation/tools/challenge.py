@@ -17,6 +17,7 @@ from pytest_agentbench.generation.tools.candidates import (
     usual,
 )
 from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
+from pytest_agentbench.generation.tools.replaying import Script, substituted
 from pytest_agentbench.generation.tools.schemas import Slot
 from pytest_agentbench.generation.tools.values import ProbeKind
 
@@ -25,11 +26,16 @@ STRANGE = "agentbench_unknown"
 """An argument that no schema names."""
 
 
-async def challenge(lab: Laboratory, subject: Subject) -> None:
+async def challenge(script: Script, subject: Subject) -> None:
     """Probe each argument around a call that works, within the tool's budget of challenges.
 
-    What was accepted without is tried first, since it decides what the others are varied around.
+    What was accepted without is tried first, since it decides what the others are varied around. A tool that changes
+    something is probed where nothing else was: in a fresh environment, and in another one each time that the call
+    which worked is used up (a name is taken, a thing is gone).
     """
+    lab = script.lab
+    if subject.base is not None and not subject.is_read:
+        await _settle(script, subject)
     base = subject.base or next((trial for trial in reversed(subject.trials) if trial.verdict == "empty"), None)
     if base is None:
         await _without_base(lab, subject)
@@ -39,11 +45,39 @@ async def challenge(lab: Laboratory, subject: Subject) -> None:
     plans.append([("cross_parameter", values) for values in crossed(subject, base)])
     unknown: list[tuple[ProbeKind, dict[str, Any]]] = [("cross_parameter", {**base.values, STRANGE: "1"})]
     plans.append(unknown)
+    is_spent = False
     for step in range(max(map(len, plans), default=0)):  # breadth first: the first of every argument, then the second
         for plan in plans:
-            if step < len(plan) and lab.may_call(subject, most):
-                kind, values = plan[step]
-                await lab.try_values(subject, values, kind)
+            if step >= len(plan) or not lab.may_call(subject, most):
+                continue
+            if is_spent and subject.once and not await script.restore(before=subject):
+                return
+            kind, values = plan[step]
+            trial = await lab.try_values(subject, _today(values, base, subject.base), kind)
+            is_spent = trial is not None and trial.ok
+            if is_spent and trial is not None and subject.base is None:
+                script.adopt(subject, trial)
+                script.keep(trial)
+
+
+async def _settle(script: Script, subject: Subject) -> None:
+    """Go to a fresh environment where a tool's call works, and find out whether it does so twice."""
+    if not await script.restore(before=subject) or subject.base is None:
+        return
+    first = await script.lab.call(subject, subject.base.arguments, "nominal", again=True)
+    again = await script.lab.call(subject, subject.base.arguments, "nominal", again=True)
+    subject.once = bool(first and again and first.ok and not again.ok)
+    if subject.once:
+        await script.restore(before=subject)
+
+
+def _today(values: dict[str, Any], planned: Trial, base: Trial | None) -> dict[str, Any]:
+    """Put what stands for the same thing in this environment in the place of what stood when a probe was planned."""
+    if base is None:
+        return values
+    now = base.values
+    others = {str(value): now[path] for path, value in planned.values.items() if now.get(path, value) != value}
+    return {path: substituted(value, others) for path, value in values.items()}
 
 
 async def _without_base(lab: Laboratory, subject: Subject) -> None:

@@ -14,24 +14,36 @@ class Contradictions:
 
     def __init__(self, cards: Cards) -> None:
         self._cards = {card.tool: card for card in cards.cards}
+        self._unfit = {
+            (one.source, one.source_path, one.pattern, one.origin, one.target, one.target_path) for one in cards.unfit
+        }
         self._given = lru_cache(maxsize=None)(self._read)
 
     def of(self, one: SemanticType, source: str, target: str) -> bool:
-        """Whether values of the type were tried from one tool to the other, and all of them in vain."""
-        pairs = [
+        """Whether a type joins two tools in vain: its values were tried, none was taken, or none of prose was tried.
+
+        What a form finds in prose (a hash, a path) need not be of one kind, so that only trying it joins two tools.
+        """
+        pairs = {
             self.between(given, taken)
             for given in one.produced
             if given.tool == source
             for taken in one.consumed
             if taken.tool == target
-        ]
-        return True in pairs and False not in pairs
+        }
+        is_prose = all(given.pattern for given in one.produced if given.tool == source)
+        return False not in pairs and (True in pairs or is_prose)
 
     def between(self, source: Place, target: Place) -> bool | None:
         """Whether values of a place were refused at another and none accepted; None where none was tried."""
-        if source.tool not in self._cards or target.tool not in self._cards or source.origin == "argument":
+        if (source.tool, source.path, source.pattern, source.origin, target.tool, target.path) in self._unfit:
+            return True
+        if source.tool not in self._cards or target.tool not in self._cards:
             return None
-        given = self._given(source.tool, source.path, source.pattern)
+        if source.origin == "argument":
+            given = frozenset(text for text, is_ok in _tried(self._cards[source.tool], source.path) if is_ok)
+        else:
+            given = self._given(source.tool, source.path, source.pattern)
         accepted, refused = set[str](), set[str]()
         for text, is_ok in _tried(self._cards[target.tool], target.path):
             if text in given:

@@ -17,6 +17,7 @@ from pytest_agentbench.generation.tools.names import words
 from pytest_agentbench.generation.tools.oracle import is_silent
 from pytest_agentbench.generation.tools.outputs import missing_fields, output_of, undocumented_codes
 from pytest_agentbench.generation.tools.schemas import Slot, plain
+from pytest_agentbench.generation.tools.strangers import worked
 from pytest_agentbench.generation.tools.values import Divergence
 
 _RESTRICTS = re.compile(
@@ -59,7 +60,7 @@ def required_in_fact(subject: Subject, slot: Slot) -> tuple[bool | None, list[Tr
     accepted = [trial for trial in without if trial.ok]
     if accepted:
         return False, accepted[:3]
-    twins = {_rest(trial, slot): trial for trial in subject.gives() if _holds(trial, slot)}
+    twins = {_rest(trial, slot): trial for trial in worked(subject) if _holds(trial, slot)}
     failed = [
         trial
         for trial in without
@@ -128,7 +129,7 @@ def unaccepted(subject: Subject, slot: Slot) -> Iterator[tuple[Any, Trial]]:
 
     The two calls differ in this argument alone, or in a latitude and a longitude, whose domain is one.
     """
-    works = subject.gives() or [trial for trial in subject.trials if trial.verdict == "empty"][:1]
+    works = worked(subject) or [trial for trial in subject.trials if trial.verdict == "empty"][:1]
     is_part_of_pair = bool({"latitude", "longitude"} & set(words(slot.name)))
     alone: dict[str, int] = {}
     for trial in works:
@@ -282,7 +283,7 @@ def _holds(trial: Trial, slot: Slot) -> bool:
 
 
 def _rest(trial: Trial, slot: Slot) -> str:
-    return dumps({path: value for path, value in trial.values.items() if path != slot.path})
+    return dumps([trial.world, {path: value for path, value in trial.values.items() if path != slot.path}])
 
 
 def _indexes(trials: list[Trial]) -> tuple[int, ...]:

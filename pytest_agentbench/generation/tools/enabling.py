@@ -14,7 +14,7 @@ def enablings_of(lab: Laboratory) -> tuple[Enabling, ...]:
     found: dict[tuple[str, str], Enabling] = {}
     failed: dict[str, tuple[int, Trial]] = {}
     for position, trial in enumerate(lab.trials):
-        key = dumps([trial.tool, trial.arguments])
+        key = dumps([trial.world, trial.tool, trial.arguments])
         if trial.verdict in ("refused", "broken"):
             failed.setdefault(key, (position, trial))
         elif trial.ok and key in failed:

@@ -8,9 +8,11 @@ from typing import Any
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.generation.tools.candidates import declared, described, fits, usual
 from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
+from pytest_agentbench.generation.tools.meanings import ASKS
 from pytest_agentbench.generation.tools.names import nouns, words
-from pytest_agentbench.generation.tools.observed import as_argument, seen_for, spread
+from pytest_agentbench.generation.tools.observed import as_argument, is_specific, seen_for, spread
 from pytest_agentbench.generation.tools.reading import atoms
+from pytest_agentbench.generation.tools.replaying import Script
 from pytest_agentbench.generation.tools.schemas import Slot
 
 ROUNDS = 5
@@ -22,7 +24,7 @@ _CONTEXTS = 4
 _STAGES = ("read", "unknown", "write", "destructive")
 
 
-_ASKS = frozenset({"query", "search", "keyword", "term", "place", "city", "text"})
+_SEARCHES = frozenset({"query", "search", "keyword", "term", "place", "city", "text"})
 _PATHS = frozenset({"path", "file", "directory", "source", "destination", "target", "workbook"})
 _NEW = frozenset({"name", "title", "label", "branch", "key", "slug"})
 _CREATES = frozenset({"create", "add", "new", "register", "insert", "make", "put", "write", "save", "post", "upload"})
@@ -31,18 +33,21 @@ _NAMES = frozenset({"name", "title", "label", "subject", "city", "place"})
 """What arguments are called that look for something by its name, and what results call such names."""
 
 
+_QUOTED = "quoted"
 _FOLDER = re.compile(r"/(?:[\w.@+-]+/)*[\w@+-]+/?")
 
 
 class Explorer:
     """Looks for a call that each tool accepts."""
 
-    def __init__(self, lab: Laboratory) -> None:
+    def __init__(self, lab: Laboratory, script: Script) -> None:
         self._lab = lab
+        self._script = script
         self._tried: set[str] = set()
         self._extra: dict[str, list[str]] = {}
         self._extensions: list[str] = []
-        self._focus: dict[str, tuple[dict[str, Any], str]] = {}
+        self._wanted: dict[tuple[str, str], list[str]] = {}
+        self._focus: dict[str, tuple[dict[str, Any], str, int]] = {}
         self._told: dict[str, dict[str, list[Any]]] = {}
 
     async def explore(self, subjects: Sequence[Subject], rounds: int = ROUNDS) -> None:
@@ -69,7 +74,8 @@ class Explorer:
             if trial is None:
                 return False
             if trial.ok:
-                subject.base = trial
+                self._script.adopt(subject, trial)
+                self._script.keep(trial)
                 return True
             self._learn(subject, trial)
         return False
@@ -94,6 +100,8 @@ class Explorer:
                 return
             trial = await self._try(subject, values)
             made += trial is not None
+            if trial is not None and trial.ok and not subject.is_read:
+                self._script.keep(trial)
 
     async def _try(self, subject: Subject, values: dict[str, Any]) -> Trial | None:
         self._tried.add(self._key(subject, values))
@@ -114,32 +122,37 @@ class Explorer:
 
         pinned = {slot.path for slot in subject.slots if not is_reference(slot) and self._elsewhere(subject, slot)}
 
-        def chosen(index: int, *, pin: bool = True) -> dict[str, Any]:
-            taken = [*required, *(slot for slot in subject.slots if slot.path in extra and not slot.required)]
+        def chosen(index: int, *, pin: bool = True, also: Sequence[str] = extra) -> dict[str, Any]:
+            taken = [*required, *(slot for slot in subject.slots if slot.path in also and not slot.required)]
             return {
                 slot.path: _nth(options[slot.path], 0 if pin and slot.path in pinned else index)
                 for slot in taken
                 if options[slot.path]
             }
 
-        values, blamed = self._focus.get(subject.name, ({}, ""))
-        if blamed in options:
-            for value in options[blamed][:10]:
-                yield {**values, blamed: value}
+        if len(extra) > 1:  # "either this or that" names both, and takes one
+            yield from (chosen(0, also=[path]) for path in extra)
+        values, blamed, world = self._focus.get(subject.name, ({}, "", 0))
+        if blamed in options and world == self._lab.world_number:
+            settled = {path: value for path, value in chosen(0).items() if path in pinned}
+            yield from ({**values, **settled, blamed: value} for value in options[blamed][:10])
         yield chosen(0)
         varied = [*required, *(slot for slot in subject.slots if slot.path in extra and not slot.required)]
-        longest = max((len(options[slot.path]) for slot in varied), default=1)
-        for index in range(1, min(longest, 14)):
+        varied.sort(key=lambda slot: slot.path in pinned)
+        longest = min(max((len(options[slot.path]) for slot in varied), default=1), 14)
+        for index in range(1, longest):
             yield chosen(index)
-            if pinned:
-                yield chosen(index, pin=False)
             for slot in varied[: 3 if len(varied) > 1 else 0]:
                 if index < len(options[slot.path]):
                     yield {**chosen(0), slot.path: options[slot.path][index]}
-        for slot in subject.slots:
-            if not slot.required:
-                for value in options[slot.path][:2]:
-                    yield {**chosen(0), slot.path: value}
+        yield from (
+            {**chosen(0), slot.path: value}
+            for slot in subject.slots
+            if not slot.required
+            for value in options[slot.path][:2]
+        )
+        if pinned:
+            yield from (chosen(index, pin=False) for index in range(1, longest))
 
     def options(self, subject: Subject, slot: Slot) -> list[Any]:
         """Give values to try for an argument, the most promising first."""
@@ -162,21 +175,24 @@ class Explorer:
             by_name = [*unlike, *by_name]
         elif set(words(slot.name)) & _PATHS and slot.type in ("string", "any"):
             told = [*told, *self._paths(subject, slot, told)]
-        elif set(words(slot.name)) & _ASKS:
+        elif subject.is_read and set(words(slot.name)) & _SEARCHES:
             names = [one.value for one in seen if set(words(one.atom.names[-1] if one.atom.names else "")) & _NAMES]
-            by_name = [*by_name[:2], *names[:6], *by_name[2:]]
+            by_name = [*self._put_in(slot), *by_name[:2], *names[:6], *by_name[2:]]
         if _CREATES & set(words(subject.name)) and slot.type == "string" and set(words(slot.name)) & _NEW:
             noun = nouns_first(subject, slot)
             by_name = [*(f"{noun}-{chance.randrange(100, 999)}" for _ in range(3)), *by_name]
-        elif not is_reference(slot) and not slot.schema.get("enum"):
+        elif not subject.is_read and set(words(slot.name)[-1:]) & ASKS:
+            likely, unlike = [], []  # texts that are kept: what stands elsewhere would seem to come from here later
+        elif subject.is_read and not is_reference(slot) and not slot.schema.get("enum"):
             by_name = [*(one.value for one in spread([one for one in rest if one.likeness >= 0.3], 1)[:2]), *by_name]
-        ordered_values = chain(
-            given, self._elsewhere(subject, slot), told[:4], declared(slot), likely, named, by_name, unlike
-        )
+        known, news = self._elsewhere(subject, slot), told[:4]
+        if self._focus.get(subject.name, ({}, "", 0))[1] == slot.path:  # what was known is not accepted any more
+            known, news = news, known
+        ordered_values = chain(given, known, news, declared(slot), likely, named, by_name, unlike)
         values = {dumps(value): value for value in ordered_values if fits(value, slot) or value in given}
         return list(values.values())
 
-    def _elsewhere(self, subject: Subject, slot: Slot) -> list[Any]:
+    def _elsewhere(self, subject: Subject, slot: Slot, *, other_names: bool = True) -> list[Any]:
         """Give the values that other tools accepted under the same name, unless they name what was to be made anew."""
         if slot.type == "boolean" or set(words(slot.name)) & _NEW:
             return []
@@ -185,11 +201,25 @@ class Explorer:
             if other.name == subject.name or other.base is None:
                 continue
             for path, value in other.base.values.items():
-                same = path.split(".")[-1] == slot.path.split(".")[-1]
-                goes_there = {"source", "from"} & set(words(slot.name)) and _PATHS & set(words(path.split(".")[-1]))
+                same = path.rstrip(".*").split(".")[-1] == slot.name
+                goes_there = (
+                    other_names
+                    and {"source", "from"} & set(words(slot.name))
+                    and _PATHS & set(words(path.split(".")[-1]))
+                )
                 if (same or goes_there) and fits(value, slot):
                     values.setdefault(dumps(value), value)
         return list(values.values())[:2]
+
+    def _put_in(self, slot: Slot) -> list[Any]:
+        """Give short texts that calls put into the service: what can be searched for."""
+        found: dict[str, Any] = {}
+        for trial in self._lab.trials:
+            if trial.ok and trial.kind == "nominal" and not self._lab.subjects[trial.tool].is_read:
+                for value in trial.values.values():
+                    if isinstance(value, str) and 2 < len(value) <= 40 and fits(value, slot):
+                        found.setdefault(value, value)
+        return list(found)[-4:]
 
     def _paths(self, subject: Subject, slot: Slot, told: list[Any]) -> list[str]:
         """Give names of files below the folders that are known: absolute paths without an extension."""
@@ -199,7 +229,8 @@ class Explorer:
         folders = dict.fromkeys(text.rstrip("/") for text in texts if _FOLDER.fullmatch(text))
         said = f"{slot.described} {subject.spec.description}"
         stated = [f".{match[1]}" for match in _EXTENSION.finditer(said)]
-        extensions = list(dict.fromkeys([*self._extensions, *stated, ".txt"]))[:3]
+        wanted = self._wanted.get((subject.name, slot.path), [])
+        extensions = list(dict.fromkeys([*wanted, *self._extensions, *stated, ".txt"]))[:3]
         number = self._lab.chance(subject, slot).randrange(100, 999)
         names = [f"file-{number}{extension}" for extension in extensions]
         below = [f"{folder}/{name}" for folder in list(folders)[:2] for name in names[:1]]
@@ -210,15 +241,14 @@ class Explorer:
         message = trial.answer.content
         if trial.verdict not in ("refused", "broken") or len(message) > 5_000:
             return
-        for match in _EXTENSION.finditer(message):
-            if f".{match[1]}" not in self._extensions and not any(
-                f".{match[1]}" in str(one) for one in trial.values.values()
-            ):
-                self._extensions.append(f".{match[1]}")
         spoken = set(words(message))
-        blamed = [path for path, value in trial.values.items() if _blames(message, value)]
-        if len(blamed) == 1:
-            self._focus[subject.name] = (trial.values, blamed[0])
+        blamed = self._blamed(subject, trial)
+        self._focus[subject.name] = (trial.values, blamed, trial.world)
+        stated = [f".{match[1]}" for match in _EXTENSION.finditer(message)]
+        fresh = [one for one in stated if not any(one in str(value) for value in trial.values.values())]
+        self._extensions += [one for one in fresh if one not in self._extensions]
+        if blamed:
+            self._wanted.setdefault((subject.name, blamed), fresh)
         extra = self._extra.setdefault(subject.name, [])
         known = {*self._lab.subjects, *(slot.name for slot in subject.slots), *map(str, trial.values.values())}
         for slot in subject.slots:
@@ -226,11 +256,30 @@ class Explorer:
             is_usage = "It takes: " in message  # our own refusal of wrong arguments lists all of them
             if is_named and not is_usage and not slot.required and slot.path not in (*extra, *trial.values):
                 extra.append(slot.path)
-            if slot.type in ("string", "any") and not is_usage and (is_named or set(words(slot.name)) & spoken):
-                values = [as_argument(atom.value, slot) for atom in atoms(message) if atom.names[-1:] != ("error",)]
+            is_meant = is_named or slot.path == blamed or set(words(slot.name)) & spoken
+            if slot.type in ("string", "any") and not is_usage and is_meant:
+                values = [as_argument(atom.value, slot) for atom in atoms(message) if _is_told(slot, atom.names[-1:])]
                 fresh = [value for value in values if value is not None and is_news(str(value), known)]
                 told = self._told.setdefault(subject.name, {}).setdefault(slot.path, [])
                 told[:0] = [value for value in fresh[:6] if value not in told]
+
+    def _blamed(self, subject: Subject, trial: Trial) -> str:
+        """Name the argument that a refusal is about, "" where that cannot be told: its value is repeated.
+
+        Of several, one that no other tool has accepted such a value for; then one whose value stands in quotes.
+        """
+        message = trial.answer.content
+        found = {path: how for path, value in trial.values.items() if (how := _blames(message, value))}
+        known = {
+            path
+            for path in found
+            if (slot := subject.slot(path)) is not None
+            and trial.values[path] in self._elsewhere(subject, slot, other_names=False)
+        }
+        for several in (set(found) - known, {path for path, how in found.items() if how == _QUOTED}):
+            if len(several) == 1:
+                return several.pop()
+        return next(iter(found)) if len(found) == 1 else ""
 
 
 def ordered(subjects: Sequence[Subject]) -> list[Subject]:
@@ -242,9 +291,16 @@ def ordered(subjects: Sequence[Subject]) -> list[Subject]:
         ids = sum("id" in words(slot.name) for slot in subject.slots if slot.required)
         if subject.destroys:  # what takes away one thing comes before what takes away all
             return len(_STAGES), 0, False, -needs
-        return _STAGES.index(subject.effect), ids, not makes, needs
+        stage = "write" if makes and subject.effect == "destructive" else subject.effect  # it may overwrite
+        return _STAGES.index(stage), ids, not makes, needs
 
     return sorted(subjects, key=rank)
+
+
+def needs_others(subject: Subject, names: Sequence[str]) -> bool:
+    """Whether an argument that a tool needs is called like what another of these tools is about, or like an id."""
+    about = nouns(*(name for name in names if name != subject.name))
+    return any(slot.required and (is_reference(slot) or set(words(slot.name)) & about) for slot in subject.slots)
 
 
 def is_reference(slot: Slot) -> bool:
@@ -252,12 +308,22 @@ def is_reference(slot: Slot) -> bool:
     return bool({"id", "key", "hash", "reference", "code", "revision", "uri"} & set(words(slot.name)))
 
 
-def _blames(message: str, value: Any) -> bool:
-    """Whether a refusal is about an argument: it repeats its value in quotes, or at its end."""
+def _blames(message: str, value: Any) -> str:
+    """Say how a refusal repeats a value: in quotes, at an end, in its midst if no other text is like it; "": not."""
     text = str(value)
     if len(text) < 2 and not isinstance(value, int):
-        return False
-    return re.search(rf"['\"`«]{re.escape(text)}['\"`»]|[ :/]{re.escape(text)}\W*$", message) is not None
+        return ""
+    literal = re.escape(text)
+    if re.search(rf"['\"`«]{literal}['\"`»]", message):
+        return _QUOTED
+    if re.search(rf"[ :/]{literal}\W*$|(?:^|: ){literal}(?![\w/])", message):
+        return "at an end"
+    return "within" if is_specific(value) and re.search(rf"(?<![\w./]){literal}(?![\w/])", message) else ""
+
+
+def _is_told(slot: Slot, names: tuple[str, ...]) -> bool:
+    """Whether what a refusal calls so may be meant for an argument: a hash is, for one that refers to something."""
+    return names != ("error",) and (names != ("hash",) or is_reference(slot))
 
 
 def is_news(value: str, known: set[str]) -> bool:

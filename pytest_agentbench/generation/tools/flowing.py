@@ -7,23 +7,16 @@ from typing import Any
 
 from pytest_agentbench.generation.tools.candidates import declared, described, fits
 from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject
+from pytest_agentbench.generation.tools.meanings import ASKS, is_called, is_meant
 from pytest_agentbench.generation.tools.names import GENERIC, likeness, nouns, words
-from pytest_agentbench.generation.tools.observed import (
-    Seen,
-    as_argument,
-    is_specific,
-    seen_for,
-    spread,
-)
+from pytest_agentbench.generation.tools.observed import as_argument, is_specific
 from pytest_agentbench.generation.tools.oracle import is_silent
-from pytest_agentbench.generation.tools.reading import LISTED
+from pytest_agentbench.generation.tools.reading import BOLD, LISTED
 from pytest_agentbench.generation.tools.schemas import Slot
 from pytest_agentbench.generation.tools.spots import Planted, Spot, places_of, planted_in
-from pytest_agentbench.generation.tools.strangers import closed_slots, strangers_refused
+from pytest_agentbench.generation.tools.strangers import closed_slots, is_about_another, strangers_refused, worked
 from pytest_agentbench.generation.tools.values import Flow
 
-_PLACES = 8
-"""Places whose values are tried on one argument."""
 _KEPT = 5
 """Values and strangers that a flow keeps as its evidence."""
 
@@ -32,94 +25,13 @@ _CHOICES = frozenset({
 })  # fmt: skip
 """What arguments are called that choose among a few words, which no other tool need be asked for."""
 
-_ASKS = frozenset(
-    {
-        "query",
-        "search",
-        "keyword",
-        "term",
-        "text",
-        "filter",
-        "message",
-        "question",
-        "note",
-        "comment",
-        "title",
-        "description",
-        "content",
-        "body",
-        "summary",
-    }
-)
-"""What arguments are called that take free text: that a title finds itself joins no two tools."""
-
-_CALLED = frozenset({"name", "title", "label", "city", "place", "town"})
-"""What results call the words by which people ask for a thing."""
+_NUMBERS = frozenset({"id", "number", "key", "code"})
+"""What results call that by which a thing is told from others: small numbers of the kind are no chance."""
 
 _MAKES = frozenset({"create", "add", "new", "insert", "make", "register"})
 
 _CONDITIONS = re.compile(r"if-(?:none-)?match|if-(?:un)?modified-since|if-range", re.I)
 """Headers of conditional requests (RFC 9110 §13.1): they tell a version, which no person asks for."""
-
-
-async def try_observed(lab: Laboratory, subject: Subject) -> None:
-    """Try on each argument what other tools' results hold: what its name suggests, then, where it takes known values
-    only, one value of every other place. Arguments that come together (latitude, longitude) are taken together.
-    """
-    if subject.base is None:
-        return
-    most = len(subject.trials) + lab.budget.observed
-    for slot in subject.slots:
-        if slot.type in ("boolean", "object", "array") or slot.schema.get("enum"):
-            continue
-        seen = [one for one in seen_for(lab, subject, slot) if fits(one.value, slot)]
-        likely = spread([one for one in seen if one.likeness >= 0.5], 3)[:_PLACES]
-        likely += spread([one for one in seen if is_meant(one.atom.names, one.trial.tool, slot)], 2)[:_PLACES]
-        alike: list[Seen] = []
-        if strangers_refused(subject, slot):
-            if set(words(slot.name)[-1:]) & _ASKS:
-                likely += spread([one for one in seen if is_called(one.atom.names)], 3)[:_PLACES]
-            shapes = {shape(trial.values[slot.path]) for trial in subject.gives() if slot.path in trial.values}
-            rest = [one for one in seen if one.likeness < 0.5]
-            alike = spread([one for one in rest if shape(one.value) in shapes], 3)[: 2 * _PLACES]
-            others = [one for one in rest if shape(one.value) not in shapes and is_specific(one.value)]
-            alike += spread(others, 1)[:_PLACES]
-            alike += spread([one for one in rest if one.atom.pattern == LISTED], 2)[: _PLACES // 2]
-        for one in [*likely, *alike]:
-            if lab.may_call(subject, most):
-                values = {**subject.base.values, slot.path: one.value, **_companions(lab, subject, slot, one)}
-                await lab.try_values(subject, values, "observed")
-
-
-def is_called(names: tuple[str, ...]) -> bool:
-    """Whether what stands under these names is what people call a thing."""
-    return bool(set(words(names[-1] if names else "")[-1:]) & _CALLED)
-
-
-def shape(value: Any) -> str:
-    """Give the look of a value: digits as 9, letters as a, the rest as it is; numbers look alike."""
-    if isinstance(value, int | float):
-        return "number"
-    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", str(value)))
-
-
-def _companions(lab: Laboratory, subject: Subject, slot: Slot, one: Seen) -> dict[str, Any]:
-    """Give the values of other arguments that stand beside a value: with the same name but for the last word."""
-    found: dict[str, Any] = {}
-    head = one.atom.path.rpartition(".")[0]
-    for other in subject.slots:
-        if other.path == slot.path or other.path not in (subject.base.values if subject.base else {}):
-            continue
-        if not {"latitude", "longitude"} & set(words(other.name)):
-            continue
-        for atom in lab.atoms(one.trial):
-            beside = atom.path.rpartition(".")[0] == head
-            if beside and likeness(other.path, subject.name, atom.names, one.trial.tool) >= 0.9:
-                value = as_argument(atom.value, other)
-                if value is not None:
-                    found[other.path] = value
-                    break
-    return found
 
 
 def flows_of(lab: Laboratory) -> tuple[Flow, ...]:
@@ -130,7 +42,8 @@ def flows_of(lab: Laboratory) -> tuple[Flow, ...]:
     gave two that were accepted and none that was not. Into an argument that takes anything flows what was accepted
     and has the same telling name.
     """
-    closed = closed_slots(lab.subjects)
+    makes = {(maker, path) for maker, path, _, _ in lab.made}
+    closed = closed_slots(lab.subjects) - makes
     found: dict[tuple[str, ...], Flow] = {}
     places = list(places_of(lab, closed))
     planted = planted_in(lab, closed)
@@ -141,55 +54,118 @@ def flows_of(lab: Laboratory) -> tuple[Flow, ...]:
                 continue
             if _CONDITIONS.fullmatch(slot.name):
                 continue
-            refused = strangers_refused(subject, slot)
             is_closed = (subject.name, slot.path) in closed
-            for flow in _into(subject, slot, places, refused, planted=planted, order=order, is_closed=is_closed):
+            for flow in _into(lab, subject, slot, places, planted=planted, order=order, is_closed=is_closed):
                 found.setdefault((flow.source, flow.source_path, flow.pattern, flow.target, flow.target_path), flow)
+    for (maker, path, taker, into), names in lab.made.items():
+        key = (maker, path, "", taker, into)
+        found.setdefault(
+            key,
+            Flow(
+                source=maker,
+                source_path=path,
+                origin="argument",
+                target=taker,
+                target_path=into,
+                values=tuple(names[:_KEPT]),
+                refused=tuple(names[:_KEPT]),
+            ),
+        )
     return tuple(
         sorted(_best(found.values()), key=lambda one: (one.source, one.target, one.target_path, one.source_path))
     )
 
 
+def unfit_of(lab: Laboratory) -> tuple[Flow, ...]:
+    """Give what was tried between tools in vain: values that one gave, refused by the other where the rest worked."""
+    found: list[Flow] = []
+    order = {id(trial): position for position, trial in enumerate(lab.trials)}
+    places = list(places_of(lab, frozenset()))
+    for subject in lab.subjects.values():
+        for slot in subject.slots:
+            refused = {str(value) for value in strangers_refused(subject, slot)}
+            if not refused:
+                continue
+            tried = [
+                (str(trial.values[slot.path]), trial.world, order[id(trial)], trial.ok)
+                for trial in subject.trials
+                if slot.path in trial.values and (trial.ok or not is_about_another(trial, slot.path))
+            ]
+            for spot in places:
+                if spot.tool == subject.name:
+                    continue
+                stood = {str(as_argument(raw, slot)): spot.since[key] for key, raw in spot.values.items()}
+                outcomes = [
+                    (text, is_ok)
+                    for text, world, position, is_ok in tried
+                    if position > stood.get(text, {}).get(world, position)
+                ]
+                vain = [text for text, is_ok in outcomes if not is_ok and text in refused]
+                if vain and not any(is_ok for _, is_ok in outcomes):
+                    found.append(
+                        Flow(
+                            source=spot.tool,
+                            source_path=spot.path,
+                            pattern=spot.pattern,
+                            origin="argument" if spot.origin == "argument" else "result",
+                            target=subject.name,
+                            target_path=slot.path,
+                            refused=tuple(vain[:_KEPT]),
+                        )
+                    )
+    return tuple(found)
+
+
 def _into(
+    lab: Laboratory,
     subject: Subject,
     slot: Slot,
     places: list[Spot],
-    refused: list[Any],
     *,
     planted: Planted,
     order: dict[int, int],
     is_closed: bool,
 ) -> Iterator[Flow]:
-    accepted = {str(trial.values[slot.path]) for trial in subject.gives() if slot.path in trial.values}
+    refused = strangers_refused(subject, slot)
+    accepted: dict[str, set[int]] = defaultdict(set)
+    for trial in worked(subject):
+        if slot.path in trial.values:
+            accepted[str(trial.values[slot.path])].add(trial.world)
     strangers = {str(value) for value in refused}
-    last_refused = {
-        str(trial.values[slot.path]): order[id(trial)]
+    last_refused: dict[tuple[str, int], int] = {
+        (str(trial.values[slot.path]), trial.world): order[id(trial)]
         for trial in subject.trials
-        if slot.path in trial.values and not trial.ok
+        if slot.path in trial.values and not trial.ok and not is_about_another(trial, slot.path)
     }
     telling = bool(set(words(slot.name)) - GENERIC)
     named = {str(value) for value in (*declared(slot), *described(slot, subject.spec.description))}
     for spot in places:
         if spot.tool == subject.name and not subject.is_read:
             continue
-        like = likeness(slot.path, subject.name, spot.names, spot.tool)
+        like = lab.likeness(slot.path, subject.name, spot.names, spot.tool)
         since = {
             str(value): (value, spot.since[key])
             for key, raw in spot.values.items()
             if (value := as_argument(raw, slot)) is not None and fits(value, slot)
         }
-        taken = [value for value, _ in since.values()]
-        fitting = [
+        fitting = [  # the same id may be another thing's in another environment
             value
-            for value in taken
-            if str(value) in accepted
+            for value, stood in since.values()
+            if accepted.get(str(value), set()) & stood.keys()
             and (like >= 0.9 or str(value) not in named)
-            and (like >= 0.5 or planted.get(str(value), set()) <= {spot.tool})
+            and (
+                like >= 0.5
+                or planted.get(str(value), set()) <= {spot.tool}
+                or (is_closed and is_specific(value))
+                or is_meant(spot.names, spot.tool, slot)
+            )
         ]
         turned_down = [  # after it stood there, that is
             value
-            for text, (value, position) in since.items()
-            if text in strangers - accepted and last_refused.get(text, -1) > position
+            for text, (value, stood) in since.items()
+            if text in strangers
+            and text not in accepted
+            and any(last_refused.get((text, world), -1) > position for world, position in stood.items())
         ]
         if not fitting or not _is_flow(
             spot,
@@ -253,7 +229,7 @@ def _is_flow(
     if len(turned_down) > len(fitting):
         return False
     last = set(words(slot.name)[-1:])
-    if last & _ASKS and not (looks_up and is_closed and is_natural and spot.origin == "result"):
+    if last & ASKS and not (looks_up and is_closed and is_natural and spot.origin == "result"):
         return False
     if last & _CHOICES and not any(is_specific(value) for value in fitting):
         return False
@@ -270,11 +246,13 @@ def _is_flow(
             is_natural=is_natural,
             makes=makes,
         )
-    if last & _ASKS:
+    if last & ASKS:
         return is_called(spot.names) and len(fitting) >= 2
     if like >= 0.5 or any(is_specific(value) for value in fitting):
         return not (spot.origin == "argument" and like < 0.5 and not any(is_specific(value) for value in fitting))
-    is_text = all(isinstance(value, str) for value in spot.values.values()) and spot.pattern in ("", LISTED)
+    if _NUMBERS & set(words(spot.names[-1] if spot.names else "")) and len(fitting) >= 2:
+        return spot.origin == "result" and not turned_down
+    is_text = all(isinstance(value, str) for value in spot.values.values()) and spot.pattern in ("", LISTED, BOLD)
     return is_text and spot.origin == "result" and len(fitting) >= 2 and not turned_down
 
 
@@ -296,14 +274,6 @@ def _flows_into_open(
 def _fit(flow: Flow) -> float:
     names = tuple(step for step in flow.source_path.split(".") if step != "*")
     return likeness(flow.target_path, flow.target, names, flow.source)
-
-
-def is_meant(names: tuple[str, ...], tool: str, slot: Slot) -> bool:
-    """Whether the description of an argument names what a place holds: `the name of the task` for `tasks.*.name`."""
-    head = set(words(names[-1] if names else "")[-1:])
-    about = nouns(*names[:-1]) or nouns(tool)
-    said = set(words(slot.described))
-    return bool(head & {"name", "id", "key", "code", "number"}) and head <= said and bool(about & said)
 
 
 def _best(flows: Any) -> Iterator[Flow]:

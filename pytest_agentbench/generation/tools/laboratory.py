@@ -3,15 +3,15 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.generation.tools.names import words
+from pytest_agentbench.generation.tools.names import bare, likeness, words
 from pytest_agentbench.generation.tools.oracle import Judged, judge
 from pytest_agentbench.generation.tools.reading import Atom, atoms
 from pytest_agentbench.generation.tools.safety import Permission, Policy, destroys, permission
@@ -20,7 +20,7 @@ from pytest_agentbench.generation.tools.values import ProbeKind, Verdict
 from pytest_agentbench.generation.tools.world import Answer, Opened, World
 
 _HANGS = 2
-"""Hangs after which a tool is left alone; one exit is enough."""
+"""Hangs after which a tool is left alone that never answered, twice as many for one that did; one exit is enough."""
 _REFUSALS_OF_ENVIRONMENT = 4
 """Answers in a row about credentials, limits or the network after which a tool is left alone."""
 _MOST_ATOMS = 400
@@ -31,15 +31,24 @@ _FORBIDDEN = re.compile(r"\bHTTP 40[13]\b")
 _LOOKUP = re.compile(r"\b(?:KeyError|IndexError|StopIteration)\b")
 
 
+def _after_own(arguments: dict[str, Any], content: str) -> str:
+    """Give what an answer says after a value of the call, where it begins with one: `a.txt: Error - no such file`."""
+    for value in read_slots(arguments).values():
+        head = f"{value}:"
+        if isinstance(value, str) and value and content.startswith(head) and "\n" not in content.strip():
+            return content[len(head) :].strip()
+    return ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Budget:
     """How many calls a tool gets at most. The defaults follow Annex B (6 to 12 probes to see a tool work), and add what
     invalid inputs, effects and handed-on values need; `gentle` holds for tools whose calls cannot be undone.
     """
 
-    nominal: int = 24
+    nominal: int = 40
     challenges: int = 60
-    observed: int = 24
+    observed: int = 60
     effects: int = 40
     gentle: int = 4
 
@@ -51,7 +60,7 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """A probe that was made; `epoch` counts the calls that had changed state before it."""
+    """A probe that was made; `epoch` counts the calls that had changed state before it, `world` the environments."""
 
     index: int
     tool: str
@@ -60,6 +69,7 @@ class Trial:
     answer: Answer
     judged: Judged
     epoch: int = 0
+    world: int = 0
 
     @property
     def verdict(self) -> Verdict:
@@ -79,14 +89,20 @@ class Trial:
 
 @dataclass
 class Subject:
-    """A tool under examination: its slots, whether it may be called, and the call that it accepted first."""
+    """A tool under examination: its slots, whether it may be called, and the call that it accepted first.
+
+    `once` says that this call does not work a second time: what it takes, or makes room for, is then used up. `replays`
+    are calls that were made again in fresh environments.
+    """
 
     spec: ToolSpec
     slots: tuple[Slot, ...]
     permission: Permission
     base: Trial | None = None
     trials: list[Trial] = field(default_factory=list)
+    replays: list[Trial] = field(default_factory=list)
     given_up: str = ""
+    once: bool = False
 
     @property
     def name(self) -> str:
@@ -136,6 +152,7 @@ class Laboratory:
         for spec in world.toolset.of("assistant"):
             allowed = permission(spec, policy, resettable=world.resettable)
             self.subjects[spec.name] = Subject(spec=spec, slots=slots_of(spec), permission=allowed)
+        self.bare = bare(list(self.subjects))
         self.trials: list[Trial] = []
         self.epoch = 0
         self._known: dict[str, Trial] = {}
@@ -143,7 +160,11 @@ class Laboratory:
         self._stack = AsyncExitStack()
         self._opened: Opened | None = None
         self.seen: list[tuple[Trial, Atom]] = []
+        self.made: dict[tuple[str, str, str, str], list[str]] = {}
         self._times_seen: Counter[tuple[str, str, str, str]] = Counter()
+        self.world_number = 0
+        self.is_stuck = False
+        self.reviver: Callable[[], Awaitable[None]] | None = None
         self._hangs: Counter[str] = Counter()
         self._environmental: Counter[str] = Counter()
 
@@ -158,10 +179,20 @@ class Laboratory:
 
     async def renew(self) -> None:
         """Go on in a fresh environment; what was known of the old one's state may no longer hold."""
+        self._opened = None
         await self._stack.aclose()
         self._stack = AsyncExitStack()
         self._opened = await self._stack.enter_async_context(self.world.open())
         self._known.clear()
+        self.seen = []
+        self._times_seen.clear()
+        self.world_number += 1
+        self.epoch += 1
+        self.is_stuck = False
+
+    def likeness(self, slot: str, tool: str, found: tuple[str, ...], source: str) -> float:
+        """Say how likely an argument means what another tool calls so; what all tools are called says nothing."""
+        return likeness(slot, self.bare[tool], found, self.bare[source])
 
     def chance(self, subject: Subject, slot: Slot) -> Random:
         """Give the chance that values of an argument are drawn with: the same each time it is asked for."""
@@ -184,7 +215,11 @@ class Laboratory:
         self, subject: Subject, arguments: dict[str, Any], kind: ProbeKind, *, again: bool = False
     ) -> Trial | None:
         """Call a tool and judge its answer. An equal call of a read is not made again unless asked for."""
-        if not subject.permission.called or subject.given_up or self._opened is None:
+        if not subject.permission.called or subject.given_up:
+            return None
+        if self.is_stuck and self.reviver is not None:
+            await self.reviver()
+        if self._opened is None:
             return None
         key = dumps([subject.name, arguments, self.epoch])
         known = self._known.get(key)
@@ -192,7 +227,23 @@ class Laboratory:
             return known
         if not self.may_call(subject):
             return None
-        answer = await self._opened.call(subject.name, arguments)
+        trial = await self._made(self._opened, subject, arguments, kind)
+        subject.trials.append(trial)
+        self._known.setdefault(key, trial)
+        self._note(subject, trial)
+        await asyncio.sleep(0)
+        return trial
+
+    async def replay(self, subject: Subject, arguments: dict[str, Any]) -> Trial | None:
+        """Make a call again that worked before, to bring about what it did: it is no probe, and counts as none."""
+        if not subject.permission.called or self._opened is None or self.is_stuck:
+            return None
+        trial = await self._made(self._opened, subject, arguments, "nominal")
+        subject.replays.append(trial)
+        return trial
+
+    async def _made(self, opened: Opened, subject: Subject, arguments: dict[str, Any], kind: ProbeKind) -> Trial:
+        answer = await opened.call(subject.name, arguments)
         trial = Trial(
             index=len(subject.trials),
             tool=subject.name,
@@ -201,16 +252,14 @@ class Laboratory:
             answer=answer,
             judged=self._judged(subject, arguments, answer),
             epoch=self.epoch,
+            world=self.world_number,
         )
-        subject.trials.append(trial)
         self.trials.append(trial)
-        self._known.setdefault(key, trial)
-        self._note(subject, trial)
+        self.is_stuck |= answer.hung
         if trial.ok:
             self._see(trial)
         if trial.ok and not subject.is_read and trial.answer.wrote is not False:
             self.epoch += 1
-        await asyncio.sleep(0)
         return trial
 
     def _judged(self, subject: Subject, arguments: dict[str, Any], answer: Answer) -> Judged:
@@ -218,6 +267,8 @@ class Laboratory:
         a change that says nothing was made, unless the state shows that it was not.
         """
         judged = judge(answer)
+        if judged.verdict == "ok" and (told := _after_own(arguments, answer.content)):
+            judged = judge(replace(answer, content=told))
         if judged.verdict == "environment" and _FORBIDDEN.search(answer.content) and self._is_let_in(subject):
             return Judged("refused", judged.reason)
         given = (repr(value) for value in read_slots(arguments).values())
@@ -256,8 +307,8 @@ class Laboratory:
 
     def _note(self, subject: Subject, trial: Trial) -> None:
         if trial.answer.hung or trial.answer.crashed:
-            self._hangs[subject.name] += _HANGS if trial.answer.crashed else 1
-            if self._hangs[subject.name] >= _HANGS:
+            self._hangs[subject.name] += 2 * _HANGS if trial.answer.crashed else 1
+            if self._hangs[subject.name] >= _HANGS * (1 + any(one.ok for one in subject.trials)):
                 how = trial.answer.content if trial.answer.hung else f"its calls end the run: {trial.answer.content}"
                 subject.given_up = how
         if trial.verdict == "environment":

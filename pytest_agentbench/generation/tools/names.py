@@ -1,6 +1,7 @@
 """Whether two names mean the same: words of names, common short forms, and nouns that tools and paths lend an `id`."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -88,6 +89,12 @@ def likeness(slot: str, tool: str, found: tuple[str, ...], source: str) -> float
     if telling & around_offered and not set(offered) - GENERIC:
         return 0.5
     return 0.0
+
+
+def bare(tools: Sequence[str]) -> dict[str, str]:
+    """Give tools' names without the words that all of them have: `git` of `git_log`, where there are three or more."""
+    common = set.intersection(*(set(words(tool)) for tool in tools)) if len(tools) > 2 else set[str]()
+    return {tool: "_".join(word for word in words(tool) if word not in common) or tool for tool in tools}
 
 
 def identifier(text: str) -> str:

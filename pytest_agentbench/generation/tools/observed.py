@@ -8,12 +8,15 @@ from typing import Any
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.values import is_number
 from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
-from pytest_agentbench.generation.tools.names import likeness
 from pytest_agentbench.generation.tools.reading import Atom
 from pytest_agentbench.generation.tools.schemas import Slot
 
 SPECIFIC = 6
 """Characters from which a text that is no plain word is unlikely to be met by chance."""
+
+
+_FURTHER = 3
+"""Characters after an echo that make another value of it."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ def seen_for(lab: Laboratory, subject: Subject, slot: Slot, *, others_only: bool
         value = as_argument(atom.value, slot)
         if value is None or (lab.subjects[trial.tool].is_read and is_echo(atom.value, own_values(trial))):
             continue
-        like = likeness(slot.path, subject.name, atom.names, trial.tool)
+        like = lab.likeness(slot.path, subject.name, atom.names, trial.tool)
         key = dumps([value, trial.tool, atom.path, atom.pattern])
         found.setdefault(key, Seen(value, trial, atom, like))
     if slot.type != "boolean":
@@ -58,7 +61,7 @@ def _made_under_a_name(lab: Laboratory, subject: Subject, slot: Slot) -> Iterato
             if value is None or isinstance(value, bool):
                 continue
             names = tuple(step for step in path.split(".") if step != "*")
-            like = likeness(slot.path, subject.name, names, trial.tool)
+            like = lab.likeness(slot.path, subject.name, names, trial.tool)
             if like >= 0.5 or is_specific(value):
                 yield Seen(value, trial, Atom(given, f"={path}", "", names), like)
 
@@ -71,14 +74,17 @@ def own_values(trial: Trial) -> list[Any]:
 def is_echo(value: Any, given: list[Any]) -> bool:
     """Whether a value of a result is one of the call's own arguments: equal as text, or a number snapped to a grid.
 
-    A text that holds a given one, as an address holds a path, or is a part of it, is one too. Services give coordinates
-    back on their grid: half a unit at most, and only where both have decimals.
+    A text that ends with a given one, as an address ends with a path, or is a part of it, is one too; what goes on
+    after it, as a file's path does after its folder's, is something else. Services give coordinates back on their
+    grid: half a unit at most, and only where both have decimals.
     """
     for own in given:
         if str(own).strip().lower() == str(value).strip().lower():
             return True
         texts = isinstance(value, str) and isinstance(own, str) and len(value) < 200
-        if texts and ((is_specific(own) and own in value) or (is_specific(value) and value in own)):
+        if texts and is_specific(own) and own in value and len(value.rpartition(own)[2].strip("/. ")) < _FURTHER:
+            return True
+        if texts and is_specific(value) and value in own:
             return True
         both = is_number(value) and is_number(own) and not isinstance(value, int) and not isinstance(own, int)
         if both and abs(value - own) <= 0.5:

@@ -42,7 +42,7 @@ _ABSENT = re.compile(
 _NONE = re.compile(
     r"\W*(?:no (?:[\w' -]+ )?(?:found|match(?:es|ed)?|results?|available|data|entries|items|records)"
     r"|nothing (?:found|to show|here)|none"
-    r"|empty|0 (?:[\w-]+ )?(?:found|results?|match(?:es)?)|aucun\w* [\w' -]+|not available)\b.{0,80}",
+    r"|empty|0 (?:[\w-]+ )?(?:found|results?|match(?:es)?)|0 [a-z]+s|aucun\w* [\w' -]+|not available)\b.{0,80}",
     re.I,
 )
 _FAILURE_KEYS = ("error", "errors", "exception", "fault", "detail", "isError", "is_error")
@@ -84,9 +84,17 @@ def judge(answer: Answer) -> Judged:
     if is_empty(value):
         return Judged("empty", "an answer without content")
     text = _only_text(value)
-    if text is not None and len(text) <= _SHORT and _NONE.fullmatch(text.strip().rstrip(".!")):
+    if text is not None and len(text) <= _SHORT and _NONE.fullmatch(_below_headings(text).rstrip(".!")):
         return Judged("empty", "it says that there is nothing")
     return Judged("ok", "")
+
+
+def _below_headings(text: str) -> str:
+    """Give a text without the headings above it: `# Open tasks`, `Results:`."""
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    while len(lines) > 1 and (lines[0].startswith(("#", "=", "-")) or lines[0].endswith(":")):
+        lines = lines[1:]
+    return "\n".join(lines)
 
 
 def failure_in(value: Any) -> str:

@@ -32,6 +32,13 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ("date", r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)"),
     ("code", r"(?<![\w-])([A-Z]{1,6}-?\d{1,12})(?![\w-])"),
 )
+_NUMBERED = (
+    ("id", r"(?m)(?:^|(?<=[\s(\[]))#(\d{1,12})(?!\w)"),
+    ("id", r"(?m)^[ \t>*#-]*\[(\d{1,12})\](?=[ \t])"),
+)
+"""How lists number their things: `#12`, and `[12]` where a line begins."""
+_ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$")
+_RULE = re.compile(r"[ \t|:-]+")
 _PAIR = re.compile(r"(?<![\d.])(-?\d{1,3}\.\d{1,10})\s*[,;/]\s*(-?\d{1,3}\.\d{1,10})(?![\d.])")
 _LATITUDE = r"(?<![\d.])(-?\d{1,2}\.\d{1,10})\s*[,;/]\s*-?\d{1,3}\.\d{1,10}(?![\d.])"
 _LONGITUDE = r"(?<![\d.])-?\d{1,2}\.\d{1,10}\s*[,;/]\s*(-?\d{1,3}\.\d{1,10})(?![\d.])"
@@ -39,13 +46,17 @@ _COUNTED = re.compile(
     r"(?<![\w-])([A-Za-z][A-Za-z_]{1,30})(?: id| no\.?| number)?\s*[:=#]?\s*#?(\d{1,12})(?!\w|[.,-]\d)", re.I
 )
 _QUOTED = re.compile(r"(?<!\w)(['\"`])([^'\"`\n]{1,100}?)\1(?!\w)")
-_KEYED = re.compile(r"^[ \t>*-]*([A-Za-z][A-Za-z _-]{0,30}?)[ \t]*[:=][ \t]*(\S.{0,120}?)[ \t]*$", re.M)
-_LISTED = re.compile(r"^[ \t]*(?:[*+-][ \t]+)?(?:\[[A-Za-z]+\][ \t]*)?([^\s:\[\]{}]{1,100})[ \t]*$", re.M)
+_KEYED = re.compile(
+    r"(?:^[ \t>*-]*|\|[ \t]*\**)([A-Za-z][A-Za-z _-]{0,30}?)\**[ \t]*[:=]\**[ \t]*([^\s*][^|\n]{0,120}?)[ \t]*(?=\||$)",
+    re.M,
+)
+_LISTED = re.compile(r"^[ \t]*(?:[*+-][ \t]+)?(?:\[[A-Za-z]+\][ \t]*)?((?=\S*\w)[^\s:\[\]{}]{1,100})[ \t]*$", re.M)
 _ANY_QUOTED = r"['\"`]([^'\"`\n]{1,100}?)['\"`]"
 LISTED = f"(?m){_LISTED.pattern}"
 QUOTED_AFTER = r"(?i)\b{word}[ :=]+['\"`]([^'\"`\n]{{1,100}}?)['\"`]"
 COUNTED_AFTER = r"(?i)(?<![\w-]){word}(?: id| no\.?| number)?\s*[:=#]?\s*#?(\d{{1,12}})(?!\w|[.,-]\d)"
-KEYED_AFTER = r"(?mi)^[ \t>*-]*{word}[ \t]*[:=][ \t]*(\S.{{0,120}}?)[ \t]*$"
+KEYED_AFTER = r"(?mi)(?:^[ \t>*-]*|\|[ \t]*\**){word}\**[ \t]*[:=]\**[ \t]*([^\s*][^|\n]{{0,120}}?)[ \t]*(?=\||$)"
+BOLD = r"(?m)^[ \t]*(?:[*+-]|\d{1,3}\.)[ \t]+\*\*([^*\n]{1,60})\*\*"
 
 
 @dataclass(frozen=True)
@@ -151,8 +162,13 @@ def _in_text(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
         if " " not in stripped:
             return
     text = text[:LONGEST]
-    for name, value, pattern in chain(_formed(text), _paired(text), _counted(text), _quoted(text), _keyed(text)):
+    found = chain(
+        _formed(text), _paired(text), _counted(text), _quoted(text), _keyed(text), _numbered(text), _cells(text)
+    )
+    for name, value, pattern in found:
         yield Atom(value, path, pattern, (*names, name))
+    for match in islice(re.finditer(BOLD, text), _ENTRIES):
+        yield Atom(match[1], path, BOLD, names)
     if "\n" in stripped or not path:
         for match in list(_LISTED.finditer(text))[:_ENTRIES]:
             yield Atom(match[1], path, LISTED, names)
@@ -166,6 +182,32 @@ def _formed(text: str) -> Iterator[Found]:
     for name, form in _FORMS:
         for match in islice(re.finditer(form, text), _ENTRIES):
             yield name, match[1], form
+
+
+def _numbered(text: str) -> Iterator[Found]:
+    for name, form in _NUMBERED:
+        for match in islice(re.finditer(form, text), _ENTRIES):
+            yield name, int(match[1]), form
+
+
+def _cells(text: str) -> Iterator[Found]:
+    """Give the cells of tables as Markdown writes them, under the names of their columns."""
+    lines = text.splitlines()
+    for place, line in enumerate(lines[:-1]):
+        head = _ROW.match(line)
+        if head is None or "|" not in lines[place + 1] or not _RULE.fullmatch(lines[place + 1]):
+            continue
+        names = [name.strip() for name in head[1].split("|")]
+        first = re.escape(names[0])
+        for column, name in enumerate(names):
+            form = (
+                rf"(?m)^[ \t]*\|(?![ \t]*(?::?-|{first}[ \t]*\|))"
+                rf"(?:[^|\n]*\|){{{column}}}[ \t]*([^|\n]*?)[ \t]*\|"
+            )
+            for match in islice(re.finditer(form, text), _ENTRIES):
+                if name and match[1] not in ("", "-"):
+                    value = int(match[1]) if re.fullmatch(r"\d{1,15}", match[1]) else match[1]
+                    yield name.lower().replace(" ", "_"), value, form
 
 
 def _paired(text: str) -> Iterator[Found]:

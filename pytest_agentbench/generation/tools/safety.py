@@ -32,6 +32,8 @@ _LOOKS = frozenset({
     "geocode", "translate", "view", "status",
     "renvoie", "retourne", "donne", "liste", "cherche", "recherche", "affiche", "fournit", "lit",
 })  # fmt: skip
+_OPENING = 6
+"""Words of a description that say what a tool does."""
 _FIRST = re.compile(r"[A-Za-zÀ-ÿ]+")
 
 
@@ -115,5 +117,12 @@ def effect_of(spec: ToolSpec) -> tuple[Effect, str]:
 
 
 def destroys(spec: ToolSpec) -> bool:
-    """Whether a tool takes away what is there, by its name; what overwrites is declared destructive too, and makes."""
-    return bool(_DESTROYS & set(words(spec.name))) or (spec.destructive is True and not _MAKES & set(words(spec.name)))
+    """Whether a tool takes away what is there, by its name, or the first words about it; what overwrites makes, too.
+
+    This is no question of what may be called, but of what is called last.
+    """
+    if _DESTROYS & set(words(spec.name)):
+        return True
+    said = words(" ".join(_FIRST.findall(spec.description)[:_OPENING]))
+    changes = (_MAKES | _CHANGES | _LOOKS) & {*words(spec.name), *said}
+    return spec.destructive is True and (bool(_DESTROYS & set(said)) or not changes)

@@ -41,13 +41,13 @@ class Spot:
         self.origin = origin
         self.names = names
         self.values: dict[str, Any] = {}
-        self.since: dict[str, int] = {}
+        self.since: dict[str, dict[int, int]] = defaultdict(dict)
 
-    def add(self, value: Any, position: int) -> None:
-        """Keep a value that stands here, and which call of all brought it first."""
+    def add(self, value: Any, world: int, position: int) -> None:
+        """Keep a value that stands here, and by which call of all it stood here first in an environment."""
         key = dumps(value)
         self.values.setdefault(key, value)
-        self.since.setdefault(key, position)
+        self.since[key].setdefault(world, position)
 
 
 def places_of(lab: Laboratory, closed: Closed) -> Iterator[Spot]:
@@ -65,12 +65,15 @@ def places_of(lab: Laboratory, closed: Closed) -> Iterator[Spot]:
                 continue
             key = (trial.tool, atom.path, atom.pattern, "result")
             spot = spots.setdefault(key, Spot(*key, atom.names))
-            spot.add(atom.value, position)
+            spot.add(atom.value, trial.world, position)
         if subject.is_read or _CHANGES & set(words(trial.tool)):
             continue
+        made = {path for maker, path, _, _ in lab.made if maker == trial.tool}
         for path, value in values.items():
+            if lab.world.resettable and path not in made:
+                continue  # it was tried, and nothing goes by that name
             if trial.kind in ("nominal", "observed") and (trial.tool, path) not in closed and isinstance(value, str):
                 key = (trial.tool, path, "", "argument")
                 names = tuple(step for step in path.split(".") if step != "*")
-                spots.setdefault(key, Spot(*key, names)).add(value, position)
+                spots.setdefault(key, Spot(*key, names)).add(value, trial.world, position)
     yield from spots.values()

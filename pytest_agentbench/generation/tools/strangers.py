@@ -14,8 +14,11 @@ from pytest_agentbench.generation.tools.spots import Closed
 _LARGEST = 2**53
 """Numbers beyond which JSON keeps no whole ones (RFC 8259 §6): that one is refused says nothing of others."""
 
-_EXISTS = re.compile(r"\balready\b|\bexists\b|\bduplicate\b|\bconflict\b|\bin use\b|\btaken\b", re.I)
+EXISTS = re.compile(r"\balready\b|\bexists\b|\bduplicate\b|\bconflict\b|\bin use\b|\btaken\b", re.I)
 """What is refused since it is known, not since it is unknown."""
+
+_TOLD = 3
+"""Characters of a value from which its being repeated in a refusal is no chance."""
 
 _MAKES = frozenset({"write", "save", "put", "upload", "create", "add", "new", "insert", "make", "register"})
 
@@ -62,7 +65,7 @@ def strangers_refused(subject: Subject, slot: Slot) -> list[Any]:
     if slot.schema.get("enum") or slot.type in ("boolean", "object", "array"):
         return []
     since: dict[str, int] = {}
-    for trial in subject.gives():
+    for trial in worked(subject):
         since.setdefault(_rest(trial, slot.path), trial.epoch)
     marks = {char for trial in subject.gives() for char in str(trial.values.get(slot.path, ""))}
     found: dict[str, Any] = {}
@@ -76,7 +79,9 @@ def strangers_refused(subject: Subject, slot: Slot) -> list[Any]:
             continue
         if isinstance(value, str) and (value != value.strip() or len(value) > 200):
             continue
-        if _EXISTS.search(trial.judged.reason) or not _is_alike(value, marks):
+        if EXISTS.search(trial.judged.reason) or not _is_alike(value, marks):
+            continue
+        if is_about_another(trial, slot.path):
             continue
         if trial.epoch >= since.get(_rest(trial, slot.path), trial.epoch + 1):
             found.setdefault(dumps(value), value)
@@ -84,6 +89,19 @@ def strangers_refused(subject: Subject, slot: Slot) -> list[Any]:
     if verdicts == {"empty"} and _is_threshold(subject, slot, list(found.values())):
         return []
     return list(found.values())
+
+
+def is_about_another(trial: Trial, path: str) -> bool:
+    """Whether a refusal repeats another argument's value, and not this one's: `no book 7` says nothing of shelves."""
+    said = trial.judged.reason
+    own = str(trial.values.get(path))
+    others = (str(value) for name, value in trial.values.items() if name != path)
+    return own not in said and any(len(other) >= _TOLD and other in said for other in others)
+
+
+def worked(subject: Subject) -> list[Trial]:
+    """Give the calls that worked, those that were made again in fresh environments included, as they were made."""
+    return sorted([*subject.gives(), *(trial for trial in subject.replays if trial.ok)], key=lambda one: one.epoch)
 
 
 def _is_threshold(subject: Subject, slot: Slot, refused: list[Any]) -> bool:
@@ -100,4 +118,4 @@ def _is_alike(value: Any, marks: set[str]) -> bool:
 
 
 def _rest(trial: Trial, path: str) -> str:
-    return dumps({name: value for name, value in trial.values.items() if name != path})
+    return dumps([trial.world, {name: value for name, value in trial.values.items() if name != path}])
