@@ -194,7 +194,7 @@ def test_a_phone_shows_one_thing_at_a_time(file: Path, *, dark: bool) -> None:
     """Nothing is wider than the screen; a run covers the list, and closing it leads back."""
 
     async def act(page: Page) -> None:
-        for view in ("#overview", "#runs", "#runs/0", "#tools"):
+        for view in ("#overview", "#runs", "#runs/0", "#policies", "#tools"):
             await page.go(view)
             assert await page.run("document.documentElement.scrollWidth") == 390, view
         await page.go("#runs/3")
@@ -212,7 +212,7 @@ def test_text_stands_out_from_its_ground(file: Path, *, dark: bool) -> None:
     """Ordinary and muted text, links and badges have a contrast of 4.5 and more (WCAG 2.2, 1.4.3)."""
 
     async def act(page: Page) -> None:
-        for view in ("#overview", "#runs/0", "#tools"):
+        for view in ("#overview", "#runs/0", "#policies", "#tools"):
             await page.go(view)
             poor = await page.run(CONTRAST.read_text(encoding="ascii"))
             assert poor == [], view

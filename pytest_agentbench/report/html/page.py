@@ -18,6 +18,7 @@ from pytest_agentbench.report.divergence import Divergence, from_baseline, from_
 from pytest_agentbench.report.html.beyond import changes
 from pytest_agentbench.report.html.coverage import coverage, graphs_of
 from pytest_agentbench.report.html.overview import overview
+from pytest_agentbench.report.html.policies import policies
 from pytest_agentbench.report.html.runs import details, row, without_conversation
 from pytest_agentbench.report.html.shown import script_json, shown
 from pytest_agentbench.report.html.tools import ToolUse
@@ -41,6 +42,7 @@ SCRIPTS = (
     "figures",
     "heat",
     "beyond",
+    "policies",
     "tools",
     "filters",
     "list",
@@ -94,6 +96,7 @@ def html_report(
     data: dict[str, JsonValue] = {
         **overview(document),
         "changes": changes(compared(baseline, document), document),
+        "policies": policies(document),
         "tools": use.data(),
         "coverage": [
             coverage(path, graph, use.tools, use.steps)

@@ -168,6 +168,29 @@ def test_figures_are_those_of_the_terminal() -> None:
     assert dict(data["terminations"])["FINISHED"] == 24
 
 
+def test_policies_stand_against_complexity_and_tools_with_their_holes() -> None:
+    """Counts with intervals, None where no run was, levels exactly and from there on, pairs that nothing plans."""
+    (held,) = page(document(support_runs())).data()["policies"]
+    at = [label for label, _ in held["totals"]].index("confirm-writes")
+    cells = held["by_complexity"]["cells"]
+
+    assert held["totals"][at][1][:2] == [13, 14]
+    assert sum(cell[1] for cell in cells[at] if cell) == 14
+    assert sum(cell is None for row in cells for cell in row) == held["by_complexity"]["holes"]
+    assert len(held["by_tool"]["columns"]) == len(held["by_tool"]["cells"][at])
+    assert [above[1] for _, _, above in held["levels"]] == sorted(
+        (above[1] for *_, above in held["levels"]), reverse=True
+    )
+    assert held["untried"]["count"] + held["unmet"]["count"] <= held["pairs"]
+
+
+def test_a_page_without_policies_says_nothing_of_them() -> None:
+    """There is no view of what no suite has."""
+    runs = [result("plain", listed_policies=(), policies=())]
+
+    assert page(document(runs)).data()["policies"] == []
+
+
 def test_tools_are_counted_with_what_followed_them() -> None:
     """Calls, runs, and the way from one call to the next."""
     tools = page(document([failing(), failing("other")])).data()["tools"]

@@ -2,7 +2,7 @@
 
 const HELP = [
   ["/", "search"], ["j  k", "next, previous run"], ["Enter", "open the run"], ["Esc", "close, or clear the search"],
-  ["d", "first divergent turn"], ["c", "copy the command that runs it again"], ["1  2  3", "overview, runs, tools"], ["?", "this list"],
+  ["d", "first divergent turn"], ["c", "copy the command that runs it again"], ["1  2  3  4", "overview, runs, tools, policies"], ["?", "this list"],
 ];
 
 function helpDialog() {
@@ -21,7 +21,7 @@ function listen(app) {
     const act = {
       "/": () => app.search(), j: () => app.step(1), k: () => app.step(-1), d: () => app.divergent(), "?": () => app.help.showModal(),
       c: () => { const button = document.getElementById("copy"); if (button) button.click(); },
-      1: () => { location.hash = "#overview"; }, 2: () => { location.hash = "#runs"; }, 3: () => { location.hash = "#tools"; },
+      1: () => { location.hash = "#overview"; }, 2: () => { location.hash = "#runs"; }, 3: () => { location.hash = "#tools"; }, 4: () => { location.hash = "#policies"; },
     }[event.key];
     const inList = event.target.closest(".list");
     if (act) { event.preventDefault(); act(); }

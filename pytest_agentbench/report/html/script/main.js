@@ -1,7 +1,7 @@
-// The address says what is shown: #overview, #tools, #runs?filters and #runs/number?filters.
+// The address says what is shown: #overview, #policies, #tools, #runs?filters and #runs/number?filters.
 
 const wide = window.matchMedia("(min-width: 60rem)");
-const VIEWS = [["overview", "Overview"], ["runs", "Runs"], ["tools", "Tools"]];
+const VIEWS = [["overview", "Overview"], ["runs", "Runs"], ...(DATA.policies.length ? [["policies", "Policies"]] : []), ["tools", "Tools"]];
 
 class App {
   constructor() {
@@ -48,7 +48,7 @@ class App {
     document.body.dataset.view = view;
     if (view !== "runs") {
       this.place = null;
-      this.main.replaceChildren(view === "tools" ? tools() : overview());
+      this.main.replaceChildren({ tools, policies, overview }[view]());
       if (changed) window.scrollTo(0, 0);
       return;
     }
