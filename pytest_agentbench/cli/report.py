@@ -1,11 +1,13 @@
 """`agentbench report`: results files, one or several shards of a session, shown and gated as one."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.report.annotations import github_annotations, in_repository
 from pytest_agentbench.report.before import conversations_before
 from pytest_agentbench.report.comparison import against_baseline
 from pytest_agentbench.report.glyphs import Line, glyphs
@@ -32,12 +34,15 @@ def report(
     markdown: Path | None = None,
     baseline: Path | None = None,
     matrix: bool = False,
+    annotations: bool = False,
+    workspace: str = "",
 ) -> tuple[str, int]:
     """Give the report over `paths` and the exit status: 1 when `gate` is asked for and something does not hold.
 
     Without gates of its own a suite holds when every run passed; with gates when all of its runs are there and every
     gate holds. `html` and `markdown` are files to write the same results to, in those forms. `baseline` is a results
-    file to compare with, which the gate `regression` needs. `matrix` adds policies against complexity and tools.
+    file to compare with, which the gate `regression` needs. `matrix` adds policies against complexity and tools,
+    `annotations` the lines by which GitHub marks scenarios in the checkout at `workspace`.
     """
     documents = [read(path) for path in paths]
     document = merge(documents)
@@ -64,8 +69,16 @@ def report(
         lines += against_baseline(before, document, baseline.name, glyphs(unicode=unicode), verbose=verbose)
     if matrix:
         lines += _matrices(document, unicode=unicode)
-    text = "\n".join([line.text for line in lines] + problems)
+    marks = _annotations(document, workspace) if annotations else []
+    text = "\n".join([line.text for line in lines] + problems + marks)
     return text, UNDECIDED if problems or any(not verdict.passed for verdict in document.gates) else 0
+
+
+def _annotations(document: Document, workspace: str) -> list[str]:
+    """Give workflow commands; where the shards ran in another checkout, paths count from the root of this one."""
+    root = PurePosixPath(document.root.replace("\\", "/"))
+    inside = not workspace or root.is_relative_to(PurePosixPath(workspace))
+    return github_annotations(document, place=in_repository(str(root) if inside else workspace, workspace))
 
 
 def _matrices(document: Document, *, unicode: bool) -> list[Line]:
@@ -107,6 +120,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a short report for a CI summary")
     parser.add_argument("--matrix", action="store_true", help="show policies against complexity, tools and each other")
+    parser.add_argument(
+        "--annotations", action="store_true", help="print GitHub annotations, as is done where GITHUB_ACTIONS is set"
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="show every row and every failure")
 
 
@@ -122,4 +138,6 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         markdown=options.markdown,
         baseline=options.baseline,
         matrix=options.matrix,
+        annotations=options.annotations or os.environ.get("GITHUB_ACTIONS") == "true",
+        workspace=os.environ.get("GITHUB_WORKSPACE", ""),
     )

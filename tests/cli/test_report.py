@@ -58,3 +58,35 @@ def test_a_file_that_is_no_results_file_is_named(tmp_path: Path, capsys: pytest.
 
     assert main(["report", str(tmp_path / "x.json")]) == 2
     assert "x.json is not a results file" in capsys.readouterr().err
+
+
+def test_annotations_of_shards_point_into_this_checkout(
+    shards: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A joined report marks the scenario's line once, wherever its shard ran."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_WORKSPACE", "/home/runner/work/shop")
+
+    main(["report", "--gate", *shards])
+
+    marks = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::")]
+    [mark] = marks
+    assert mark.startswith("::warning file=bench/agentbench.yaml,line=")
+
+
+def test_a_gate_that_shards_fail_together_is_an_error_there(
+    shards: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gate comes first; outside of GitHub the lines are printed on request alone."""
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    for file in shards:
+        path = Path(file)
+        path.write_text(path.read_text().replace("success >= 0.75", "success >= 0.95"))
+
+    assert main(["report", "--gate", *shards]) == 1
+    assert "::error" not in capsys.readouterr().out
+    main(["report", "--gate", "--annotations", *shards])
+
+    first, *_ = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::")]
+    assert "gate success >= 0.95" in first
+    assert first.startswith("::error file=bench/agentbench.yaml,line=1,")
