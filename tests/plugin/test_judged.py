@@ -152,3 +152,16 @@ def test_a_session_is_not_judged_by_a_judge_without_figures(project: Project) ->
     )
     assert asked == 0
     assert without.ret == 0
+
+
+def test_a_judge_is_shown_notes_on_calls_where_the_suite_says_so(project: Project) -> None:
+    """How each call went and where its arguments came from; not unless it is asked for."""
+    shown: list[bool] = []
+    with ModelServer({**SCRIPT, "judge": judge({"clear": 9, "pushy": 0})}) as server:
+        for notes in ({"notes": True}, {}):
+            models_suite(project, server.base_url, count=1, judge={"llm": {"model": "judge"}, **notes}, rubric=RUBRIC)
+            project.run()
+            asked = [str(one.messages) for one in server.requests if one.body["model"] == "judge"]
+            shown.append("was said by the user" in asked[-1])
+
+    assert shown == [True, False]
