@@ -33,19 +33,12 @@ def distinct(entries: Iterable[PoolEntry]) -> list[PoolEntry]:
     return kept
 
 
-def fresh_first(
-    entries: Sequence[PoolEntry], made: Sequence[Mapping[str, JsonValue]], random: Random
-) -> list[PoolEntry]:
-    """Put entries like calls that were made behind the others, save for `REPEATED` of the times."""
-
-    def is_repeated(entry: PoolEntry) -> bool:
-        return any(alike(entry.arguments, one) for one in made) and random.random() >= REPEATED
-
-    repeated = {entry.id for entry in entries if is_repeated(entry)}
-    return [
-        *(entry for entry in entries if entry.id not in repeated),
-        *(entry for entry in entries if entry.id in repeated),
+def fresh(entries: Sequence[PoolEntry], made: Sequence[Mapping[str, JsonValue]], random: Random) -> list[PoolEntry]:
+    """Leave out entries like calls that were made, save for `REPEATED` of the times, or where there are no others."""
+    kept = [
+        entry for entry in entries if not any(alike(entry.arguments, one) for one in made) or random.random() < REPEATED
     ]
+    return kept or list(entries)
 
 
 def alike(left: Mapping[str, JsonValue], right: Mapping[str, JsonValue]) -> bool:

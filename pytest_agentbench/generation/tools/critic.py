@@ -7,24 +7,23 @@ and each value of a sentence to what was known when it was said.
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.seams import Role
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.completeness import said_in, unsaid
 from pytest_agentbench.generation.tools.facts import spoken_form
+from pytest_agentbench.generation.tools.faults import Fault
 from pytest_agentbench.generation.tools.flows import ARGUMENT, found_at
 from pytest_agentbench.generation.tools.grounding import Grounds, holds_code, names_said
 from pytest_agentbench.generation.tools.handles import proves
-from pytest_agentbench.generation.tools.narrator import WishGiven
-from pytest_agentbench.generation.tools.phrasing import TONGUES, tasks_text, value_text
+from pytest_agentbench.generation.tools.phrasing import TONGUES, tasks_text
 from pytest_agentbench.generation.tools.pool import Pool, call_key
 from pytest_agentbench.generation.tools.reading import parsed
-from pytest_agentbench.generation.tools.saying import Said, said_of
 from pytest_agentbench.generation.tools.schemas import read_slots
-from pytest_agentbench.generation.tools.tongue import Code, Tongue
+from pytest_agentbench.generation.tools.tongue import Tongue
 from pytest_agentbench.generation.tools.tracing import is_same_value
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
@@ -35,39 +34,12 @@ from pytest_agentbench.generation.tools.values import (
     Story,
 )
 
-Reason = Literal[
-    "invented argument", "invented value", "implausible", "names a tool", "holds code", "not the walk", "left out",
-    "hedged", "no entities allowed", "two sentences asked for", "empty",
-]  # fmt: skip
-"""Why something is refused."""
-
 Speaker = Literal["user", "agent"]
 
 REPEATS = 2
 """Times in a row that one call with equal arguments is plausible (D.4)."""
 _NAMED = 6
 """Values that a situation names."""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One thing that is wrong: its kind, and what it is about."""
-
-    reason: Reason
-    detail: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.reason}: {self.detail}" if self.detail else self.reason
-
-
-@dataclass(frozen=True, kw_only=True)
-class RequestCheck:
-    """What a user's line must hold."""
-
-    wishes: tuple[WishGiven, ...]
-    asks_for: str
-    language: Code
-    narrative: tuple[str, ...] = ()
 
 
 class CriticGiven(Model):
@@ -114,7 +86,13 @@ class TemplateCritic:
 
 def story_faults(story: Story, pool: Pool, cards: Cards) -> list[Fault]:
     """Give everything that rules find wrong with a story: its path, its arguments, its sentences, its plausibility."""
-    return [*_path_faults(story), *_argument_faults(story, pool), *_repeats(story), *_value_faults(story, cards)]
+    return [
+        *_path_faults(story),
+        *_argument_faults(story, pool),
+        *_repeats(story),
+        *_value_faults(story, cards),
+        *unsaid(story, cards),
+    ]
 
 
 def sentence_faults(text: str, grounds: Grounds, names: Sequence[str], *, speaker: Speaker) -> list[Fault]:
@@ -126,39 +104,6 @@ def sentence_faults(text: str, grounds: Grounds, names: Sequence[str], *, speake
         faults += [Fault("names a tool", name) for name in names_said(text, names)]
         faults += [Fault("holds code", text[:60])] if holds_code(text) else []
     return faults
-
-
-def request_faults(line: str, check: RequestCheck) -> list[Fault]:
-    """Give what a user's line leaves out: a value that no result gives, or the name of what it wants to be told."""
-    tongue = TONGUES[check.language]
-    said = Grounds()
-    said.add(line)
-    for earlier in check.narrative:
-        said.add(earlier)
-    flat = plain(line)
-    faults = []
-    for wish in check.wishes:
-        for one in said_of(wish.card, wish.given, wish.handle, tongue):
-            values = (
-                [] if wish.handle and one.paths == wish.handle.replaces else [wish.given[path] for path in one.paths]
-            )
-            if any(isinstance(value, bool) for value in values):
-                continue
-            is_whole = plain(one.text.strip('"')) in flat or said.says(one.text.strip('"'))
-            if not is_whole and not (values and all(_is_said(value, said, flat, tongue) for value in values)):
-                faults.append(Fault("left out", f"{one.label}: {one.text}"))
-    if check.asks_for and not all(said.has_word(word) for word in check.asks_for.split()):
-        faults.append(Fault("left out", f"that the user wants to be told the {check.asks_for}"))
-    return faults
-
-
-def _is_said(value: JsonValue, said: Grounds, flat: str, tongue: Tongue) -> bool:
-    items = value if isinstance(value, list) and value else [value]
-    return all(
-        said.has_value(item)
-        or any(plain(value_text(item, tongue, is_listed=listed).strip('"')) in flat for listed in (False, True))
-        for item in items
-    )
 
 
 def summary_faults(critique: Critique, story: Story, cards: Cards) -> list[Fault]:
@@ -200,17 +145,6 @@ def named_values(story: Story, cards: Cards, tongue: Tongue) -> list[str]:
     said = [one for step in story.steps for one in said_in(step, cards, tongue)]
     ordered = sorted(said, key=lambda one: not one.is_name)
     return list(dict.fromkeys(one.text for one in ordered))[:_NAMED]
-
-
-def said_in(step: Step, cards: Cards, tongue: Tongue) -> list[Said]:
-    """Give what the user says for the call of a step: what is from the pool, as people call it."""
-    card = cards.get(step.call.name) if step.call else None
-    if step.call is None or card is None:
-        return []
-    pool = {one.argument for one in step.provenance if one.source == "pool"}
-    slots = read_slots(step.call.arguments)
-    given = {path: value for path, value in slots.items() if path in pool and not isinstance(value, bool)}
-    return said_of(card, given, step.handle, tongue)
 
 
 def names_of(cards: Cards) -> list[str]:

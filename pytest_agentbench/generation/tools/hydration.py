@@ -13,7 +13,7 @@ from random import Random
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.choosing import alike, distinct, fresh_first, speakable
+from pytest_agentbench.generation.tools.choosing import alike, distinct, fresh, speakable
 from pytest_agentbench.generation.tools.conditioned import REPEATED
 from pytest_agentbench.generation.tools.facts import Fact, facts_of, spoken_form
 from pytest_agentbench.generation.tools.flows import assignments, connecting, found_at
@@ -224,7 +224,7 @@ class _Hydration:
             entries = leading or entries
         self._random.shuffle(entries)
         entries = distinct(speakable(entries, self._stock.handles))
-        return fresh_first(entries, self._calls_of(card), self._random) if self._stock.conditioned else entries
+        return fresh(entries, self._calls_of(card), self._random) if self._stock.conditioned else entries
 
     def _calls_of(self, card: Card) -> list[Mapping[str, JsonValue]]:
         return [made.arguments for made in self._made if made.card.tool == card.tool]

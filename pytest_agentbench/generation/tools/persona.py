@@ -7,7 +7,9 @@ from random import Random
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.seams import Role
-from pytest_agentbench.generation.tools.critic import Fault, grounds_of, names_of, said_in, sentence_faults
+from pytest_agentbench.generation.tools.completeness import said_in
+from pytest_agentbench.generation.tools.critic import grounds_of, names_of, sentence_faults
+from pytest_agentbench.generation.tools.faults import Fault
 from pytest_agentbench.generation.tools.phrasing import TONGUES, tasks_text
 from pytest_agentbench.generation.tools.tongue import Code, Tongue
 from pytest_agentbench.generation.tools.values import Cards, Persona, Story

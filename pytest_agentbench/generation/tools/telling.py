@@ -5,15 +5,9 @@ from typing import Any, Literal
 
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.critic import (
-    Fault,
-    RequestCheck,
-    Speaker,
-    described,
-    names_of,
-    request_faults,
-    sentence_faults,
-)
+from pytest_agentbench.generation.tools.completeness import RequestCheck, request_faults
+from pytest_agentbench.generation.tools.critic import Speaker, described, names_of, sentence_faults
+from pytest_agentbench.generation.tools.faults import Fault
 from pytest_agentbench.generation.tools.narrator import (
     Answered,
     CloseGiven,
