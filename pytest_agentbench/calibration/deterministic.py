@@ -29,6 +29,8 @@ SIGNS: dict[str, Sign] = {
     "raw-output": talk.raw_output,
     "asked-again": talk.asked_again,
     "answer-about-another": state.about_another,
+    "answer-of-another-day": state.another_day,
+    "confirmed-otherwise": state.confirmed_otherwise,
     "answer-against-state": state.against_rows,
     "effect-missing": state.effect_missing,
 }

@@ -23,7 +23,7 @@ _JOINED = re.compile(r"\w[-_]\w")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 _OWN_DEED = re.compile(
     r"\b(?:I|we)(?:['’]ve| have)(?: just| now| already| also)? (?P<verb>\w+ed|put|sent|set|made|paid|cut|taken|given)\b"
-    r"|\b(?:j['’]ai|nous avons)(?: bien| déjà| aussi)? (?P<fait>\w+(?:é|ée|és|ées|mis|fait|pris|réduit|inscrit))\b",
+    r"|\b(?:j['’]ai|nous avons)(?: bien| déjà| aussi)? (?P<fait>\w*(?:é|ée|és|ées|mis|fait|pris|réduit|inscrit))\b",
     re.IGNORECASE,
 )
 _NO_CHANGE = re.compile(
@@ -91,6 +91,11 @@ def claim_without_call(reading: Reading) -> Iterator[str]:
         if is_said or f" {' '.join(name)} " in joined:
             yield f"{spec.name!r} is spoken of as done and was never called"
             return
+
+
+def _told_as(leaf: str) -> list[str]:
+    """Give a value and, of a day with a time, each by itself."""
+    return [leaf, *re.split(r"[ T]", leaf)[1:]] if _DAY.match(leaf) else [leaf]
 
 
 def _stem(word: str) -> str:
@@ -200,7 +205,7 @@ def wasted(reading: Reading) -> Iterator[str]:
             seen.add(one.mark)
         later = flat(reading.after(place))
         arguments = [flat(leaf) for leaf in values(one.record.call.arguments)]
-        used = any(len(flat(leaf)) > 1 and flat(leaf) in later for leaf in values(one.value))
+        used = any(len(flat(part)) > 1 and flat(part) in later for leaf in values(one.value) for part in _told_as(leaf))
         asked = bool(arguments) and all(leaf in said for leaf in arguments)
         spec = reading.case.toolset.get(one.name)
         has_answer = spec is None or spec.kind != "generic"  # a hand-over is made for its effect elsewhere

@@ -12,6 +12,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.validation.values import scalars
 
 _BEGINS = re.compile(r"\{\s*\"|\[\s*[{\[\"]")
+_ORDINAL = re.compile(r"\d{1,2}(?:st|nd|rd|th|er|re|e|ème)", re.IGNORECASE)
 _CODE = re.compile(r"[\w@.+#-]*\d[\w@.+#-]*|[\w.+-]+@[\w.-]+")
 
 
@@ -121,7 +122,8 @@ def flat(text: str) -> str:
 def codes(text: str) -> Iterator[str]:
     """Give the words of a text that hold a digit or are an address: what a call would take as it stands."""
     for found in _CODE.finditer(text):
-        yield found[0].strip(".-+#")
+        if _ORDINAL.fullmatch(word := found[0].strip(".-+#")) is None:
+            yield word
 
 
 def values(value: JsonValue) -> Iterator[str]:

@@ -1,11 +1,18 @@
 """Signs in the state: answers about something else, answers that rows contradict, effects that are not there."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_agentbench.calibration.signs.reading import Reading, flat
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.environment.diff import diff
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
+_TIME = re.compile(r"(?<![\d:])\d\d:\d\d(?!\d)")
+_SAID_TIME = re.compile(r"(?<![\d:.])(\d{1,2})\s?[:h]\s?(\d\d)(?!\d)")
+_SPAN = re.compile(r"from|since|until|start|end|after|before|birth|born|due|since|begin|first|last", re.IGNORECASE)
+"""Names of arguments that bound days, or are of a person, rather than name the day that is asked about."""
 
 Row = Mapping[str, JsonValue]
 
@@ -20,6 +27,32 @@ def about_another(reading: Reading) -> Iterator[str]:
             if isinstance(wanted, str) and isinstance(got, str) and wanted and flat(got) != flat(wanted):
                 yield f"{one.name} was asked for {name} {wanted!r} and answered about {got!r}"
                 return
+
+
+def another_day(reading: Reading) -> Iterator[str]:
+    """Find answers that are dated, and all of another day than the one day that the call asked for."""
+    for one in reading.calls:
+        if one.failed or reading.writes(one):
+            continue
+        for name, wanted in one.record.call.arguments.items():
+            if not isinstance(wanted, str) or not _DAY.fullmatch(wanted) or _SPAN.search(name):
+                continue
+            days = set(_DAY.findall(one.content))
+            if days and wanted not in days:
+                yield f"{one.name} was asked for {wanted} and answered about {min(days)}"
+                return
+
+
+def confirmed_otherwise(reading: Reading) -> Iterator[str]:
+    """Find a change that is told with another time of day than its answer gives."""
+    writing = [one for one in reading.calls if reading.writes(one) and not one.failed]
+    if not writing:
+        return
+    answered = set(_TIME.findall(writing[-1].content))
+    told = [text for index, text in reading.agent if index > writing[-1].record.message][:1]
+    times = {f"{int(hour):02}:{minute}" for text in told for hour, minute in _SAID_TIME.findall(text)}
+    if answered and times and not times & answered:
+        yield f"{writing[-1].name} answered {min(answered)}, and {min(times)} was told"
 
 
 def against_rows(reading: Reading) -> Iterator[str]:
