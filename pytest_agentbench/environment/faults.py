@@ -69,6 +69,8 @@ async def guarded_async(work: Awaitable[T], who: str, patience: float | None = N
 
 
 async def _within(seconds: float | None, work: Awaitable[T], who: str) -> T:
+    if seconds is None:
+        return await work
     try:
         async with asyncio.timeout(seconds) as deadline:
             return await work

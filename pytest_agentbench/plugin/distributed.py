@@ -83,7 +83,7 @@ class ControllerSide:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Scheduling | None:
-        """Keep as many items at each worker as it has conversations in flight; `--dist` of the user's wins."""
+        """Keep each worker's conversations in flight; `--dist` of the user's wins."""
         if config.getoption("dist", "no") != "load" or config.getoption("maxschedchunk", None) is not None:
             return None
         from pytest_agentbench.plugin.scheduling import make_window_scheduler  # noqa: PLC0415 - imports xdist
@@ -93,7 +93,7 @@ class ControllerSide:
         return make_window_scheduler(
             config,
             log,
-            window=options.concurrency + 1,
+            slots=options.concurrency,
             keeps_trials=lambda: options.early_stop or sequential.exists(),
         )
 

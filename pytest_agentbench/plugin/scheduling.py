@@ -13,6 +13,14 @@ from xdist.workermanage import WorkerController  # noqa: TID253 - same
 
 from pytest_agentbench.plugin.early_stop import own_first, scenario_of
 
+_WINDOW = 3
+"""Items outstanding at a worker, as a multiple of its slots.
+
+Fewer than twice as many are to its pool the last ones, all of which it starts; and while runs end in any order, they
+are reported, and new items come, in that of the items. With no more items than slots, conversations went in waves:
+200 of them on two workers took half as long again.
+"""
+
 
 class WindowScheduling(LoadScheduling):  # type: ignore[misc]  # xdist ships no types
     """Load scheduling with a fixed number of items outstanding at each worker.
@@ -21,9 +29,9 @@ class WindowScheduling(LoadScheduling):  # type: ignore[misc]  # xdist ships no 
     how those before ended.
     """
 
-    def __init__(self, config: pytest.Config, log: Any, *, window: int, keeps_trials: Callable[[], bool]) -> None:
+    def __init__(self, config: pytest.Config, log: Any, *, slots: int, keeps_trials: Callable[[], bool]) -> None:
         super().__init__(config, log)
-        self._window = max(2, window)
+        self._window = _WINDOW * slots + 1
         self._keeps_trials = keeps_trials
         self._owners: dict[str, WorkerController] | None = None
 
@@ -68,7 +76,7 @@ class WindowScheduling(LoadScheduling):  # type: ignore[misc]  # xdist ships no 
 
 
 def make_window_scheduler(
-    config: pytest.Config, log: Any, *, window: int, keeps_trials: Callable[[], bool]
+    config: pytest.Config, log: Any, *, slots: int, keeps_trials: Callable[[], bool]
 ) -> WindowScheduling:
-    """Give the scheduler of a session."""
-    return WindowScheduling(config, log, window=window, keeps_trials=keeps_trials)
+    """Give the scheduler of a session whose workers have so many slots each."""
+    return WindowScheduling(config, log, slots=slots, keeps_trials=keeps_trials)

@@ -123,10 +123,10 @@ class Tally:
 
     def meta(self, nodeid: str) -> Meta | None:
         """Give what is known of the run behind an item, also of one that never got so far as to report."""
-        metas = self.metas
-        if nodeid in self._names:
-            return metas[self._names[nodeid]]
-        return next((meta for meta in metas.values() if meta.blank.nodeid == nodeid), None)
+        name = self._names.get(nodeid)
+        if name is not None:  # joining what is known takes long where there are many runs, and all report
+            return self._metas[name]
+        return next((meta for meta in self.metas.values() if meta.blank.nodeid == nodeid), None)
 
     def simulates(self, nodeid: str) -> bool:
         """Whether an item is a test of the user's that simulates."""

@@ -52,12 +52,12 @@ class Meta(Model):
 
 def attach_meta(report: pytest.TestReport, meta: Meta) -> None:
     """Put the metadata on a setup report; it arrives even when the worker dies during the call."""
-    report.__dict__[_META] = dumps(meta)
+    report.__dict__[_META] = dumps(meta.model_dump(exclude_defaults=True))
 
 
 def attach_results(report: pytest.TestReport, results: Sequence[Result]) -> None:
     """Put the results on a call report: one of a scenario, any number of a test of the user's."""
-    report.__dict__[_RESULT] = dumps(list(results))
+    report.__dict__[_RESULT] = dumps([result.model_dump(exclude_defaults=True) for result in results])
 
 
 def take_meta(report: pytest.TestReport) -> Meta | None:

@@ -130,13 +130,12 @@ class Redactor:
         )
 
     def _message(self, message: Message) -> Message:
-        return message.model_copy(
-            update={
-                "content": self._optional(message.content),
-                "tool_calls": tuple(self._tool_call(call) for call in message.tool_calls),
-                "tool_call_id": self._optional(message.tool_call_id),
-            }
-        )
+        content = self._optional(message.content)
+        calls = tuple(self._tool_call(call) for call in message.tool_calls)
+        call_id = self._optional(message.tool_call_id)
+        if (content, calls, call_id) == (message.content, message.tool_calls, message.tool_call_id):
+            return message
+        return message.model_copy(update={"content": content, "tool_calls": calls, "tool_call_id": call_id})
 
     def _tool_call(self, call: ToolCall) -> ToolCall:
         return call.model_copy(

@@ -10,7 +10,11 @@ Slot = Callable[[], AbstractAsyncContextManager[None]]
 
 
 class Stopwatch:
-    """Measures active seconds and pauses, with its deadline, while the run waits for its turn."""
+    """Measures active seconds and pauses, with its deadline, while the run waits for its turn.
+
+    A pause touches no timer, since each call to a model brings several: the deadline's timer is set to the earliest
+    time at which it can be due, and set anew when it turns out that the run has waited meanwhile.
+    """
 
     def __init__(self, now: Callable[[], float], slot: Slot | None = None) -> None:
         self._now = now
@@ -19,7 +23,8 @@ class Stopwatch:
         self._waited = 0.0
         self._pauses = 0
         self._paused_at = 0.0
-        self._due: float | None = None
+        self._due = 0.0
+        self._timer: asyncio.TimerHandle | None = None
         self.deadline: asyncio.Timeout | None = None
 
     @property
@@ -36,23 +41,42 @@ class Stopwatch:
         """Stop the clock and its deadline meanwhile; pauses within pauses count once."""
         return _Paused(self)
 
+    def limit(self, deadline: asyncio.Timeout, seconds: float) -> None:
+        """Let `deadline` expire when the run has been active for `seconds` from now on."""
+        self.deadline = deadline
+        self._due = asyncio.get_running_loop().time() + seconds - self._waited
+        self._look()
+
+    def unlimit(self) -> None:
+        """Let no deadline expire any more."""
+        self.deadline = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        """Let the deadline expire if it is due, else look again when it can be."""
+        self._timer = None
+        if self.deadline is None or self._pauses:  # the end of the pause looks again
+            return
+        loop = asyncio.get_running_loop()
+        due = self._due + self._waited
+        if loop.time() < due:
+            self._timer = loop.call_at(due, self._look)
+        elif not self.deadline.expired():
+            self.deadline.reschedule(loop.time())
+
     def _pause(self) -> None:
         self._pauses += 1
         if self._pauses == 1:
             self._paused_at = self._now()
-            self._due = self.deadline.when() if self.deadline else None
-            self._reschedule(None)
 
     def _resume(self) -> None:
         self._pauses -= 1
         if self._pauses == 0:
-            waited = self._now() - self._paused_at
-            self._waited += waited
-            self._reschedule(None if self._due is None else self._due + waited)
-
-    def _reschedule(self, when: float | None) -> None:
-        if self.deadline is not None and not self.deadline.expired():
-            self.deadline.reschedule(when)
+            self._waited += self._now() - self._paused_at
+            if self.deadline is not None and self._timer is None:
+                self._look()
 
 
 # classes, since each call to a model goes through both, and generators take several times as long

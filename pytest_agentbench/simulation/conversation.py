@@ -81,15 +81,15 @@ class Conversation:
         Raise `NotRunError` where the run cannot go on for a reason outside of it.
         """
         try:
-            async with asyncio.timeout(self.limits.seconds) as deadline:
-                self.stopwatch.deadline = deadline
+            async with asyncio.timeout(None) as deadline:
+                self.stopwatch.limit(deadline, self.limits.seconds)
                 return await self._converse()
         except TimeoutError:
             if not deadline.expired():
                 raise
             return out_of_time(self.limits.seconds, self._acting, self.blocked())
         finally:
-            self.stopwatch.deadline = None
+            self.stopwatch.unlimit()
 
     async def _converse(self) -> Closed:
         history = self.recording.messages
@@ -229,8 +229,10 @@ async def abandonable(work: Coroutine[Any, Any, Reply]) -> Reply:
     """Await an agent's reply in a task of its own, which is left behind where it swallows its cancellation."""
     outer = asyncio.current_task()
     task = asyncio.create_task(work, name=outer.get_name() if outer else None)
+    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    task.add_done_callback(lambda _: None if ended.done() else ended.set_result(None))
     try:
-        await asyncio.wait([task])
+        await ended
     except asyncio.CancelledError:
         task.cancel()
         raise

@@ -13,7 +13,12 @@ def agent_turn(
     messages: Sequence[Message], results: Sequence[Message], *, session_id: str, context: dict[str, Any], tools: Toolset
 ) -> Turn:
     """Give the agent the texts of both parties and its own calls; the user's tool use stays the user's."""
-    visible = tuple(_as_agent_sees(message) for message in messages if _agent_sees(message))
+    visible = tuple(
+        # most messages are plain texts, and every turn looks at all of them
+        message if message.role == "assistant" or not message.tool_calls else _without_calls(message)
+        for message in messages
+        if message.role == "assistant" or _agent_sees(message)
+    )
     text = "" if results else next((message.text for message in reversed(visible) if message.role == "user"), "")
     return Turn(
         message=text,
@@ -56,8 +61,8 @@ def _agent_sees(message: Message) -> bool:
     return message.role != "user" or bool(message.text)
 
 
-def _as_agent_sees(message: Message) -> Message:
-    return message.model_copy(update={"tool_calls": ()}) if message.role == "user" and message.tool_calls else message
+def _without_calls(message: Message) -> Message:
+    return message.model_copy(update={"tool_calls": ()})
 
 
 def _user_sees(message: Message) -> bool:
