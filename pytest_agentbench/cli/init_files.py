@@ -3,7 +3,7 @@
 import ast
 import json
 from collections.abc import Iterator, Sequence
-from importlib.metadata import packages_distributions
+from importlib.metadata import files, packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -124,12 +124,22 @@ def _imported(file: Path) -> list[str]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(file.read_bytes())):
         if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names.add(node.module.partition(".")[0])
-    # a namespace package (`google`) is of many distributions, and which one is meant cannot be told
-    found = {homes[name][0] for name in names if len(set(homes.get(name, ()))) == 1}
+            names.add(node.module)
+    found = {one for name in names for one in _home(name, sorted(set(homes.get(name.partition(".")[0], ()))))}
     return sorted(found - {"pytest-agentbench"}, key=str.lower)
+
+
+def _home(module: str, candidates: Sequence[str]) -> list[str]:
+    """Choose the distribution that a module is of: of several with the same package, the one that holds its file."""
+    if len(candidates) < 2:
+        return list(candidates)
+    path = module.replace(".", "/")
+    places = {f"{path}.py", f"{path}/__init__.py"}
+    holding = [one for one in candidates if any(file.as_posix() in places for file in files(one) or ())]
+    named = [one for one in candidates if one.replace("-", "_") == module.partition(".")[0]]
+    return sorted({*holding[:1], *named})
 
 
 def _flow(value: object) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.verdict import CallExplanation, Finding
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding
 from pytest_agentbench.report.calls import beside, call_text, explained
 from pytest_agentbench.report.glyphs import Glyphs, glyphs
 from pytest_agentbench.report.worst import call_of, check_name, failed_findings, finding_text, no_finding_text
@@ -46,6 +46,7 @@ def failure_text(
             lines += _section("", _calls(result, failed, marks, verbose=verbose))
             also = [finding for finding in failed[1:] if call_of(result, finding) is None]
             lines += _section("also", _also(result, also, marks, verbose=verbose))
+        lines += _advice(result)
         lines += ["", _facts(result, marks, told=not failed or failed[0].kind == "termination" or not result.scored)]
         if transcript is not None and transcript.messages:
             turn = next((finding.turn for finding in failed if finding.turn is not None), None)
@@ -56,6 +57,13 @@ def failure_text(
     if rerun:
         lines.append(f"rerun: {marks.plain(rerun)}")
     return "\n".join(lines).rstrip()
+
+
+def _advice(result: Result) -> list[str]:
+    """Say how a run comes to be scored that ended because its scripted user had nothing to say."""
+    if result.blame is not Blame.USER or not result.players.get("user", "").startswith("scripted"):
+        return []
+    return ["", "give the user an answer: another line of `says:`, or what it knows in `knows: {word: value}`"]
 
 
 def _headline(result: Result, failed: list[Finding], marks: Glyphs) -> str:

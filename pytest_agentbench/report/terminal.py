@@ -123,9 +123,10 @@ def _endings(sums: Aggregate, marks: Glyphs, width: int, *, brief: bool) -> list
 
 
 def _blame(blame: BlameCount) -> Iterable[str]:
+    again = bool(blame.retried and not blame.recovered)
     if blame.unscored:
-        yield f"{blame.blame} {blame.unscored}"
-    if blame.retried:
+        yield f"{blame.blame} {blame.unscored}" + (" (retried, none passed)" if again else "")
+    if blame.retried and not (again and blame.unscored):
         passed = "passed" if blame.recovered == blame.retried else f"{blame.recovered} passed"
         yield f"{blame.blame} {blame.retried} (retried, {passed})"
     if blame.passed:

@@ -56,6 +56,9 @@ def _columns(report: VariantsReport, marks: Glyphs) -> list[_Column]:
     if any(row.unscored for row in report.rows):
         columns.append(("unscored", lambda row: str(row.unscored)))
     columns.append(("success", lambda row: _share(row.success, marks)))
+    if ks := sorted({row.all_pass.k for row in report.rows if row.all_pass is not None}):
+        title = f"pass^{ks[0]}" if len(ks) == 1 else "pass^k"
+        columns.append((title, lambda row: _share(row.all_pass.all if row.all_pass else None, marks)))
     columns += [
         (number.title, _numbered(number.name, number.digits, marks))
         for number in report.rows[0].numbers

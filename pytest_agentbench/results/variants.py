@@ -15,7 +15,7 @@ from pytest_agentbench.results.statistics.concordance import concordance
 from pytest_agentbench.results.statistics.holm import holm
 from pytest_agentbench.results.statistics.interval import Interval
 from pytest_agentbench.results.statistics.quantiles import quantile_interval
-from pytest_agentbench.results.trials import rate_of
+from pytest_agentbench.results.trials import PassK, rate_of, trials_report
 
 
 class Measured(Model):
@@ -42,6 +42,7 @@ class VariantRow(Model):
     """One variant: its success with a 95 % interval, its numbers, how its runs ended, and how long they took.
 
     `success.n` counts scored runs, the `n` of a number the scenarios that have it. The quantiles are over runs.
+    `all_pass` is pass^k for the largest k that its trials reach, None where each scenario was played once.
     """
 
     variant: str
@@ -53,6 +54,7 @@ class VariantRow(Model):
     p95: Interval | None
     terminations: dict[str, int]
     agreement: tuple[Agreement, ...] = ()
+    all_pass: PassK | None = None
 
     def number(self, name: str) -> Measured | None:
         """Find a number by name."""
@@ -144,6 +146,7 @@ def _row(variant: str, runs: Sequence[Result], numbers: Sequence[Number]) -> Var
     scored = [run for run in runs if run.scored]
     seconds = [run.seconds for run in scored]
     endings = Counter(NOT_RUN if run.termination is None else run.termination.value for run in runs)
+    trials = trials_report(runs)
     return VariantRow(
         variant=variant,
         runs=len(runs),
@@ -154,6 +157,7 @@ def _row(variant: str, runs: Sequence[Result], numbers: Sequence[Number]) -> Var
         p95=quantile_interval(seconds, 0.95),
         terminations=dict(sorted(endings.items())),
         agreement=tuple(_agreements(scored, numbers)),
+        all_pass=trials.passes[-1] if trials is not None and trials.passes else None,
     )
 
 

@@ -56,6 +56,21 @@ def test_what_does_not_count_is_left_out_unless_asked_for():
     assert any(line.startswith("steps by class") for line in whole)
 
 
+def test_several_trials_show_how_often_all_pass():
+    """Users come back: beside each variant's success stands pass^k, for the trials that there are."""
+    once = runs(("one", "two"), n=8)
+    again = [
+        run.model_copy(update={"key": run.key.model_copy(update={"trial": 2}), "verdict": run.verdict}) for run in once
+    ]
+
+    heading, one, two = told([*once, *again])[2:5]
+
+    assert not any("pass^" in line for line in told(once))
+    assert "pass^2" in heading
+    assert one.split()[2:7] == ["100", "%", one.split()[4], "100", "%"]
+    assert two.split()[2:7] == ["50", "%", two.split()[4], "50", "%"]
+
+
 def test_flips_and_tags_are_named():
     """Which scenarios are lost against the first variant, and success by class."""
     lines = "\n".join(told(runs()))

@@ -35,7 +35,7 @@ class LangGraphSession:
 
     async def fitting(self) -> "LangGraphSession | LangGraphInThread":
         """Give what to talk to: a graph whose checkpointer has no async methods is invoked in the run's thread."""
-        checkpointer = self._graph.checkpointer
+        checkpointer = getattr(self._graph, "checkpointer", None)
         if not self._remembers or not hasattr(checkpointer, "aget_tuple"):
             return self
         try:
@@ -55,7 +55,7 @@ class LangGraphSession:
         except TypeError as error:
             if "No synchronous function" not in str(error):
                 raise
-            kept = type(self._graph.checkpointer).__name__
+            kept = type(getattr(self._graph, "checkpointer", None)).__name__
             raise AgentError(
                 f"{error}. It cannot be awaited either, since its checkpointer {kept} has no async methods: use the "
                 f"async one of its kind (Async{kept}), or InMemorySaver while testing"

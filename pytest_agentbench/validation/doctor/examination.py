@@ -170,8 +170,9 @@ def _tools(tools: Toolset) -> Iterator[Observation]:
         yield _saw(
             "tools",
             "note",
-            "the suite names none; the agent brings its own",
-            "name them at `environment: {tools: …}`, so that calls are checked against them and state can be kept",
+            "the suite names none; the agent brings its own, and all runs share the world that these change",
+            "let a factory build it with the suite's (`def build(tools): …`, `environment: {tools: …, state: …}`): "
+            "calls are then checked against them, and every run has a world of its own",
         )
         return
     named = [f"{tool.name} ({tool.kind})" for tool in tools]
@@ -255,7 +256,8 @@ def _models(played: Played) -> Iterator[Observation]:
             "models",
             "note",
             "the agent's model calls are not observed",
-            "take `base_url` in the factory and give it to the client: calls are then counted, recorded and bounded",
+            "let a factory build it (`def build(base_url): …`) and give that to its client: calls are then counted, "
+            "recorded and bounded",
         )
         return
     tokens = usage.input_tokens + usage.output_tokens
@@ -266,7 +268,7 @@ def _models(played: Played) -> Iterator[Observation]:
 def _session(played: Played, suite: Suite) -> Iterator[Observation]:
     runs = len(suite.scenarios) * (suite.trials or 1)
     usage = played.usage
-    told = f"{runs} {'run' if runs == 1 else 'runs'} of a variant"
+    told = f"{runs} {'run' if runs == 1 else 'runs'}" + (" of each variant" if len(suite.variants) > 1 else "")
     if usage is None or not usage.calls:
         cost = "cost unknown" if usage is None else "no model calls seen"
     elif usage.unpriced:
