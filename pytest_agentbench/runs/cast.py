@@ -1,6 +1,7 @@
 """Who plays the roles of a run: simulated user, judges, critic."""
 
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from random import Random
 from typing import Any, cast
 
@@ -45,7 +46,7 @@ class Cast(RunModels):
         own = self._plan.scenario.rubric
         return self._plan.suite.rubric if own is None else own
 
-    @property
+    @cached_property
     def system(self) -> str:
         """The agent's system prompt, where it is known."""
         chat = self._plan.suite.agent.openai

@@ -49,6 +49,7 @@ _TELLING = re.compile(r"[\d@_#]|[^\W\d_a-zà-öø-ÿ]")
 """What a word holds that may be a name or a value: digits, marks, capitals."""
 
 _WORD = re.compile(r"\w[\w@.+#/-]*")
+_BARS = re.compile(r"\n[ \t]*\|(?=[ \n]|\Z)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,11 +82,7 @@ class Evidence:
         wanted = squeezed(quote)
         if not any(char.isalnum() for char in wanted):
             return ()
-        # a quote is made of whole words: `no` does not stand in `nothing`
-        begin = r"(?<!\w)" if wanted[0].isalnum() else ""
-        end = r"(?!\w)" if wanted[-1].isalnum() else ""
-        pattern = re.compile(f"{begin}{re.escape(wanted)}{end}")
-        found = {piece.turn for piece, text in self._squeezed if pattern.search(text)}
+        found = {piece.turn for piece, text in self._squeezed if _stands(wanted, text)}
         return tuple(sorted(found))
 
     def is_agents(self, turn: int) -> bool:
@@ -101,14 +98,17 @@ class Evidence:
 
     def record(self, nonce: str) -> str:
         """Give the record between its delimiters."""
-        return "\n".join([f"BEGIN {nonce}", *self._lines(), f"END {nonce}"])
+        return f"BEGIN {nonce}\n{self._text}\nEND {nonce}"
 
     def new_nonce(self, random: Random) -> str:
         """Draw a nonce that stands nowhere in the record."""
-        text = "\n".join(self._lines())
-        while (nonce := f"{random.getrandbits(64):016x}") in text:
+        while (nonce := f"{random.getrandbits(64):016x}") in self._text:
             pass
         return nonce
+
+    @cached_property
+    def _text(self) -> str:
+        return "\n".join(self._lines())
 
     @cached_property
     def _squeezed(self) -> tuple[tuple[Piece, str], ...]:
@@ -166,7 +166,24 @@ def of_ending(
 
 def squeezed(text: str) -> str:
     """Give the text as quotes are compared: runs of white space are one space, bars at line starts are dropped."""
-    return " ".join(re.sub(r"\n[ \t]*\|(?=[ \n]|\Z)", "\n", f"\n{text}").split())
+    if "|" in text:
+        text = _BARS.sub("\n", f"\n{text}")
+    return " ".join(text.split())
+
+
+def _stands(wanted: str, text: str) -> bool:
+    """Tell whether a quote stands in a text as whole words: `no` does not stand in `nothing`."""
+    at = text.find(wanted)
+    while at >= 0:
+        before, after = text[:at][-1:], text[at + len(wanted) :][:1]
+        if not (_goes_on(before, wanted[0]) or _goes_on(after, wanted[-1])):
+            return True
+        at = text.find(wanted, at + 1)
+    return False
+
+
+def _goes_on(outside: str, inside: str) -> bool:
+    return inside.isalnum() and (outside.isalnum() or outside == "_")
 
 
 def _pieces(transcript: Transcript) -> Iterator[Piece]:
