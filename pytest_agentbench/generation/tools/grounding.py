@@ -8,6 +8,7 @@ the decimals that the text gives, a number in words or before a hyphen (`15-day`
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.codec import dumps
@@ -54,13 +55,12 @@ class Grounds:
                 self._numbers.add(float(part))
                 self._moments.add_number(float(part))
                 continue
-            text = plain(str(part))
-            self._texts.append(text)
-            self._words |= set(re.findall(r"[^\W_]+", text)) | set(re.findall(r"[\w'-]+", text))
-            bare = _ISO.sub(" ", str(part))
-            self._numbers |= {number for token in _NUMBER.findall(bare) if (number := _float(token)) is not None}
-            self._numbers |= {float(number) for _, number in numbers_in(str(part))}
-            self._moments.add(str(part))
+            found = _read(str(part))
+            self._texts.append(found.text)
+            self._words |= found.words
+            self._numbers |= found.numbers
+            self._moments.days |= found.moments.days
+            self._moments.times |= found.moments.times
 
     def says(self, text: str) -> bool:
         """Whether a text stands somewhere as a whole."""
@@ -150,6 +150,31 @@ class Grounds:
         if not self.says(match[0]):
             found.append(match[0])
         return " "
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What one text makes known."""
+
+    text: str
+    words: frozenset[str]
+    numbers: frozenset[float]
+    moments: Moments
+
+
+@lru_cache(maxsize=20_000)
+def _read(part: str) -> _Read:
+    """Read a text; results come again in every story that is told of them."""
+    text = plain(part)
+    moments = Moments()
+    moments.add(part)
+    numbers = {number for token in _NUMBER.findall(_ISO.sub(" ", part)) if (number := _float(token)) is not None}
+    return _Read(
+        text=text,
+        words=frozenset(re.findall(r"[^\W_]+", text)) | frozenset(re.findall(r"[\w'-]+", text)),
+        numbers=frozenset(numbers | {float(number) for _, number in numbers_in(part)}),
+        moments=moments,
+    )
 
 
 def names_said(text: str, names: Iterable[str]) -> list[str]:

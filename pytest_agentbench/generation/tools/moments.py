@@ -27,6 +27,7 @@ _HALVES = re.compile(
 _STAMP = re.compile(
     r"(?<![\w-])(?:\d{4}-\d{2}-\d{2})?T([01]\d|2[0-3]):?([0-5]\d)(?::?[0-5]\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?!\w)"
 )
+_SLASHED = re.compile(r"(?<![\d/.])(\d{1,2})[/.](\d{1,2})(?:[/.](\d{4}|\d{2}))?(?![\d/])")
 _EPOCH = (1_000_000_000, 4_000_000_000)
 
 Day = tuple[int, int, int]
@@ -80,20 +81,27 @@ class Moments:
         return " " if (int(match[1]), int(match[2])) in self.times and all(map(self.has_day, days)) else match[0]
 
     def _without_days(self, text: str) -> str:
-        flat = text
-        for year, month, day in sorted(self.days):
-            names = "|".join(_spellings(month))
-            of_year = rf"(?:,? {year})?" if year else ""
-            for pattern in (
-                rf"\b(?:{names})\.? 0?{day}(?:st|nd|rd|th)?{of_year}\b",
-                rf"\b0?{day}(?:st|nd|rd|th|er)?(?: of)? (?:{names})\.?{of_year}\b",
-                rf"(?<!\d){year}-{month:02}-{day:02}(?!\d)",
-                rf"(?<![\d/.])0?{month}[/.]0?{day}(?:[/.](?:{year}|{year % 100:02}))?(?![\d/])",
-                rf"(?<![\d/.])0?{day}[/.]0?{month}(?:[/.](?:{year}|{year % 100:02}))?(?![\d/])",
-                rf"(?<!\d )(?<!\der )\b(?:{names}){of_year}\b(?! \d{{1,2}}\b)",
-            ):
-                flat = re.sub(pattern, " ", flat, flags=re.IGNORECASE)
-        return flat
+        flat = _ISO.sub(lambda one: self._kept(one, int(one[1]), int(one[2]), int(one[3])), text)
+        flat = _SLASHED.sub(self._slashed, flat)
+        flat = _SPOKEN.sub(self._spoken, flat)
+        return _MONTH_ALONE.sub(self._month, flat)
+
+    def _kept(self, match: re.Match[str], year: int, month: int, day: int) -> str:
+        return " " if self.has_day((year, month, day)) else match[0]
+
+    def _slashed(self, match: re.Match[str]) -> str:
+        """Take `16/03/2026`, `03/16` and their like out, whichever of day and month is first."""
+        left, right, year = int(match[1]), int(match[2]), int(match[3] or 0)
+        known = [day for day in self.days if not year or year in (day[0], day[0] % 100)]
+        return " " if any(day[1:] in ((left, right), (right, left)) for day in known) else match[0]
+
+    def _spoken(self, match: re.Match[str]) -> str:
+        name, day = match["before"] or match["after"], int(match["day"] or match["late"])
+        return self._kept(match, int(match["year"] or 0), _month(plain(name)), day)
+
+    def _month(self, match: re.Match[str]) -> str:
+        month, year = _month(plain(match[1])), int(match[2] or 0)
+        return " " if any(day[1] == month and year in (0, day[0]) for day in self.days) else match[0]
 
 
 def _days_in(text: str) -> Iterator[Day]:
@@ -133,8 +141,21 @@ def _spellings(month: int) -> list[str]:
     return sorted(spelt | accented, key=len, reverse=True)
 
 
-_NAMES = "|".join(sorted({form for n in range(1, 13) for form in map(plain, _spellings(n))}, key=len, reverse=True))
-_WORDED = re.compile(
-    rf"\b(?:(?P<before>{_NAMES})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"
-    rf"|(?P<late>\d{{1,2}})(?:st|nd|rd|th|er)?(?: of)? (?P<after>{_NAMES})\b\.?)(?:,? (?P<year>(?:19|20)\d\d)\b)?"
+_PLAIN = sorted({form for n in range(1, 13) for form in map(plain, _spellings(n))}, key=len, reverse=True)
+_ACCENTS = sorted({form for n in range(1, 13) for form in _spellings(n)}, key=len, reverse=True)
+
+
+def _worded(names: list[str]) -> re.Pattern[str]:
+    either = "|".join(names)
+    return re.compile(
+        rf"\b(?:(?P<before>{either})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"
+        rf"|(?P<late>\d{{1,2}})(?:st|nd|rd|th|er)?(?: of)? (?P<after>{either})\b\.?)(?:,? (?P<year>(?:19|20)\d\d)\b)?",
+        re.IGNORECASE,
+    )
+
+
+_WORDED = _worded(_PLAIN)
+_SPOKEN = _worded(_ACCENTS)
+_MONTH_ALONE = re.compile(
+    rf"(?<!\d )(?<!\der )\b({'|'.join(_ACCENTS)})(?:,? ((?:19|20)\d\d))?\b(?! \d{{1,2}}\b)", re.IGNORECASE
 )

@@ -11,14 +11,17 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import Outcome
 from pytest_agentbench.generation.tools.graph import build_graph
-from pytest_agentbench.generation.tools.hydration import HydrationError, Stock, hydrate
+from pytest_agentbench.generation.tools.hydration import hydrate
 from pytest_agentbench.generation.tools.narrator import Narrator, TemplateNarrator
 from pytest_agentbench.generation.tools.pipeline import Pipeline
 from pytest_agentbench.generation.tools.probing import probe
 from pytest_agentbench.generation.tools.recruiting import Recruiter
 from pytest_agentbench.generation.tools.sampling import Shape, sample
 from pytest_agentbench.generation.tools.seeding import hints_of, state_of
+from pytest_agentbench.generation.tools.stock import Stock
 from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.telling import HydrationError
+from pytest_agentbench.generation.tools.tongue import Code
 from pytest_agentbench.generation.tools.values import Graph, Story, Walk
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
@@ -70,19 +73,21 @@ async def stocked(path: Path) -> tuple[Stock, Graph]:
     return Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool), graph
 
 
-async def story_of(stock: Stock, nodes: tuple[str, ...], narrator: Narrator | None = None, seed: int = 1) -> Story:
+async def story_of(
+    stock: Stock, nodes: tuple[str, ...], narrator: Narrator | None = None, seed: int = 1, language: Code = "en"
+) -> Story:
     """Hydrate one walk."""
     random = Random(seed)
     walk = Walk(id="w0", nodes=nodes)
-    return await hydrate(walk, stock, narrator or TemplateNarrator(random), language="en", random=random)
+    return await hydrate(walk, stock, narrator or TemplateNarrator(random), language=language, random=random)
 
 
-async def stories(stock: Stock, graph: Graph, count: int) -> list[Story]:
+async def stories(stock: Stock, graph: Graph, count: int, *, language: Code = "en") -> list[Story]:
     """Hydrate walks of a graph; give the stories of those that the world bears."""
     capacity = {tool: (len(stock.pool.of(tool)) + 1) // 2 for tool in graph.tools}
     walks = sample(graph, count, Shape(capacity=capacity, shares={"simple": 1.0}), seed=3)
     found: list[Story] = []
     for place, walk in enumerate(walks):
         with contextlib.suppress(HydrationError):  # a world may not bear a walk: rooms are booked
-            found.append(await story_of(stock, walk.nodes, seed=place))
+            found.append(await story_of(stock, walk.nodes, seed=place, language=language))
     return found
