@@ -36,7 +36,7 @@ from pytest_agentbench.suites.schema_rubric import read_rubric, rubric_misfits
 WIDTH = 100
 _ALIGN: tuple[Align, ...] = ("<", "<", ">", ">", ">", ">", ">", ">")
 _PARTS = {"dissatisfied-yet-appropriate": "appropriate"}
-_LEARNED = ("spur", "scope", "scope+veto", "scope+evidence")
+_LEARNED = ("spur", "scope", "scope+veto", "scope+evidence", "scope+evidence+veto")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -137,8 +137,8 @@ def _parts(name: str, options: argparse.Namespace) -> Parts:
         areas=not options.no_areas,
         weights=not options.no_weights,
         make_or_break=not options.no_make_or_break,
-        evidence=name == "scope+evidence",
-        veto=name == "scope+veto",
+        evidence="+evidence" in name,
+        veto="+veto" in name,
     )
 
 

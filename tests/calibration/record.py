@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 CASSETTE = HERE / "cassettes" / "language-model.jsonl"
 FOLDERS = [HERE / "trace" / "support", HERE / "trace" / "weather"]
 ARGUMENTS = [
-    "deterministic,spur,scope,scope+veto,scope+evidence",
+    "deterministic,spur,scope,scope+veto,scope+evidence,scope+evidence+veto",
     *map(str, FOLDERS),
     *("--model", "judge", "--ablations", "--splits", "1", "--seed", "1"),
 ]

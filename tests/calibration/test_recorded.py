@@ -1,0 +1,105 @@
+"""What a language model made of labelled conversations, replayed: SCOPE, SPUR, ablations, and what it wrote itself."""
+
+import argparse
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.calibration.deterministic import judge
+from pytest_agentbench.calibration.labelled import Labelled, read_all
+from pytest_agentbench.cli.calibrate import add_arguments, run
+from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.cassette.modes import Mode
+from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
+from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.seams import Chat
+from tests.calibration import record_written
+from tests.calibration.record import ARGUMENTS, CASSETTE
+
+NOWHERE = "http://127.0.0.1:9/v1"
+INDEPENDENT = sorted((Path(__file__).parent / "independent").iterdir())
+
+
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, dict[str, float | None]]]:
+    """The figures of `agentbench calibrate` from the cassette alone: contender, part, figure."""
+    file = tmp_path_factory.mktemp("replayed") / "figures.json"
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    reach = ["--base-url", NOWHERE, "--cassette", str(CASSETTE), "--mode", "replay", "--json", str(file)]
+    run(parser.parse_args([*ARGUMENTS, *reach]))
+    found = json.loads(file.read_text())["contenders"]
+    return {
+        one["name"]: {
+            part: {figure: value["mean"] for figure, value in slice_["figures"].items()}
+            for part, slice_ in one["slices"].items()
+        }
+        for one in found
+    }
+
+
+def test_the_table_of_the_paper_is_replayed(replayed: dict[str, dict[str, dict[str, float | None]]]) -> None:
+    """Every way of judging has figures on all parts; on hard negatives only accuracy is defined."""
+    names = {"spur", "scope", "scope-areas", "scope-weights", "scope-make_or_break"}
+    names |= {"scope+veto", "scope+evidence", "scope+evidence+veto"}
+
+    assert replayed.keys() == names | {"deterministic"}
+    for name in names:
+        parts = replayed[name]
+        assert parts["all"]["kappa"] is not None
+        assert parts["hard"]["accuracy"] is not None
+        assert parts["hard"]["f1"] is None
+
+
+def test_weights_and_make_or_break_find_hard_negatives(
+    replayed: dict[str, dict[str, dict[str, float | None]]],
+) -> None:
+    """As in the paper's ablation, from the very same scores."""
+    hard = {name: parts["hard"]["accuracy"] or 0.0 for name, parts in replayed.items()}
+
+    assert hard["scope-weights"] < hard["scope"]
+    assert hard["scope-make_or_break"] < hard["scope"]
+
+
+def written() -> tuple[list[Labelled], int, int]:
+    """What a model wrote and another let through; how many it held back, and misnamed ones that it let through."""
+    recorder = CassetteRecorder(Mode.REPLAY, record_written.CASSETTE, shard=None, redact=lambda value: value)
+    models = Models(environ={}, recorder_of=lambda _: recorder)
+
+    def chat(role: str) -> Chat:
+        return models.chat(ModelSpec(model=role, base_url=NOWHERE), Caller(role=role))
+
+    made, reviews = asyncio.run(record_written.play(chat))
+    kept = [case for one in made.values() for case in one.kept]
+    return kept, sum(len(one.refused) for one in made.values()), sum(one.fits for one in reviews)
+
+
+def test_a_model_writes_conversations_and_another_filters_them() -> None:
+    """Most are let through as silver, none under a situation that is not its own."""
+    kept, refused, misnamed = written()
+
+    assert len(kept) + refused == 2 * record_written.COUNT
+    assert refused > 0
+    assert misnamed == 0
+    assert {case.grade for case in kept} == {"silver"}
+    assert {case.label for case in kept} == {"POS", "NEG"}
+    assert all(case.case.transcript.trajectory for case in kept if case.label == "POS")
+
+
+def found(cases: list[Labelled], bucket: str) -> tuple[int, int]:
+    """How many of a bucket (POS and NEG apart) the judge without a model labels rightly, and of how many."""
+    part = [case for case in cases if (case.label if case.label == "POS" else case.bucket) == bucket]
+    return sum(judge(case.case).label == case.label for case in part), len(part)
+
+
+def test_the_judge_without_a_model_on_words_of_others() -> None:
+    """Those that somebody else worded, and those that a model wrote: the figures of docs/calibrate.md."""
+    independent, silver = list(read_all(INDEPENDENT)), written()[0]
+
+    assert found(independent, "POS") == (22, 22)
+    assert found(independent, "hard") == (17, 21)
+    assert found(silver, "POS") == (11, 11)
+    assert found(silver, "hard") == (6, 7)
