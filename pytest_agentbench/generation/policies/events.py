@@ -1,6 +1,6 @@
 """One set of policies becomes one event: symbols, rows, calls, user; or is refused with the stage and the reason."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -15,7 +15,7 @@ from pytest_agentbench.generation.policies.planning import plan
 from pytest_agentbench.generation.policies.plans import Act, OracleError, Performed, Planned
 from pytest_agentbench.generation.policies.roles import Roles
 from pytest_agentbench.generation.policies.rows import Made, RowMaker, RowsError
-from pytest_agentbench.generation.policies.tables import Schema
+from pytest_agentbench.generation.policies.tables import OUTER_KEY, Schema
 from pytest_agentbench.generation.policies.user import Told, leaks, told
 from pytest_agentbench.generation.policies.values import (
     Event,
@@ -179,11 +179,16 @@ def state_of_rows(
     for row in rows:
         table = schema.get(row.table)
         if table is not None and table.keyed and len(table.key) == 1:
-            state.setdefault(row.table, {})[str(row.values[table.key[0]])] = dict(row.values)
+            state.setdefault(row.table, {})[str(row.values[table.key[0]])] = _inner(row.values)
         else:
-            before = [] if schema.ddl else [dict(one) for one in existing.get(row.table, ())]
-            state.setdefault(row.table, before).append(dict(row.values))
+            before = [] if schema.ddl else [_inner(one) for one in existing.get(row.table, ())]
+            state.setdefault(row.table, before).append(_inner(row.values))
     return state
+
+
+def _inner(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a row without the key that it stands under."""
+    return {name: value for name, value in values.items() if name != OUTER_KEY}
 
 
 def _about(act: Act, made: Made) -> str:

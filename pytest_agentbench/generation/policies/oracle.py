@@ -14,16 +14,17 @@ from typing import Any
 from pytest_agentbench.checks.rules import AtMost, Before, read_rule
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.generation.policies.acts import Argument, Proposal, Scene, arguments_of, proposals
+from pytest_agentbench.generation.policies.acts import Argument, Proposal, Scene, arguments_of
 from pytest_agentbench.generation.policies.binding import Bound, prerequisites
 from pytest_agentbench.generation.policies.choices import choices_of, is_broken
 from pytest_agentbench.generation.policies.conditions import Condition, conditions_of
 from pytest_agentbench.generation.policies.learning import derived, merged
 from pytest_agentbench.generation.policies.occasions import Occasion, occasions_of, topics_of
+from pytest_agentbench.generation.policies.offers import proposals
 from pytest_agentbench.generation.policies.samples import Place, Samples
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
 from pytest_agentbench.generation.tools.reading import parsed
-from pytest_agentbench.generation.tools.world import World
+from pytest_agentbench.generation.tools.world import Opened, World
 
 _OTHER_SEEDS = 4
 """Seeds that are tried for a call that differs in what the user says of it."""
@@ -46,7 +47,7 @@ class Oracle:
     _arguments: dict[str, tuple[Argument, ...]] = field(default_factory=dict)
     facts: dict[Place, dict[str, Any]] = field(default_factory=dict)
     _works: dict[tuple[str, Place, Place], int | None] = field(default_factory=dict)
-    _conditions: dict[str, tuple[Condition, ...]] = field(default_factory=dict)
+    _conditions: dict[tuple[str, str], tuple[Condition, ...]] = field(default_factory=dict)
     tell_amounts: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -70,26 +71,33 @@ class Oracle:
 
     async def learn(self) -> None:
         """Read what the tools tell of each sampled row, which conditions may be about."""
-        reader = self.reader(self.main)
         async with self.world.open() as opened:
-            for at, row in enumerate(self.samples.rows.get(self.main, ())):
-                place = (self.main, at)
-                follows = derived(self.samples, place)
-                self.facts[place] = merged(follows, {}, row)
-                if reader is not None:
-                    key = self._arguments[reader][0]
-                    answer = await opened.call(reader, {key.name: row.get(key.column)})
-                    content = parsed(answer.content)
-                    if not answer.error and isinstance(content, Mapping):
-                        plain = {name: value for name, value in content.items() if not isinstance(value, list | dict)}
-                        self.facts[place] = merged(follows, plain, row)
-        table = self.samples.schema.get(self.main)
+            for name in self._own_tables():
+                await self._learn_table(name, opened)
+
+    def _own_tables(self) -> list[str]:
+        owned = self.samples.owned(self.root) if self.root else set()
+        return [one.name for one in self.samples.schema.tables if one.name in {*owned, self.main}]
+
+    async def _learn_table(self, name: str, opened: Opened) -> None:
+        reader = self.reader(name)
+        table = self.samples.schema.get(name)
         example: dict[str, Any] = {}
-        for facts in self.facts.values():
-            example |= {name: value for name, value in facts.items() if value is not None or name not in example}
+        for at, row in enumerate(self.samples.rows.get(name, ())):
+            place = (name, at)
+            told: dict[str, Any] = {}
+            if reader is not None:
+                key = self._arguments[reader][0]
+                answer = await opened.call(reader, {key.name: row.get(key.column)})
+                content = parsed(answer.content)
+                if not answer.error and isinstance(content, Mapping):
+                    told = {field: value for field, value in content.items() if not isinstance(value, list | dict)}
+            self.facts[place] = merged(derived(self.samples, place), told, row)
+            known = {field: value for field, value in self.facts[place].items() if value is not None}
+            example = {**self.facts[place], **example, **known}
         for policy in self.policies:
             if table is not None and policy.id in self.bound:
-                self._conditions[policy.id] = conditions_of(policy, table, example)
+                self._conditions[policy.id, name] = conditions_of(policy, table, example)
 
     def conditions(self, tool: str) -> tuple[Condition, ...]:
         """Give what all policies about a tool demand of the row that it is called for."""
@@ -97,7 +105,7 @@ class Oracle:
             condition
             for policy, bound in self.bound.items()
             if any(one.tool == tool for one in bound)
-            for condition in self._conditions.get(policy, ())
+            for condition in self._conditions.get((policy, self.table_of(tool)), ())
         )
 
     async def working(self, tool: str, root: Place, focus: Place) -> int | None:
@@ -144,7 +152,7 @@ class Oracle:
             condition
             for policy in self.policies
             if (not policies or policy.id in policies) and any(b.tool == tool for b in self.bound.get(policy.id, ()))
-            for condition in choices_of(policy, arguments, self.samples, self.main)
+            for condition in choices_of(policy, arguments, self.samples, self.table_of(tool))
             if is_broken(condition, values, arguments, scene, focus)
         )
 
@@ -187,11 +195,25 @@ class Oracle:
                 covered |= own
         return chosen, [name for name in best if name not in chosen]
 
-    def focuses(self, tool: str, root: Place) -> list[Place]:
-        tables = {one.table for one in self._arguments[tool] if one.role == "key" and not one.many and not one.new}
+    def table_of(self, tool: str) -> str:
+        """Give the table of the row that a tool is asked for about: the farthest from its owner that it takes."""
+        owned = self.samples.owned(self.root) if self.root else set()
+        tables = [
+            one.table
+            for one in self._arguments.get(tool, ())
+            if one.role == "key" and not one.many and not one.new and one.table in owned
+        ]
         if self.main in tables:
-            return self.samples.focuses(root, self.main)
-        return [root] if self.root in tables else []
+            return self.main
+        others = [name for name in tables if name != self.root]
+        return min(others, key=lambda name: (len(self.samples.referring(name)), name), default=next(iter(tables), ""))
+
+    def focuses(self, tool: str, root: Place) -> list[Place]:
+        """Give the rows that a tool may be asked for about, of those that belong to a root row."""
+        table = self.table_of(tool)
+        if table == self.root:
+            return [root]
+        return self.samples.focuses(root, table) if table else []
 
     def needed(self, tool: str, scene: Scene, focus: Place, made: Sequence[str]) -> list[Proposal]:
         """Give the calls that come before: who it is, what it is about, and what rules want before it."""

@@ -142,9 +142,9 @@ class _Planning:
                     self.acts.append(wrong)
                     return True
                 if not refusing and not broken:
-                    choice = await self._rightly_chosen(tool, place)
-                    if choice is not None:
-                        self.acts.append(Act(tool=tool, focus=place, choice=choice))
+                    right = await self._rightly_chosen(tool, place)
+                    if right is not None:
+                        self.acts.append(Act(tool=tool, focus=place, choice=right))
                         return True
         return False
 
@@ -206,7 +206,7 @@ class _Planning:
     async def _stranger(self, tool: str, occasion: Occasion) -> Act | None:
         """Find a row of somebody else's on which a tool would work."""
         oracle = self._oracle
-        if oracle.main == oracle.root:
+        if oracle.table_of(tool) == oracle.root:
             return None
         owners = [(oracle.root, at) for at in range(len(oracle.samples.rows[oracle.root])) if at != self._root[1]]
         self._random.shuffle(owners)
@@ -215,7 +215,7 @@ class _Planning:
             for place in oracle.focuses(tool, owner):
                 told = mine & {str(value) for value in oracle.samples.row(place).values()}
                 broken = any(one.holds(oracle.facts.get(place, {})) is False for one in oracle.conditions(tool))
-                if place[0] != oracle.main or told or broken:
+                if place[0] == oracle.root or told or broken:
                     continue
                 choice = await oracle.working(tool, owner, place)
                 if choice is None:

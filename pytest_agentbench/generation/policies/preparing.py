@@ -65,7 +65,8 @@ async def samples_of(suite: Suite, world: World) -> Samples:
         raise SuiteFaultError(
             f"{suite.path}: the state cannot be read, or is empty; events are made of rows like its own"
         )
-    return Samples(schema=schema_of(suite, state), rows=rows_of(state))
+    schema = schema_of(suite, state)
+    return Samples(schema=schema, rows=rows_of(state, with_keys=not schema.ddl))
 
 
 def schema_of(suite: Suite, state: dict[str, Any]) -> Schema:

@@ -7,11 +7,15 @@ from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.environment.sqlite_rows import quote, tables
+from pytest_agentbench.users.kinds import humanize
 
 ColumnType = Literal["text", "integer", "real", "boolean", "json", "any"]
 
 Rows = dict[str, list[dict[str, Any]]]
 """Rows by table."""
+
+OUTER_KEY = "_key"
+"""Stands for the key of a mapping whose rows do not hold it; it is never written into a row."""
 
 _FEW = 8
 """Distinct values up to which a text column of a state is one of a fixed set, if each stands twice on average."""
@@ -62,11 +66,30 @@ class Schema(Model):
         """Find a table."""
         return next((one for one in self.tables if one.name == name), None)
 
+    def named(self, noun: str) -> Table | None:
+        """Find the table whose rows are called so, in the singular or the plural, and have one key column."""
+        wanted = singular(noun)
+        fitting = [one for one in self.tables if len(one.key) == 1 and singular(one.name) == wanted]
+        return fitting[0] if len(fitting) == 1 else None
+
     def keyed_by(self, column: str) -> Table | None:
         """Find the table whose one key column has this name and refers to no other table, if there is one."""
         fitting = [one for one in self.tables if one.key == (column,)]
         own = [one for one in fitting if not any(column in link.columns for link in one.references)]
         return next(iter(own or fitting), None)
+
+
+def singular(noun: str) -> str:
+    """Give a noun as it stands for one thing, its words in lower case; English and French plurals."""
+    words = humanize(noun).split()
+    return " ".join(_one(word) for word in words)
+
+
+def _one(word: str) -> str:
+    for plural, single in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("eaux", "eau")):
+        if word.endswith(plural) and len(word) > len(plural) + 1:
+            return word.removesuffix(plural) + single
+    return word[:-1] if word.endswith(("s", "x")) and not word.endswith("ss") and len(word) > 3 else word
 
 
 def sqlite_schema(ddl: str) -> Schema:
@@ -120,7 +143,7 @@ def inferred_schema(state: Mapping[str, Any]) -> Schema:
 
     A column that every row has is required; one whose texts all are keys of one other table refers to it.
     """
-    rows = rows_of(state)
+    rows = rows_of(state, with_keys=True)
     keys = {name: _inferred_key(name, own, state[name]) for name, own in rows.items()}
     values = {
         name: {row.get(key[0]) for row in rows[name] if isinstance(row.get(key[0]), str | int)}
@@ -141,14 +164,25 @@ def inferred_schema(state: Mapping[str, Any]) -> Schema:
     return Schema(tables=tuple(made))
 
 
-def rows_of(state: Mapping[str, Any]) -> Rows:
-    """Give the rows of a state by table."""
+def rows_of(state: Mapping[str, Any], *, with_keys: bool = False) -> Rows:
+    """Give the rows of a state by table.
+
+    `with_keys` adds the key of a mapping as the column `OUTER_KEY` to rows that do not hold it themselves.
+    """
     found: Rows = {}
     for name, content in state.items():
         rows = list(content.values()) if isinstance(content, Mapping) else content
         if isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows):
             found[name] = [dict(row) for row in rows]
+            if with_keys and isinstance(content, Mapping) and not _held(content):
+                found[name] = [{OUTER_KEY: key, **row} for key, row in content.items()]
     return found
+
+
+def _held(content: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Give the columns that hold the key under which each row stands."""
+    first = next(iter(content.values()))
+    return [column for column in first if all(str(row.get(column)) == str(key) for key, row in content.items())]
 
 
 def _sqlite_table(connection: sqlite3.Connection, name: str, keys: Mapping[str, tuple[str, ...]]) -> Table:
@@ -222,11 +256,7 @@ def _json_key(row: Mapping[str, Any]) -> tuple[str, ...]:
 def _inferred_key(name: str, rows: Sequence[Mapping[str, Any]], content: Any) -> tuple[str, ...]:
     """Find the column that holds the mapping's key, else the first column whose values all differ and end in id."""
     if isinstance(content, Mapping):
-        pairs = [(key, row) for key, row in content.items() if isinstance(row, Mapping)]
-        same = [column for column in rows[0] if all(str(row.get(column)) == str(key) for key, row in pairs)]
-        if same:
-            return (same[0],)
-        return ()
+        return (OUTER_KEY,) if OUTER_KEY in rows[0] else tuple(_held(content)[:1])
     singular = name.removesuffix("s")
     for column in sorted(rows[0], key=lambda one: (one not in ("id", f"{singular}_id"), list(rows[0]).index(one))):
         values = [row.get(column) for row in rows]

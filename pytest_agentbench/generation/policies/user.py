@@ -208,6 +208,8 @@ def provoked(policies: Sequence[ExtractedPolicy], bindings: Sequence[PolicyBindi
             continue
         verb, rest = match["verb"], match["rest"]
         asked = f"{verb.lower()} {rest.replace(' and ', ' or ')}" if verb else (match["never"] or match["dont"])
+        if len(asked.split()) >= _SHINGLE:
+            continue  # the user would be told of the policy
         found.append(re.sub(r"\bno (?=\w)", "", asked).replace(" or match", " or match"))
     return found[:1]
 

@@ -1,4 +1,4 @@
-"""What the page says about policies: by complexity and by tool, with holes and intervals; what was planned, and never."""
+"""What the page says about policies: by complexity and tool, with holes and intervals; what was planned, and never."""
 
 from collections.abc import Sequence
 
