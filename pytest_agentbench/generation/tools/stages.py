@@ -71,7 +71,7 @@ class Stages:
                 return build_taxonomy(cards)
             from pytest_agentbench.generation.tools.taxonomy_llm import typed_by_model  # noqa: PLC0415 - with a model
 
-            return await typed_by_model(chat, cards, _random(self.recipe.seed, "taxonomy"))
+            return await typed_by_model(chat, cards, _random(self.recipe.seed, "taxonomy"), told=self.told)
 
         made_from = hash_of(cards, self.roles.player("taxonomist"))
         return await resumed(self.folder.path / TAXONOMY, Taxonomy, made_from, make, force=self.force)
