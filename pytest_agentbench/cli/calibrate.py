@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", help="the model that learns and judges")
     parser.add_argument("--base-url", default="", metavar="URL", help="where it is reached (OPENAI_BASE_URL)")
     add_recording(parser)
-    parser.add_argument("--concurrency", type=int, default=16, metavar="N", help="questions asked at a time (16)")
+    parser.add_argument("--concurrency", type=_positive, default=16, metavar="N", help="questions asked at a time (16)")
     parser.add_argument("--folds", type=int, metavar="K", help="K folds in place of divisions of 40 to 60")
     parser.add_argument("--splits", type=int, default=SPLITS, metavar="N", help=f"divisions drawn ({SPLITS})")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="draws the divisions (0)")
@@ -140,6 +140,12 @@ def _parts(name: str, options: argparse.Namespace) -> Parts:
         evidence="+evidence" in name,
         veto="+veto" in name,
     )
+
+
+def _positive(text: str) -> int:
+    if text.isdecimal() and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"a whole number from 1, not {text!r}")
 
 
 def _rubric(path: Path) -> Rubric:
