@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from clients import CLIENTS
-from loopback import CALLS, CRITERIA, SYSTEM, Load, served
+from loopback import CALLS, CRITERIA, SYSTEM, Load, goal, served
 
 TOOLS = '''
 def look_up(topic: str) -> str:
@@ -48,10 +48,7 @@ def write_project(folder: Path, url: str, load: Load) -> None:
         "rubric": {"criteria": [{"id": name, "text": text} for name, text in CRITERIA.items()]},
         "environment": {"tools": "handbook"},
         "limits": {"turns": 40},
-        "scenarios": [
-            {"id": f"customer-{number:03}", "goal": "You want to know all about the delivery of what you ordered."}
-            for number in range(load.scenarios)
-        ],
+        "scenarios": [{"id": f"customer-{number:03}", "goal": goal(number)} for number in range(load.scenarios)],
     }
     (folder / "agentbench.yaml").write_text(json.dumps(suite, indent=1))
     (folder / "handbook.py").write_text(TOOLS)

@@ -1,10 +1,12 @@
 """A scripted model for benchmarks, in a process of its own: `python benchmarks/loopback.py LATENCY`.
 
 A scenario is 5 user turns and 16 calls: 6 of the simulated user's (5 messages, then the close), 8 of the agent's (3 of
-its 5 turns look something up first), the critique of the ending, and the judge's.
+its 5 turns look something up first), the critique of the ending, and the judge's. Each speaks of a ware of its own, so
+that no text of one conversation is met again in another.
 """
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -25,19 +27,34 @@ CRITERIA = {"answers": "The agent answers what it is asked.", "polite": "The age
 
 SYSTEM = "You help customers of a shop with their orders. " * 12
 SAID = (
-    "Hello, I have a question about something that I ordered from you.",
-    "Could you tell me how it is going to be delivered?",
-    "And would it be possible to have it wrapped as a present?",
-    "What happens when nobody is at home to take it in?",
-    "Fine. Which papers come along with it, by the way?",
+    "Hello, I have a question about the {ware} that I ordered from you.",
+    "Could you tell me how the {ware} is going to be delivered?",
+    "And would it be possible to have the {ware} wrapped as a present?",
+    "What happens when nobody is at home to take the {ware} in?",
+    "Fine. Which papers come along with the {ware}, by the way?",
 )
 ANSWERED = (
-    "Certainly, that is what we are there for. Our records hold your order and all that belongs to it.",
-    "By courier, in a box that bears no print, between morning and evening of a working day.",
-    "Wrapping is free of charge for members, and a ribbon in the colour of your choice comes with it.",
-    "The courier leaves a card, tries once more on the following day, then hands it to the nearest shop.",
-    "An invoice, the terms of the guarantee, and a slip for returns that has been paid for already.",
+    "Certainly, that is what we are there for. Our records hold the {ware} and all that belongs to it.",
+    "By courier, the {ware} in a box that bears no print, between morning and evening of a working day.",
+    "Wrapping the {ware} is free of charge for members, and a ribbon in the colour of your choice comes with it.",
+    "The courier leaves a card, tries once more on the following day, then hands the {ware} to the nearest shop.",
+    "An invoice, the terms of the guarantee, and a slip by which the {ware} can be returned free of charge.",
 )
+
+_SORTS = ("amber", "beige", "black", "blue", "bronze", "brown", "coral", "green", "grey", "ivory", "lilac", "red")
+_WARES = ("basket", "bench", "blanket", "candle", "carpet", "chair", "clock", "curtain", "kettle", "ladder", "lamp",
+          "mirror", "rug", "sofa", "stool", "table", "tray", "vase")  # fmt: skip
+_NAMED = re.compile(r"the (\w+ \w+) that (?:you|I) ordered")
+
+
+def ware(number: int) -> str:
+    """Name what the conversation of a scenario is about; 216 of them differ."""
+    return f"{_SORTS[number % len(_SORTS)]} {_WARES[number // len(_SORTS) % len(_WARES)]}"
+
+
+def goal(number: int) -> str:
+    """Say what the user of a scenario wants."""
+    return f"You want to know all about the delivery of the {ware(number)} that you ordered."
 
 
 @dataclass(frozen=True)
@@ -62,7 +79,7 @@ class Load:
 def play_user(request: ModelRequest) -> Answer:
     """Say the next line, and close after the last."""
     said = sum(message["role"] == "assistant" for message in request.messages)
-    return text(SAID[said] if said < TURNS else "###STOP###")
+    return text(SAID[said].format(ware=_about(request)) if said < TURNS else "###STOP###")
 
 
 def play_agent(request: ModelRequest) -> Answer:
@@ -70,7 +87,13 @@ def play_agent(request: ModelRequest) -> Answer:
     turn = sum(message["role"] == "user" for message in request.messages) - 1
     if turn in LOOKED_UP and request.messages[-1]["role"] == "user":
         return call("look_up", topic=f"chapter {turn}")
-    return text(ANSWERED[turn % TURNS])
+    return text(ANSWERED[turn % TURNS].format(ware=_about(request)))
+
+
+def _about(request: ModelRequest) -> str:
+    """Read off the prompt, or the user's first line, what the conversation is about."""
+    found = (_NAMED.search(str(message["content"])) for message in request.messages)
+    return next((match[1] for match in found if match), "parcel")
 
 
 def play_judge(request: ModelRequest) -> Answer:
