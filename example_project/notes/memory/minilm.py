@@ -21,7 +21,7 @@ Embed = Callable[[str], Sequence[float]]
 
 
 def load(folder: Path | None = None) -> Embed:
-    """Give a function from texts to vectors of 384 numbers; raise `ImportError` where weights or library are missing."""
+    """Give a function from texts to vectors of 384 numbers; raise `ImportError` where weights or library lack."""
     try:
         import numpy as np  # noqa: PLC0415 - optional extra
         from tokenizers import Tokenizer  # noqa: PLC0415 - optional extra
@@ -117,7 +117,6 @@ class _Network:
         at = np.abs(given) / np.sqrt(2)
         step = 1 / (1 + 0.3275911 * at)
         series = step * (
-            0.254829592
-            + step * (-0.284496736 + step * (1.421413741 + step * (-1.453152027 + step * 1.061405429)))
+            0.254829592 + step * (-0.284496736 + step * (1.421413741 + step * (-1.453152027 + step * 1.061405429)))
         )
         return given * 0.5 * (1 + np.sign(given) * (1 - series * np.exp(-at * at)))

@@ -61,19 +61,23 @@ class Memory:
     def recall(self, message: str) -> tuple[Remembered, ...]:
         """Give what to keep in mind for a message: the recent ones, and what the chosen stores recall.
 
-        As long as the buffer holds everything that was said, no store is chosen: none could add to it.
+        As long as the buffer holds everything that was said, and nothing is known of the user, no store is chosen: none
+        could add to it.
         """
-        stores = self.choose(message, render(list(self.recent))) if self.said > RECENT else frozenset()
+        more = self.said > RECENT or bool(self.profile.summary and self.profile.file)
+        stores = self.choose(message, render(list(self.recent))) if more else frozenset()
         consulted: list[Callable[[str], Sequence[Remembered]]] = []
         if "semantic" in stores:
             consulted.append(lambda text: self.semantic.search(text, TOP))
         if "conceptual" in stores:
             consulted.append(self.conceptual.search)
         if len(consulted) < 2:
-            found = [one(message) for one in consulted]
+            found: list[Sequence[Remembered]] = [one(message) for one in consulted]
         else:
             with ThreadPoolExecutor(max_workers=len(consulted)) as threads:
                 found = list(threads.map(lambda one: one(message), consulted))
+        if "profile" in stores and self.profile.summary:
+            found.append([Remembered(number=0, role="user", text=f"My interests: {self.profile.summary}")])
         return fuse(list(self.recent), found, self.budget)
 
     def hear(self, role: Literal["user", "assistant"], text: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from notes.memory.exchange import Exchange, Item
 from notes.question import find_ordinal
 from notes.text import fold, key_words, stem
-from notes.wording import WEAK
+from notes.wording import WEAK, counted, listed_noun
 
 _ELLIPSIS = re.compile(
     r"^\W*(?:and|but|or|so|now|ok(?:ay)?,?|what about|how about|and what about|same "
@@ -83,11 +83,12 @@ def resolve(message: str, last: Exchange | None) -> Resolved:
 
 
 def subject_of(question: str) -> str:
-    """Give what a question is about: its last noun phrase after a preposition, else its words that carry meaning."""
-    names = [name for name in key_words(question) if name not in WEAK]
+    """Give what a question is about: its last noun phrase after a preposition, else its words without the asked one."""
+    asked_of_it = {counted(question), listed_noun(question)}
+    names = [name for name in key_words(question) if name not in WEAK | asked_of_it]
     after = re.split(r"\b(?:of|about|for|from|du|des|de la|de l'|de|d'|sur|pour)\b", fold(question))
     last = [name for name in key_words(after[-1]) if name not in WEAK] if len(after) > 1 else []
-    return " ".join(last or names)
+    return " ".join(last or names) or " ".join(name for name in key_words(question) if name not in WEAK)
 
 
 def _nth(message: str, last: Exchange, ordinal: int) -> Resolved:

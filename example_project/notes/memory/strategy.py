@@ -18,6 +18,10 @@ _RECALL = re.compile(
     r"vu)|\b(?:ai-je|avons-nous) (?:deja )?(?:demande|parle)|"
     r"\btu (?:m'as|as) (?:dit|repondu)|\byou (?:told|said|answered)\b"
 )
+_OWN_INTERESTS = re.compile(
+    r"\b(?:what are|what is|quels sont|quel est)\b.*\b(?:my|mes|mon) (?:main |centres? d'|principaux )?"
+    r"(?:interests?|interets?|profile?)\b"
+)
 _CONCEPTS = re.compile(r"\bconcepts?\b|\btopics?\b|\bthemes?\b|\bsujets?\b|\bsummar|\bresum|\bso far\b|\bjusqu'ici\b")
 _INTERESTS = re.compile(r"\binterest|\bpreferences?\b|\binteret|\bprofil")
 
@@ -34,7 +38,7 @@ def strategy(message: str, _recent: str = "") -> frozenset[Store]:
     """Name the long-term stores to consult: none for a message that recalls nothing."""
     folded = fold(message)
     stores: set[Store] = set()
-    if is_recall(message):
+    if _RECALL.search(folded):
         stores |= {"semantic", "conceptual"}
     if _CONCEPTS.search(folded):
         stores.add("conceptual")
@@ -45,4 +49,4 @@ def strategy(message: str, _recent: str = "") -> frozenset[Store]:
 
 def is_recall(message: str) -> bool:
     """Whether a message asks for what was said before rather than for what the notes say."""
-    return bool(_RECALL.search(fold(message)))
+    return bool(_RECALL.search(fold(message)) or _OWN_INTERESTS.search(fold(message)))
