@@ -89,6 +89,7 @@ _EXAMPLE = re.compile(
 _CODES = re.compile(r"(?:\(|:|one of|among|parmi)\s*((?:[a-z]{2}|[A-Z]{2,3}|\w{1,12})(?:\s*(?:,|/|\||or|ou|and|et)\s*"
                     r"(?:[a-z]{2}|[A-Z]{2,3}|\w{1,12})){1,12})")  # fmt: skip
 _SENTENCES = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!eg\.)(?<!ex\.)(?<=[.;\n])\s+", re.I)
+_STEM = re.compile(r"[A-Za-z0-9]+(?=(?:\.[A-Za-z]{1,5})?$)")
 _SPAN = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)\s*(?:-|–|to|à|\.\.\.?|…)\s*(-?\d+(?:\.\d+)?)(?![\w.])")
 _NUMBER = re.compile(r"(?<![\w.-])(-?\d+(?:\.\d+)?)(?![\w.])")
 
@@ -219,6 +220,19 @@ def stranger(value: Any, random: Random) -> Any:
             drawn.append(char)
     made = "".join(drawn)
     return made if made != text else f"{text}x"
+
+
+def sibling(value: Any, random: Random) -> Any:
+    """Give another name like this one, in the same folder and with the same extension; what is no text stays."""
+    found = _STEM.search(value) if isinstance(value, str) else None
+    if found is None:
+        return value
+    drawn = "".join(
+        random.choice("0123456789") if char.isdigit() else random.choice("bcdfghjkmpqrstvwxz") for char in found[0]
+    )
+    drawn = f"{drawn[0].upper()}{drawn[1:]}" if found[0][0].isupper() else drawn
+    made = f"{value[: found.start()]}{drawn}{value[found.end() :]}"
+    return made if made != value else f"{value[: found.start()]}{drawn}x{value[found.end() :]}"
 
 
 def from_pattern(pattern: str) -> list[str]:

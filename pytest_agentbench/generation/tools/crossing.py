@@ -4,13 +4,12 @@ Where the environment opens anew, each tool that changes something is tried in a
 worked was done again, so that the values of other tools stand for things that are there.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from random import Random
 from typing import Any
 
-from pytest_agentbench.generation.tools.candidates import declared, fits
+from pytest_agentbench.generation.tools.candidates import declared, fits, sibling
 from pytest_agentbench.generation.tools.flowing import flows_of, unfit_of
 from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
 from pytest_agentbench.generation.tools.meanings import ASKS, is_called, is_meant, shape
@@ -35,7 +34,6 @@ _TAKEN = 3
 """Refusals of values since they exist, after which an argument is known to name what is not there yet."""
 _NEW = frozenset({"name", "title", "label", "branch", "key", "slug", "destination", "target", "new", "path", "file"})
 """What arguments are called under which something new is made, or goes to."""
-_STEM = re.compile(r"[A-Za-z0-9]+(?=(?:\.[A-Za-z]{1,5})?$)")
 
 
 async def cross(script: Script, subjects: Sequence[Subject], sources: Collection[str] | None = None) -> None:
@@ -51,9 +49,20 @@ async def cross(script: Script, subjects: Sequence[Subject], sources: Collection
     for subject in subjects:
         if subject.is_read or subject.base is None:
             continue
-        if await script.restore(before=subject if subject.once else None):
+        if await _prepared(script, subject):
             seen = await _alive(script, sources)
         await _Hands(script, subject, sources).try_all(seen)
+
+
+async def _prepared(script: Script, subject: Subject) -> bool:
+    """Go to an environment in which a tool's call works: where all was done, else the one that it first did in."""
+    if subject.is_read or subject.base is None:
+        return await script.restore()
+    if not subject.once and await script.restore():
+        again = await script.lab.replay(subject, subject.base.arguments)
+        if again is not None and again.ok:
+            return True
+    return await script.restore(before=subject)
 
 
 async def _alive(script: Script, sources: Collection[str] | None) -> list[tuple[Trial, Atom]]:
@@ -89,7 +98,7 @@ async def confirm(script: Script, subjects: Sequence[Subject]) -> None:
         slots = [slot for slot in subject.slots if open_.get((subject.name, slot.path))]
         if subject.base is None or not slots:
             continue
-        await script.restore(before=subject if subject.once else None)
+        await _prepared(script, subject)
         seen = await _alive(script, None)
         for slot in slots:
             wanted = sorted(open_[subject.name, slot.path], key=lambda one: (one.source, one.source_path, one.pattern))
@@ -321,16 +330,3 @@ def _names_something(slot: Slot, given: Any) -> bool:
     if not isinstance(given, str) or not given or " " in given or len(given) > 200 or slot.schema.get("enum"):
         return False
     return (bool(set(words(slot.name)) & _NEW) and not set(words(slot.name)[-1:]) & ASKS) or is_specific(given)
-
-
-def sibling(value: Any, random: Random) -> Any:
-    """Give another name like this one, in the same folder and with the same extension; what is no text stays."""
-    found = _STEM.search(value) if isinstance(value, str) else None
-    if found is None:
-        return value
-    drawn = "".join(
-        random.choice("0123456789") if char.isdigit() else random.choice("bcdfghjkmpqrstvwxz") for char in found[0]
-    )
-    drawn = f"{drawn[0].upper()}{drawn[1:]}" if found[0][0].isupper() else drawn
-    made = f"{value[: found.start()]}{drawn}{value[found.end() :]}"
-    return made if made != value else f"{value[: found.start()]}{drawn}x{value[found.end() :]}"

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from random import Random
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.generation.tools.candidates import declared, described, fits, usual
+from pytest_agentbench.generation.tools.candidates import declared, described, fits, sibling, usual
 from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
 from pytest_agentbench.generation.tools.meanings import ASKS
 from pytest_agentbench.generation.tools.names import nouns, words
@@ -19,6 +20,8 @@ ROUNDS = 5
 """Rounds over all tools: an id of an id of an id is found in the fourth."""
 _A_ROUND = 7
 """Calls of one tool in one round."""
+_OPTIONAL = 6
+"""Optional arguments that are tried one by one to make a thing that has all of them."""
 _CONTEXTS = 4
 """Different accepted calls to look for: what has no effect in one may have some in another."""
 _STAGES = ("read", "unknown", "write", "destructive")
@@ -91,6 +94,8 @@ class Explorer:
         if subject.base is None or subject.destroys:
             return
         made = 0
+        if not subject.is_read:
+            await self._enrich(subject)
         self._extra.setdefault(subject.name, []).extend(path for path in subject.base.values if subject.slot(path))
         for values in list(self._assignments(subject)):
             if not self._is_new(subject, values):
@@ -102,6 +107,32 @@ class Explorer:
             made += trial is not None
             if trial is not None and trial.ok and not subject.is_read:
                 self._script.keep(trial)
+
+    async def _enrich(self, subject: Subject) -> None:
+        """Make one thing with all that can be said of it: each optional argument that is taken, then all of these."""
+        base = subject.base.values if subject.base is not None else {}
+        optional = [slot for slot in subject.slots if not slot.required and slot.path not in base]
+        taken: dict[str, Any] = {}
+        for slot in optional[:_OPTIONAL]:
+            value = next(iter(self.options(subject, slot)), None)
+            if value is None or slot.type == "boolean" or not self._lab.may_call(subject):
+                continue
+            trial = await self._try(subject, {**self._fresh(subject, base), slot.path: value})
+            if trial is not None and trial.ok:
+                taken[slot.path] = value
+        if len(taken) > 1:
+            trial = await self._try(subject, {**self._fresh(subject, base), **taken})
+            if trial is not None and trial.ok:
+                self._script.keep(trial)
+
+    def _fresh(self, subject: Subject, base: dict[str, Any]) -> dict[str, Any]:
+        """Give the arguments of a call that works with a name that is not taken yet, where it makes something."""
+        if not _CREATES & set(words(subject.name)):
+            return dict(base)
+        number = len(subject.trials)
+        chance = Random(f"{subject.name} {number}")  # noqa: S311 - no secret hangs on it
+        named = {slot.path for slot in subject.slots if set(words(slot.name)) & (_NEW | _PATHS)}
+        return {path: sibling(value, chance) if path in named else value for path, value in base.items()}
 
     async def _try(self, subject: Subject, values: dict[str, Any]) -> Trial | None:
         self._tried.add(self._key(subject, values))
@@ -239,6 +270,9 @@ class Explorer:
     def _learn(self, subject: Subject, trial: Trial) -> None:
         """Read a refusal: which argument it asks for, and which values it names."""
         message = trial.answer.content
+        if trial.verdict == "empty":  # all is right but for what is looked for
+            asked = [slot.path for slot in subject.slots if slot.path in trial.values and set(words(slot.name)) & ASKS]
+            self._focus[subject.name] = (trial.values, asked[0] if asked else "", trial.world)
         if trial.verdict not in ("refused", "broken") or len(message) > 5_000:
             return
         spoken = set(words(message))

@@ -17,6 +17,10 @@ from pytest_agentbench.generation.tools.spots import Planted, Spot, places_of, p
 from pytest_agentbench.generation.tools.strangers import closed_slots, is_about_another, strangers_refused, worked
 from pytest_agentbench.generation.tools.values import Flow
 
+_CERTAIN = 0.8
+"""Likeness of names from which a small number that was accepted is no count that happens to be one that is known."""
+_MIXED = 4
+"""Values refused for one accepted where a place holds things of several kinds, as a folder holds files and folders."""
 _KEPT = 5
 """Values and strangers that a flow keeps as its evidence."""
 
@@ -226,7 +230,8 @@ def _is_flow(
     is_natural: bool,
     makes: frozenset[str],
 ) -> bool:
-    if len(turned_down) > len(fitting):
+    is_proven = is_closed and any(is_specific(value) for value in fitting)
+    if len(turned_down) > len(fitting) * (_MIXED if is_proven else 1):
         return False
     last = set(words(slot.name)[-1:])
     if last & ASKS and not (looks_up and is_closed and is_natural and spot.origin == "result"):
@@ -248,12 +253,19 @@ def _is_flow(
         )
     if last & ASKS:
         return is_called(spot.names) and len(fitting) >= 2
+    is_number = _NUMBERS & set(words(spot.names[-1] if spot.names else ""))
+    if like < _CERTAIN and not is_number and not any(map(is_specific, fitting)) and all(map(_is_count, fitting)):
+        return False
     if like >= 0.5 or any(is_specific(value) for value in fitting):
         return not (spot.origin == "argument" and like < 0.5 and not any(is_specific(value) for value in fitting))
-    if _NUMBERS & set(words(spot.names[-1] if spot.names else "")) and len(fitting) >= 2:
+    if is_number and len(fitting) >= 2:
         return spot.origin == "result" and not turned_down
     is_text = all(isinstance(value, str) for value in spot.values.values()) and spot.pattern in ("", LISTED, BOLD)
     return is_text and spot.origin == "result" and len(fitting) >= 2 and not turned_down
+
+
+def _is_count(value: Any) -> bool:
+    return str(value).isdigit()
 
 
 def _flows_into_open(

@@ -8,7 +8,7 @@ from pytest_agentbench.generation.tools.schemas import Slot
 
 ASKS = frozenset({
     "query", "search", "keyword", "term", "text", "filter", "message", "question", "note", "comment", "title",
-    "description", "content", "body", "summary",
+    "description", "content", "body", "summary", "pattern", "glob", "regex", "exclude", "include",
 })  # fmt: skip
 """What arguments are called that take free text: that a title finds itself joins no two tools."""
 

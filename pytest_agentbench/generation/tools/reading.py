@@ -24,7 +24,7 @@ _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F
 # (name of the value, pattern with one group); a general form that extracts the value from other results too
 _FORMS: tuple[tuple[str, str], ...] = (
     ("uuid", rf"({_UUID})"),
-    ("hash", r"(?<![\w-])((?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,64})(?![\w-])"),
+    ("hash", r"(?<![\w-])(?<!\.\.)((?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,64})(?![\w-]|\.\.)"),
     ("url", r"(https?://[^\s\"'<>)\]]+)"),
     ("email", r"([\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5})"),
     ("path", r"(?<![\w./:])(/(?:[\w.@+-]+/)*[\w.@+-]*[\w@+-])"),

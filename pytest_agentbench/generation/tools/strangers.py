@@ -49,6 +49,7 @@ def _takes_new(subject: Subject, slot: Slot, made: list[set[str]]) -> bool:
     """
     accepted = [trial for trial in subject.gives() if isinstance(trial.values.get(slot.path), str)]
     known = {str(trial.values[slot.path]).strip().lower() for trial in accepted if trial.kind != "boundary"}
+    known |= {str(trial.values.get(slot.path)).strip().lower() for trial in subject.replays}
     is_maker = bool(set(words(subject.name)) & _MAKES)
     new = {
         str(trial.values[slot.path])
