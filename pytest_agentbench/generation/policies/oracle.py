@@ -48,6 +48,11 @@ class Oracle:
     facts: dict[Place, dict[str, Any]] = field(default_factory=dict)
     _works: dict[tuple[str, Place, Place], int | None] = field(default_factory=dict)
     _conditions: dict[tuple[str, str], tuple[Condition, ...]] = field(default_factory=dict)
+    _choices: dict[str, tuple[Condition, ...]] = field(default_factory=dict)
+    _texts: dict[str, str] = field(default_factory=dict)
+    _tables: dict[str, str] = field(default_factory=dict)
+    _scenes: dict[tuple[Place, ...], Scene] = field(default_factory=dict)
+    _focuses: dict[tuple[str, Place], list[Place]] = field(default_factory=dict)
     tell_amounts: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -127,9 +132,12 @@ class Oracle:
 
     def sampled(self, root: Place, *focuses: Place) -> Scene:
         """Give the sampled rows around a root as a scene."""
-        cluster = self.samples.cluster(root, *focuses)
-        rows = {place: self.samples.row(place) for place in cluster.rows}
-        return Scene(samples=self.samples, rows=rows, root=root, focuses=focuses)
+        key = (root, *focuses)
+        if key not in self._scenes:
+            cluster = self.samples.cluster(root, *focuses)
+            rows = {place: self.samples.row(place) for place in cluster.rows}
+            self._scenes[key] = Scene(samples=self.samples, rows=rows, root=root, focuses=focuses)
+        return self._scenes[key]
 
     def proposals(self, tool: str, scene: Scene, focus: Place, seed: str) -> list[Proposal]:
         """Give the calls of a tool that a scene allows for; the seed draws the values that a change takes."""
@@ -139,21 +147,26 @@ class Oracle:
 
     def texts_about(self, tool: str) -> str:
         """Give the words of all policies about a tool, of those that are about few tools first."""
-        bound = {one.id: [b.tool for b in self.bound.get(one.id, ())] for one in self.policies}
-        about = sorted((one for one in self.policies if tool in bound[one.id]), key=lambda one: len(bound[one.id]))
-        return " ".join(one.text for one in about)
+        if tool not in self._texts:
+            bound = {one.id: [b.tool for b in self.bound.get(one.id, ())] for one in self.policies}
+            about = sorted((one for one in self.policies if tool in bound[one.id]), key=lambda one: len(bound[one.id]))
+            self._texts[tool] = " ".join(one.text for one in about)
+        return self._texts[tool]
 
     def broken_choices(
         self, tool: str, values: Mapping[str, Any], scene: Scene, focus: Place, policies: Sequence[str] = ()
     ) -> tuple[Condition, ...]:
         """Give what policies about a tool (or some of them) demand of its arguments, and these do not keep."""
         arguments = self._arguments[tool]
+        if tool not in self._choices:
+            about = (one for one in self.policies if any(b.tool == tool for b in self.bound.get(one.id, ())))
+            table = self.table_of(tool)
+            found = [one for policy in about for one in choices_of(policy, arguments, self.samples, table)]
+            self._choices[tool] = tuple(found)
         return tuple(
-            condition
-            for policy in self.policies
-            if (not policies or policy.id in policies) and any(b.tool == tool for b in self.bound.get(policy.id, ()))
-            for condition in choices_of(policy, arguments, self.samples, self.table_of(tool))
-            if is_broken(condition, values, arguments, scene, focus)
+            one
+            for one in self._choices[tool]
+            if (not policies or one.policy in policies) and is_broken(one, values, arguments, scene, focus)
         )
 
     def another(self, tool: str, scene: Scene, focus: Place, seed: str, than: Proposal) -> Proposal | None:
@@ -197,23 +210,24 @@ class Oracle:
 
     def table_of(self, tool: str) -> str:
         """Give the table of the row that a tool is asked for about: the farthest from its owner that it takes."""
-        owned = self.samples.owned(self.root) if self.root else set()
-        tables = [
-            one.table
-            for one in self._arguments.get(tool, ())
-            if one.role == "key" and not one.many and not one.new and one.table in owned
-        ]
-        if self.main in tables:
-            return self.main
-        others = [name for name in tables if name != self.root]
-        return min(others, key=lambda name: (len(self.samples.referring(name)), name), default=next(iter(tables), ""))
+        if tool not in self._tables:
+            owned = self.samples.owned(self.root) if self.root else set()
+            keys = [one for one in self._arguments.get(tool, ()) if one.role == "key" and not one.many and not one.new]
+            tables = [one.table for one in keys if one.table in owned]
+            others = [name for name in tables if name != self.root]
+            farthest = min(others, key=lambda name: (len(self.samples.referring(name)), name), default="")
+            self._tables[tool] = self.main if self.main in tables else farthest or next(iter(tables), "")
+        return self._tables[tool]
 
     def focuses(self, tool: str, root: Place) -> list[Place]:
         """Give the rows that a tool may be asked for about, of those that belong to a root row."""
         table = self.table_of(tool)
         if table == self.root:
             return [root]
-        return self.samples.focuses(root, table) if table else []
+        key = (table, root)
+        if key not in self._focuses:
+            self._focuses[key] = self.samples.focuses(root, table) if table else []
+        return list(self._focuses[key])
 
     def needed(self, tool: str, scene: Scene, focus: Place, made: Sequence[str]) -> list[Proposal]:
         """Give the calls that come before: who it is, what it is about, and what rules want before it."""
