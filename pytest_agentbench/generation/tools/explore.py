@@ -11,8 +11,10 @@ from pytest_agentbench.generation.tools.candidates import declared, described, f
 from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, Trial
 from pytest_agentbench.generation.tools.meanings import ASKS
 from pytest_agentbench.generation.tools.names import nouns, words
-from pytest_agentbench.generation.tools.observed import as_argument, is_specific, seen_for, spread
+from pytest_agentbench.generation.tools.observed import as_argument, seen_for, spread
+from pytest_agentbench.generation.tools.ordering import is_reference, ordered
 from pytest_agentbench.generation.tools.reading import atoms
+from pytest_agentbench.generation.tools.refusals import QUOTED, blames, is_news
 from pytest_agentbench.generation.tools.replaying import Script
 from pytest_agentbench.generation.tools.schemas import Slot
 
@@ -24,7 +26,6 @@ _OPTIONAL = 6
 """Optional arguments that are tried one by one to make a thing that has all of them."""
 _CONTEXTS = 4
 """Different accepted calls to look for: what has no effect in one may have some in another."""
-_STAGES = ("read", "unknown", "write", "destructive")
 
 
 _SEARCHES = frozenset({"query", "search", "keyword", "term", "place", "city", "text"})
@@ -36,7 +37,6 @@ _NAMES = frozenset({"name", "title", "label", "subject", "city", "place"})
 """What arguments are called that look for something by its name, and what results call such names."""
 
 
-_QUOTED = "quoted"
 _FOLDER = re.compile(r"/(?:[\w.@+-]+/)*[\w@+-]+/?")
 
 
@@ -303,68 +303,22 @@ class Explorer:
         Of several, one that no other tool has accepted such a value for; then one whose value stands in quotes.
         """
         message = trial.answer.content
-        found = {path: how for path, value in trial.values.items() if (how := _blames(message, value))}
+        found = {path: how for path, value in trial.values.items() if (how := blames(message, value))}
         known = {
             path
             for path in found
             if (slot := subject.slot(path)) is not None
             and trial.values[path] in self._elsewhere(subject, slot, other_names=False)
         }
-        for several in (set(found) - known, {path for path, how in found.items() if how == _QUOTED}):
+        for several in (set(found) - known, {path for path, how in found.items() if how == QUOTED}):
             if len(several) == 1:
                 return several.pop()
         return next(iter(found)) if len(found) == 1 else ""
 
 
-def ordered(subjects: Sequence[Subject]) -> list[Subject]:
-    """Give tools in the order in which they may be tried: reads first, destructive ones last, few needs before many."""
-
-    def rank(subject: Subject) -> tuple[int, int, bool, int]:
-        needs = sum(slot.required for slot in subject.slots)
-        makes = {"create", "add", "insert", "new", "put", "register", "make", "write"} & set(words(subject.name))
-        ids = sum("id" in words(slot.name) for slot in subject.slots if slot.required)
-        if subject.destroys:  # what takes away one thing comes before what takes away all
-            return len(_STAGES), 0, False, -needs
-        stage = "write" if makes and subject.effect == "destructive" else subject.effect  # it may overwrite
-        return _STAGES.index(stage), ids, not makes, needs
-
-    return sorted(subjects, key=rank)
-
-
-def needs_others(subject: Subject, names: Sequence[str]) -> bool:
-    """Whether an argument that a tool needs is called like what another of these tools is about, or like an id."""
-    about = nouns(*(name for name in names if name != subject.name))
-    return any(slot.required and (is_reference(slot) or set(words(slot.name)) & about) for slot in subject.slots)
-
-
-def is_reference(slot: Slot) -> bool:
-    """Whether an argument's name says that it refers to something that is there already."""
-    return bool({"id", "key", "hash", "reference", "code", "revision", "uri"} & set(words(slot.name)))
-
-
-def _blames(message: str, value: Any) -> str:
-    """Say how a refusal repeats a value: in quotes, at an end, in its midst if no other text is like it; "": not."""
-    text = str(value)
-    if len(text) < 2 and not isinstance(value, int):
-        return ""
-    literal = re.escape(text)
-    if re.search(rf"['\"`«]{literal}['\"`»]", message):
-        return _QUOTED
-    if re.search(rf"[ :/]{literal}\W*$|(?:^|: ){literal}(?![\w/])", message):
-        return "at an end"
-    return "within" if is_specific(value) and re.search(rf"(?<![\w./]){literal}(?![\w/])", message) else ""
-
-
 def _is_told(slot: Slot, names: tuple[str, ...]) -> bool:
     """Whether what a refusal calls so may be meant for an argument: a hash is, for one that refers to something."""
     return names != ("error",) and (names != ("hash",) or is_reference(slot))
-
-
-def is_news(value: str, known: set[str]) -> bool:
-    """Whether a value that a refusal names is one to try: short, and no echo of what was given."""
-    if value in known or len(value) > 120 or value.count(" ") > 1:
-        return False
-    return not any(len(one) > 1 and one in value for one in known)
 
 
 def nouns_first(subject: Subject, slot: Slot) -> str:

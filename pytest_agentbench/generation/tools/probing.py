@@ -14,9 +14,10 @@ from pytest_agentbench.generation.tools.challenge import challenge
 from pytest_agentbench.generation.tools.crossing import confirm, cross, try_making
 from pytest_agentbench.generation.tools.effects import Effect, effects_of, try_effects
 from pytest_agentbench.generation.tools.enabling import enablings_of
-from pytest_agentbench.generation.tools.explore import Explorer, needs_others, ordered
+from pytest_agentbench.generation.tools.explore import Explorer
 from pytest_agentbench.generation.tools.flowing import flows_of, unfit_of
 from pytest_agentbench.generation.tools.laboratory import Budget, Laboratory, Subject
+from pytest_agentbench.generation.tools.ordering import needs_others, ordered
 from pytest_agentbench.generation.tools.react import propose
 from pytest_agentbench.generation.tools.replaying import Script
 from pytest_agentbench.generation.tools.safety import Policy
