@@ -30,7 +30,8 @@ def play(request: pytest.FixtureRequest) -> None:
         item.stash[STOPPED] = True
         pytest.skip(reason)
     finished = await_run(bench, item)
-    bench.early_stop.note(item.plan.key, finished.result)
+    if item.plan.stops_early:
+        bench.early_stop.note(item.plan.key, finished.result)
     item.stash[RESULT], item.stash[EARLIER] = finished.result, finished.earlier
     show_output(item, finished)
     if finished.result.not_run is not None:

@@ -16,6 +16,7 @@ from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.recorded import recorded_plans
 from pytest_agentbench.suites.call_check import check_calls
+from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.suite_file import load_suite
 
 
@@ -39,8 +40,20 @@ def read_suite(path: Path, taken: dict[str, Path]) -> tuple[Suite, Toolset]:
     problems += _unloadable(suite)
     if problems := [*problems, *check_calls(suite, toolset)]:
         redact = Redactor(suite.secrets).text
-        raise SuiteError([replace(problem, message=redact(problem.message)) for problem in problems])
+        placed = (_placed(problem, suite.path) for problem in problems)
+        raise SuiteError([replace(problem, message=redact(problem.message)) for problem in placed])
     return suite, toolset
+
+
+def _placed(problem: Problem, path: Path) -> Problem:
+    """Say where in the suite file the key of a problem stands, as far as it can be told."""
+    if problem.line or problem.file != path or not problem.key:
+        return problem
+    try:
+        place = read_document(path).place(tuple(problem.key.split(".")))
+    except SuiteError:  # it has changed since it was read
+        return problem
+    return replace(problem, line=place.line, column=place.column) if place else problem
 
 
 def _missing_agent(suite: Suite, taken: dict[str, Path]) -> Iterator[Problem]:
