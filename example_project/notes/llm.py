@@ -40,7 +40,9 @@ def model_agent(
     api_key: str = "",
     session_id: str = "",
 ) -> NotesAgent:
-    """Give the agent itself; without `api_key` the key is `OPENAI_API_KEY`. Raise `SettingsError` without a model."""
+    """Give the agent itself; without `api_key` the key is `OPENAI_API_KEY`. `SettingsError`: no model or address."""
+    if not base_url.startswith(("http://", "https://")):
+        raise SettingsError(f"base_url is {base_url!r}; it must begin with http:// or https://")
     models = {**({"default": model} if model else {}), **(settings.models or {})}
     if not models:
         raise SettingsError("no model is named; give model, or models: {default: …} in the configuration")

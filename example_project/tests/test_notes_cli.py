@@ -2,6 +2,9 @@
 
 import csv
 import io
+import re
+import shlex
+from pathlib import Path
 
 import pytest
 from notes.cli import main
@@ -80,3 +83,25 @@ def test_no_note_moves_the_cursor(capsys, tmp_path):
     out = capsys.readouterr().out
     assert "red" in out
     assert "\x1b" not in out
+
+
+README = Path(__file__).parents[1] / "notes" / "README.md"
+COMMANDS = re.findall(r"^\$ notes-agent (.+?)(?:\s+#.*)?$", README.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_of_the_readme_work(command, monkeypatch, tmp_path, capsys):
+    """As they stand there, with a vault, a file of questions and a profile in place of the names in capitals."""
+    (tmp_path / "asked.txt").write_text("How long does a cold heap take?\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO("How long does a cold heap take?\n\n"))
+    named = {"VAULT": str(VAULT), "FILE": str(tmp_path / "profile.json"), "show|erase": "show"}
+
+    assert main([named.get(word, word) for word in shlex.split(command)]) == 0
+
+    assert capsys.readouterr().out
+
+
+def test_the_readme_shows_commands():
+    """One of each."""
+    assert {command.split()[0] for command in COMMANDS} == {"ask", "chat", "graph", "profile"}

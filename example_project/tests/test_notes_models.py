@@ -127,7 +127,7 @@ def test_a_server_that_fails_is_said_and_logged(server, tmp_path):
     costs = tmp_path / "costs.csv"
     agent = by_model(server, costs=str(costs), reflection=False)
 
-    assert "I could not make a plan for that: the model 'small' for planner" in agent.reply("How long?")
+    assert "I cannot answer now: the model 'small' for planner" in agent.reply("How long?")
 
     rows = list(csv.DictReader(costs.open(encoding="utf-8")))
     assert {row["status"] for row in rows} == {"error"}
@@ -287,6 +287,12 @@ def test_a_model_must_be_named():
     """Nothing is asked of a server by default."""
     with pytest.raises(SettingsError, match="no model is named"):
         build(bound_tools(Vault(VAULT)))
+
+
+def test_an_address_must_be_one():
+    """Found out before the first question."""
+    with pytest.raises(SettingsError, match="must begin with http"):
+        build(bound_tools(Vault(VAULT)), base_url="localhost:11434", model="small")
 
 
 def test_nothing_in_a_prompt_can_pose_as_its_frame():

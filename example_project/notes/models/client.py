@@ -21,6 +21,10 @@ class ModelError(Exception):
     """A model gave no usable answer; the message says what came instead."""
 
 
+class NoAnswerError(ModelError):
+    """A model could not be reached, or its server gave no answer: asking again in other words would not help."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Client:
     """Asks models; `models` names one for each role, `default` for the rest."""
@@ -33,7 +37,7 @@ class Client:
     """How long an answer may take; a small model on a CPU needs most of that."""
 
     def ask(self, role: str, prompt: str) -> str:
-        """Give a model's text for a prompt; raise `ModelError` where there is none."""
+        """Give a model's text for a prompt; raise `NoAnswerError` without an answer, `ModelError` for an empty one."""
         model = self.models.get(role) or self.models.get("default", "")
         url = f"{self.base_url.rstrip('/')}/chat/completions"
         since = self.log.clock()
@@ -43,7 +47,7 @@ class Client:
         except (OSError, ValueError, LookupError, TypeError) as error:
             said = _told(error)
             self._log(role, model, url, prompt, "", usage={}, since=since, status="error", notes=said)
-            raise ModelError(f"the model {model!r} for {role} at {url} gave no answer: {said}") from error
+            raise NoAnswerError(f"the model {model!r} for {role} at {url} gave no answer: {said}") from error
         self._log(role, model, url, prompt, text or "", usage=answer.get("usage") or {}, since=since)
         if not isinstance(text, str) or not text.strip():
             raise ModelError(f"the model {model!r} for {role} said nothing")
@@ -107,4 +111,6 @@ class Client:
 def _told(error: Exception) -> str:
     if isinstance(error, urllib.error.HTTPError):
         return f"status {error.code}: {error.read(300).decode('utf-8', 'replace')}"
+    if isinstance(error, urllib.error.URLError):
+        return f"{error.reason}; is a model served there?"
     return f"{type(error).__name__}: {error}"

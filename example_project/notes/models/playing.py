@@ -16,7 +16,7 @@ from notes.drafts import Draft, Part
 from notes.library import Library, Tool
 from notes.memory.strategy import Store, strategy
 from notes.models.citing import kept
-from notes.models.client import Client, ModelError
+from notes.models.client import Client, ModelError, NoAnswerError
 from notes.models.prompting import render
 from notes.planning.executor import Reason, Result
 from notes.planning.plan import Plan, PlanError, SubTask, read_plan
@@ -53,7 +53,7 @@ class _Actor:
         self._tools = tools
 
     def plan(self, question: Question, situation: Situation) -> Plan:
-        """Plan by model; raise `PlanError` where two attempts gave no valid plan."""
+        """Plan by model; raise `PlanError` where two attempts gave no valid plan, `NoAnswerError` where none came."""
         problems = ""
         for attempt in range(2):
             prompt = render(
@@ -67,6 +67,8 @@ class _Actor:
             try:
                 said = self._client.ask_json("planner", prompt)
                 return read_plan(said, self._tools)
+            except NoAnswerError:
+                raise
             except (PlanError, ModelError) as error:
                 if attempt:
                     raise PlanError(str(error)) from error

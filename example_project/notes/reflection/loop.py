@@ -63,7 +63,10 @@ class Reflection:
         history = [self._entry(1, draft, marked)]
         current = draft
         while not history[-1].accepted and len(history) < self._settings.rounds:
-            current = self._again(current, history[-1].evaluation, len(history))
+            again = self._again(current, history[-1].evaluation, len(history))
+            if again == current:
+                break  # nothing more is found: another look would see the same
+            current = again
             evaluation = self._judge(current, self.read_again(current))
             history.append(self._entry(len(history) + 1, current, evaluation))
             if evaluation.score > marked.score:
