@@ -6,10 +6,13 @@ import pytest
 
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.suite import GenerateSpec
+from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.policies.events import RejectedEventError
+from pytest_agentbench.generation.policies.pipeline import run as run_recipe
 from pytest_agentbench.generation.policies.roles import Roles
 from pytest_agentbench.generation.policies.values import PolicySet
 from pytest_agentbench.llm.reply import ChatReply
+from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.airline import airline
 from tests.generation.policies.kit import database_faults, maker_for
 from tests.users.llm.chat import PlayedChat
@@ -158,3 +161,23 @@ async def test_a_bad_narrator_is_refused_with_its_reason(tmp_path, changes, said
 
     assert refused.value.rejection.stage == "story"
     assert said in refused.value.rejection.detail
+
+
+@pytest.mark.parametrize("role", ["rower", "narrator"])
+async def test_a_recipe_whose_model_is_bad_half_the_time_writes_right_scenarios_alone(tmp_path, role):
+    """What is refused is counted with its stage; whatever is written is consistent and valid."""
+    file = airline(tmp_path, count=4, extra=f", llm: {{model: played}}, roles: [{role}]")
+    suite = load_suite(file, environ={}, generating=True)
+
+    def answer(lines, call):
+        if role == "narrator":
+            return user_of(lines, **({} if call % 3 else {"goal": "Void booking ZZ99XX."}))
+        return rows_of(lines, change=BAD[call % len(BAD)] if call % 3 == 0 else lambda rows: rows)
+
+    toolset = load_toolset(suite.environment, suite.root)
+    outcome = await run_recipe(suite, toolset, chats=lambda _: Writer(answer))
+
+    scenarios = load_suite(file, environ={}).scenarios
+    assert outcome.accepted == len(scenarios) == 4
+    assert all(one.expected_calls for one in scenarios)
+    assert all("ZZ99XX" not in one.title for one in scenarios)
