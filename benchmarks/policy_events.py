@@ -2,9 +2,10 @@
 
 A level is realised twice: by the policies that are planned, and by those that the oracle's run exercises, which is what
 its calls, refusals, failures and words decide about; the rest only a judge can tell. IntellAgent, whose walk stops at
-the level or above, realises the requested level in 41 to 45 % of its events on its own graphs (levels 5 to 10), and what
-a run exercises only a model says afterwards; none of that is shipped. The model calls are those of the roles `rower`
-and `narrator`; IntellAgent asks 4 + 3R for an event of R rows (§3.1.2 as shipped).
+the level or above, realises the requested level in 41 to 45 % of its events on its own graphs (levels 5 to 10); what a
+run exercises only a model says afterwards, and no such figure is shipped, nor tools to make calls of those graphs with.
+The model calls are those of the roles `rower` and `narrator`; IntellAgent asks 4 + 3R for an event of R rows (§3.1.2
+as shipped).
 """
 
 import asyncio
@@ -53,8 +54,7 @@ async def measure(file: Path, count: int) -> str:
         (
             f"{len(events)} events of {len(sets)} sets in {seconds:.1f} s ({cpu:.1f} s of CPU), lost: {dict(lost)}",
             f"{rows} rows, {faults} inconsistent",
-            f"decided by calls {handled['calls']}, refusal {handled['refuses']}, a failure {handled['fails']},"
-            f" what is said {handled['said']}, a judge alone {handled['judge_only']}",
+            ", ".join(f"{name} {count}" for name, count in sorted(handled.items())),
             *by_level(events, {one.id: one.challenge for one in extraction.policies}),
             f"model calls an event: 0 without a model, {_ROLES} with one and nothing to repair",
             f"IntellAgent's 4 + 3R for these rows: {4 + 3 * rows / max(1, len(events)):.1f}",
