@@ -49,7 +49,9 @@ class Turn:
 
     @property
     def self_score(self) -> float | None:
-        """The score the critic gave the answer, None without reflection."""
+        """The score the critic gave the answer; None without reflection, and where nothing was found to be scored."""
+        if not self.draft.found:
+            return None
         return max((entry.evaluation.score for entry in self.history), default=None)
 
 
