@@ -4,8 +4,8 @@ Where the environment opens anew, each tool that changes something is tried in a
 worked was done again, so that the values of other tools stand for things that are there.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -26,6 +26,10 @@ _FORMATS = 4
 """Forms of an answer that are asked for."""
 _TRIES = 4
 """Values of one tool that are tried on one argument, until one is accepted."""
+_TWICE = 2
+"""Values of a place that are no identifiers by their look, after which it is no chance that they are accepted."""
+_MORE = 3
+"""Times as many values as are tried among which further ones of a place are looked for."""
 _NAMED = 3
 """Values of one tool whose name the argument bears: more of them are tried, since each may be of another place."""
 _CONFIRMED = 2
@@ -68,7 +72,7 @@ async def _prepared(script: Script, subject: Subject) -> bool:
 async def _alive(script: Script, sources: Collection[str] | None) -> list[tuple[Trial, Atom]]:
     """Give what tools give now: reads are asked again; where nothing can be done again, what they gave before."""
     lab = script.lab
-    if not script.can_restore:
+    if not script.can_restore or all(subject.is_read for subject in lab.subjects.values()):  # all worlds are one
         return [(trial, atom) for trial, atom in lab.seen if sources is None or trial.tool in sources]
     for subject in lab.subjects.values():
         if subject.is_read and subject.base is not None and (sources is None or subject.name in sources):
@@ -144,9 +148,10 @@ class _Hands:
             source = several[0].trial.tool
             here = (one for one in self._subject.gives() if one.world == self._lab.world_number)
             accepted = {str(one.values.get(slot.path)) for one in here}
+            hits: Counter[tuple[str, str]] = Counter()
             if source in done or any(str(one.value) in accepted for one in several[:_TRIES] if is_specific(one.value)):
                 continue
-            for one in several:
+            for one in _seconds_first(several, hits):
                 if not self._lab.may_call(self._subject, self._most) or taken >= _TAKEN:
                     return False
                 trial = await self._hand_on(slot, one)
@@ -154,7 +159,9 @@ class _Hands:
                     done.add(source)
                     if self._subject.once:
                         return True
-                    if one.likeness < 0.5:
+                    place = (one.atom.path, one.atom.pattern)
+                    hits[place] += 1
+                    if one.likeness < 0.5 and (is_specific(one.value) or hits[place] >= _TWICE):
                         break
                 taken += trial is not None and bool(EXISTS.search(trial.judged.reason))
             done.add(source)
@@ -230,7 +237,23 @@ def _worth_trying(
     for tool in sorted(ranked):
         several = sorted(ranked[tool].values(), key=lambda one: -rank[tool, one.atom.path, one.atom.pattern])
         named = [one for one in several if one.likeness >= 0.5]
-        yield _one_a_place([*named, *(one for one in several if one.likeness < 0.5)])[: _TRIES + bool(named) * _NAMED]
+        yield _one_a_place([*named, *(one for one in several if one.likeness < 0.5)])[
+            : _MORE * (_TRIES + bool(named) * _NAMED)
+        ]
+
+
+def _seconds_first(several: Sequence[Seen], hits: Mapping[tuple[str, str], int]) -> Iterator[Seen]:
+    """Give values in order, at most as many as are tried; after one that was accepted another of its place.
+
+    One number may be accepted by chance, and two of one place seldom are.
+    """
+    left = list(several)
+    most = _TRIES + bool(left and left[0].likeness >= 0.5) * _NAMED
+    while left and most > 0:
+        again = next((one for one in left if hits[one.atom.path, one.atom.pattern] == 1), left[0])
+        most -= not hits[again.atom.path, again.atom.pattern]
+        left.remove(again)
+        yield again
 
 
 def _one_a_place(several: list[Seen]) -> list[Seen]:
@@ -245,12 +268,15 @@ def _one_a_place(several: list[Seen]) -> list[Seen]:
 
 
 def _offered(lab: Laboratory, subject: Subject, slot: Slot, seen: Sequence[tuple[Trial, Atom]]) -> Iterator[Seen]:
+    first = subject.base.values.get(slot.path) if subject.base is not None and subject.is_read else None
     for trial, atom in seen:
         maker = lab.subjects[trial.tool]
         value = as_argument(atom.value, slot)
         if value is None or value == "" or trial.tool == subject.name or not fits(value, slot):
             continue
         if maker.is_read and is_echo(atom.value, own_values(trial)):
+            continue
+        if first is not None and str(value) == str(first):  # it is known to work with that, wherever that is from
             continue
         yield Seen(value, trial, atom, lab.likeness(slot.path, subject.name, atom.names, trial.tool))
 

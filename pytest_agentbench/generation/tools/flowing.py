@@ -254,13 +254,15 @@ def _is_flow(
     if last & ASKS:
         return is_called(spot.names) and len(fitting) >= 2
     is_number = _NUMBERS & set(words(spot.names[-1] if spot.names else ""))
-    if like < _CERTAIN and not is_number and not any(map(is_specific, fitting)) and all(map(_is_count, fitting)):
+    is_written = all(isinstance(value, str) for value in spot.values.values())  # what counts is given as a number
+    is_counted = not is_number and not is_written and all(map(_is_count, fitting))
+    if like < _CERTAIN and is_counted and not any(map(is_specific, fitting)):
         return False
     if like >= 0.5 or any(is_specific(value) for value in fitting):
         return not (spot.origin == "argument" and like < 0.5 and not any(is_specific(value) for value in fitting))
-    if is_number and len(fitting) >= 2:
+    if is_number and len(fitting) >= 2 and slot.type != "number":  # what takes any fraction takes no identifiers
         return spot.origin == "result" and not turned_down
-    is_text = all(isinstance(value, str) for value in spot.values.values()) and spot.pattern in ("", LISTED, BOLD)
+    is_text = is_written and spot.pattern in ("", LISTED, BOLD)
     return is_text and spot.origin == "result" and len(fitting) >= 2 and not turned_down
 
 
