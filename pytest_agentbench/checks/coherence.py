@@ -57,24 +57,26 @@ def coherence(run: Run) -> float | None:
         return None
     repeated = {record.turn for record in redundant_calls(run.transcript.trajectory, run.toolset)}
     told = _by_turn(run.transcript, "user")
+    words = {turn: _words(text) for turn, text in said.items()}
     lost = 0
     for turn in later:
-        before = [text for other, text in said.items() if other < turn]
+        before = [earlier for other, earlier in words.items() if other < turn]
         heard = [text for other, text in told.items() if other < turn]
-        text = said.get(turn, "")
-        lost += turn in repeated or _says_again(text, before) or _asks_again(text, heard, run)
+        again = _says_again(words.get(turn, []), before) or _asks_again(said.get(turn, ""), heard, run)
+        lost += turn in repeated or again
     return 1 - lost / len(later)
 
 
-def _says_again(text: str, before: Sequence[str]) -> bool:
-    words = _words(text)
-    return len(words) >= _FEWEST_WORDS and any(_same(words, _words(earlier)) for earlier in before)
+def _says_again(words: Sequence[str], before: Sequence[Sequence[str]]) -> bool:
+    return len(words) >= _FEWEST_WORDS and any(_same(words, earlier) for earlier in before)
 
 
 def _same(left: Sequence[str], right: Sequence[str]) -> bool:
-    if [word for word in left if not word.isalpha()] != [word for word in right if not word.isalpha()]:
-        return False
-    return alike(left, right, _ALIKE)
+    return alike(left, right, _ALIKE) and _numbers(left) == _numbers(right)
+
+
+def _numbers(words: Sequence[str]) -> list[str]:
+    return [word for word in words if not word.isalpha()]
 
 
 def _words(text: str) -> list[str]:
@@ -82,9 +84,11 @@ def _words(text: str) -> list[str]:
 
 
 def _asks_again(text: str, heard: Sequence[str], run: Run) -> bool:
+    if not (text and run.scenario.knows):
+        return False
     known = {kind_of(name): to_json(value) for name, value in run.scenario.knows.items()}
     free = tuple(kind for kind in known if kind.startswith(FREE))
-    wanted = set(asked(text, free).kinds) if text and known else set()
+    wanted = set(asked(text, free).kinds)
     for kind in wanted & known.keys():
         value = known[kind]
         if isinstance(value, str | int | float) and any(says(str(value), one) for one in heard):

@@ -13,10 +13,14 @@ from pytest_agentbench.core.values import JsonValue
 
 def write_atomic(path: Path, text: str, *, encoding: str = "ascii") -> None:
     """Write `text` beside `path`, then move it there; parent folders are made."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    content = text.encode(encoding)
     try:
-        draft.write_bytes(text.encode(encoding))
+        try:
+            draft.write_bytes(content)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_bytes(content)
         draft.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

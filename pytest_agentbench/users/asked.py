@@ -38,7 +38,7 @@ def asked(text: str, free: tuple[str, ...] = ()) -> Asked:
     instead: list[str] = []
     where: list[str] = []
     listing = False
-    previous: tuple[str, ...] = ()
+    previous = ""
     kinds.extend(_placeholder_kinds(text, free))
     for segment in segments(text):
         body = _asking_part(segment.text)
@@ -56,12 +56,12 @@ def asked(text: str, free: tuple[str, ...] = ()) -> Asked:
             named = kinds_in(body, free)
             listing = listing or _leads_list(segment)
             if not named and pattern("back_reference").search(body):
-                named = previous
+                named = kinds_in(previous, free)
             kinds.extend(named)
             where.extend([segment.text] if named else [])
         else:
             listing = listing or (_leads_list(segment) and _requests_something(body))
-        previous = kinds_in(segment.text, free)
+        previous = segment.text
     return Asked(
         tuple(dict.fromkeys(kinds)),
         tuple(dict.fromkeys(kind for kind in instead if kind not in kinds)),
