@@ -82,11 +82,11 @@ async def _examined(player: Player, line: str) -> Diagnosis:
     tools = run.toolset or player.toolset
     observations = [
         *_agent(first),
-        *_tools(tools),
-        *([] if _is_broken(first) else [*_calls(run), *_state(run)]),
+        *_tools(tools, suite),
+        *([] if _is_broken(first) else [*_calls(run, suite), *_state(run)]),
         *_isolated(isolation, suite),
         *_leaks(leaks, isolation, suite),
-        *_models(first),
+        *_models(first, suite),
         *_session(first, suite),
     ]
     said = [text for _, text in run.transcript.texts("assistant")]
@@ -165,14 +165,18 @@ def _agent(played: Played) -> Iterator[Observation]:
         yield _saw("reply", "problem", "it said nothing", "return text, or a message with `content`")
 
 
-def _tools(tools: Toolset) -> Iterator[Observation]:
+def _tools(tools: Toolset, suite: Suite) -> Iterator[Observation]:
     if not tools:
+        factory = (
+            "let a factory build it with the suite's (`def build(tools): …`, `environment: {tools: …, state: …}`): "
+            "calls are then checked against them, and every run has a world of its own"
+        )
+        http = "describe them in a .json file (`environment: {tools: tools.json}`): calls are then checked against it"
         yield _saw(
             "tools",
             "note",
             "the suite names none; the agent brings its own, and all runs share the world that these change",
-            "let a factory build it with the suite's (`def build(tools): …`, `environment: {tools: …, state: …}`): "
-            "calls are then checked against them, and every run has a world of its own",
+            http if suite.agent.kind == "http" else factory,
         )
         return
     named = [f"{tool.name} ({tool.kind})" for tool in tools]
@@ -184,7 +188,7 @@ def _tools(tools: Toolset) -> Iterator[Observation]:
     yield _saw("tools", "note" if unknown else "ok", f"{len(tools.specs)}: {listing(named)}", advice)
 
 
-def _calls(run: Run) -> Iterator[Observation]:
+def _calls(run: Run, suite: Suite) -> Iterator[Observation]:
     calls = run.calls
     if calls:
         names = ", ".join(record.call.name for record in calls)
@@ -196,8 +200,10 @@ def _calls(run: Run) -> Iterator[Observation]:
             "calls",
             "note",
             "none seen, and nothing tells whether any was made",
-            "take `tools` in the factory, return the messages of the turn, or map the answer's calls; an agent that "
-            "shows everything may say `calls_visible = True`",
+            "say where an answer holds them: `calls` and `call` of `agent: {http: …}`"
+            if suite.agent.kind == "http"
+            else "take `tools` in the factory, or return the messages of the turn; an agent that shows everything may "
+            "say `calls_visible = True`",
         )
 
 
@@ -249,15 +255,17 @@ def _leaks(played: Sequence[Played], isolation: Isolation, suite: Suite) -> Iter
         yield _saw("leaks", "ok", f"two sessions, {how}: nothing that one was told showed up in the other")
 
 
-def _models(played: Played) -> Iterator[Observation]:
+def _models(played: Played, suite: Suite) -> Iterator[Observation]:
     usage = played.usage
     if usage is None:
         yield _saw(
             "models",
             "note",
             "the agent's model calls are not observed",
-            "let a factory build it (`def build(base_url): …`) and give that to its client: calls are then counted, "
-            "recorded and bounded",
+            "start it behind `agentbench proxy`: calls are then counted, recorded and bounded"
+            if suite.agent.kind == "http"
+            else "let a factory build it (`def build(base_url): …`) and give that to its client: calls are then "
+            "counted, recorded and bounded",
         )
         return
     tokens = usage.input_tokens + usage.output_tokens
