@@ -70,7 +70,8 @@ class Spool:
             fields[name] = self._one(fields[name])
         for name in ("players", "usage", "metrics", "reported"):
             fields[name] = self._mappings.setdefault(dumps(fields[name]), fields[name])
-        return self._built(Result, fields)
+        lean: Result = self._built(Result, fields)
+        return lean
 
     def _built(self, kind: type[Any], fields: dict[str, Any]) -> Any:
         """Build a value without checking it again; all of a kind share the set that says which fields were given."""

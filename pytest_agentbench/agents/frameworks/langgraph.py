@@ -35,7 +35,7 @@ class LangGraphSession:
 
     async def fitting(self) -> "LangGraphSession | LangGraphInThread":
         """Give what to talk to: a graph whose checkpointer has no async methods is invoked in the run's thread."""
-        checkpointer = getattr(self._graph, "checkpointer", None)
+        checkpointer: Any = getattr(self._graph, "checkpointer", None)
         if not self._remembers or not hasattr(checkpointer, "aget_tuple"):
             return self
         try:
