@@ -5,7 +5,7 @@ worked was done again, so that the values of other tools stand for things that a
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -15,6 +15,7 @@ from pytest_agentbench.generation.tools.laboratory import Laboratory, Subject, T
 from pytest_agentbench.generation.tools.meanings import ASKS, is_called, is_meant, shape
 from pytest_agentbench.generation.tools.names import words
 from pytest_agentbench.generation.tools.observed import Seen, as_argument, is_echo, is_specific, own_values
+from pytest_agentbench.generation.tools.offering import MORE, NAMED, TRIES, one_a_place, seconds_first
 from pytest_agentbench.generation.tools.reading import LISTED, Atom
 from pytest_agentbench.generation.tools.replaying import Script
 from pytest_agentbench.generation.tools.schemas import Slot, build
@@ -24,14 +25,8 @@ from pytest_agentbench.generation.tools.values import Cards, Flow
 
 _FORMATS = 4
 """Forms of an answer that are asked for."""
-_TRIES = 4
-"""Values of one tool that are tried on one argument, until one is accepted."""
 _TWICE = 2
 """Values of a place that are no identifiers by their look, after which it is no chance that they are accepted."""
-_MORE = 3
-"""Times as many values as are tried among which further ones of a place are looked for."""
-_NAMED = 3
-"""Values of one tool whose name the argument bears: more of them are tried, since each may be of another place."""
 _CONFIRMED = 2
 """Values of a place that are tried on an argument that takes those of another place of the same type."""
 _TAKEN = 3
@@ -149,9 +144,9 @@ class _Hands:
             here = (one for one in self._subject.gives() if one.world == self._lab.world_number)
             accepted = {str(one.values.get(slot.path)) for one in here}
             hits: Counter[tuple[str, str]] = Counter()
-            if source in done or any(str(one.value) in accepted for one in several[:_TRIES] if is_specific(one.value)):
+            if source in done or any(str(one.value) in accepted for one in several[:TRIES] if is_specific(one.value)):
                 continue
-            for one in _seconds_first(several, hits):
+            for one in seconds_first(several, hits):
                 if not self._lab.may_call(self._subject, self._most) or taken >= _TAKEN:
                     return False
                 trial = await self._hand_on(slot, one)
@@ -237,34 +232,9 @@ def _worth_trying(
     for tool in sorted(ranked):
         several = sorted(ranked[tool].values(), key=lambda one: -rank[tool, one.atom.path, one.atom.pattern])
         named = [one for one in several if one.likeness >= 0.5]
-        yield _one_a_place([*named, *(one for one in several if one.likeness < 0.5)])[
-            : _MORE * (_TRIES + bool(named) * _NAMED)
+        yield one_a_place([*named, *(one for one in several if one.likeness < 0.5)])[
+            : MORE * (TRIES + bool(named) * NAMED)
         ]
-
-
-def _seconds_first(several: Sequence[Seen], hits: Mapping[tuple[str, str], int]) -> Iterator[Seen]:
-    """Give values in order, at most as many as are tried; after one that was accepted another of its place.
-
-    One number may be accepted by chance, and two of one place seldom are.
-    """
-    left = list(several)
-    most = _TRIES + bool(left and left[0].likeness >= 0.5) * _NAMED
-    while left and most > 0:
-        again = next((one for one in left if hits[one.atom.path, one.atom.pattern] == 1), left[0])
-        most -= not hits[again.atom.path, again.atom.pattern]
-        left.remove(again)
-        yield again
-
-
-def _one_a_place(several: list[Seen]) -> list[Seen]:
-    """Put one value of each place before the second ones of any."""
-    turns: dict[tuple[str, str], int] = defaultdict(int)
-    numbered: list[tuple[int, Seen]] = []
-    for one in several:
-        place = (one.atom.path, one.atom.pattern)
-        numbered.append((turns[place], one))
-        turns[place] += 1
-    return [one for _, one in sorted(numbered, key=lambda pair: pair[0])]
 
 
 def _offered(lab: Laboratory, subject: Subject, slot: Slot, seen: Sequence[tuple[Trial, Atom]]) -> Iterator[Seen]:
