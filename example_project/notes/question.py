@@ -61,7 +61,6 @@ class Question:
 
 
 _AND = r"(?:and|with|to|versus|vs\.?|et|avec|a|à)"
-_ARTICLE = r"(?:the |a |an |my |le |la |les |l'|l’|un |une |des |du |de la |mes |mon |ma )?"
 _COMPARE = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (

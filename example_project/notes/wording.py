@@ -23,7 +23,6 @@ _ENGLISH = _any(
 )
 
 NUMBER = re.compile(r"\d")
-_YEAR = re.compile(r"\b(?:1[0-9]|20)\d{2}\b")
 _DATE = _any(
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b",
     r"\b(?:janvier|fevrier|mars|avril|mai|juin|juillet|aout|septembre|octobre|novembre|decembre)\b",
@@ -265,11 +264,6 @@ def answers(kind: str, text: str) -> bool:
         "how": lambda: _CODE.search(text),
     }
     return bool(tests[kind]()) if kind in tests else True
-
-
-def has_year(text: str) -> bool:
-    """Whether a text names a year."""
-    return bool(_YEAR.search(text))
 
 
 def is_french(text: str, *, default: bool) -> bool:

@@ -1,7 +1,7 @@
 """A judgement of one draft: five scores, what is wrong with it, and the history of a turn's drafts."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -56,14 +56,6 @@ class Candidate:
     question: str
     answer: str
     sources: str
-
-
-class Critic(Protocol):
-    """Judges an answer."""
-
-    def __call__(self, candidate: Candidate) -> Evaluation:
-        """Give marks and reasons."""
-        ...
 
 
 REFERENCE = ".md", "source", "selon", "according to", "d'après"
