@@ -100,7 +100,8 @@ class Station:
         return voice.say("bulletin", department=department, title=told["title"], text=told["text"], colour=colour)
 
     def meaning(self, voice: Voice, lang: str) -> str:
-        """Tell what colours and phenomena there are, by their names in a language."""
+        """Tell what colours and phenomena there are, by their names in a language; who asks is told what holds now."""
+        self._dictionaries.pop(lang, None)
         phenomena, colours = self._words(voice, lang)
         return voice.say("meaning", colours=", ".join(colours.values()), phenomena=", ".join(phenomena.values()))
 
