@@ -34,12 +34,16 @@ class Argument:
     values: tuple[Any, ...] = ()
 
 
+How = Literal["which", "of", "to", "for", "with", "reason", "about"]
+"""The part of a wish in which a value stands."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Said:
     """One value of a call as a user speaks of it; `how` says in which part of the sentence."""
 
     argument: str
-    how: Literal["which", "of", "to", "for", "reason", "about"]
+    how: How
     text: str
 
 

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.generation.policies.acts import Argument, Proposal, Said, Scene, describe
+from pytest_agentbench.generation.policies.acts import Argument, How, Proposal, Said, Scene, describe
 from pytest_agentbench.generation.policies.language import stem
 from pytest_agentbench.generation.policies.occasions import topics_of
 from pytest_agentbench.generation.policies.samples import Place, Samples
@@ -131,16 +131,18 @@ def _keys(argument: Argument, scene: Scene, focus: Place) -> Iterator[tuple[Any,
     if own is not None:
         yield own, None
     # what is there for everybody is not among the event's own rows
-    for row in scene.of(argument.table) or _shared(argument.table, scene):
+    for row in scene.of(argument.table) or _shared(argument.table, scene, focus):
         if row.get(argument.column) not in (None, own):
             text = describe(row, table, scene.samples)
-            yield row[argument.column], Said(argument=argument.name, how="to", text=text)
+            how: How = "to" if own is not None else "with"
+            yield row[argument.column], Said(argument=argument.name, how=how, text=text)
 
 
-def _shared(table: str, scene: Scene) -> list[dict[str, Any]]:
-    """Give the sampled rows of a table that belong to nobody."""
-    owned = scene.samples.owned(scene.root[0])
-    return [] if table in owned else list(scene.samples.rows.get(table, ()))
+def _shared(table: str, scene: Scene, focus: Place) -> list[dict[str, Any]]:
+    """Give the sampled rows of a table that belong to nobody, from another one on for each owner and row."""
+    rows = [] if table in scene.samples.owned(scene.root[0]) else list(scene.samples.rows.get(table, ()))
+    at = (scene.root[1] + focus[1]) % len(rows) if rows else 0
+    return [*rows[at:], *rows[:at]]
 
 
 def _known_values(argument: Argument, scene: Scene) -> Iterator[tuple[Any, Said | None]]:

@@ -56,8 +56,15 @@ _PERSONAS = {
 }
 _MINE = {"en": "My {name} is {value}.", "fr": "Voici mon identifiant ({name}) : {value}."}
 _WORDS = {
-    "en": {"for": "for", "to": "to", "reason": "because it", "of": "the", "about": "get help with {topic}"},
-    "fr": {"for": "contre", "to": ":", "reason": "motif :", "of": "", "about": "de l'aide pour {topic}"},
+    "en": {
+        "for": "for",
+        "to": "to",
+        "with": "with",
+        "reason": "because it",
+        "of": "the",
+        "about": "get help with {topic}",
+    },
+    "fr": {"for": "contre", "to": ":", "with": ":", "reason": "motif :", "of": "", "about": "de l'aide pour {topic}"},
 }
 _BEHAVIOUR = {
     "stranger": "Does not do {what}: the row is somebody else's.",
@@ -121,7 +128,9 @@ def told(
 def wish(proposal: Proposal, language: str) -> str:
     """Say what a call is for: the tool's name in words, with what the user knows of its arguments in their places."""
     words = _LOOKING.sub("look up", humanize(proposal.tool))
-    parts = {how: [one for one in proposal.said if one.how == how] for how in ("which", "of", "for", "to", "reason")}
+    parts = {
+        how: [one for one in proposal.said if one.how == how] for how in ("which", "of", "for", "to", "with", "reason")
+    }
     for one in parts["which"]:
         noun = humanize(one.argument).removesuffix(" id").removesuffix(" number")
         if re.search(rf"\b{re.escape(noun)}\b", words):
@@ -136,8 +145,9 @@ def wish(proposal: Proposal, language: str) -> str:
         words += ": " + ", ".join(f"{joins['of']} {one.text}".strip() for one in parts["of"])
     if parts["for"]:
         words += f" {joins['for']} " + ", ".join(f"{joins['of']} {one.text}".strip() for one in parts["for"])
-    if parts["to"]:
-        words += f" {joins['to']} " + ", ".join(one.text for one in parts["to"])
+    for how in ("with", "to"):
+        if parts[how]:
+            words += f" {joins[how]} " + ", ".join(one.text for one in parts[how])
     if parts["reason"]:
         words += ", " + ", ".join(f"{humanize(one.argument)}: {one.text}" for one in parts["reason"])
     return words

@@ -12,6 +12,8 @@ from pytest_agentbench.generation.policies.occasions import occasions_of, topics
 from pytest_agentbench.generation.policies.samples import Samples
 from pytest_agentbench.generation.policies.tables import Column, Table, inferred_schema, rows_of, sqlite_schema
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicySet
+from pytest_agentbench.generation.running import Asked, generate
+from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.policies.airline import airline
 from tests.generation.policies.kit import maker_for
 
@@ -248,3 +250,71 @@ def test_a_tool_is_asked_for_by_the_names_of_its_rows():
     found = arguments_of(spec, samples())
 
     assert [(one.role, one.table) for one in found] == [("key", "stays"), ("key", "cards"), ("enum", "")]
+
+
+HUT_TOOLS = '''
+def find_guest(email: str, *, state: dict) -> str:
+    """Find a guest by email; gives the number of the guest."""
+    return next(number for number, guest in state["guests"].items() if guest["email"] == email)
+
+
+def list_meals(*, state: dict) -> list[dict]:
+    """List the meals with their numbers."""
+    return [{"meal_number": number, **meal} for number, meal in state["meals"].items()]
+
+
+def cancel_stay(stay: str, *, state: dict) -> str:
+    """Cancel a stay."""
+    if state["stays"][stay]["status"] != "booked":
+        raise ValueError("it is not booked")
+    state["stays"][stay]["status"] = "cancelled"
+    return f"stay {stay} is cancelled"
+
+
+def order_meal(stay: str, meal_number: str, count: int, *, state: dict) -> str:
+    """Order meals for a stay."""
+    total = state["meals"][meal_number]["price"] * count
+    state["stays"][stay]["meals"] = count
+    return f"{total:.2f} euros are put on the bill"
+'''
+
+HUT_STATE = """
+{"guests": {"G1": {"name": "Ada", "email": "ada@mail.example"}, "G2": {"name": "Ben", "email": "ben@mail.example"}},
+ "meals": {"M1": {"title": "Soup", "price": 6.5}, "M2": {"title": "Dumplings", "price": 11.0}},
+ "stays": {"S101": {"guest": "G1", "status": "booked", "meals": 0},
+           "S102": {"guest": "G1", "status": "ended", "meals": 1},
+           "S103": {"guest": "G2", "status": "booked", "meals": 0},
+           "S104": {"guest": "G2", "status": "ended", "meals": 0}}}
+"""
+
+HUT = """
+agent: hut_agent:build
+environment:
+  tools: hut_tools
+  state: {json: state.json}
+  reads: [find_guest, list_meals]
+  writes: [cancel_stay, order_meal]
+policies:
+  - {id: booked-only, text: Cancel a stay only while it is booked., challenge: 2}
+  - {id: say-total, text: Tell the guest the total of meals that were ordered., challenge: 2}
+  - {id: not-for-others, text: Change nothing of another guest., challenge: 2}
+scenarios: [generated/scenarios/*.yaml]
+generate: {from: policies, count: 6, seed: 3, levels: {min: 2, max: 6}}
+"""
+
+
+def test_a_json_state_whose_rows_do_not_hold_their_keys_becomes_scenarios(tmp_path):
+    """Arguments called after rows, keys outside of them, amounts that must be told: all valid, no key inside a row."""
+    for name, text in (("hut_tools.py", HUT_TOOLS), ("state.json", HUT_STATE), ("agentbench.yaml", HUT)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "hut_agent.py").write_text("def build():\n    return lambda message: 'Hello'\n", encoding="utf-8")
+    file = tmp_path / "agentbench.yaml"
+
+    outcome = generate(Asked(suite=file), environ={}, told=lambda _: None)
+
+    scenarios = load_suite(file, environ={}).scenarios
+    decided = {name: text for one in scenarios for name, text in one.provenance["decided_by"].items()}
+    assert outcome.accepted == len(scenarios) == 6
+    assert "_key" not in "".join(path.read_text() for path in (tmp_path / "generated" / "scenarios").iterdir())
+    assert any(one.communicate_info for one in scenarios)
+    assert {text.partition(":")[0] for text in decided.values()} <= {"calls", "refuses", "said"}
