@@ -2,6 +2,9 @@
 
     python benchmarks/notes_markdown.py [FOLDER …]
 
+Thousands of files come with `npm install --ignore-scripts gatsby nx fastify react-scripts @babel/preset-env jest hexo
+ember-cli @angular/cli serverless pouchdb mathjs` and, apart, `aws-cdk-lib constructs stylelint eslint-plugin-unicorn`.
+
 Also attacks a vault with paths that want to leave it. Exit status 1 where a file raises, differs, or a path escapes.
 """
 

@@ -136,13 +136,14 @@ def compare_variants(suite: str, variants: Sequence[str], runs: Sequence[Result]
     return VariantsReport(
         suite=suite,
         variants=tuple(variants),
-        rows=tuple(_row(variant, groups[variant], numbers) for variant in variants),
+        rows=tuple(variant_row(variant, groups[variant], numbers) for variant in variants),
         against=_corrected(against),
         breakdowns=_breakdowns(groups, numbers),
     )
 
 
-def _row(variant: str, runs: Sequence[Result], numbers: Sequence[Number]) -> VariantRow:
+def variant_row(variant: str, runs: Sequence[Result], numbers: Sequence[Number]) -> VariantRow:
+    """Give what one variant's runs come to: success, each of `numbers`, endings, time, the agent's own scores."""
     scored = [run for run in runs if run.scored]
     seconds = [run.seconds for run in scored]
     endings = Counter(NOT_RUN if run.termination is None else run.termination.value for run in runs)

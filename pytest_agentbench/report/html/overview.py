@@ -8,6 +8,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, worst_rows_first
 from pytest_agentbench.report.html.beyond import faults, trials
 from pytest_agentbench.report.html.shown import number, shown
+from pytest_agentbench.report.html.variants import figures
 from pytest_agentbench.results.aggregate import (
     Aggregate,
     BlameCount,
@@ -150,6 +151,7 @@ def _variants(runs: Sequence[Result]) -> JsonValue:
     return {
         "names": [shown(name, 80) for name in names],
         "rows": [_row(one.all) for one in sums],
+        "figures": figures(names, groups),
         "endings": [[[label, count] for label, count in one.terminations.items()] for one in sums],
         "policies": [
             {

@@ -241,3 +241,26 @@ def test_the_same_session_gives_the_same_bytes() -> None:
     reading = Reading(transcript=lambda run: transcripts[run.key])
 
     assert html_report(held, reading) == html_report(held, reading)
+
+
+def test_variants_stand_side_by_side_with_their_numbers_and_own_scores() -> None:
+    """Each number with its interval, time as quantiles, and how often a pass has the higher score of its own."""
+    runs = [
+        result(
+            f"s{number}",
+            "passed" if number > 1 else "failed",
+            variant=variant,
+            reported={"sure": number / 4, "tokens": 100.0},
+        )
+        for variant in ("plain", "full")
+        for number in range(4)
+    ]
+
+    held = page(document(runs)).data()["variants"]
+
+    found = {line["label"]: line for line in held["figures"]}
+    assert found["tokens"]["cells"][0][0] == 100
+    assert found["sure"]["cells"][1][0] == pytest.approx(0.375)
+    assert found["sure: a pass scores higher than a failure"]["cells"][0][0] == 1
+    assert {"seconds (median)", "seconds (p95)"} <= set(found)
+    assert all(len(line["cells"]) == 2 for line in held["figures"])

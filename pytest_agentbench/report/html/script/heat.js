@@ -31,6 +31,7 @@ function variants() {
       line("passed", given.rows.map((row, place) => cell([row.passed, row.n, row.rate, row.low, row.high].includes(null) ? null : [row.passed, row.n, row.rate, row.low, row.high], link({ variant: given.names[place] }), given.names[place]))),
       line("95 % interval", given.rows.map((row) => h("td", { class: "muted small" }, range(row)))),
       MEANS.map(([name, digits], place) => line(name, given.rows.map((row) => h("td", {}, figure(row.means[place], digits))))),
+      given.figures.map((one) => line(one.label, one.cells.map((value) => value ? h("td", {}, figure(value[0], one.digits), h("div", { class: "muted small" }, `${figure(value[1], one.digits)}\u2013${figure(value[2], one.digits)}`)) : h("td", { class: "empty" }, "\u2013")))),
       line("endings", given.endings.map((ends) => h("td", { class: "small" }, ends.map(([label, count]) => h("div", {}, `${label} ${count}`))))),
       given.policies.map((policy) => line(policy.label, policy.cells.map((value, place) => cell(value, link({ variant: given.names[place], policy: policy.label }), `${policy.label}, ${given.names[place]}`))))))),
     given.differing.rows.length ? h("details", {}, h("summary", {}, `${plural(given.differing.rows.length + given.differing.more, "scenario")} that variants end differently`),
