@@ -29,6 +29,11 @@ _UNIT = re.compile(
     r" (?:in|en) (?:[a-zA-Z°/%³²µ]{1,4}|(?:decimal )?degrees|degrés(?: décimaux)?|percent|pour ?cent|seconds|minutes"
     r"|euros|metres|meters|mètres)$"
 )
+_FORMAT = re.compile(r" (?:as|in|au format|format) (?:the )?(?:YYYY|ISO|AAAA|DD|JJ|HH)\S*.*$", re.IGNORECASE)
+_NO_NAME = re.compile(
+    r"(?:for example|e\.g|one of|either|such as|as |par exemple|l['’]une? des?|parmi|tel|comme )", re.IGNORECASE
+)
+"""What descriptions begin with that say what a value is like and not what it is."""
 _ARTICLE = re.compile(r"^(?:(?:an?|the|your|un|une|le|la|les)\s+|l['’])(?=\w)", re.IGNORECASE)
 _LONG = 22
 """Words of a description that are said; more are an explanation."""
@@ -171,7 +176,9 @@ def _label(path: str, schema: Mapping[str, JsonValue], tongue: Tongue) -> str:
     plain = printable(shorten(described, _READ), newlines=True).strip() if isinstance(described, str) else ""
     clause = _CLAUSE.match(plain)
     text = _ARTICLE.sub("", _EXAMPLES.sub("", _ASIDE.sub("", clause[1])).strip()) if clause else ""
-    text = _UNIT.sub("", text)
+    text = _FORMAT.sub("", _UNIT.sub("", text))
+    if _NO_NAME.match(text):
+        return spelt
     spoken = text.split()
     if not 1 <= len(spoken) <= _LABEL or _TOKEN.search(text) or '"' in text:
         return spelt

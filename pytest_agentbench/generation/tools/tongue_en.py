@@ -71,7 +71,7 @@ ENGLISH = Tongue(
             r"^(?:in order )?to (?=[a-z])",
         )
     ),
-    determiners=words("a an the all any every each this that these those its their your his her one some several"),
+    determiners=words("a an the all any every each this that these those its their your his her our my one some several everything anything"),
     wants="give me {what}",
     boolean=re.compile(r"^(?:give me |get )(?:true|1|yes|a boolean)(?: value)? (?:if|when|whether|indicating if) ", re.I),
     whether="tell me whether ",
@@ -90,7 +90,7 @@ ENGLISH = Tongue(
     amount=re.compile(r"^(?:the )?(?:number|count|quantity|amount|how many) (?:of )?(?P<noun>[\w-]+s)$"),
     some=r"\b(?:some|several|so many|that many|many|a number of|a few|n|x) {noun}\b",
     as_many="that many {noun}",
-    mention=r"\b(?P<article>an?|the|one|this|that|any|your|each|every|another)(?: (?:given|single|specific|particular|certain|existing|specified))* {noun}(?![\w-])",
+    mention=r"\b(?P<article>an?|the|one|this|that|any|your|each|every|another)(?: (?:given|single|specific|particular|certain|existing|specified))*(?: (?!(?:of|for|to|in|by|with|at|on|and|or|from|an?|the|its|is|are)\b)[\w-]+)? {noun}(?![\w-])",
     by_noun=r" (?:by|with|for|from|matching|containing)(?: [\w-]+){{0,3}}? {noun}\b",
     by_identity=re.compile(r" (?:by|with|from|using|given) (?:its|his|her|their|the|an?|unique)?(?: ?[\w-]+)? ?(?:ids?|numbers?|identifiers?|codes?|references?|names?|keys?)\b", re.IGNORECASE),
     or_else=re.compile(r"\0,? or (?:(?:for|of|at|by|in|with) )?(?:an?|the|its|all|another)? ?(?:[\w-]+)(?: of [\w -]+)?"),

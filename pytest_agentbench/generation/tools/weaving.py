@@ -58,7 +58,10 @@ def request(wishes: Sequence[Wish], tongue: Tongue, random: Random, *, opens: bo
         text = tongue.chain.format(first=text, second=second)
     if asks_for:
         text = tongue.tells.format(task=text, what=with_article(asks_for, tongue))
-    return random.choice(tongue.asks if opens else tongue.asks_again).format(task=text)
+    line = random.choice(tongue.asks if opens else tongue.asks_again).format(task=text)
+    for pattern, instead in tongue.contractions:
+        line = pattern.sub(instead, line)
+    return line
 
 
 def wish_text(wish: Wish, tongue: Tongue, *, before: str = "") -> str:
@@ -93,8 +96,10 @@ class _Loom:
             noun = said.noun[:-1] if said.text == "1" and said.noun.endswith("s") else said.noun
             if not self._replace(tongue.some.format(noun=re.escape(said.noun)), f"{said.text} {noun}"):
                 self.behind.append(tongue.for_value.format(value=f"{said.text} {noun}"))
-        elif not self._replace(self._whole(said), said.text) and not self._thing(said):
-            self._beside(said)
+        else:
+            self._identified(said)
+            if not self._replace(self._whole(said), said.text) and not self._thing(said):
+                self._beside(said)
 
     def refer(self, card: Card, reference: Reference, before: str) -> None:
         """Weave in what is taken from the result before."""
@@ -133,6 +138,13 @@ class _Loom:
             task = pattern.sub(instead, task)
         return " ".join(task.split())
 
+    def _identified(self, said: Said) -> None:
+        """Leave `by its name` out where the thing itself can be named."""
+        whole = re.escape(said.label)
+        match = re.search(rf" (?:by|par) (?:its|his|her|their|son|sa|leur) {whole}\b", self.task, re.IGNORECASE)
+        if match is not None and self._object(said) is not None:
+            self.task = self.task[: match.start()] + self.task[match.end() :]
+
     def _mentioned(self, one: Said, reference: Reference, noun: str, before: str) -> bool:
         for pattern in (self._whole(one), self._mention(noun), self._object(one)):
             if pattern is None or not (match := re.search(pattern, self.task, re.IGNORECASE)):
@@ -151,7 +163,10 @@ class _Loom:
         if len(reference.places) > 1 and last:
             return tongue.noun_of_both.format(which=tongue.ordinal(last), noun=noun, of=tongue.ordinal(outer))
         phrase = tongue.nth_noun if _speaks_of(before, noun) else tongue.noun_of_nth
-        return phrase.format(which=tongue.ordinal(outer), noun=noun, the=the)
+        which = tongue.ordinal(outer)
+        if the == "la" and phrase == tongue.nth_noun and which == "premier":
+            which = "première"
+        return phrase.format(which=which, noun=noun, the=the)
 
     def _thing(self, said: Said) -> bool:
         """Weave a value in behind the thing that it names."""

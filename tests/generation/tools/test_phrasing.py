@@ -134,6 +134,10 @@ WEATHER = card_of(
 WARNINGS = card_of("Warnings in force", domain="Number of a department, or 'all'.", lang="Language of the texts")
 PARCEL = card_of("Donne le statut d'un colis.", numero="Numéro du colis, par exemple FR1041")
 DEPOT = card_of("Décrit un dépôt : sa ville", code="Code du dépôt")
+BOOKED = card_of("Cancel a booked appointment.", appointment="Number of the appointment")
+KEYS = card_of("List the keys that a person holds.", person="Number of the person")
+SESSION = card_of("Annule une séance.", seance="Code de la séance")
+USER = card_of("Consulte l'abonnement d'un usager.", nom="Nom de l'usager")
 PARIS = Handle(tool="geo", path="q", value="Paris", described="Name of a commune.", entry="g1", replaces=("lat", "lon"))
 
 
@@ -171,6 +175,8 @@ PARIS = Handle(tool="geo", path="q", value="Paris", described="Name of a commune
             "give me the warnings in force for its department",
         ),
         (Wish(WARNINGS, {"lang": "de"}), "", "give me the warnings in force in German"),
+        (Wish(BOOKED, {"appointment": "AP7"}), "", "cancel appointment AP7"),
+        (Wish(KEYS, {"person": "P11"}), "", "list the keys that person P11 holds"),
     ],
 )
 def test_values_are_woven_into_what_is_asked_for(wish: Wish, before: str, said: str) -> None:
@@ -188,6 +194,8 @@ def test_values_are_woven_into_what_is_asked_for(wish: Wish, before: str, said: 
             "me donner le statut du deuxième colis",
         ),
         (Wish(DEPOT, {"code": "D12"}), "", "décrire le dépôt D12"),
+        (Wish(SESSION, {}, Reference((0,), 3, ("seance",))), "lister les séances", "annuler la première séance"),
+        (Wish(USER, {"nom": "Le Goff"}), "", "consulter l'abonnement de l'usager Le Goff"),
         (Wish(DEPOT, {}, Reference((), 1, ("code",))), "me donner le statut d'un colis", "décrire ce dépôt"),
     ],
 )
