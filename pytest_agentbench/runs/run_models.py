@@ -41,7 +41,7 @@ class RunModels:
     @property
     def usage(self) -> dict[str, Usage]:
         """What each role's model took so far."""
-        own = {role: sum((chat.usage for chat in chats), Usage()) for role, chats in self._chats.items()}
+        own = {role: _sum([chat.usage for chat in chats]) for role, chats in self._chats.items()}
         return {**own, "agent": self._watched[0]} if self._watched else own
 
     def begin(self, limits: Limits) -> None:
@@ -110,3 +110,7 @@ class RunModels:
         if self._models is None or not self._is_proxied:
             return waited
         return max(waited, self._models.unanswered(self._plan.key))
+
+
+def _sum(usages: list[Usage]) -> Usage:
+    return usages[0] if len(usages) == 1 else sum(usages, Usage())
