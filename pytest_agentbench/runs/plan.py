@@ -100,8 +100,8 @@ def plans(
 ) -> Iterator[RunPlan]:
     """Give every run of a suite in order: scenarios, then the chosen variants, then faults, then trials.
 
-    `trials` replaces the suite's own number, `stops_early` adds to what the suite says of it. Ids stay what the suite file makes them: the first trial of a suite that
-    declares none is named as ever, those beyond it `[t2]`, `[t3]`, ….
+    `trials` replaces the suite's own number, `stops_early` adds to what the suite says of it. Ids stay what the suite
+    file makes them: the first trial of a suite that declares none is named as ever, those beyond it `[t2]`, `[t3]`, ….
     """
     declared = suite.trials or 1
     trials = trials or declared
