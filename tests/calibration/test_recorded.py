@@ -1,8 +1,9 @@
-"""What a language model made of labelled conversations, replayed: SCOPE, SPUR, ablations, and what it wrote itself."""
+"""What a language model made of labelled conversations, replayed: SCOPE, SPUR, ablations, evidence, what it wrote."""
 
 import argparse
 import asyncio
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,11 @@ from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
-from tests.calibration import record_written
+from tests.calibration import record_state, record_written
 from tests.calibration.record import ARGUMENTS, CASSETTE
 
 NOWHERE = "http://127.0.0.1:9/v1"
+PAGE = Path(__file__).parents[2] / "docs" / "calibrate.md"
 INDEPENDENT = sorted((Path(__file__).parent / "independent").iterdir())
 
 
@@ -62,6 +64,37 @@ def test_weights_and_make_or_break_find_hard_negatives(
 
     assert hard["scope-weights"] < hard["scope"]
     assert hard["scope-make_or_break"] < hard["scope"]
+
+
+def test_the_page_prints_what_is_replayed(replayed: dict[str, dict[str, dict[str, float | None]]]) -> None:
+    """Each row of docs/calibrate.md: figures on all, then accuracy on easy, hard and appropriate."""
+    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in PAGE.read_text().splitlines()]
+    printed = {row[0]: row[1:] for row in rows if len(row) == 9 and row[0] in replayed}
+
+    assert printed.keys() == replayed.keys()
+    for name, parts in replayed.items():
+        figures = [parts["all"][figure] for figure in ("accuracy", "precision", "recall", "f1", "kappa")]
+        figures += [parts[part]["accuracy"] for part in ("easy", "hard", "dissatisfied-yet-appropriate")]
+        assert printed[name] == [f"{figure:.2f}" for figure in figures], name
+
+
+def test_evidence_shows_changes_that_were_not_made() -> None:
+    """With it all are found, without it none; tools' wrong facts are found by neither, and POS are left alone."""
+    teacher = CassetteRecorder(Mode.REPLAY, record_state.LEARNED, shard=None, redact=lambda value: value)
+    judges = CassetteRecorder(Mode.REPLAY, record_state.CASSETTE, shard=None, redact=lambda value: value)
+    models = Models(environ={}, recorder_of=lambda caller: teacher if caller.role == "teacher" else judges)
+
+    def chat(role: str) -> Chat:
+        return models.chat(ModelSpec(model="judge", base_url=NOWHERE), Caller(role=role))
+
+    cases, shown, not_shown = asyncio.run(record_state.play(chat))
+
+    said = Counter((case.situation, shown[case.id], not_shown[case.id]) for case in cases)
+    assert said == {
+        ("wrong-action-silent", "NEG", "POS"): 4,
+        ("trusted-wrong-fact", "POS", "POS"): 4,
+        ("correct", "POS", "POS"): 8,
+    }
 
 
 def written() -> tuple[list[Labelled], int, int]:
