@@ -154,9 +154,9 @@ class GenerateSpec(Model):
     scenarios, {} leaves them to the pipeline. `levels` are the least and the most complexity of scenarios of policies,
     `document` is where these are read from (None: the suite's own), `validators` are import paths of checks of rows.
     `enriched` is the share of scenarios with a planned failure, `personas` the users per scenario, `pool` the verified
-    calls per tool. `weights` says where transition probabilities come from, `traces` from which logs; `candidates` walks
-    are drawn a scenario, of which a judge keeps the plausible ones. `values` are known ones by argument, or by
-    `tool.argument`. `model` plays `roles` (() means all of them); None leaves all to their deterministic twins.
+    calls per tool. `weights` says where transition probabilities come from, `traces` from which logs; of `candidates`
+    walks drawn a scenario a judge keeps the plausible ones. `values` are known ones by argument, or by `tool.argument`.
+    `model` plays `roles` (() means all of them); None leaves all to their deterministic twins.
     """
 
     source: Literal["tools", "policies"]

@@ -175,5 +175,5 @@ def test_two_agents_of_one_module_name_are_a_collection_error(anywhere: Project)
 
     result = anywhere.run("one", "two")
 
-    result.stdout.fnmatch_lines(["*two/agentbench.yaml: agent: module 'shop_agent' is *two/shop_agent.py here*"])
+    result.stdout.fnmatch_lines(["*two/agentbench.yaml:2:11: agent: module 'shop_agent' is *two/shop_agent.py here*"])
     assert result.ret in {1, 2}
