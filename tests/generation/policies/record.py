@@ -17,7 +17,6 @@ from random import Random
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.generation.policies.acts import Scene
@@ -191,7 +190,7 @@ async def record(base_url: str, only: Collection[str] = ()) -> None:
         async def ask(one: Given) -> None:
             try:
                 outcome = await play(one, makers[one.suite], extractions[one.suite], player(models, base_url, one))
-            except (AgentBenchError, Exception) as error:  # noqa: BLE001 - the others are still worth keeping
+            except Exception as error:  # noqa: BLE001 - the others are still worth keeping
                 print(f"{one.name}: {type(error).__name__}: {error}\n", flush=True)
                 return
             recorder.finished(key_of(one))
