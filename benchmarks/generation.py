@@ -27,11 +27,11 @@ from typing import Any
 
 from pytest_agentbench.core.remote import McpSpec
 from pytest_agentbench.core.suite import Suite
-from pytest_agentbench.generation.tools.graph import build_graph, connector_edges
-from pytest_agentbench.generation.tools.outputs import output_leaves
-from pytest_agentbench.generation.tools.probing import probe
-from pytest_agentbench.generation.tools.safety import Policy
-from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.graph.graph import build_graph, connector_edges
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.probing.outputs import output_leaves
+from pytest_agentbench.generation.tools.probing.probing import probe
+from pytest_agentbench.generation.tools.probing.safety import Policy
 from pytest_agentbench.generation.tools.values import Cards
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
+from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, extract
 from pytest_agentbench.generation.policies.values import Extraction
 
 Ranges = Sequence[tuple[int, int]]

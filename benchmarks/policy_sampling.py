@@ -17,8 +17,8 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
-from pytest_agentbench.generation.policies.importing import read_intellagent
-from pytest_agentbench.generation.policies.sampling import LIKELY, sample
+from pytest_agentbench.generation.policies.intellagent.importing import read_intellagent
+from pytest_agentbench.generation.policies.sampling.sampling import LIKELY, sample
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicyEdge, PolicyGraph, WalkMode
 
 RANGES = ((5, 10), (2, 11))

@@ -7,11 +7,11 @@ from pathlib import Path
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import recipe_of
-from pytest_agentbench.generation.tools.laboratory import Budget
-from pytest_agentbench.generation.tools.probing import probing_hash
-from pytest_agentbench.generation.tools.safety import Policy
+from pytest_agentbench.generation.tools.probing.laboratory import Budget
+from pytest_agentbench.generation.tools.probing.probing import probing_hash
+from pytest_agentbench.generation.tools.probing.safety import Policy
+from pytest_agentbench.generation.tools.probing.seeding import hints_of
 from pytest_agentbench.generation.tools.saved import CARDS, GRAPH, TAXONOMY, hash_of, load
-from pytest_agentbench.generation.tools.seeding import hints_of
 from pytest_agentbench.generation.tools.values import Cards, Graph, Taxonomy
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite

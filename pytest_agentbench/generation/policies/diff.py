@@ -6,7 +6,7 @@ from typing import Literal
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.generation.policies.identity import key_of, word_set
+from pytest_agentbench.generation.policies.extraction.identity import key_of, word_set
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
 
 _ALIKE = 0.5

@@ -13,16 +13,16 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.environment.isolation import IsolationGate
-from pytest_agentbench.generation.policies.assembly import scenario_form
-from pytest_agentbench.generation.policies.events import EventMaker, RejectedEventError
-from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
-from pytest_agentbench.generation.policies.extraction_model import ModelExtractor
-from pytest_agentbench.generation.policies.graph import GraphInput, ToolWords, shared_graph
-from pytest_agentbench.generation.policies.graph_model import ModelWeights
-from pytest_agentbench.generation.policies.preparing import extraction_of, maker_of
+from pytest_agentbench.generation.policies.events.assembly import scenario_form
+from pytest_agentbench.generation.policies.events.events import EventMaker, RejectedEventError
+from pytest_agentbench.generation.policies.events.preparing import extraction_of, maker_of
+from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, extract
+from pytest_agentbench.generation.policies.extraction.extraction_model import ModelExtractor
+from pytest_agentbench.generation.policies.graph.graph import GraphInput, ToolWords, shared_graph
+from pytest_agentbench.generation.policies.graph.graph_model import ModelWeights
 from pytest_agentbench.generation.policies.reporting import Made, document_of, lines_of
 from pytest_agentbench.generation.policies.roles import Roles
-from pytest_agentbench.generation.policies.sampling import sample
+from pytest_agentbench.generation.policies.sampling.sampling import sample
 from pytest_agentbench.generation.policies.storing import PolicyFolder
 from pytest_agentbench.generation.policies.values import (
     Event,
@@ -34,7 +34,7 @@ from pytest_agentbench.generation.policies.values import (
 )
 from pytest_agentbench.generation.recipe import Hashes, Outcome, Told, hashes_of, recipe_of
 from pytest_agentbench.generation.tools.making import languages_of
-from pytest_agentbench.generation.tools.phrasing import language_of
+from pytest_agentbench.generation.tools.wording.phrasing import language_of
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.call_check import check_calls

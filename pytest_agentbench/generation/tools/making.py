@@ -13,16 +13,16 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.recipe import Hashes
-from pytest_agentbench.generation.tools.assembly import scenario_form, scenario_id
-from pytest_agentbench.generation.tools.critic import CriticGiven, Critique, story_faults, summary_faults
-from pytest_agentbench.generation.tools.history import IMPLAUSIBLE, LAST, History
-from pytest_agentbench.generation.tools.hydration import hydrate
-from pytest_agentbench.generation.tools.persona import CANDIDATES, PersonaGiven, identity, persona_faults
+from pytest_agentbench.generation.tools.recruiting.stock import Stock
 from pytest_agentbench.generation.tools.roles import Roles
-from pytest_agentbench.generation.tools.stock import Stock
-from pytest_agentbench.generation.tools.telling import HydrationError, WordingError
-from pytest_agentbench.generation.tools.tongue import Code
+from pytest_agentbench.generation.tools.stories.assembly import scenario_form, scenario_id
+from pytest_agentbench.generation.tools.stories.critic import CriticGiven, Critique, story_faults, summary_faults
+from pytest_agentbench.generation.tools.stories.history import IMPLAUSIBLE, LAST, History
+from pytest_agentbench.generation.tools.stories.hydration import hydrate
+from pytest_agentbench.generation.tools.stories.persona import CANDIDATES, PersonaGiven, identity, persona_faults
+from pytest_agentbench.generation.tools.stories.telling import HydrationError, WordingError
 from pytest_agentbench.generation.tools.values import Persona, Rejection, Story, Walk
+from pytest_agentbench.generation.tools.wording.tongue import Code
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.scenario_form import form_to_scenario

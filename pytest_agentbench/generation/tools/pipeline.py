@@ -18,20 +18,20 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.generation.casting import Chats
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
-from pytest_agentbench.generation.tools.coverage import coverage, report
-from pytest_agentbench.generation.tools.hydration import EXHAUSTED
 from pytest_agentbench.generation.tools.making import Maker, RejectedError, languages_of
-from pytest_agentbench.generation.tools.phrasing import language_of
-from pytest_agentbench.generation.tools.rehearsal import closed_edges
+from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
+from pytest_agentbench.generation.tools.recruiting.stock import Stock
 from pytest_agentbench.generation.tools.roles import ROLES, Roles
 from pytest_agentbench.generation.tools.saved import hash_of
-from pytest_agentbench.generation.tools.seeding import hints_of, state_of
 from pytest_agentbench.generation.tools.stages import Draws, Stages
-from pytest_agentbench.generation.tools.stock import Stock
+from pytest_agentbench.generation.tools.stories.hydration import EXHAUSTED
 from pytest_agentbench.generation.tools.storing import SCENARIOS, Finished, Folder
 from pytest_agentbench.generation.tools.summary import Session, document_of, lines_of
-from pytest_agentbench.generation.tools.tongue import Code
 from pytest_agentbench.generation.tools.values import Cards, Walk
+from pytest_agentbench.generation.tools.walks.coverage import coverage, report
+from pytest_agentbench.generation.tools.walks.rehearsal import closed_edges
+from pytest_agentbench.generation.tools.wording.phrasing import language_of
+from pytest_agentbench.generation.tools.wording.tongue import Code
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.validation.scenario import Shared
 

@@ -12,13 +12,13 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.recipe import PROVENANCE
-from pytest_agentbench.generation.tools.assembly import CALLS, FACTS
-from pytest_agentbench.generation.tools.facts import spoken_form
-from pytest_agentbench.generation.tools.flows import ARGUMENT, found_at
-from pytest_agentbench.generation.tools.oracle import judge
-from pytest_agentbench.generation.tools.reading import parsed
-from pytest_agentbench.generation.tools.schemas import read_slots
-from pytest_agentbench.generation.tools.tracing import is_same_value
+from pytest_agentbench.generation.tools.probing.oracle import judge
+from pytest_agentbench.generation.tools.probing.reading import parsed
+from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.stories.assembly import CALLS, FACTS
+from pytest_agentbench.generation.tools.stories.facts import spoken_form
+from pytest_agentbench.generation.tools.stories.flows import ARGUMENT, found_at
+from pytest_agentbench.generation.tools.stories.tracing import is_same_value
 from pytest_agentbench.generation.tools.world import World
 
 

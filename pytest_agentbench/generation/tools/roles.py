@@ -4,17 +4,17 @@ from dataclasses import dataclass
 from random import Random
 
 from pytest_agentbench.generation.casting import Casting
-from pytest_agentbench.generation.tools.conditioned import Conditioned
-from pytest_agentbench.generation.tools.critic import Critic, TemplateCritic
-from pytest_agentbench.generation.tools.critic_llm import ModelCritic
-from pytest_agentbench.generation.tools.judging import ChainJudge, WalkJudge
-from pytest_agentbench.generation.tools.judging_llm import ModelWalkJudge
-from pytest_agentbench.generation.tools.narrator import Narrator, TemplateNarrator
-from pytest_agentbench.generation.tools.narrator_llm import ModelNarrator
-from pytest_agentbench.generation.tools.persona import PersonaWriter, TemplatePersonaWriter
-from pytest_agentbench.generation.tools.persona_llm import ModelPersonaWriter
-from pytest_agentbench.generation.tools.scout_llm import ModelScout
-from pytest_agentbench.generation.tools.scouting import Scout, TemplateScout
+from pytest_agentbench.generation.tools.recruiting.scout_llm import ModelScout
+from pytest_agentbench.generation.tools.recruiting.scouting import Scout, TemplateScout
+from pytest_agentbench.generation.tools.stories.critic import Critic, TemplateCritic
+from pytest_agentbench.generation.tools.stories.critic_llm import ModelCritic
+from pytest_agentbench.generation.tools.stories.narrator import Narrator, TemplateNarrator
+from pytest_agentbench.generation.tools.stories.narrator_llm import ModelNarrator
+from pytest_agentbench.generation.tools.stories.persona import PersonaWriter, TemplatePersonaWriter
+from pytest_agentbench.generation.tools.stories.persona_llm import ModelPersonaWriter
+from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
+from pytest_agentbench.generation.tools.walks.judging import ChainJudge, WalkJudge
+from pytest_agentbench.generation.tools.walks.judging_llm import ModelWalkJudge
 
 ROLES = ("prober", "taxonomist", "weigher", "recruiter", "narrator", "critic", "persona")
 """The roles that a model can play, in pipeline order (Annex D)."""

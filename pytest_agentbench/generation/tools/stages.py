@@ -8,22 +8,22 @@ from random import Random
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.suite import GenerateSpec
 from pytest_agentbench.generation.recipe import Told
-from pytest_agentbench.generation.tools.choosing import distinct
-from pytest_agentbench.generation.tools.conditioned import Conditioned
-from pytest_agentbench.generation.tools.graph import build_graph
-from pytest_agentbench.generation.tools.judging import Chosen, Scores, WalksGiven, candidates, chosen
-from pytest_agentbench.generation.tools.laboratory import Budget
-from pytest_agentbench.generation.tools.pool import FAILURE, Pool
-from pytest_agentbench.generation.tools.probing import probe, probing_hash
-from pytest_agentbench.generation.tools.recruiting import Recruiter
+from pytest_agentbench.generation.tools.graph.graph import build_graph
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.probing.laboratory import Budget
+from pytest_agentbench.generation.tools.probing.probing import probe, probing_hash
+from pytest_agentbench.generation.tools.probing.safety import Policy
+from pytest_agentbench.generation.tools.recruiting.choosing import distinct
+from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool
+from pytest_agentbench.generation.tools.recruiting.recruiting import Recruiter
 from pytest_agentbench.generation.tools.roles import Roles
-from pytest_agentbench.generation.tools.safety import Policy
-from pytest_agentbench.generation.tools.sampling import CLASSES, SHARES, Sampler, Shape
 from pytest_agentbench.generation.tools.saved import CARDS, GRAPH, SCORES, TAXONOMY, hash_of, resumed
 from pytest_agentbench.generation.tools.storing import Folder
-from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.values import Cards, Graph, Taxonomy
-from pytest_agentbench.generation.tools.weights import weigh
+from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
+from pytest_agentbench.generation.tools.walks.judging import Chosen, Scores, WalksGiven, candidates, chosen
+from pytest_agentbench.generation.tools.walks.sampling import CLASSES, SHARES, Sampler, Shape
+from pytest_agentbench.generation.tools.walks.weights import weigh
 from pytest_agentbench.generation.tools.world import World
 
 _SPARED = 0.5
@@ -69,7 +69,7 @@ class Stages:
             self.told("typing what flows between the tools")
             if chat is None:
                 return build_taxonomy(cards)
-            from pytest_agentbench.generation.tools.taxonomy_llm import typed_by_model  # noqa: PLC0415 - with a model
+            from pytest_agentbench.generation.tools.graph.taxonomy_llm import typed_by_model  # noqa: PLC0415 - with a model
 
             return await typed_by_model(chat, cards, _random(self.recipe.seed, "taxonomy"), told=self.told)
 
@@ -99,7 +99,7 @@ class Stages:
     async def _weighed(self, graph: Graph, cards: Cards) -> Graph:
         chat = self.roles.chat("weigher")
         if self.recipe.weights in _BY_MODEL and chat is not None:
-            from pytest_agentbench.generation.tools import weights_llm  # noqa: PLC0415 - with a model
+            from pytest_agentbench.generation.tools.walks import weights_llm  # noqa: PLC0415 - with a model
 
             random = _random(self.recipe.seed, "weights")
             if self.recipe.weights == "prompting":

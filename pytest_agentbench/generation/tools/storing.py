@@ -9,8 +9,8 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.assembly import HEAD, yaml_text
-from pytest_agentbench.generation.tools.pool import Pool, pool_of
+from pytest_agentbench.generation.tools.recruiting.pool import Pool, pool_of
+from pytest_agentbench.generation.tools.stories.assembly import HEAD, yaml_text
 from pytest_agentbench.generation.tools.values import PoolEntry, Rejection, Story, Walk
 from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.coverage import Row, report
-from pytest_agentbench.generation.tools.sampling import calls_of, class_of
 from pytest_agentbench.generation.tools.storing import Finished
+from pytest_agentbench.generation.tools.walks.coverage import Row, report
+from pytest_agentbench.generation.tools.walks.sampling import calls_of, class_of
 
 PAPER = 33.0
 """Model calls per accepted scenario of tool-to-scenario: (transitions + 1) x 135/50 + 1 persona at 11.7 nodes."""

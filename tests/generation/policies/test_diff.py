@@ -2,7 +2,7 @@
 
 from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.generation.policies.diff import diff, invalidated
-from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
+from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, extract
 
 BEFORE = """\
 - Refund an order within 30 days of delivery.

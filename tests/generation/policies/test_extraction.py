@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.policy_extraction import score, told
-from pytest_agentbench.generation.policies.extraction import PolicyDocument, StructureExtractor, extract
+from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, StructureExtractor, extract
 from pytest_agentbench.generation.policies.values import Extraction
 from tests.shared_data import SHARED, needs_shared
 

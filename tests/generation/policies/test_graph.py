@@ -9,8 +9,8 @@ from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.generation.drawing import draw
-from pytest_agentbench.generation.policies.extraction import PolicyDocument, extract
-from pytest_agentbench.generation.policies.graph import (
+from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, extract
+from pytest_agentbench.generation.policies.graph.graph import (
     GraphInput,
     SharedWeights,
     ToolWords,
@@ -18,8 +18,8 @@ from pytest_agentbench.generation.policies.graph import (
     drawing_of,
     shared_graph,
 )
-from pytest_agentbench.generation.policies.graph_model import BLOCK, ModelWeights
-from pytest_agentbench.generation.policies.learned import (
+from pytest_agentbench.generation.policies.graph.graph_model import BLOCK, ModelWeights
+from pytest_agentbench.generation.policies.graph.learned import (
     learn_weights,
     policies_of_results,
     policies_of_transcripts,

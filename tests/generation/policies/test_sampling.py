@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_agentbench.generation.policies.importing import read_intellagent
-from pytest_agentbench.generation.policies.sampling import LIKELY, sample
+from pytest_agentbench.generation.policies.intellagent.importing import read_intellagent
+from pytest_agentbench.generation.policies.sampling.sampling import LIKELY, sample
 from pytest_agentbench.generation.policies.values import covered_pairs, exercised
 from tests.generation.policies.graphs import all_sets, graph, random_graph
 from tests.shared_data import SHARED, needs_shared

@@ -7,7 +7,7 @@ import pytest
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.suite import GenerateSpec
 from pytest_agentbench.environment.toolset import load_toolset
-from pytest_agentbench.generation.policies.events import RejectedEventError
+from pytest_agentbench.generation.policies.events.events import RejectedEventError
 from pytest_agentbench.generation.policies.pipeline import run as run_recipe
 from pytest_agentbench.generation.policies.roles import Roles
 from pytest_agentbench.generation.policies.values import PolicySet

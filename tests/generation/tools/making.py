@@ -10,19 +10,19 @@ from typing import Any
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import Outcome
-from pytest_agentbench.generation.tools.graph import build_graph
-from pytest_agentbench.generation.tools.hydration import hydrate
-from pytest_agentbench.generation.tools.narrator import Narrator, TemplateNarrator
+from pytest_agentbench.generation.tools.graph.graph import build_graph
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.pipeline import Pipeline
-from pytest_agentbench.generation.tools.probing import probe
-from pytest_agentbench.generation.tools.recruiting import Recruiter
-from pytest_agentbench.generation.tools.sampling import Shape, sample
-from pytest_agentbench.generation.tools.seeding import hints_of, state_of
-from pytest_agentbench.generation.tools.stock import Stock
-from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.telling import HydrationError
-from pytest_agentbench.generation.tools.tongue import Code
+from pytest_agentbench.generation.tools.probing.probing import probe
+from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
+from pytest_agentbench.generation.tools.recruiting.recruiting import Recruiter
+from pytest_agentbench.generation.tools.recruiting.stock import Stock
+from pytest_agentbench.generation.tools.stories.hydration import hydrate
+from pytest_agentbench.generation.tools.stories.narrator import Narrator, TemplateNarrator
+from pytest_agentbench.generation.tools.stories.telling import HydrationError
 from pytest_agentbench.generation.tools.values import Graph, Story, Walk
+from pytest_agentbench.generation.tools.walks.sampling import Shape, sample
+from pytest_agentbench.generation.tools.wording.tongue import Code
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
 

@@ -10,12 +10,12 @@ import pytest
 
 from pytest_agentbench.generation.recipe import Outcome
 from pytest_agentbench.generation.running import Asked, generate
+from pytest_agentbench.generation.tools.graph.typing_rules import faults
 from pytest_agentbench.generation.tools.roles import ROLES
 from pytest_agentbench.generation.tools.saved import GRAPH, TAXONOMY, load
-from pytest_agentbench.generation.tools.typing_rules import faults
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Taxonomy
-from pytest_agentbench.generation.tools.weights import row_sums
-from pytest_agentbench.generation.tools.weights_llm import WALKS
+from pytest_agentbench.generation.tools.walks.weights import row_sums
+from pytest_agentbench.generation.tools.walks.weights_llm import WALKS
 from pytest_agentbench.testing import ModelServer
 from pytest_agentbench.testing.request import ModelRequest
 from tests.generation.tools.making import suite_in

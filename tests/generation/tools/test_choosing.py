@@ -6,15 +6,14 @@ from random import Random
 
 import pytest
 
-from pytest_agentbench.generation.tools.choosing import alike, distinct, fresh, speakable
-from pytest_agentbench.generation.tools.conditioned import Conditioned
-from pytest_agentbench.generation.tools.handles import Handles, proves
-from pytest_agentbench.generation.tools.hydration import hydrate
-from pytest_agentbench.generation.tools.narrator import TemplateNarrator
-from pytest_agentbench.generation.tools.pool import Pool
-from pytest_agentbench.generation.tools.slips import slips
-from pytest_agentbench.generation.tools.stock import Stock
-from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.recruiting.choosing import alike, distinct, fresh, speakable
+from pytest_agentbench.generation.tools.recruiting.pool import Pool
+from pytest_agentbench.generation.tools.recruiting.slips import slips
+from pytest_agentbench.generation.tools.recruiting.stock import Stock
+from pytest_agentbench.generation.tools.stories.handles import Handles, proves
+from pytest_agentbench.generation.tools.stories.hydration import hydrate
+from pytest_agentbench.generation.tools.stories.narrator import TemplateNarrator
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,
@@ -27,6 +26,7 @@ from pytest_agentbench.generation.tools.values import (
     Taxonomy,
     Walk,
 )
+from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
 from tests.generation.tools.making import stocked, suite_in
 from tests.generation.tools.test_graph import cards, flow, graph
 

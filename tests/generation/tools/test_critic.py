@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.core.codec import loads
-from pytest_agentbench.generation.tools.critic import (
+from pytest_agentbench.generation.tools.recruiting.pool import Pool, pool_of
+from pytest_agentbench.generation.tools.recruiting.stock import Stock
+from pytest_agentbench.generation.tools.saved import load
+from pytest_agentbench.generation.tools.stories.critic import (
     CriticGiven,
     Critique,
     TemplateCritic,
@@ -19,13 +22,15 @@ from pytest_agentbench.generation.tools.critic import (
     story_faults,
     summary_faults,
 )
-from pytest_agentbench.generation.tools.persona import PersonaGiven, TemplatePersonaWriter, identity, persona_faults
-from pytest_agentbench.generation.tools.pool import Pool, pool_of
-from pytest_agentbench.generation.tools.saved import load
-from pytest_agentbench.generation.tools.stock import Stock
+from pytest_agentbench.generation.tools.stories.persona import (
+    PersonaGiven,
+    TemplatePersonaWriter,
+    identity,
+    persona_faults,
+)
 from pytest_agentbench.generation.tools.storing import Finished
-from pytest_agentbench.generation.tools.tongue import Code
 from pytest_agentbench.generation.tools.values import Cards, Graph, Persona, Step, Story
+from pytest_agentbench.generation.tools.wording.tongue import Code
 from tests.generation.tools.corrupting import CORRUPTIONS, REWORDINGS
 from tests.generation.tools.making import PARCELS, stocked, stories, suite_in
 

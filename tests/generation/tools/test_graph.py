@@ -11,10 +11,10 @@ import networkx
 import pytest
 
 from pytest_agentbench.core.errors import SuiteFaultError
-from pytest_agentbench.generation.tools.export import FORMATS, exported
-from pytest_agentbench.generation.tools.graph import build_graph, connector_edges, to_networkx
-from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.typing_rules import MOST, faults, mended
+from pytest_agentbench.generation.tools.graph.export import FORMATS, exported
+from pytest_agentbench.generation.tools.graph.graph import build_graph, connector_edges, to_networkx
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.graph.typing_rules import MOST, faults, mended
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,
@@ -27,7 +27,7 @@ from pytest_agentbench.generation.tools.values import (
     Probe,
     SemanticType,
 )
-from pytest_agentbench.generation.tools.weights import row_sums
+from pytest_agentbench.generation.tools.walks.weights import row_sums
 from tests.generation.tools.probed import NAMES, cards_of
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.generation.tools.grounding import Grounds, holds_code, names_said
-from pytest_agentbench.generation.tools.numerals import numbers_in
+from pytest_agentbench.generation.tools.wording.grounding import Grounds, holds_code, names_said
+from pytest_agentbench.generation.tools.wording.numerals import numbers_in
 
 
 def known() -> Grounds:

@@ -6,9 +6,12 @@ from random import Random
 
 import pytest
 
-from pytest_agentbench.generation.tools.critic import story_faults
-from pytest_agentbench.generation.tools.hydration import hydrate
-from pytest_agentbench.generation.tools.narrator import (
+from pytest_agentbench.generation.tools.recruiting.pool import Pool
+from pytest_agentbench.generation.tools.recruiting.recruiting import Recruiter
+from pytest_agentbench.generation.tools.recruiting.stock import Stock
+from pytest_agentbench.generation.tools.stories.critic import story_faults
+from pytest_agentbench.generation.tools.stories.hydration import hydrate
+from pytest_agentbench.generation.tools.stories.narrator import (
     CloseGiven,
     Extracted,
     ExtractGiven,
@@ -18,11 +21,7 @@ from pytest_agentbench.generation.tools.narrator import (
     TellGiven,
     TemplateNarrator,
 )
-from pytest_agentbench.generation.tools.pool import Pool
-from pytest_agentbench.generation.tools.recruiting import Recruiter
-from pytest_agentbench.generation.tools.rehearsal import closed_edges
-from pytest_agentbench.generation.tools.stock import Stock
-from pytest_agentbench.generation.tools.telling import HydrationError
+from pytest_agentbench.generation.tools.stories.telling import HydrationError
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,
@@ -33,6 +32,7 @@ from pytest_agentbench.generation.tools.values import (
     Taxonomy,
     Walk,
 )
+from pytest_agentbench.generation.tools.walks.rehearsal import closed_edges
 from tests.generation.tools.making import PARCELS, stocked, stories, story_of, suite_in
 
 CHAIN = (RUN_CONVERSATION, "find_rooms", "room_details", RUN_CONVERSATION, END_OF_SIMULATION)

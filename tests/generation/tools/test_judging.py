@@ -12,13 +12,13 @@ import pytest
 
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.generation.running import Asked, generate
-from pytest_agentbench.generation.tools.conditioned import Conditioned
-from pytest_agentbench.generation.tools.coverage import Covered, covered_by
-from pytest_agentbench.generation.tools.judging import ChainJudge, WalksGiven, candidates, chosen
-from pytest_agentbench.generation.tools.sampling import Sampler, Shape, class_of
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.saved import SCORES
-from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Cards, Walk
+from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
+from pytest_agentbench.generation.tools.walks.coverage import Covered, covered_by
+from pytest_agentbench.generation.tools.walks.judging import ChainJudge, WalksGiven, candidates, chosen
+from pytest_agentbench.generation.tools.walks.sampling import Sampler, Shape, class_of
 from pytest_agentbench.testing import ModelServer
 from pytest_agentbench.testing.request import ModelRequest
 from tests.generation.tools.making import run, suite_in

@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from pytest_agentbench.generation.tools.phrasing import TONGUES, label_of, language_of, task_of
 from pytest_agentbench.generation.tools.values import Card, Handle, ParameterCard
-from pytest_agentbench.generation.tools.weaving import Reference, Wish, request, wish_text
+from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, label_of, language_of, task_of
+from pytest_agentbench.generation.tools.wording.weaving import Reference, Wish, request, wish_text
 
 EN, FR = TONGUES["en"], TONGUES["fr"]
 

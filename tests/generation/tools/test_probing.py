@@ -5,7 +5,7 @@ They are development material: what they score says that the rules do what they 
 
 import pytest
 
-from pytest_agentbench.generation.tools.outputs import output_leaves
+from pytest_agentbench.generation.tools.probing.outputs import output_leaves
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.tools.probed import NAMES, SERVICES, Pair, card, cards_of, edges_of, probed, truth

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.generation.tools.names import likeness
-from pytest_agentbench.generation.tools.reading import at, atoms
-from pytest_agentbench.generation.tools.schemas import build, read_slots
+from pytest_agentbench.generation.tools.graph.names import likeness
+from pytest_agentbench.generation.tools.probing.reading import at, atoms
+from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 
 HASH = "8d493a01a5c56fff0e596360ff1669a54e5ca82f"
 UUID = "123e4567-e89b-42d3-a456-426614174000"

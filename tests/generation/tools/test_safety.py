@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.core.tool import ToolKind, ToolSpec
-from pytest_agentbench.generation.tools.safety import Policy, effect_of, permission
+from pytest_agentbench.generation.tools.probing.safety import Policy, effect_of, permission
 from tests.generation.tools.probed import card, probed, written
 
 TOOLS = """

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_agentbench.generation.tools.coverage import coverage, report
-from pytest_agentbench.generation.tools.sampling import Sampler, Shape, calls_of, class_of, reweighed, sample
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Edge, Graph, Walk
+from pytest_agentbench.generation.tools.walks.coverage import coverage, report
+from pytest_agentbench.generation.tools.walks.sampling import Sampler, Shape, calls_of, class_of, reweighed, sample
 
 
 def graph_of(tools: int, steps: tuple[tuple[int, int], ...] = (), weight: float = 0.001) -> Graph:

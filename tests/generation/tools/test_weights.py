@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.errors import SuiteError
-from pytest_agentbench.generation.tools.conditioned import Conditioned
-from pytest_agentbench.generation.tools.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph
-from pytest_agentbench.generation.tools.weights import from_walks, loops_from, row_sums, weigh, with_rows
+from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
+from pytest_agentbench.generation.tools.walks.weights import from_walks, loops_from, row_sums, weigh, with_rows
 from tests.generation.tools.test_graph import cards, flow, graph
 
 GIVEN = cards("find", "look", "act", flows=(flow("find", "look", "place"), flow("find", "act", "place")))

@@ -1,0 +1,147 @@
+"""Which tools a policy is about, with evidence: its rule names them, its words name them, or describe what they do."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from pytest_agentbench.checks.rules import AllOf, AnyOf, Before, Rule, When, read_rule, tools_of
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.generation.policies.extraction.identity import word_set
+from pytest_agentbench.generation.policies.extraction.language import stem
+from pytest_agentbench.generation.policies.graph.graph import ToolWords, policy_tools
+from pytest_agentbench.generation.policies.values import ExtractedPolicy
+from pytest_agentbench.users.kinds import humanize
+
+_COMMON = 3
+"""Tools in whose words one may stand and still tell something, or a quarter of them."""
+
+
+_WORD = re.compile(r"[^\W\d_]+")
+_ACT_NOUN = re.compile(r"(?:ment|ion|al)$")
+_SHORT = 5
+"""Letters up to which a stem has no ending to cut."""
+_FEW = 2
+"""Tools that may share a word which still tells them from the others."""
+_LOOKS = frozenset(
+    map(
+        stem,
+        ("get", "find", "list", "search", "look", "lookup", "show", "read", "fetch", "check", "calculate", "think"),
+    )
+)
+
+
+class Bound(Model):
+    """A tool that a policy is about, and what shows it; `by_rule` is the strongest."""
+
+    tool: str
+    evidence: str
+    by_rule: bool = False
+
+
+def bound_tools(
+    policies: Sequence[ExtractedPolicy], rules: Mapping[str, Policy], tools: Sequence[ToolSpec]
+) -> dict[str, tuple[Bound, ...]]:
+    """Find the tools of each policy; a policy without any is not in the result."""
+    words = [ToolWords(name=one.name, description=one.description) for one in tools]
+    named = policy_tools(policies, words)
+    own = {one.name: _roots(f"{humanize(one.name)} {one.description}") for one in tools}
+    uses = Counter(word for found in own.values() for word in found)
+    most = max(_COMMON, len(tools) // 4)
+    verbs = Counter(_verb(one.name) for one in tools)
+    bound: dict[str, tuple[Bound, ...]] = {}
+    for policy in policies:
+        found: dict[str, Bound] = {}
+        for tool in _of_rule(rules.get(policy.id), tools):
+            found[tool] = Bound(tool=tool, evidence="its rule is about this tool", by_rule=True)
+        for tool in named.get(policy.id, ()):
+            found.setdefault(tool, Bound(tool=tool, evidence=f"its words name {humanize(tool)}"))
+        said = _roots(policy.text)
+        for spec in tools:
+            shared = sorted(word for word in said & own[spec.name] if uses[word] <= most)
+            things = _roots(humanize(spec.name).partition(" ")[2] or spec.name)
+            if spec.name not in found and len(shared) >= 2 and things & said:
+                found[spec.name] = Bound(tool=spec.name, evidence=f"its words describe it: {', '.join(shared[:4])}")
+        for tool, evidence in _by_act(policy, tools, verbs).items():
+            found.setdefault(tool, Bound(tool=tool, evidence=evidence))
+        if found:
+            bound[policy.id] = tuple(found[name] for name in sorted(found))
+    return bound
+
+
+def _by_act(policy: ExtractedPolicy, tools: Sequence[ToolSpec], verbs: Counter[str]) -> dict[str, str]:
+    """Find tools by their act: the policy, or a heading above it, has the verb, and few tools do what it says.
+
+    Where several tools share a verb, what they do it to must be named too. Verbs of looking up bind nothing: hardly
+    any policy is about looking alone.
+    """
+    text = _stems(policy.text)
+    above = _stems(" ".join((*policy.under, *policy.flows)))
+    found = {}
+    for spec in tools:
+        verb = _verb(spec.name)
+        things = _stems(humanize(spec.name)) - {verb}
+        if spec.kind == "read" or verb in _LOOKS or verb not in text | above:
+            continue
+        shared = sorted(things & (text | above))
+        telling = [word for word in shared if sum(word in _stems(humanize(one.name)) for one in tools) <= _FEW]
+        if verbs[verb] <= _FEW or telling:
+            where = "it says" if verb in text else "it stands under a heading that says"
+            found[spec.name] = f"{where} {' '.join((verb, *shared))}"
+    return found
+
+
+def _roots(text: str) -> frozenset[str]:
+    """Give the stems of the words that carry meaning, nouns of an act as the act: a payment is what is paid."""
+    return frozenset(_ACT_NOUN.sub("", word) if len(word) > _SHORT else word for word in word_set(text))
+
+
+def _verb(name: str) -> str:
+    return stem(humanize(name).partition(" ")[0])
+
+
+def _stems(text: str) -> set[str]:
+    return {stem(word) for word in _WORD.findall(text.lower().replace("_", " ").replace("-", " ")) if len(word) > 2}
+
+
+def prerequisites(rules: Mapping[str, Policy]) -> list[Before]:
+    """Give the rules that want one call before another, also those that a trigger sets off."""
+    return [part for policy in rules.values() if policy.rule for part in parts_of(read_rule(policy.rule))]
+
+
+def parts_of(rule: Rule) -> list[Before]:
+    """Give the `before` parts of a rule that always hold."""
+    match rule:
+        case Before():
+            return [rule]
+        case AllOf():
+            return [part for one in rule.rules for part in parts_of(one)]
+        case _:
+            return []
+
+
+def _of_rule(policy: Policy | None, tools: Sequence[ToolSpec]) -> list[str]:
+    if policy is None or not policy.rule:
+        return []
+    return sorted(set(_named(read_rule(policy.rule), tools)))
+
+
+def _named(rule: Rule, tools: Sequence[ToolSpec]) -> list[str]:
+    names = [one.name for one in tools]
+    match rule:
+        case When():
+            return [*_plain(tools_of(rule), tools), *_named(rule.then, tools)]
+        case AllOf() | AnyOf():
+            return [name for one in rule.rules for name in _named(one, tools)]
+        case Before():
+            return [*_plain(tools_of(rule), tools), *(name for name in rule.first if name in names)]
+        case _:
+            return _plain(tools_of(rule), tools)
+
+
+def _plain(found: set[str], tools: Sequence[ToolSpec]) -> list[str]:
+    if "any" in found:
+        return [one.name for one in tools]
+    writes = {one.name for one in tools if one.kind == "write"} if "writes" in found else set()
+    return [one.name for one in tools if one.name in found | writes]

@@ -1,0 +1,1 @@
+"""IntellAgent's files: read, and held against themselves."""

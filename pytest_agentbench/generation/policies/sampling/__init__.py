@@ -1,0 +1,1 @@
+"""Sets of policies of exactly the level asked for."""

@@ -1,0 +1,154 @@
+"""The Taxonomist (D.1): one question over all cards; its answer is checked, mended and merged with the evidence."""
+
+import json
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from pydantic import Field
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.graph.typing_rules import distinct, faults, mended
+from pytest_agentbench.generation.tools.probing.outputs import output_leaves
+from pytest_agentbench.generation.tools.template import render
+from pytest_agentbench.generation.tools.values import Card, Cards, Place, SemanticType, Taxonomy
+from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.structured import structured
+
+TEMPERATURE = 0.1
+"""Of the Taxonomist (Annex D)."""
+
+
+class TypeAnswer(Model):
+    """One type as the model gives it; places are written `tool: path`."""
+
+    id: str
+    parent: str = ""
+    consumed: list[str] = Field(default_factory=list)
+    produced: list[str] = Field(default_factory=list)
+
+
+class TaxonomyAnswer(Model):
+    """The vocabulary of all tools."""
+
+    types: list[TypeAnswer]
+
+
+def _silent(_: str) -> None:
+    """Tell nobody."""
+
+
+async def typed_by_model(
+    chat: Chat, cards: Cards, random: Random, *, told: Callable[[str], None] = _silent
+) -> Taxonomy:
+    """Let a model type all cards in one call; show it what breaks the rules once, mend the rest, merge the evidence.
+
+    What was observed wins: a place that evidence puts into a connector type stays there. Types that connect tools by
+    the model's word alone are kept where the argument is not known to refuse such values. `told` hears each change
+    that its answer needed. Raise what model access does.
+    """
+    nonce = f"{random.getrandbits(64):016x}"
+    text = json.dumps(json.loads(dumps([_shown(card, cards) for card in cards.cards])), ensure_ascii=False)
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": render("taxonomy.v1", {"nonce": nonce})},
+        {"role": "user", "content": f"BEGIN {nonce}\n{text.replace(nonce, '')}\nEND {nonce}"},
+    ]
+    tools = [card.tool for card in cards.cards]
+    answer = await structured(chat, TaxonomyAnswer, messages, temperature=TEMPERATURE)
+    types, unknown = _read(answer, cards)
+    wrong = [*faults(Taxonomy(types=tuple(types)), tools), *unknown]
+    if wrong:
+        listed = "\n".join(f"- {printable(shorten(fault, 300))}" for fault in wrong[:40])
+        again = [
+            {"role": "assistant", "content": dumps(answer)},
+            {"role": "user", "content": render("taxonomy_again.v1", {"faults": listed})},
+        ]
+        answer = await structured(chat, TaxonomyAnswer, [*messages, *again], temperature=TEMPERATURE)
+        types, unknown = _read(answer, cards)
+    merged, moved = _with_evidence(types, cards)
+    taxonomy, changes = mended(merged, tools)
+    for change in (*unknown, *moved, *changes):
+        told(f"taxonomy: {printable(change)}")
+    return taxonomy
+
+
+def _read(answer: TaxonomyAnswer, cards: Cards) -> tuple[list[SemanticType], list[str]]:
+    """Read places, leaving out those that no card has; give the types and what was left out."""
+    known: dict[str, tuple[set[str], set[str]]] = {}
+    for card in cards.cards:
+        gives = {path for path, _ in output_leaves(card.output)} if card.output else set()
+        gives |= {flow.source_path for flow in cards.flows if flow.source == card.tool}
+        known[card.tool] = ({one.path for one in card.parameters}, gives | {""})
+    unknown: list[str] = []
+    types: list[SemanticType] = []
+    for one in answer.types:
+        places: list[list[Place]] = []
+        for side, written in enumerate((one.consumed, one.produced)):
+            found: list[Place] = []
+            for text in written:
+                tool, _, path = (part.strip() for part in text.partition(":"))
+                if tool not in known or path not in known[tool][side]:
+                    unknown.append(f"{one.id!r} names {text!r}, which no card has")
+                    continue
+                found.append(Place(tool=tool, path=path))
+            places.append(found)
+        consumed, produced = places
+        types.append(
+            SemanticType(id=one.id, parent=one.parent or None, consumed=distinct(consumed), produced=distinct(produced))
+        )
+    return types, unknown
+
+
+def _with_evidence(types: list[SemanticType], cards: Cards) -> tuple[list[SemanticType], list[str]]:
+    """Move what evidence connects into one type each, under the model's name where it has one for the argument."""
+    closed = {(flow.target, flow.target_path) for flow in cards.flows if flow.refused}
+    result = list(types)
+    moved: list[str] = []
+    for proven in (one for one in build_taxonomy(cards).types if one.is_connector):
+        takes = {(place.tool, place.path) for place in proven.consumed}
+        at = next((n for n, one in enumerate(result) if takes & {(p.tool, p.path) for p in one.consumed}), None)
+        gives = {(place.tool, place.path) for place in proven.produced}
+        for number, one in enumerate(result):
+            kept_in = tuple(place for place in one.consumed if (place.tool, place.path) not in takes)
+            kept_out = tuple(place for place in one.produced if (place.tool, place.path) not in gives)
+            if number != at and (len(kept_in) < len(one.consumed)):
+                moved.append(f"{one.id!r} lost arguments that take {proven.id!r}, as was observed")
+            # what a model says is made of this type elsewhere cannot be, where the argument takes known values only
+            told = kept_out if number != at or not takes & closed else ()
+            if number == at and len(told) < len(kept_out):
+                moved.append(f"{one.id!r} lost places whose values were never accepted")
+            result[number] = one.model_copy(update={"consumed": kept_in, "produced": told})
+        if at is None:
+            result.append(proven)
+            moved.append(f"{proven.id!r} was added: it was observed")
+        else:
+            named = result[at]
+            result[at] = named.model_copy(
+                update={
+                    "consumed": distinct((*proven.consumed, *named.consumed)),
+                    "produced": distinct((*proven.produced, *named.produced)),
+                    "evidence": proven.evidence,
+                }
+            )
+    return result, moved
+
+
+def _shown(card: Card, cards: Cards) -> dict[str, Any]:
+    return {
+        "tool": card.tool,
+        "description": shorten(card.declared_description, 400),
+        "found": shorten(card.actual_description, 400),
+        "accepts": [
+            {"path": one.path, "required": one.required, "domain": one.domain, "values": list(one.accepted[:3])}
+            for one in card.parameters
+        ],
+        "gives": [f"{path}: {kind}" for path, kind in output_leaves(card.output)][:40] if card.output else [],
+        "observed": [
+            f"{flow.target_path} takes {dumps(list(flow.values[:2]))} from {flow.source}: {flow.source_path}"
+            for flow in cards.flows
+            if flow.target == card.tool
+        ][:20],
+    }

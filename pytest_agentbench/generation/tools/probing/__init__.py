@@ -1,0 +1,1 @@
+"""Prober: what each tool needs, accepts and gives, found out by calling it; an identity card for each."""

@@ -1,0 +1,135 @@
+"""Fresh environments brought to where probing was: the calls that worked are made again, with the values of today.
+
+Probes leave things behind, and use things up: a name is taken, a file has moved, nothing is left to commit. Where the
+environment opens anew, the calls that worked first are made again before a tool is examined; ids that the service
+makes, and folders of a run, are other ones then, and each is put in the place of the one that stood there before.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.generation.tools.probing.laboratory import Laboratory, Subject, Trial
+from pytest_agentbench.generation.tools.probing.observed import is_specific
+from pytest_agentbench.generation.tools.probing.reading import atoms
+
+_PER_TOOL = 4
+"""Environments that one tool may use up."""
+_LONGEST = 80
+"""Calls that are made again: those that look things up, once a tool, and those that change something, a few a tool."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A call that worked, in the values of the first environment, with its answer in the same."""
+
+    tool: str
+    arguments: dict[str, Any]
+    content: str
+
+
+@dataclass
+class Script:
+    """What brings a fresh environment to where probing was, and the way back and forth between values then and now."""
+
+    lab: Laboratory
+    kept: list[_Kept] = field(default_factory=list)
+    _bases: dict[str, tuple[dict[str, Any], int]] = field(default_factory=dict)
+    _now: dict[str, Any] = field(default_factory=dict)
+    _used: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    _here: tuple[int, int] | None = None
+
+    @property
+    def can_restore(self) -> bool:
+        """Whether environments open anew, so that what was done can be done again."""
+        return self.lab.world.resettable
+
+    def keep(self, trial: Trial) -> None:
+        """Keep a call that worked."""
+        subject = self.lab.subjects[trial.tool]
+        if len(self.kept) >= _LONGEST or (subject.is_read and any(one.tool == trial.tool for one in self.kept)):
+            return
+        back = {str(now): then for then, now in self._now.items()}
+        arguments = substituted(trial.arguments, back)
+        self.kept.append(_Kept(trial.tool, arguments, substituted(trial.answer.content, back)))
+
+    def adopt(self, subject: Subject, trial: Trial) -> None:
+        """Take a call as the one that a tool is examined around."""
+        subject.base = trial
+        back = {str(now): then for then, now in self._now.items()}
+        self._bases[subject.name] = (substituted(trial.arguments, back), len(self.kept))
+
+    async def restore(self, before: Subject | None = None) -> bool:
+        """Open a fresh environment and make all kept calls again, or those before a tool's own; give whether it was.
+
+        A tool gets a few; where the environment does not open anew, or not any more, nothing changes.
+        """
+        who = before.name if before is not None else ""
+        if not self.can_restore or (before is not None and self._used[who] >= _PER_TOOL):
+            return False
+        upto = self._bases[who][1] if who in self._bases else len(self.kept)
+        if self._here == (upto, self.lab.epoch) and not self.lab.is_stuck:
+            return True  # nothing has changed since
+        self._used[who] += 1
+        try:
+            await self.lab.renew()
+        except EnvironmentFaultError:
+            return False
+        self._now = {}
+        for one in self.kept[:upto]:
+            trial = await self.lab.replay(self.lab.subjects[one.tool], substituted(one.arguments, self._now))
+            if trial is not None and trial.ok:
+                self._now |= changed(one.content, trial.answer.content)
+        for name, (arguments, _) in self._bases.items():
+            subject = self.lab.subjects[name]
+            if subject.base is not None:
+                subject.base = replace(subject.base, arguments=substituted(arguments, self._now))
+        self._here = (upto, self.lab.epoch)
+        if before is not None and before.base is not None:  # it is known to work here, and would be used up by a proof
+            before.replays.append(replace(before.base, world=self.lab.world_number, epoch=self.lab.epoch))
+        return True
+
+    def refill(self) -> None:
+        """Let each tool have its few environments again."""
+        self._used.clear()
+
+    async def revive(self) -> None:
+        """Go on after a call that never came back, which may keep its server from answering anything else."""
+        if not await self.restore():
+            self.lab.is_stuck = False
+
+
+def changed(before: str, after: str) -> dict[str, Any]:
+    """Give what stands in one answer where something else stood in the other: values that no chance would repeat."""
+    places: tuple[dict[tuple[str, str], list[Any]], ...] = (defaultdict(list), defaultdict(list))
+    for place, content in zip(places, (before, after), strict=True):
+        for atom in atoms(content):
+            place[atom.path, atom.pattern].append(atom.value)
+    found: dict[str, Any] = {}
+    for key, old in places[0].items():
+        new = places[1].get(key, [])
+        if len(old) == len(new):
+            found.update({str(a): b for a, b in zip(old, new, strict=True) if a != b and is_specific(a)})
+    return found
+
+
+def substituted(value: Any, values: Mapping[str, Any]) -> Any:
+    """Put other values in the place of those that a value is, or, in texts, holds; the longest first."""
+    if not values:
+        return value
+    if isinstance(value, dict):
+        return {key: substituted(item, values) for key, item in value.items()}
+    if isinstance(value, list):
+        return [substituted(item, values) for item in value]
+    if isinstance(value, bool) or value is None:
+        return value
+    exact = values.get(str(value))
+    if exact is not None:
+        return str(exact) if isinstance(value, str) else exact
+    if isinstance(value, str):
+        for old in sorted(values, key=lambda one: (-len(one), one)):
+            if isinstance(values[old], str) and old in value:
+                value = value.replace(old, values[old])
+    return value

@@ -1,0 +1,192 @@
+"""How values flow: read out of a result where a semantic type says it stands, and put into the arguments of a call.
+
+Paths are dotted; `*` stands for any entry of a list or mapping, and a text on the way that is JSON is read as JSON.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.probing.reading import inner
+from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.values import Card, Place, SemanticType, Taxonomy
+
+ARGUMENT = "@"
+"""What a path begins with that leads into the arguments of a call instead of its result."""
+_MOST = 50
+"""Assignments that are looked at of one result."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A value and where exactly it stands: `indexes` are the list entries that its path goes through."""
+
+    value: JsonValue
+    path: str
+    indexes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Arguments that one result gives another tool: `paths` says where in the result each of them stands."""
+
+    arguments: Mapping[str, JsonValue]
+    paths: Mapping[str, str] = field(default_factory=dict)
+    indexes: tuple[int, ...] = ()
+
+
+def found_at(result: JsonValue, path: str, pattern: str = "") -> Iterator[Found]:
+    """Yield every value that a path leads to; with a pattern, the first group of each match in the text there."""
+    parts = [part for part in path.split(".") if part]
+    for found in _walk(result, parts, Found(result, "")):
+        if not pattern:
+            yield found
+        elif isinstance(found.value, str):
+            for match in re.finditer(pattern, found.value):
+                yield Found(match[1] if match.re.groups else match[0], found.path, found.indexes)
+
+
+def value_at(result: JsonValue, path: str) -> JsonValue:
+    """Give the value at a path without `*`; raise `LookupError` where there is none."""
+    found = next(found_at(result, path), None)
+    if found is None:
+        raise LookupError(path)
+    return found.value
+
+
+def _walk(value: JsonValue, parts: Sequence[str], at: Found) -> Iterator[Found]:
+    if not parts:
+        yield Found(value, at.path, at.indexes)
+        return
+    value = inner(value)
+    first, rest = parts[0], parts[1:]
+    if isinstance(value, list):
+        if first == "*":
+            for index, item in enumerate(value):
+                yield from _walk(item, rest, _step(at, str(index), index))
+        elif first.isdigit() and int(first) < len(value):
+            yield from _walk(value[int(first)], rest, _step(at, first, int(first)))
+    elif isinstance(value, Mapping):
+        if first == "*":
+            for index, (key, item) in enumerate(value.items()):
+                yield from _walk(item, rest, _step(at, str(key), index))
+        elif first in value:
+            yield from _walk(value[first], rest, _step(at, first))
+
+
+def _step(at: Found, name: str, *index: int) -> Found:
+    return Found(None, f"{at.path}.{name}" if at.path else name, (*at.indexes, *index))
+
+
+def assignments(
+    types: Sequence[SemanticType],
+    source: str,
+    result: JsonValue,
+    target: Card,
+    *,
+    arguments: Mapping[str, JsonValue] | None = None,
+) -> list[Assignment]:
+    """Give the arguments that a result of `source` gives `target`, one assignment for each record of the result.
+
+    What stands in one record goes together: the values of an assignment are from the same entries of the lists. Values
+    take the type that the argument declares; those that cannot are left out. `arguments` are those that the result
+    was given for: what is made under a given name goes by that name.
+    """
+    given = read_slots(dict(arguments or {}))
+    declared = {parameter.path: parameter.schema_ for parameter in target.parameters}
+    columns: dict[str, list[Found]] = {}
+    for one in types:
+        makes = [place for place in one.produced if place.tool == source]
+        takes = [place for place in one.consumed if place.tool == target.tool]
+        for taken, made in _paired(makes, takes):
+            found = found_at(result, made.path, made.pattern)
+            if made.origin == "argument":
+                found = iter([Found(given[made.path], f"{ARGUMENT}{made.path}")] if made.path in given else [])
+            every = (_typed(one, declared.get(taken.path, {})) for one in found)
+            column = [one for one in every if one is not None]
+            columns.setdefault(taken.path, []).extend(column)
+    if not columns:
+        return []
+    lead = max(columns.values(), key=lambda column: (len({found.indexes for found in column}), len(column)))
+    rows: dict[str, Assignment] = {}
+    for first in lead[:_MOST]:
+        row = {path: _beside(first, column) for path, column in columns.items()}
+        chosen = {path: found for path, found in row.items() if found is not None}
+        if not chosen:
+            continue
+        filled = build({path: one.value for path, one in chosen.items()})
+        paths = {path: one.path for path, one in chosen.items()}
+        indexes = max((found.indexes for found in chosen.values()), key=len)
+        rows.setdefault(dumps(filled), Assignment(filled, paths, indexes))
+    return list(rows.values())
+
+
+def connecting(taxonomy: Taxonomy, source: str, target: str) -> tuple[SemanticType, ...]:
+    """Give the types that `source` produces and `target` consumes."""
+    return tuple(
+        one
+        for one in taxonomy.types
+        if any(place.tool == source for place in one.produced) and any(place.tool == target for place in one.consumed)
+    )
+
+
+def top(path: str) -> str:
+    """Give the name of the argument that a path leads into."""
+    return path.split(".", 1)[0]
+
+
+def _paired(makes: Sequence[Place], takes: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
+    """Give for each place of a consumer the producer's that is named most like it, in the order they stand in."""
+    free = list(makes)
+    for taken in takes:
+        pool = free or list(makes)
+        if not pool:
+            return
+        order = {place: position for position, place in enumerate(pool)}
+        best = max(pool, key=lambda made: (_likeness(made.path, taken.path), -order[made]))
+        if len(takes) > 1 and len(makes) > 1 and best in free:
+            free.remove(best)
+        yield taken, best
+
+
+def _likeness(made: str, taken: str) -> int:
+    """Count how alike the last names of two paths are: equal, one begins the other, one word in common."""
+    left, right = (_last(path) for path in (made, taken))
+    if left == right:
+        return 3
+    if left and right and (left.startswith(right) or right.startswith(left)):
+        return 2
+    return 1 if set(left.split()) & set(right.split()) else 0
+
+
+def _last(path: str) -> str:
+    names = [part for part in path.split(".") if part and part != "*" and not part.isdigit()]
+    return re.sub(r"[_-]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", names[-1])).lower() if names else ""
+
+
+def _beside(lead: Found, column: Sequence[Found]) -> Found | None:
+    """Give the value of a column that stands in the record of `lead`: that shares most of its list entries."""
+    if lead in column:
+        return lead
+    shared = [found for found in column if found.indexes == lead.indexes[: len(found.indexes)]]
+    return shared[0] if shared else None
+
+
+def _typed(found: Found, schema: Mapping[str, JsonValue]) -> Found | None:
+    """Give a value in the type that a schema declares: numbers in prose are texts, and ids may be numbers."""
+    value = found.value
+    if value in (None, "", [], {}):
+        return None
+    kind = schema.get("type")
+    try:
+        if kind == "integer" and isinstance(value, str):
+            return Found(int(value), found.path, found.indexes)
+        if kind == "number" and isinstance(value, str):
+            return Found(float(value), found.path, found.indexes)
+    except ValueError:
+        return None
+    if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
+        return Found(str(value), found.path, found.indexes)
+    return found

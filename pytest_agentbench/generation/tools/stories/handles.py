@@ -1,0 +1,100 @@
+"""What people call a thing that a tool knows by an identifier or by coordinates: the name that leads to exactly it.
+
+A user asks for the weather in Paris and not at 48.859, 2.347. Where the pool holds a call of a read that takes a name,
+and its answer is that one thing, users say the name; whoever answers has to look the identifier up.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.recruiting.pool import Pool
+from pytest_agentbench.generation.tools.stories.flows import assignments, connecting
+from pytest_agentbench.generation.tools.stories.tracing import is_same_value, places_in
+from pytest_agentbench.generation.tools.values import Card, Cards, Handle, PoolEntry, Taxonomy
+
+_NAME = re.compile(r"(?=.*[^\W\d_]{2})[^\W\d_][^\d_@/\\]*")
+"""Words without digits: what people remember."""
+_LONGEST = 60
+
+
+class Handles:
+    """The names of a pool's entries, found once."""
+
+    def __init__(self, pool: Pool, cards: Cards, taxonomy: Taxonomy) -> None:
+        self._pool = pool
+        self._cards = cards
+        self._taxonomy = taxonomy
+        self._found: dict[str, Handle | None] = {}
+
+    def of(self, entry: PoolEntry) -> Handle | None:
+        """Give what a user says instead of arguments of a verified call, None where it says the arguments."""
+        if entry.id not in self._found:
+            self._found[entry.id] = self._find(entry)
+        return self._found[entry.id]
+
+    def _find(self, entry: PoolEntry) -> Handle | None:
+        card = self._cards.get(entry.tool)
+        slots = read_slots(entry.arguments)
+        if card is None or not slots:
+            return None
+        for handle, given in self._named(card):
+            if _is_same(given, slots):
+                return handle
+        return None
+
+    def calls(self, card: Card) -> Iterator[dict[str, JsonValue]]:
+        """Yield arguments for a tool that a name in the pool leads to, where it leads to one thing."""
+        for _, given in self._named(card):
+            yield build(given)
+
+    def _named(self, card: Card) -> Iterator[tuple[Handle, dict[str, JsonValue]]]:
+        for source in self._cards.cards:
+            types = connecting(self._taxonomy, source.tool, card.tool) if source.tool != card.tool else ()
+            if not types or source.writes is not False:
+                continue
+            for entry in self._pool.of(source.tool):
+                handle = _name_of(entry, source)
+                if handle is None:
+                    continue
+                rows = assignments(types, source.tool, entry.result, card, arguments=entry.arguments)
+                given = read_slots(dict(rows[0].arguments)) if len(rows) == 1 else {}
+                if given and not any(is_name(value) for value in given.values()):
+                    yield handle.model_copy(update={"replaces": tuple(given)}), given
+
+
+def is_name(value: JsonValue) -> bool:
+    """Whether people remember a value: words without digits."""
+    return isinstance(value, str) and len(value) <= _LONGEST and _NAME.fullmatch(value) is not None
+
+
+def proves(handle: Handle, pool: Pool, arguments: Mapping[str, JsonValue]) -> bool:
+    """Whether the verified call that a handle names was made with its name, and gives what it stands for."""
+    entry = pool.get(handle.entry)
+    if entry is None or entry.tool != handle.tool or not handle.replaces:
+        return False
+    if not is_same_value(read_slots(entry.arguments).get(handle.path), handle.value):
+        return False
+    given = [value for _, value in places_in(entry.result)]
+    return all(path in arguments and any(_is_of(arguments[path], one) for one in given) for path in handle.replaces)
+
+
+def _name_of(entry: PoolEntry, card: Card) -> Handle | None:
+    slots = read_slots(entry.arguments)
+    if len(slots) != 1:
+        return None
+    ((path, value),) = slots.items()
+    if not is_name(value):
+        return None
+    described = next((one.schema_.get("description") for one in card.parameters if one.path == path), None)
+    text = described if isinstance(described, str) else ""
+    return Handle(tool=entry.tool, path=path, value=value, entry=entry.id, described=text)
+
+
+def _is_same(given: Mapping[str, JsonValue], slots: Mapping[str, JsonValue]) -> bool:
+    return all(path in slots and is_same_value(value, slots[path]) for path, value in given.items())
+
+
+def _is_of(value: JsonValue, found: JsonValue) -> bool:
+    return is_same_value(value, found) or (isinstance(found, str) and str(value) in found)

@@ -1,0 +1,1 @@
+"""Walks through the tool graph: weights, sampling, coverage."""

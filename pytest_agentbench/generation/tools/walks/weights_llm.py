@@ -1,0 +1,186 @@
+"""Weights that a model gives (§4.3): shares of what follows each node, or counts over walks that it plays; plausibility
+from log-probabilities where the endpoint gives them.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+from pydantic import Field
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import UnusableAnswerError
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.generation.tools.template import render
+from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Cards, Graph
+from pytest_agentbench.generation.tools.walks.weights import from_walks, with_rows
+from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.structured import structured
+
+TEMPERATURE = 0.1
+WALKING = 0.7
+"""Temperatures of judging and of inventing (Annex D)."""
+WALKS = 100
+"""Walks that the empirical estimate counts (§4.3)."""
+_A_QUESTION = 10
+_FLOOR = 0.01
+"""Share that an edge keeps at least: an edge that is there can be taken."""
+
+
+class Share(Model):
+    """How often, of 100 times, a node follows."""
+
+    node: str
+    share: float
+
+
+class Shares(Model):
+    """What follows a node."""
+
+    shares: list[Share]
+
+
+class Walks(Model):
+    """Conversations as lists of nodes."""
+
+    walks: list[list[str]] = Field(default_factory=list)
+
+
+def _silent(_: str) -> None:
+    """Tell nobody."""
+
+
+async def weighed_by_model(
+    chat: Chat, graph: Graph, cards: Cards, random: Random, *, told: Callable[[str], None] = _silent
+) -> Graph:
+    """Ask for the shares of what follows each node, one call a node (§4.3, prompting).
+
+    Where the endpoint gives log-probabilities of the first token (`extra_body: {logprobs: true, top_logprobs: 20}`),
+    one numbered choice is asked for instead, and they are the shares. Unknown nodes and negative shares are passed
+    over; a row without a usable answer stays uniform; `told` hears of both. Raise what model access does, other than
+    for an unusable answer.
+    """
+    rows: dict[str, dict[str, float]] = {}
+    refused: list[str] = []
+    for source in (RUN_CONVERSATION, *graph.tools):
+        targets = [edge.target for edge in graph.edges if edge.source == source]
+        if len(targets) < 2:
+            continue
+        record = {"tools": _tools(cards), "node": source, "may_follow": targets}
+        if chat.spec.extra_body.get("logprobs") and len(targets) < 100:
+            numbered = {**record, "may_follow": {str(n): target for n, target in enumerate(targets, start=1)}}
+            reply = await chat.complete(_messages("next.v1", numbered, random), temperature=0)
+            rows |= rows_from_logprobs({source: targets}, {source: reply.first_logprobs})
+            if source in rows:
+                continue
+            refused.append(f"{source}: no log-probabilities were given")
+        try:
+            answer = await structured(chat, Shares, _messages("shares.v1", record, random), temperature=TEMPERATURE)
+        except UnusableAnswerError as error:
+            refused.append(f"{source}: {shorten(str(error), 200)}")
+            continue
+        given = {one.node: one.share for one in answer.shares if math.isfinite(one.share) and one.share >= 0}
+        refused += [f"{source}: {node!r} cannot follow" for node in given if node not in targets]
+        total = sum(given.get(target, 0.0) for target in targets)
+        if total <= 0:
+            refused.append(f"{source}: no usable share")
+            continue
+        rows[source] = {target: max(given.get(target, 0.0) / total, _FLOOR) for target in targets}
+    _tell(refused, told)
+    return with_rows(graph, rows, named="prompting")
+
+
+async def walked_by_model(
+    chat: Chat,
+    graph: Graph,
+    cards: Cards,
+    random: Random,
+    *,
+    count: int = WALKS,
+    shortest: int = 3,
+    longest: int = 25,
+    told: Callable[[str], None] = _silent,
+) -> Graph:
+    """Let the model play walks and count their steps, smoothed (§4.3, empirical).
+
+    A walk with a step that the graph does not have is refused, and `told` hears why. Asks in portions, and no more
+    than twice as often as needed; raise what model access does.
+    """
+    steps: dict[str, list[str]] = {}
+    for edge in graph.edges:
+        steps.setdefault(edge.source, []).append(edge.target)
+    record = {"tools": _tools(cards), "steps": steps}
+    values = {"count": str(min(_A_QUESTION, count)), "shortest": str(shortest), "longest": str(longest)}
+    kept: list[tuple[str, ...]] = []
+    refused: list[str] = []
+    for _ in range(2 * math.ceil(count / _A_QUESTION)):
+        if len(kept) >= count:
+            break
+        try:
+            answer = await structured(chat, Walks, _messages("walk.v1", record, random, values), temperature=WALKING)
+        except UnusableAnswerError as error:
+            refused.append(shorten(str(error), 200))
+            continue
+        for walk in answer.walks:
+            why = _fault(walk, steps)
+            if why:
+                refused.append(why)
+            elif len(kept) < count:
+                kept.append(tuple(walk))
+    _tell([*refused, f"{len(kept)} of {count} walks were usable"], told)
+    return from_walks(graph, kept, named="empirical")
+
+
+def rows_from_logprobs(
+    numbered: Mapping[str, Sequence[str]], logprobs: Mapping[str, Mapping[str, float]]
+) -> dict[str, dict[str, float]]:
+    """Give rows from the log-probabilities of an answer's first token, by node: token to log-probability.
+
+    `numbered` holds what may follow each node in the order in which `next.v1` numbered it from 1. Tokens that are no
+    such number are passed over; what is not among the tokens gets the smallest probability that is.
+    """
+    rows: dict[str, dict[str, float]] = {}
+    for source, targets in numbered.items():
+        found: dict[str, float] = {}
+        for token, value in logprobs.get(source, {}).items():
+            text = token.strip()
+            if text.isdigit() and 1 <= int(text) <= len(targets) and math.isfinite(value):
+                target = targets[int(text) - 1]
+                found[target] = found.get(target, 0.0) + math.exp(min(value, 0.0))
+        if found:
+            least = min(found.values())
+            rows[source] = {target: found.get(target, least) for target in targets}
+    return rows
+
+
+def _tell(lines: Sequence[str], told: Callable[[str], None]) -> None:
+    for line in lines:
+        told(f"weights: {printable(line)}")
+
+
+def _fault(walk: Sequence[str], steps: Mapping[str, Sequence[str]]) -> str:
+    if not walk or walk[0] != RUN_CONVERSATION or walk[-1] != END_OF_SIMULATION:
+        return "a walk does not lead from the user's turn to the end"
+    for source, target in pairwise(walk):
+        if target not in steps.get(source, ()):
+            return f"a walk steps from {source!r} to {target!r}, which is no edge"
+    return ""
+
+
+def _messages(
+    name: str, record: dict[str, Any], random: Random, values: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
+    nonce = f"{random.getrandbits(64):016x}"
+    text = json.dumps(json.loads(dumps(record)), ensure_ascii=False).replace(nonce, "")
+    return [
+        {"role": "system", "content": render(name, {"nonce": nonce, **(values or {})})},
+        {"role": "user", "content": f"BEGIN {nonce}\n{text}\nEND {nonce}"},
+    ]
+
+
+def _tools(cards: Cards) -> list[dict[str, str]]:
+    return [{"tool": card.tool, "description": shorten(card.declared_description, 300)} for card in cards.cards]

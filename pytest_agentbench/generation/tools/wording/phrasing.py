@@ -1,0 +1,193 @@
+"""What a tool does for a user, in words, and how arguments and values are named (`weaving.py` makes requests of them).
+
+A user does not know tools. It says what the description says the tool is for, as a request ("Look up an order." becomes
+"please look up an order"), and names each value by the argument's description.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.values import Card
+from pytest_agentbench.generation.tools.wording.tongue import Code, Tongue
+from pytest_agentbench.generation.tools.wording.tongue_en import ENGLISH
+from pytest_agentbench.generation.tools.wording.tongue_fr import FRENCH
+from pytest_agentbench.users.kinds import humanize
+from pytest_agentbench.users.phrases.language import words
+
+TONGUES: Mapping[Code, Tongue] = {"en": ENGLISH, "fr": FRENCH}
+
+_SENTENCE = re.compile(r"^(.+?)(?:[.!?](?=\s|$)|[;:](?=\s)|\n|$)", re.DOTALL)
+_ASIDE = re.compile(r"\s*\([^()]*\)|\s*\[[^\[\]]*\]|`+")
+_EXAMPLES = re.compile(
+    r",? ?\b(?:such as|e\.g\.|for example|for instance|including|comme|par exemple|notamment)\b.*", re.DOTALL
+)
+_TOKEN = re.compile(r"\b[A-Za-z]\w*_\w+\b|\b[a-z]+[A-Z]\w*\b")
+_CLAUSE = re.compile(r"^(.+?)(?:[.,;:(\n]|\s[-–—]\s|$)", re.DOTALL)
+_UNIT = re.compile(
+    r" (?:in|en) (?:[a-zA-Z°/%³²µ]{1,4}|(?:decimal )?degrees|degrés(?: décimaux)?|percent|pour ?cent|seconds|minutes"
+    r"|euros|metres|meters|mètres)$"
+)
+_FORMAT = re.compile(r" (?:as|in|au format|format) (?:the )?(?:YYYY|ISO|AAAA|DD|JJ|HH)\S*.*$", re.IGNORECASE)
+_NO_NAME = re.compile(
+    r"(?:for example|e\.g|one of|either|such as|as |par exemple|l['’]une? des?|parmi|tel|comme )", re.IGNORECASE
+)
+"""What descriptions begin with that say what a value is like and not what it is."""
+_ARTICLE = re.compile(r"^(?:(?:an?|the|your|un|une|le|la|les)\s+|l['’])(?=\w)", re.IGNORECASE)
+_LONG = 22
+"""Words of a description that are said; more are an explanation."""
+_READ = 600
+"""Characters of a description that are read for what a user would say."""
+_LABEL = 6
+"""Words of an argument's name; a longer description explains more than it names."""
+
+
+def task_of(card: Card, tongue: Tongue) -> str:
+    """Say what a tool is for, as an infinitive phrase: `look up an order`, `rechercher une commune`."""
+    text = card.declared_description.strip() or card.actual_description.strip() or card.trigger.strip()
+    text = printable(shorten(text, _READ), newlines=True)  # descriptions are whatever a server sends
+    text = re.sub(r"\be\. ?g\.", "for example", text)  # its points end no sentence
+    sentence = _SENTENCE.match(text)
+    plain = _EXAMPLES.sub("", _ASIDE.sub("", sentence[1] if sentence else ""))
+    plain = _TOKEN.sub(lambda token: humanize(token[0]), " ".join(plain.split())).strip(" ,.-")
+    for _ in range(3):
+        for lead in tongue.leads:
+            plain = lead.sub("", plain)
+    spoken = plain.split() or humanize(card.tool).split()
+    task = _with_infinitive(spoken[:_LONG], tongue)
+    return tongue.boolean.sub(tongue.whether, task)
+
+
+def label_of(card: Card, path: str, tongue: Tongue) -> str:
+    """Name an argument for people: by its description where that is a name, else by the words of its own name."""
+    labels = {parameter.path: _label(parameter.path, parameter.schema_, tongue) for parameter in card.parameters}
+    label = labels.get(path) or _spelt(path, tongue)
+    same = [other for other, known in labels.items() if known == label and other != path]
+    return _spelt(path, tongue) if same else label
+
+
+def name_of(path: str, description: str, tongue: Tongue) -> str:
+    """Name a value for people by its description where that is a name, else by the words of its own name."""
+    return _label(path, {"description": description}, tongue)
+
+
+def with_article(what: str, tongue: Tongue) -> str:
+    """Put the definite article before a noun phrase that has none; French ones are guessed from the noun's ending."""
+    first = what.split(maxsplit=1)[0] if what.split() else ""
+    if not first or first.lower() in tongue.determiners | tongue.questions or first[:2].lower() in ("l'", "l’", "d'"):
+        return what
+    if tongue.code == "en":
+        return f"the {what}"
+    noun = first.lower()
+    if noun.endswith(("s", "x")):
+        return f"les {what}"
+    if noun[0] in "aeiouhéèêâî":
+        return f"l'{what}"
+    return f"{'la' if is_feminine(noun) else 'le'} {what}"
+
+
+def is_feminine(noun: str) -> bool:
+    """Guess the gender of a French noun from its ending; about nine in ten are right."""
+    return noun.endswith(_FEMININE) or (noun.endswith("e") and not noun.endswith(_MASCULINE))
+
+
+_FEMININE = ("tion", "sion", "té", "ure", "ette", "ance", "ence", "ie", "ude", "ée", "eur de", "aison", "qualité")
+_MASCULINE = (
+    "age", "isme", "iste", "ège", "ème", "code", "compte", "service", "groupe", "nombre", "titre", "texte", "livre",
+    "article", "véhicule", "mode", "type", "montant", "membre", "site", "terme", "motif", "rôle", "contrôle", "centre",
+)  # fmt: skip
+
+
+def value_text(value: JsonValue, tongue: Tongue, *, is_listed: bool = False) -> str:
+    """Say a value as a person would; `is_listed` values are of a closed list, whose `_` are spaces to people."""
+    if isinstance(value, bool):
+        return tongue.yes if value else tongue.no
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if isinstance(value, list):
+        return tongue.joined.join(value_text(item, tongue, is_listed=is_listed) for item in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{humanize(str(key))} {value_text(item, tongue)}" for key, item in value.items())
+    text = str(value)
+    if is_listed:
+        return text.replace("_", " ")
+    return f'"{text}"' if len(text.split()) > 2 or re.search(r"[,()]", text) or text != text.strip() else text
+
+
+def tasks_text(cards: Iterable[Card], tongue: Tongue) -> str:
+    """Join what several tools are for, each once."""
+    tasks = list(dict.fromkeys(task_of(card, tongue) for card in cards))
+    if len(tasks) < 2:
+        return "".join(tasks)
+    return f"{', '.join(tasks[:-1])}{tongue.joined}{tasks[-1]}"
+
+
+def language_of(texts: Iterable[str]) -> Code:
+    """Tell the language of descriptions by their small words; English where nothing tells."""
+    found = re.findall(r"[a-zà-ÿ]+", " ".join(texts).lower())
+    french = sum(word in _FRENCH for word in found)
+    english = sum(word in _ENGLISH for word in found)
+    return "fr" if french > english else "en"
+
+
+_FRENCH = words("un une le la les l des du de d et en pour par avec dans sur est sont au aux ce cette qui que à é où")
+_ENGLISH = words("a an the of and in for by with on is are to this that which from it its at or as")
+
+
+def _with_infinitive(spoken: list[str], tongue: Tongue) -> str:
+    first, rest = spoken[0].lower().strip(",:"), spoken[1:]
+    verb = tongue.forms.get(first)
+    if verb is None:
+        verb = _unknown_verb(first, rest, tongue)
+    if verb is None:
+        what = " ".join([spoken[0] if spoken[0].isupper() else first, *rest])
+        if first in tongue.questions:
+            return tongue.asks_question.format(what=what)
+        return tongue.wants.format(what=with_article(what, tongue))
+    return " ".join([verb, *_coordinated(rest, tongue)])
+
+
+def _coordinated(spoken: list[str], tongue: Tongue) -> list[str]:
+    """Give the same form to verbs that follow `and`, `or`, `then`: `creates and returns a ticket`."""
+    return [
+        tongue.forms.get(word.lower(), word) if place and spoken[place - 1].lower() in _JOINTS else word
+        for place, word in enumerate(spoken)
+    ]
+
+
+_JOINTS = words("and or then et ou puis")
+
+
+def _unknown_verb(first: str, rest: list[str], tongue: Tongue) -> str | None:
+    """Take a word before a determiner for a verb: `geotags the picture`, `rafraîchit le cache`."""
+    if not rest or rest[0].lower().split("'")[0].split("’")[0] not in tongue.determiners or first in tongue.determiners:
+        return None
+    if tongue.code == "en":
+        return first[:-1] if first.endswith("s") and not first.endswith("ss") else first
+    if first.endswith(("er", "ir", "re")):
+        return first
+    return f"{first}r" if first.endswith("e") else f"{first[:-1]}r" if first.endswith("it") else None
+
+
+def _label(path: str, schema: Mapping[str, JsonValue], tongue: Tongue) -> str:
+    spelt = _spelt(path, tongue)
+    described = schema.get("description")
+    plain = printable(shorten(described, _READ), newlines=True).strip() if isinstance(described, str) else ""
+    clause = _CLAUSE.match(plain)
+    text = _ARTICLE.sub("", _EXAMPLES.sub("", _ASIDE.sub("", clause[1])).strip()) if clause else ""
+    text = _FORMAT.sub("", _UNIT.sub("", text))
+    if _NO_NAME.match(text):
+        return spelt
+    spoken = text.split()
+    if not 1 <= len(spoken) <= _LABEL or _TOKEN.search(text) or '"' in text:
+        return spelt
+    if all(word.lower().strip("'’-") in tongue.vague for word in spoken):
+        return spelt
+    return text if text[:2].isupper() else text[0].lower() + text[1:]
+
+
+def _spelt(path: str, tongue: Tongue) -> str:
+    """Spell the words of a name out: `checkInDate`, `num_guests`, `lat`."""
+    last = next((part for part in reversed(path.split(".")) if part != "*"), path)
+    return " ".join(tongue.abbreviations.get(word, word) for word in humanize(last).split()) or last

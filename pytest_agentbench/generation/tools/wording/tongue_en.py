@@ -1,0 +1,169 @@
+"""English: verbs that tools are described with, and what users of generated scenarios say."""
+
+# ruff: noqa: E501 - word lists read better unbroken
+
+import re
+
+from pytest_agentbench.generation.tools.wording.tongue import Tongue
+from pytest_agentbench.users.phrases.language import words
+
+_VERBS = """
+accept activate add adjust annotate apply approve archive assign authenticate authorize book calculate call cancel change
+check checkout clear close commit compare complete compute confirm convert copy count create deactivate decline decode
+define delete deliver describe determine diff disable display download draft edit enable encode enroll estimate evaluate
+execute explain export extend extract fetch file filter find finish fix format forward generate geocode get give grant
+group hold import inform insert inspect install invite issue join keep launch leave lend link list load locate lock log
+look lower make mark match measure merge modify move name note notify obtain open order pause pay perform pick place plan
+post prepare preview price print process produce provide publish purchase put query quote raise rank rate read rebook
+receive recommend record redeem refund register reject release remind remove rename renew rent repeat replace reply report
+request reschedule reserve reset resolve restart restore resume retrieve return reverse review revoke route run save scan
+schedule search select sell send set settle share ship show sign sort split start stop store submit subscribe suggest
+summarize suspend switch sync tag tell test top track transfer translate trigger unassign undo unlock unsubscribe update
+upgrade upload validate verify view void withdraw work write
+"""
+
+_REPLACED = {
+    "return": "give me", "provide": "give me", "give": "give me", "retrieve": "get", "fetch": "get", "obtain": "get",
+    "display": "show me", "show": "show me", "output": "give me", "report": "tell me", "tell": "tell me",
+    "query": "look up", "produce": "give me", "perform": "do",
+}  # fmt: skip
+
+_HEDGES = r"\b(?:possibly|perhaps|likely|probably|might|maybe|may be|could be|presumably|seems?|apparently)\b"
+
+
+def _third(verb: str) -> str:
+    """Give the third person of a verb: returns, searches, copies."""
+    if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
+        return verb + "es"
+    return verb[:-1] + "ies" if verb.endswith("y") and verb[-2] not in "aeiou" else verb + "s"
+
+
+def _gerund(verb: str) -> str:
+    """Give the form in -ing: returning, making, getting."""
+    if verb.endswith("e") and not verb.endswith("ee"):
+        return verb[:-1] + "ing"
+    doubled = re.fullmatch(r"[^aeiou]*[aeiou][bdgmnprt]", verb)
+    return verb + (verb[-1] if doubled else "") + "ing"
+
+
+def _forms() -> dict[str, str]:
+    forms: dict[str, str] = {}
+    for verb in _VERBS.split():
+        said = _REPLACED.get(verb, verb)
+        forms |= {verb: said, _third(verb): said, _gerund(verb): said}
+    return forms
+
+
+ENGLISH = Tongue(
+    code="en",
+    verbs=words(_VERBS),
+    forms=_forms(),
+    leads=tuple(
+        re.compile(pattern, re.IGNORECASE)
+        for pattern in (
+            r"^(?:this|the) (?:tool|function|endpoint|operation|method|api|command)(?: can)? ",
+            r"^(?:a|an)? ?(?:simple |helper )?(?:tool|function|endpoint|operation|command) (?:that|which|to|for) ",
+            r"^(?:tool|function|endpoint|api) (?:to|for|that) ",
+            r"^(?:use|call) (?:this|it)(?: tool| function)? (?:to|for|when you (?:need|want) to|in order to) ",
+            r"^(?:is |can be )?(?:used|useful|handy) (?:to|for|when you (?:need|want) to) ",
+            r"^(?:allows?|lets?|enables?|helps?) (?:(?:you|us|users?|the user|an? \w+|one|agents?|the agent) )?(?:to )?",
+            r"^you can ",
+            r"^(?:in order )?to (?=[a-z])",
+        )
+    ),
+    determiners=words("a an the all any every each this that these those its their your his her our my one some several everything anything"),
+    wants="give me {what}",
+    boolean=re.compile(r"^(?:give me |get )(?:true|1|yes|a boolean)(?: value)? (?:if|when|whether|indicating if) ", re.I),
+    whether="tell me whether ",
+    asks=("Please {task}.", "Could you {task}?", "I would like you to {task}.", "Hello, could you {task}?"),
+    asks_again=("Now please {task}.", "Next, could you {task}?", "Please also {task}.", "Thanks. Could you also {task}?"),
+    chain="{first}, and then {second}",
+    questions=words("what how where when which who whom whose why whether if"),
+    asks_question="tell me {what}",
+    identifying=words("number numbers id ids identifier code reference name no key uuid slug token handle hash ref"),
+    joining=words("or and"),
+    matching="matching {value}",
+    searches_several=re.compile(r"^(?:find|search|search for|look up|look for|list|get) (?:(?!for\b)[\w-]+ ){0,2}?[\w-]+s\b"),
+    searching=words("q query search text term terms keyword keywords words phrase name title"),
+    searches=re.compile(r"^(?:find|search|search for|look up|look for|locate|geocode|get|retrieve) (?P<object>(?:an?|the|one) (?P<noun>[\w-]+))\b"),
+    of_noun=re.compile(r"^(?P<head>[\w -]+?) (?:of|for) (?:an? |the |your |this |each |any )?(?P<noun>[\w-]+(?: [\w-]+)?)$"),
+    amount=re.compile(r"^(?:the )?(?:number|count|quantity|amount|how many) (?:of )?(?P<noun>[\w-]+s)$"),
+    some=r"\b(?:some|several|so many|that many|many|a number of|a few|n|x) {noun}\b",
+    as_many="that many {noun}",
+    mention=r"\b(?P<article>an?|the|one|this|that|any|your|each|every|another)(?: (?:given|single|specific|particular|certain|existing|specified))*(?: (?!(?:of|for|to|in|by|with|at|on|and|or|from|an?|the|its|is|are)\b)[\w-]+)? {noun}(?![\w-])",
+    by_noun=r" (?:by|with|for|from|matching|containing)(?: [\w-]+){{0,3}}? {noun}\b",
+    by_identity=re.compile(r" (?:by|with|from|using|given) (?:its|his|her|their|the|an?|unique)?(?: ?[\w-]+)? ?(?:ids?|numbers?|identifiers?|codes?|references?|names?|keys?)\b", re.IGNORECASE),
+    or_else=re.compile(r"\0,? or (?:(?:for|of|at|by|in|with) )?(?:an?|the|its|all|another)? ?(?:[\w-]+)(?: of [\w -]+)?"),
+    articles={"": ("the", "that")},
+    contractions=(),
+    position=re.compile(r"\b(?:at|for|of|around|near|from|to|by|in|on) (?:(?:an?|the|any|some|given|specific|certain|your) )*(?:(?:GPS|geographic|geographical|exact|decimal) )*(?:coordinates?|position|location|point|place|latitude(?: and longitude)?)\b(?: and longitude)?", re.IGNORECASE),
+    position_words=words("lat latitude lon lng long longitude"),
+    in_place="in {value}",
+    at_place="at {value}",
+    there="there",
+    there_of="at the place of the {which} result",
+    for_value="for {value}",
+    for_that="for {this} {noun}",
+    for_its="for its {noun}",
+    for_it="with what that gives",
+    for_nth="for the {which} one",
+    nth_noun="the {which} {noun}",
+    noun_of_nth="the {noun} of the {which} result",
+    noun_of_both="the {which} {noun} of the {of} result",
+    by_value=" by the {noun} {value}",
+    aside="({values})",
+    languages={
+        "en": "English", "fr": "French", "de": "German", "es": "Spanish", "it": "Italian", "pt": "Portuguese", "nl": "Dutch",
+        "pl": "Polish", "sv": "Swedish", "da": "Danish", "fi": "Finnish", "no": "Norwegian", "cs": "Czech", "el": "Greek",
+        "ru": "Russian", "ar": "Arabic", "tr": "Turkish", "ja": "Japanese", "zh": "Chinese", "ko": "Korean", "hu": "Hungarian",
+        "ro": "Romanian", "uk": "Ukrainian",
+    },
+    language_label=re.compile(r"\blanguages?\b"),
+    in_language="in {value}",
+    tells="{task}, and tell me {what}",
+    of_thing="{what} of the {thing}",
+    ordinals=("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"),
+    nth="{n}th",
+    yes="yes",
+    no="no",
+    joined=" and ",
+    label="{label}: {value}",
+    answer="{facts}.",
+    answer_nothing="That is done.",
+    step="I use {values} from the result for the next step.",
+    closings=("Thank you, that is all I needed.", "Great, thanks for your help.", "Perfect, that answers it. Goodbye."),
+    summary_one="The agent is asked to {task}, {calls} times in one conversation.",
+    summary_many="The agent is asked to {tasks}, in one conversation with {calls} calls.",
+    situation="The user wants an assistant to {tasks}.",
+    entities="The request is about {values}.",
+    no_entities="The request names nothing in particular.",
+    goal="You want the assistant to {tasks}.",
+    goal_entities="This is about {values}.",
+    manners=(
+        "You are polite and bring one request after the other.",
+        "You are brief and come straight to the point.",
+        "You are friendly, and you thank the agent when it helped.",
+        "You are in a bit of a hurry, yet you answer every question.",
+        "You are careful and make sure that each request is done before the next.",
+    ),
+    known_name="Your name is {name}.",
+    known_value="Your {label} is {value}.",
+    forgotten="You do not remember the {label}.",
+    abbreviations={
+        "q": "search text", "lat": "latitude", "lon": "longitude", "lng": "longitude", "qty": "quantity", "num": "number",
+        "nb": "number", "dept": "department", "tz": "time zone", "addr": "address", "desc": "description",
+        "msg": "message", "repo": "repository", "dir": "folder", "lang": "language", "src": "source", "dst": "destination",
+        "min": "minimum", "max": "maximum", "img": "picture", "pwd": "password", "org": "organization", "no": "number",
+        "amt": "amount", "cnt": "count", "dob": "date of birth", "acct": "account", "temp": "temperature", "url": "link",
+    },
+    vague=words("date iso format number text value string id identifier yyyy mm dd integer optional the a an of"),
+    hedges=re.compile(_HEDGES, re.IGNORECASE),
+    first_names=(
+        "Ada", "Ben", "Clara", "Daniel", "Emma", "Frank", "Grace", "Henry", "Iris", "James", "Karen", "Liam", "Maria",
+        "Nora", "Oscar", "Paula", "Quentin", "Rosa", "Samuel", "Tessa", "Victor", "Wendy",
+    ),
+    last_names=(
+        "Adams", "Baker", "Clark", "Dixon", "Ellis", "Foster", "Grant", "Hughes", "Irving", "Jensen", "Keller", "Lawson",
+        "Morris", "Newman", "Osborne", "Parker", "Reed", "Spencer", "Turner", "Walsh",
+    ),
+)  # fmt: skip

@@ -1,0 +1,171 @@
+"""French: verbs that tools are described with, and what users of generated scenarios say."""
+
+# ruff: noqa: E501 - word lists read better unbroken
+
+import re
+
+from pytest_agentbench.generation.tools.wording.tongue import Tongue
+from pytest_agentbench.users.phrases.language import words
+
+_VERBS = """
+accepter activer actualiser afficher ajouter annuler appliquer approuver archiver assigner bloquer calculer charger
+chercher classer cloturer clôturer commander comparer compter confirmer consulter convertir copier corriger créer débloquer
+décrire définir demander déplacer désactiver donner écrire effacer emprunter enregistrer envoyer estimer évaluer exécuter
+exporter extraire faire fermer filtrer finaliser fournir générer géocoder importer indiquer inscrire interroger lancer lire
+lister localiser louer mesurer mettre modifier montrer noter notifier obtenir ouvrir partager payer planifier prendre
+préparer programmer prolonger proposer publier rechercher récupérer réduire refuser relancer rembourser remplacer rendre
+renommer renouveler renvoyer réserver restituer restaurer retirer retourner saisir sauvegarder sélectionner signaler suivre
+supprimer télécharger tester traduire transférer transformer trier trouver valider vérifier verser voir
+"""
+
+_REPLACED = {
+    "renvoyer": "me donner", "retourner": "me donner", "fournir": "me donner", "donner": "me donner",
+    "afficher": "me montrer", "montrer": "me montrer", "récupérer": "récupérer", "indiquer": "m'indiquer",
+}  # fmt: skip
+
+_IRREGULAR = {
+    "crée": "créer", "obtient": "obtenir", "fournit": "fournir", "ouvre": "ouvrir", "lit": "lire", "écrit": "écrire",
+    "met": "mettre", "prend": "prendre", "rend": "rendre", "traduit": "traduire", "extrait": "extraire", "suit": "suivre",
+    "décrit": "décrire", "inscrit": "inscrire", "convertit": "convertir", "réduit": "réduire", "fait": "faire",
+    "définit": "définir", "renvoie": "renvoyer", "envoie": "envoyer", "paie": "payer", "paye": "payer", "voit": "voir",
+    "saisit": "saisir", "restitue": "restituer", "transfère": "transférer", "génère": "générer", "libère": "libérer",
+}  # fmt: skip
+
+_HEDGES = r"\b(?:peut[- ]être|probablement|sans doute|éventuellement|possiblement|semble(?:nt)?|pourrait|pourraient)\b"
+
+
+def _forms() -> dict[str, str]:
+    forms: dict[str, str] = {}
+    for verb in _VERBS.split():
+        said = _REPLACED.get(verb, verb)
+        forms[verb] = said
+        if verb.endswith("er"):
+            forms |= {verb[:-1]: said, verb[:-1] + "z": said, verb[:-2] + "ez": said}
+    forms |= {form: _REPLACED.get(verb, verb) for form, verb in _IRREGULAR.items()}
+    return forms
+
+
+FRENCH = Tongue(
+    code="fr",
+    verbs=words(_VERBS),
+    forms=_forms(),
+    leads=tuple(
+        re.compile(pattern, re.IGNORECASE)
+        for pattern in (
+            r"^cet(?:te)? (?:outil|fonction|opération|commande) (?:permet (?:de |d['’])|sert à )?",
+            r"^(?:outil|fonction|opération) (?:pour|permettant de|permettant d['’]|qui) ?",
+            r"^(?:permet|permettant) (?:de |d['’])",
+            r"^sert à ",
+            r"^utilis\w+ (?:cet outil )?pour ",
+            r"^pour (?=\w+(?:er|ir|re) )",
+        )
+    ),
+    determiners=words("un une le la les l des du de d ce cet cette ces son sa ses leur leurs tous toutes chaque votre vos"),
+    wants="me donner {what}",
+    boolean=re.compile(r"^me donner (?:true|vrai|un booléen)(?: qui indique)? si ", re.IGNORECASE),
+    whether="me dire si ",
+    asks=("Pouvez-vous {task} ?", "Bonjour, pourriez-vous {task} ?", "J'aimerais vous demander de {task}."),
+    asks_again=("Pouvez-vous aussi {task} ?", "Ensuite, pourriez-vous {task} ?", "Pourriez-vous maintenant {task} ?"),
+    chain="{first}, puis {second}",
+    questions=words("comment où quand quel quelle quels quelles qui pourquoi combien si ce"),
+    asks_question="me dire {what}",
+    identifying=words("numéro numero numéros identifiant code référence reference nom clé cle id matricule"),
+    joining=words("ou et"),
+    matching="correspondant à {value}",
+    searches_several=re.compile(r"^(?:trouver|rechercher|chercher|lister) (?:(?:des|les) )?(?:[\w-]+ )?[\w-]+s\b"),
+    searching=words("q requete requête recherche texte terme termes mot mots nom titre query name"),
+    searches=re.compile(r"^(?:trouver|rechercher|chercher|localiser|géocoder|consulter) (?P<object>(?P<article>une?|le|la|l['’]) ?(?P<noun>[\w-]+))\b"),
+    of_noun=re.compile(r"^(?P<head>[\w -]+?) (?:(?P<article>du|de la|de l['’]|d['’]une|d['’]un|des|de|d['’]) ?)(?P<noun>[\w-]+(?: [\w-]+)?)$"),
+    amount=re.compile(r"^(?:le )?nombre (?:de |d['’])(?P<noun>[\w-]+s)$"),
+    some=r"\b(?:quelques|plusieurs|tant de|des|n) {noun}\b",
+    as_many="autant de {noun}",
+    mention=r"(?<!\w)(?P<article>une?|les?|la|l['’]|cet(?:te)?|ce|votre|chaque|du|au)(?:(?<=['’])| ){noun}(?![\w-])(?: (?:donnée?|précise?))?",
+    by_noun=r" (?:par|avec|selon|d['’]après|contenant)(?: [\w'’-]+){{0,3}}? {noun}\b",
+    by_identity=re.compile(r" (?:par|avec|selon|d['’]après|à partir de) (?:son|sa|leur|le|la|un|une)?(?: ?[\w-]+)? ?(?:identifiant|numéro|code|référence|nom|clé)\b", re.IGNORECASE),
+    or_else=re.compile(r"\0,? ou (?:(?:pour|par|de|du|dans|à) )?(?:une?|les?|la|l['’]|son|sa)? ?(?:[\w-]+)(?: postale?)?"),
+    articles={
+        "un": ("le", "ce"), "le": ("le", "ce"), "ce": ("le", "ce"), "cet": ("le", "cet"), "une": ("la", "cette"),
+        "la": ("la", "cette"), "cette": ("la", "cette"), "du": ("du", "de ce"), "au": ("au", "à ce"), "de la": ("la", "cette"),
+        "d'une": ("la", "cette"), "d'un": ("le", "ce"),
+    },
+    contractions=(
+        (re.compile(r"\bd['’](?=(?:le|la|ce|cet|cette|l['’])\b)"), "de "),
+        (re.compile(r"\b(?:le|la) (?=[aeiouhéèêâî])"), "l'"),
+        (re.compile(r"\bde le\b"), "du"),
+        (re.compile(r"\bà le\b"), "au"),
+        (re.compile(r"\bdu (?=[aeiouhéèêâî])"), "de l'"),
+        (re.compile(r"\bau (?=[aeiouhéèêâî])"), "à l'"),
+        (re.compile(r"\bce (?=[aeiouhéèêâî])"), "cet "),
+        (re.compile(r"\bdemander de (?=[aeiouhéèêâî])"), "demander d'"),
+    ),
+    position=re.compile(r"\b(?:à|aux|pour|de|des|autour de|près de|en|sur|d['’])(?: ?(?:des|les|une?|la|l['’]|le))? ?(?:coordonnées|position|point|lieu|endroit|emplacement|latitude(?: et (?:la )?longitude)?)(?: (?:GPS|géographiques?|donnée?s?))?\b", re.IGNORECASE),
+    position_words=words("lat latitude lon lng longitude"),
+    in_place="à {value}",
+    at_place="à {value}",
+    there="à cet endroit",
+    there_of="au lieu du {which} résultat",
+    for_value="pour {value}",
+    for_that="pour {this} {noun}",
+    for_its="pour {this} {noun}",
+    for_it="avec ce que cela donne",
+    for_nth="pour le {which} résultat",
+    nth_noun="{the} {which} {noun}",
+    noun_of_nth="{the} {noun} du {which} résultat",
+    noun_of_both="le {which} {noun} du {of} résultat",
+    by_value=" par {noun} : {value}",
+    aside="({values})",
+    languages={
+        "en": "anglais", "fr": "français", "de": "allemand", "es": "espagnol", "it": "italien", "pt": "portugais",
+        "nl": "néerlandais", "pl": "polonais", "sv": "suédois", "da": "danois", "fi": "finnois", "cs": "tchèque", "el": "grec",
+        "ru": "russe", "ar": "arabe", "tr": "turc", "ja": "japonais", "zh": "chinois", "ko": "coréen", "ro": "roumain",
+    },
+    language_label=re.compile(r"\blangues?\b"),
+    in_language="en {value}",
+    tells="{task}, et me dire {what}",
+    of_thing="{what} de {thing}",
+    ordinals=(
+        "premier", "deuxième", "troisième", "quatrième", "cinquième", "sixième", "septième", "huitième", "neuvième",
+        "dixième",
+    ),
+    nth="{n}e",
+    yes="oui",
+    no="non",
+    joined=" et ",
+    label="{label} : {value}",
+    answer="{facts}.",
+    answer_nothing="C'est fait.",
+    step="Je reprends {values} du résultat pour l'étape suivante.",
+    closings=("Merci, c'est tout ce qu'il me fallait.", "Parfait, merci de votre aide.", "Très bien, merci et au revoir."),
+    summary_one="On demande à l'agent de {task}, {calls} fois dans une même conversation.",
+    summary_many="On demande à l'agent de {tasks}, dans une même conversation avec {calls} appels.",
+    situation="L'utilisateur veut qu'un assistant l'aide à {tasks}.",
+    entities="La demande porte sur {values}.",
+    no_entities="La demande ne nomme rien de particulier.",
+    goal="Vous voulez que l'assistant vous aide à {tasks}.",
+    goal_entities="Cela concerne {values}.",
+    manners=(
+        "Vous êtes poli et présentez une demande après l'autre.",
+        "Vous êtes bref et allez droit au but.",
+        "Vous êtes aimable et remerciez l'agent quand il vous a aidé.",
+        "Vous êtes un peu pressé, mais vous répondez à chaque question.",
+        "Vous êtes soigneux et attendez qu'une demande soit traitée avant la suivante.",
+    ),
+    known_name="Vous vous appelez {name}.",
+    known_value="Votre {label} : {value}.",
+    forgotten="Vous ne vous souvenez pas de ceci : {label}.",
+    abbreviations={
+        "q": "recherche", "lat": "latitude", "lon": "longitude", "lng": "longitude", "nb": "nombre", "num": "numéro",
+        "dept": "département", "qte": "quantité", "qté": "quantité", "adr": "adresse", "desc": "description",
+        "tel": "téléphone", "ref": "référence", "min": "minimum", "max": "maximum", "lang": "langue", "no": "numéro",
+    },
+    vague=words("date iso format nombre texte valeur chaîne id identifiant aaaa mm jj entier optionnel le la un de"),
+    hedges=re.compile(_HEDGES, re.IGNORECASE),
+    first_names=(
+        "Alice", "Bruno", "Camille", "Denis", "Élise", "Fabien", "Gisèle", "Hugo", "Inès", "Julien", "Lucie", "Marc",
+        "Nadia", "Olivier", "Pauline", "Rémi", "Sophie", "Thomas", "Valérie", "Yann",
+    ),
+    last_names=(
+        "Arnaud", "Bertin", "Carlier", "Delmas", "Étienne", "Faure", "Girard", "Huet", "Jacquet", "Lambert", "Marchand",
+        "Noël", "Perrin", "Renaud", "Simon", "Tessier", "Vidal",
+    ),
+)  # fmt: skip
