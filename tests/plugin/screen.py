@@ -80,16 +80,11 @@ def run_on_terminal(
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "CI", "COLUMNS"))}
     environment = {**kept, "TERM": "xterm", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONUTF8": "1", **(environ or {})}
     command = [sys.executable, "-m", "pytest", "-p", "agentbench", "-p", "xdist", "-p", "no:cacheprovider", *arguments]
-    process = subprocess.Popen(  # which heeds Ctrl-C even where the one who started these tests has it ignored
-        command,
-        cwd=folder,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment,
-        start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # who has Ctrl-C ignored hands that down
+    process = subprocess.Popen(
+        command, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
     )
+    signal.signal(signal.SIGINT, before)
     os.close(theirs)
     written = b""
     while part := _read(ours):
