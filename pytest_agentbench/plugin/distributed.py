@@ -67,9 +67,15 @@ class ControllerSide:
             )
         posting.attach(node.workerinput)
 
-    @pytest.hookimpl(optionalhook=True)
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_testnodedown(self, node: Node, error: object | None) -> None:
-        """Take what a worker of another host said last; leave the account of one that died to whoever replaces it."""
+        """Take what a worker of another host said last; leave the account of one that died to whoever replaces it.
+
+        A worker that refuses to start ends the session with its reason: whoever replaces it would refuse as well.
+        """
+        _, refused, reason = str(error).rpartition("pytest.UsageError: ")
+        if refused:
+            pytest.exit(reason.strip(), returncode=pytest.ExitCode.USAGE_ERROR)
         unpack(getattr(node, "workeroutput", {}), self._bench.directory.path)
         if error and (account := self._accounts.pop(node.gateway.id, None)):
             self._vacant.setdefault(_place(node), []).append(account)

@@ -6,7 +6,9 @@ reports, and a share of the session's budgets that is theirs alone, since no led
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.plugin.options import Options, tx_specs
 
 _POSTING = "agentbench"
+_VERSION = "agentbench_version"
 
 
 class Posting(Model):
@@ -40,12 +43,25 @@ class Posting(Model):
     def attach(self, workerinput: dict[str, Any]) -> None:
         """Put the posting where xdist sends it to the worker."""
         workerinput[_POSTING] = dumps(self)
+        workerinput[_VERSION] = version("pytest-agentbench")
 
 
 def posting_of(config: pytest.Config) -> Posting | None:
-    """Give what the controller told this worker; None in any other process."""
-    text = getattr(config, "workerinput", {}).get(_POSTING)
-    return Posting.model_validate(loads(text)) if text else None
+    """Give what the controller told this worker; None in any other process.
+
+    Raise `pytest.UsageError` where the controller is of another version: the two would misread each other's reports.
+    """
+    told = getattr(config, "workerinput", {})
+    text = told.get(_POSTING)
+    if not text:
+        return None
+    theirs, ours = told.get(_VERSION), version("pytest-agentbench")
+    if theirs != ours:
+        raise pytest.UsageError(
+            f"worker {told['workerid']} has pytest-agentbench {ours} ({sys.executable}), the session {theirs}: install "
+            "the same version on all hosts"
+        )
+    return Posting.model_validate(loads(text))
 
 
 def is_elsewhere(spec: object) -> bool:

@@ -152,3 +152,17 @@ def test_a_state_that_must_be_alone_is_refused_elsewhere(project: Project) -> No
 
     result.assert_outcomes(skipped=2)
     result.stdout.fnmatch_lines(["*its state is exclusive *other hosts*"])
+
+
+def test_a_host_with_another_version_is_told(project: Project) -> None:
+    """Nothing is played, and what to install is said; the two would misread each other's reports."""
+    project.suite("one")
+    (project.pytester.path / "pytest.ini").write_text("[pytest]\ntestpaths = bench\npythonpath = installed\n")
+    other = project.pytester.path / "far/installed/pytest_agentbench-0.0.1.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: pytest-agentbench\nVersion: 0.0.1\n")
+
+    result = run(project)
+
+    result.stdout.fnmatch_lines(["*worker gw1 has pytest-agentbench 0.0.1 (*), the session *: install the same*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
