@@ -15,7 +15,7 @@ from pytest_agentbench.suites.suite_file import load_suite
 
 def tools(path: Path) -> str:
     """Give the tools of a suite as JSON; raise `SuiteError` or `EnvironmentFaultError` where they cannot be had."""
-    suite = load_suite(path, environ=os.environ)
+    suite = load_suite(path, environ=os.environ, generating=True)  # a recipe needs not have written its scenarios yet
     with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
         toolset = asyncio.run(real_toolset(suite.environment, suite.root, IsolationGate(Path(directory))))
     return dumps(Redactor(suite.secrets).json(as_list(toolset)), indent=2)

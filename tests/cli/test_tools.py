@@ -41,6 +41,18 @@ def test_the_list_is_what_a_suite_reads(tmp_path: Path) -> None:
     assert specs["echo"].parameters["properties"] == {"text": {"type": "string"}}
 
 
+def test_a_recipe_need_not_have_written_anything(tmp_path: Path) -> None:
+    """Tools are what somebody looks at before scenarios are generated."""
+    file = suite(tmp_path)
+    head, _, _ = file.read_text(encoding="utf-8").partition("scenarios:")
+    recipe = "scenarios: [generated/scenarios/*.yaml]\ngenerate: {from: tools, count: 2}\n"
+    file.write_text(head + recipe, encoding="utf-8")
+    listed = tmp_path / "tools.json"
+
+    assert main(["tools", str(file), "-o", str(listed)]) == 0
+    assert len(read_schema_tools(listed)) == 12
+
+
 def test_a_server_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Status 2 and what to do."""
     file = suite(tmp_path)
