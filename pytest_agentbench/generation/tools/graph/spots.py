@@ -51,18 +51,28 @@ class Spot:
 
 
 def places_of(lab: Laboratory, closed: Closed) -> Iterator[Spot]:
-    """Give every place with the values that calls brought about there: neither echoes nor references given on."""
+    """Give every place with the values that calls brought about there: neither echoes nor references given on.
+
+    A call that writes brings about what it is given only where nobody knew it before in that environment: what a
+    service makes under an id that the caller chose is new, what it was handed on is another tool's.
+    """
     spots: dict[tuple[str, str, str, str], Spot] = {}
+    known: dict[tuple[int, str], str] = {}  # which tool held, or took, a value first
     for position, trial in enumerate(lab.trials):
         subject = lab.subjects[trial.tool]
         if not trial.ok or subject.destroys:  # what was taken away is no more
             continue
         values = trial.values
         references = [value for path, value in values.items() if (trial.tool, path) in closed]
-        given = references if not subject.is_read else own_values(trial)
+        own = own_values(trial)
+        handed = [value for value in own if known.get((trial.world, str(value)), trial.tool) != trial.tool]
+        given = own if subject.is_read else [*references, *handed]
+        for value in () if subject.is_read else own:
+            known.setdefault((trial.world, str(value)), trial.tool)
         for atom in lab.atoms(trial):
             if isinstance(atom.value, bool) or is_echo(atom.value, given):
                 continue
+            known.setdefault((trial.world, str(atom.value)), trial.tool)
             key = (trial.tool, atom.path, atom.pattern, "result")
             spot = spots.setdefault(key, Spot(*key, atom.names))
             spot.add(atom.value, trial.world, position)

@@ -25,6 +25,9 @@ _ENUM = 8
 STRANGE = "agentbench_unknown"
 """An argument that no schema names."""
 
+Plan = tuple[ProbeKind, dict[str, Any]]
+"""A call to make, and what for."""
+
 
 async def challenge(script: Script, subject: Subject) -> None:
     """Probe each argument around a call that works, within the tool's budget of challenges.
@@ -43,21 +46,47 @@ async def challenge(script: Script, subject: Subject) -> None:
     most = len(subject.trials) + lab.budget.challenges
     plans = [list(challenges(lab, subject, slot, base)) for slot in subject.slots]
     plans.append([("cross_parameter", values) for values in crossed(subject, base)])
-    unknown: list[tuple[ProbeKind, dict[str, Any]]] = [("cross_parameter", {**base.values, STRANGE: "1"})]
+    unknown: list[Plan] = [("cross_parameter", {**base.values, STRANGE: "1"})]
     plans.append(unknown)
     is_spent = False
-    for step in range(max(map(len, plans), default=0)):  # breadth first: the first of every argument, then the second
-        for plan in plans:
-            if step >= len(plan) or not lab.may_call(subject, most):
-                continue
-            if is_spent and subject.once and not await script.restore(before=subject):
-                return
-            kind, values = plan[step]
-            trial = await lab.try_values(subject, _today(values, base, subject.base), kind)
-            is_spent = trial is not None and trial.ok
-            if is_spent and trial is not None and subject.base is None:
-                script.adopt(subject, trial)
-                script.keep(trial)
+    turns = _Turns(plans)
+    for kind, values in turns:
+        if not lab.may_call(subject, most):
+            return
+        if is_spent and subject.once and not await script.restore(before=subject):
+            return
+        trial = await lab.try_values(subject, _today(values, base, subject.base), kind)
+        is_spent = trial is not None and trial.ok
+        if is_spent and subject.once:
+            turns.put_off()
+        if is_spent and trial is not None and subject.base is None:
+            script.adopt(subject, trial)
+            script.keep(trial)
+
+
+class _Turns:
+    """Gives the first call of every argument, then the second, and so on, and at the end what was put off."""
+
+    def __init__(self, plans: list[list[Plan]]) -> None:
+        self._plans = [list(plan) for plan in plans]
+        self._now: list[Plan] = []
+        self._late: list[Plan] = []
+
+    def __iter__(self) -> Iterator[Plan]:
+        """Give calls, as long as there are any."""
+        while any(self._plans):
+            for plan in self._plans:
+                self._now = plan
+                if plan:
+                    yield plan.pop(0)
+        yield from self._late
+
+    def put_off(self) -> None:
+        """Leave the argument whose turn it is for the end: one that takes anything costs an environment each time, and
+        leaves none for those that do not.
+        """
+        self._late += self._now
+        self._now.clear()
 
 
 async def _settle(script: Script, subject: Subject) -> None:

@@ -189,7 +189,7 @@ def _contexts(subject: Subject, slot: Slot, unstable: frozenset[str]) -> list[_C
     for trial in subject.trials:
         if not trial.ok:
             continue
-        values = trial.values
+        values = dict(trial.values)
         value = values.pop(slot.path, None)
         key = _ABSENT if value is None else dumps(value)
         context = groups.setdefault(dumps([values, trial.epoch]), _Context())

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import chain
 from random import Random
 from typing import Any
@@ -12,7 +13,7 @@ from pytest_agentbench.generation.tools.graph.names import nouns, words
 from pytest_agentbench.generation.tools.probing.candidates import declared, described, fits, sibling, usual
 from pytest_agentbench.generation.tools.probing.laboratory import Laboratory, Subject, Trial
 from pytest_agentbench.generation.tools.probing.observed import as_argument, seen_for, spread
-from pytest_agentbench.generation.tools.probing.ordering import is_reference, ordered
+from pytest_agentbench.generation.tools.probing.ordering import is_bare, is_reference, ordered
 from pytest_agentbench.generation.tools.probing.reading import atoms
 from pytest_agentbench.generation.tools.probing.refusals import QUOTED, blames, is_news
 from pytest_agentbench.generation.tools.probing.replaying import Script
@@ -149,38 +150,42 @@ class Explorer:
         """Give arguments to try; optional ones that answers have asked for are among them."""
         extra = self._extra.get(subject.name, [])
         required = [slot for slot in subject.slots if slot.required]
-        options = {slot.path: self.options(subject, slot) for slot in subject.slots}
+        slots = {slot.path: slot for slot in subject.slots}
+
+        @cache
+        def options(path: str) -> list[Any]:
+            return self.options(subject, slots[path])
 
         pinned = {slot.path for slot in subject.slots if not is_reference(slot) and self._elsewhere(subject, slot)}
 
         def chosen(index: int, *, pin: bool = True, also: Sequence[str] = extra) -> dict[str, Any]:
             taken = [*required, *(slot for slot in subject.slots if slot.path in also and not slot.required)]
             return {
-                slot.path: _nth(options[slot.path], 0 if pin and slot.path in pinned else index)
+                slot.path: _nth(options(slot.path), 0 if pin and slot.path in pinned else index)
                 for slot in taken
-                if options[slot.path]
+                if options(slot.path)
             }
 
         if len(extra) > 1:  # "either this or that" names both, and takes one
             yield from (chosen(0, also=[path]) for path in extra)
         values, blamed, world = self._focus.get(subject.name, ({}, "", 0))
-        if blamed in options and world == self._lab.world_number:
+        if blamed in slots and world == self._lab.world_number:
             settled = {path: value for path, value in chosen(0).items() if path in pinned}
-            yield from ({**values, **settled, blamed: value} for value in options[blamed][:10])
+            yield from ({**values, **settled, blamed: value} for value in options(blamed)[:10])
         yield chosen(0)
         varied = [*required, *(slot for slot in subject.slots if slot.path in extra and not slot.required)]
         varied.sort(key=lambda slot: slot.path in pinned)
-        longest = min(max((len(options[slot.path]) for slot in varied), default=1), 14)
+        longest = min(max((len(options(slot.path)) for slot in varied), default=1), 14)
         for index in range(1, longest):
             yield chosen(index)
             for slot in varied[: 3 if len(varied) > 1 else 0]:
-                if index < len(options[slot.path]):
-                    yield {**chosen(0), slot.path: options[slot.path][index]}
+                if index < len(options(slot.path)):
+                    yield {**chosen(0), slot.path: options(slot.path)[index]}
         yield from (
             {**chosen(0), slot.path: value}
             for slot in subject.slots
             if not slot.required
-            for value in options[slot.path][:2]
+            for value in options(slot.path)[:2]
         )
         if pinned:
             yield from (chosen(index, pin=False) for index in range(1, longest))
@@ -238,9 +243,16 @@ class Explorer:
                     and {"source", "from"} & set(words(slot.name))
                     and _PATHS & set(words(path.split(".")[-1]))
                 )
+                if same and is_bare(slot) and not self._is_of_its_kind(subject, slot, other, path):
+                    continue
                 if (same or goes_there) and fits(value, slot):
                     values.setdefault(dumps(value), value)
         return list(values.values())[:2]
+
+    def _is_of_its_kind(self, subject: Subject, slot: Slot, other: Subject, path: str) -> bool:
+        """Whether another tool's argument of the same name is about the same things, as two tools' `id` need not be."""
+        names = tuple(step for step in path.split(".") if step != "*")
+        return self._lab.likeness(slot.path, subject.name, names, other.name) >= 0.5
 
     def _put_in(self, slot: Slot) -> list[Any]:
         """Give short texts that calls put into the service: what can be searched for."""

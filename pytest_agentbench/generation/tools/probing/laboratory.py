@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from random import Random
 from typing import Any
 
@@ -81,9 +82,9 @@ class Trial:
         """Whether the call did what the tool is for."""
         return self.judged.verdict == "ok"
 
-    @property
+    @cached_property
     def values(self) -> dict[str, Any]:
-        """The plain arguments by slot path."""
+        """The plain arguments by slot path, read once: nobody may change them."""
         return read_slots(self.arguments)
 
 
@@ -103,6 +104,8 @@ class Subject:
     replays: list[Trial] = field(default_factory=list)
     given_up: str = ""
     once: bool = False
+    _looked_at: int = 0
+    _wrote: bool = False
 
     @property
     def name(self) -> str:
@@ -112,9 +115,15 @@ class Subject:
     @property
     def effect(self) -> str:
         """What calls of it do, corrected by what was seen."""
-        if self.permission.effect in ("read", "unknown") and any(trial.answer.wrote for trial in self.trials):
+        if self.permission.effect in ("read", "unknown") and self._has_written():
             return "write"
         return self.permission.effect
+
+    def _has_written(self) -> bool:
+        """Whether some call changed state; each is looked at once, since this is asked for often."""
+        self._wrote = self._wrote or any(trial.answer.wrote for trial in self.trials[self._looked_at :])
+        self._looked_at = len(self.trials)
+        return self._wrote
 
     @property
     def is_read(self) -> bool:
@@ -160,6 +169,7 @@ class Laboratory:
         self._stack = AsyncExitStack()
         self._opened: Opened | None = None
         self.seen: list[tuple[Trial, Atom]] = []
+        self.sightings: dict[tuple[str, str], Any] = {}
         self.made: dict[tuple[str, str, str, str], list[str]] = {}
         self._times_seen: Counter[tuple[str, str, str, str]] = Counter()
         self.world_number = 0

@@ -1,7 +1,6 @@
 """Values seen in results of tools, and which of them another tool's argument may mean."""
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,41 +28,74 @@ class Seen:
     likeness: float
 
 
-def seen_for(lab: Laboratory, subject: Subject, slot: Slot, *, others_only: bool = False) -> list[Seen]:
+class Sightings:
+    """What was seen so far that an argument may mean: each answer is looked at once, since this is asked for often."""
+
+    def __init__(self, lab: Laboratory, subject: Subject, slot: Slot) -> None:
+        self._lab = lab
+        self._subject = subject
+        self._slot = slot
+        self._world = -1
+        self._answers = 0
+        self._calls = 0
+        self._given: dict[tuple[Any, ...], Seen] = {}
+        self._named: dict[tuple[Any, ...], Seen] = {}
+        self._ranked: list[Seen] = []
+
+    def ranked(self) -> list[Seen]:
+        """Give the values, the likeliest first, each place and value once."""
+        if self._world != self._lab.world_number:
+            self._world, self._answers, self._calls = self._lab.world_number, 0, 0
+            self._given, self._named, self._ranked = {}, {}, []
+        self._read_answers()
+        if self._slot.type != "boolean":
+            self._read_names()
+        if len(self._given) + len(self._named) != len(self._ranked):
+            found = (*self._given.values(), *self._named.values())
+            self._ranked = sorted(found, key=lambda one: -one.likeness - 0.05 * is_specific(one.value))
+        return self._ranked
+
+    def _read_answers(self) -> None:
+        lab, slot = self._lab, self._slot
+        for trial, atom in lab.seen[self._answers :]:
+            value = as_argument(atom.value, slot)
+            if value is None or (lab.subjects[trial.tool].is_read and is_echo(atom.value, own_values(trial))):
+                continue
+            key = (type(value), str(value), trial.tool, atom.path, atom.pattern)
+            if key not in self._given:
+                like = lab.likeness(slot.path, self._subject.name, atom.names, trial.tool)
+                self._given[key] = Seen(value, trial, atom, like)
+        self._answers = len(lab.seen)
+
+    def _read_names(self) -> None:
+        """Read the arguments of calls that wrote: what they made may go by that name."""
+        lab, slot = self._lab, self._slot
+        for trial in lab.trials[self._calls :]:
+            maker = lab.subjects[trial.tool]
+            if not trial.ok or maker.is_read or maker.destroys or trial.tool == self._subject.name:
+                continue
+            for path, given in trial.values.items():
+                value = as_argument(given, slot)
+                key = (type(value), str(value), trial.tool, "argument", path)
+                if value is None or isinstance(value, bool) or key in self._named:
+                    continue
+                names = tuple(step for step in path.split(".") if step != "*")
+                like = lab.likeness(slot.path, self._subject.name, names, trial.tool)
+                if like >= 0.5 or is_specific(value):
+                    self._named[key] = Seen(value, trial, Atom(given, f"={path}", "", names), like)
+        self._calls = len(lab.trials)
+
+
+def seen_for(lab: Laboratory, subject: Subject, slot: Slot) -> list[Seen]:
     """Give the values of results that fit an argument's type, the likeliest first, each place and value once.
 
     What a call only gives back of its own arguments is left out, unless the call made it.
     """
-    found: dict[str, Seen] = {}
-    for trial, atom in lab.seen:
-        if others_only and trial.tool == subject.name:
-            continue
-        value = as_argument(atom.value, slot)
-        if value is None or (lab.subjects[trial.tool].is_read and is_echo(atom.value, own_values(trial))):
-            continue
-        like = lab.likeness(slot.path, subject.name, atom.names, trial.tool)
-        key = dumps([value, trial.tool, atom.path, atom.pattern])
-        found.setdefault(key, Seen(value, trial, atom, like))
-    if slot.type != "boolean":
-        for seen in _made_under_a_name(lab, subject, slot):
-            found.setdefault(dumps([seen.value, seen.trial.tool, "argument", seen.atom.path]), seen)
-    return sorted(found.values(), key=lambda one: -one.likeness - 0.05 * is_specific(one.value))
-
-
-def _made_under_a_name(lab: Laboratory, subject: Subject, slot: Slot) -> Iterator[Seen]:
-    """Give the arguments of calls that wrote: what they made may go by that name."""
-    for trial in lab.trials:
-        maker = lab.subjects[trial.tool]
-        if not trial.ok or maker.is_read or maker.destroys or trial.tool == subject.name:
-            continue
-        for path, given in trial.values.items():
-            value = as_argument(given, slot)
-            if value is None or isinstance(value, bool):
-                continue
-            names = tuple(step for step in path.split(".") if step != "*")
-            like = lab.likeness(slot.path, subject.name, names, trial.tool)
-            if like >= 0.5 or is_specific(value):
-                yield Seen(value, trial, Atom(given, f"={path}", "", names), like)
+    key = subject.name, slot.path
+    if key not in lab.sightings:
+        lab.sightings[key] = Sightings(lab, subject, slot)
+    found: Sightings = lab.sightings[key]
+    return found.ranked()
 
 
 def own_values(trial: Trial) -> list[Any]:

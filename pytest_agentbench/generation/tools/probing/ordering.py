@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pytest_agentbench.generation.tools.graph.names import nouns, words
+from pytest_agentbench.generation.tools.graph.names import GENERIC, nouns, words
 from pytest_agentbench.generation.tools.probing.laboratory import Subject
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 
@@ -33,3 +33,8 @@ def needs_others(subject: Subject, names: Sequence[str]) -> bool:
 def is_reference(slot: Slot) -> bool:
     """Whether an argument's name says that it refers to something that is there already."""
     return bool({"id", "key", "hash", "reference", "code", "revision", "uri"} & set(words(slot.name)))
+
+
+def is_bare(slot: Slot) -> bool:
+    """Whether an argument's name says that it refers to something, and not to what: a mere `id`."""
+    return is_reference(slot) and set(words(slot.name)) <= GENERIC

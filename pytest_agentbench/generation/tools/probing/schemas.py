@@ -10,7 +10,9 @@ _DEEP = 5
 """Objects within objects that are looked into: recursive schemas have no end."""
 
 MANY = 40
-"""Slots of a tool that are probed; prefect's largest operation has more."""
+"""Slots of a tool that are probed, the required ones first, then those that lie least deep; some operations of large
+services have more.
+"""
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,12 @@ class Slot:
 
 
 def slots_of(spec: ToolSpec) -> tuple[Slot, ...]:
-    """Give the plain arguments of a tool, declared order; a schema that is none gives no slots."""
+    """Give the plain arguments of a tool, declared order, `MANY` at most; a schema that is none gives no slots."""
     root = spec.parameters
-    return tuple(_slots(plain(root, root), root, "", True, 0))[:MANY]
+    every = _slots(plain(root, root), root, "", True, 0)
+    first = sorted(every, key=lambda slot: (not slot.required, slot.path.count(".")))[:MANY]
+    kept = {slot.path for slot in first}
+    return tuple(slot for slot in every if slot.path in kept)
 
 
 def plain(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any]:
