@@ -234,16 +234,23 @@ class _SuiteReader:
                 continue
             files = find_scenario_files(self._root, form)
             if isinstance(files, str):
-                hint = "paths are relative to the suite's folder"
-                if self._is_generated(form):
-                    hint = f"write them with: agentbench generate {self._path.name}"
-                self._problems.append(self._document.problem(path, files, hint))
+                self._problems.append(self._document.problem(path, files, self._hint(form)))
                 continue
             for file in files:
                 if file.resolve() not in seen:
                     seen.add(file.resolve())
                     entries += self._read_file(file)
         return entries
+
+    def _hint(self, pattern: JsonValue) -> str:
+        """Say what to do about a pattern that no file matches."""
+        if self._is_generated(pattern):
+            return f"write them with: agentbench generate {self._path.name}"
+        hint = "paths are relative to the suite's folder"
+        if self._recipe is None:
+            return hint
+        written = os.path.relpath(self._recipe.out, self._root.resolve())
+        return f"{hint}; what `generate` writes is {written}/scenarios/*.yaml"
 
     def _is_generated(self, pattern: JsonValue) -> bool:
         """Whether a pattern leads into the folder that the recipe writes."""

@@ -62,6 +62,15 @@ def test_missing_scenarios_are_a_collection_error_that_says_what_to_do(pytester:
     assert not (pytester.path / "generated").exists()
 
 
+def test_a_pattern_beside_what_is_written_is_told_where_that_is(pytester: pytest.Pytester, keys: Path) -> None:
+    """Whoever names another folder than the recipe's learns its name."""
+    keys.write_text(SUITE.replace("[generated/", "[written/"))
+
+    result = pytester.runpytest("--agentbench", "--collect-only")
+
+    result.stdout.fnmatch_lines(["*no file matches 'written/*what `generate` writes is generated/scenarios/[*].yaml*"])
+
+
 def test_recipes_run_before_collection(pytester: pytest.Pytester, keys: Path) -> None:
     """What the recipe wrote is collected in the same session."""
     result = pytester.runpytest("--agentbench", "--agentbench-generate", "--collect-only", "-q")
