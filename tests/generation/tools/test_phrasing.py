@@ -5,8 +5,9 @@ from random import Random
 import pytest
 
 from pytest_agentbench.generation.tools.values import Card, Handle, ParameterCard
+from pytest_agentbench.generation.tools.wording.lines import request
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, label_of, language_of, task_of
-from pytest_agentbench.generation.tools.wording.weaving import Reference, Wish, request, wish_text
+from pytest_agentbench.generation.tools.wording.weaving import Reference, Wish, wish_text
 
 EN, FR = TONGUES["en"], TONGUES["fr"]
 
@@ -151,7 +152,7 @@ PARIS = Handle(tool="geo", path="q", value="Paris", described="Name of a commune
         (
             Wish(ORDER, {"order_id": "W1", "reason": "late"}),
             "",
-            "cancel order W1 (reason for the cancellation: late)",
+            "cancel order W1. The reason for the cancellation is late.",
         ),
         (
             Wish(WEATHER, {"lat": 48.859, "lon": 2.347}, None, PARIS),

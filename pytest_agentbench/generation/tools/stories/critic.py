@@ -31,7 +31,8 @@ from pytest_agentbench.generation.tools.values import (
     Story,
 )
 from pytest_agentbench.generation.tools.wording.grounding import Grounds, holds_code, names_said
-from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, tasks_text
+from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, contracted, tasks_text
+from pytest_agentbench.generation.tools.wording.saying import mentioned
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
 
 Speaker = Literal["user", "agent"]
@@ -72,15 +73,15 @@ class TemplateCritic:
         tongue = TONGUES[story.language]
         calls = [step.call for step in story.steps if step.call is not None]
         cards = [card for call in calls if (card := given.cards.get(call.name)) is not None]
-        tasks = tasks_text(cards, tongue)
+        tasks = tasks_text(cards, tongue, "third")
         pattern = tongue.summary_one if len({card.tool for card in cards}) == 1 else tongue.summary_many
         values = named_values(story, given.cards, tongue)
         entities = tongue.entities.format(values=tongue.joined.join(values)) if values else tongue.no_entities
         return Critique(
             is_coherent=True,
             reason="every argument and value is traced, and no call is repeated without need",
-            summary=pattern.format(task=tasks, tasks=tasks, calls=len(calls)),
-            initial_situation=f"{tongue.situation.format(tasks=tasks)} {entities}",
+            summary=contracted(pattern.format(task=tasks, tasks=tasks, calls=len(calls)), tongue),
+            initial_situation=f"{contracted(tongue.situation.format(tasks=tasks), tongue)} {entities}",
         )
 
 
@@ -144,7 +145,7 @@ def named_values(story: Story, cards: Cards, tongue: Tongue) -> list[str]:
     """Give what the user names, each once, names first."""
     said = [one for step in story.steps for one in said_in(step, cards, tongue)]
     ordered = sorted(said, key=lambda one: not one.is_name)
-    return list(dict.fromkeys(one.text for one in ordered))[:_NAMED]
+    return list(dict.fromkeys(text for one in ordered if (text := mentioned(one))))[:_NAMED]
 
 
 def names_of(cards: Cards) -> list[str]:

@@ -11,7 +11,7 @@ from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.probing.schemas import plain as plain_schema
 from pytest_agentbench.generation.tools.stories.tracing import places_in
 from pytest_agentbench.generation.tools.values import Card
-from pytest_agentbench.generation.tools.wording.phrasing import language_of, name_of
+from pytest_agentbench.generation.tools.wording.phrasing import contracted, language_of, name_of, with_article
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
 from pytest_agentbench.users.kinds import humanize
 
@@ -56,7 +56,18 @@ def facts_of(
         if tongue.code != "en" and not is_described and not all(word in listed for word in plain(name).split()):
             continue
         if plain(text) not in known and plain(name) != plain(text):
-            yield Fact(name, path, text)
+            yield Fact(name if is_described else _asked_for(name, value, tongue), path, text)
+
+
+def _asked_for(name: str, value: JsonValue, tongue: Tongue) -> str:
+    """Ask for the number of a contract where the contract is told as a code, and for the number of days."""
+    if is_number(value) and re.search(r"[a-z][a-rt-z]s$", name) and float(value).is_integer():
+        return contracted(tongue.number_of.format(what=name), tongue)
+    is_code = isinstance(value, str) and re.fullmatch(r"[A-Z]{1,5}[-/]?\d[\w/-]*|\d{5,}", value) is not None
+    if not is_code or tongue.identifying & set(name.split()):
+        return name
+    what = with_article(name, tongue) if tongue.code == "fr" else name
+    return contracted(tongue.code_of.format(what=what), tongue)
 
 
 def _named(path: str, returns: Mapping[str, JsonValue] | None, tongue: Tongue) -> tuple[str, bool]:

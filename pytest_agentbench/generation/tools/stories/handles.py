@@ -7,6 +7,7 @@ and its answer is that one thing, users say the name; whoever answers has to loo
 import re
 from collections.abc import Iterator, Mapping
 
+from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
@@ -85,11 +86,19 @@ def _name_of(entry: PoolEntry, card: Card) -> Handle | None:
     if len(slots) != 1:
         return None
     ((path, value),) = slots.items()
-    if not is_name(value):
+    if not is_name(value) or not _is_called(str(value), entry):
         return None
     described = next((one.schema_.get("description") for one in card.parameters if one.path == path), None)
     text = described if isinstance(described, str) else ""
     return Handle(tool=entry.tool, path=path, value=value, entry=entry.id, described=text)
+
+
+def _is_called(name: str, entry: PoolEntry) -> bool:
+    """Whether what was found is called so: `rabbit` finds a vet who is not called by it."""
+    if name[0].isupper():
+        return True
+    pattern = re.compile(rf"(?<!\w){re.escape(plain(name))}(?!\w)")
+    return any(isinstance(value, str) and pattern.search(plain(value)) for _, value in places_in(entry.result))
 
 
 def _is_same(given: Mapping[str, JsonValue], slots: Mapping[str, JsonValue]) -> bool:

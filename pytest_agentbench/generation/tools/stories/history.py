@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 from pytest_agentbench.generation.tools.stories.telling import Operation
+from pytest_agentbench.generation.tools.stories.usage import Usage
 from pytest_agentbench.generation.tools.values import Rejection
 
 LAST = 3
@@ -19,12 +20,13 @@ IMPLAUSIBLE = "implausible"
 
 @dataclass
 class History:
-    """Faults by role; those of the narrator by operation."""
+    """Faults by role, those of the narrator by operation; and what the scenarios so far were about."""
 
     narrator: defaultdict[Operation, list[str]] = field(default_factory=lambda: defaultdict(list))
     critic: list[str] = field(default_factory=list)
     persona: list[str] = field(default_factory=list)
     critique: list[str] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
 
     def note(self, rejection: Rejection) -> None:
         """Keep a rejection for whoever can do better; what the world did not bear is nobody's fault."""

@@ -12,9 +12,10 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.values import Card, Handle, PoolEntry
+from pytest_agentbench.generation.tools.wording.lines import request
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, value_text
 from pytest_agentbench.generation.tools.wording.tongue import Code
-from pytest_agentbench.generation.tools.wording.weaving import Reference, Wish, request
+from pytest_agentbench.generation.tools.wording.weaving import Reference, Wish
 
 
 class Given(Model):

@@ -8,16 +8,14 @@ from random import Random
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.seams import Role
 from pytest_agentbench.generation.tools.stories.completeness import said_in
-from pytest_agentbench.generation.tools.stories.critic import grounds_of, names_of, sentence_faults
+from pytest_agentbench.generation.tools.stories.critic import grounds_of, named_values, names_of, sentence_faults
 from pytest_agentbench.generation.tools.stories.faults import Fault
 from pytest_agentbench.generation.tools.values import Cards, Persona, Story
-from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, tasks_text
+from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, contracted, tasks_text
 from pytest_agentbench.generation.tools.wording.tongue import Code, Tongue
 
 CANDIDATES = ("impatient", "forgets_identifier", "wrong_value_first", "changes_mind")
 """Behaviour modifiers that a persona may have; those that fit a scenario are found when it is assembled."""
-
-_VALUES = 6
 
 
 class PersonaGiven(Model):
@@ -41,10 +39,9 @@ class TemplatePersonaWriter:
         """Give the persona."""
         tongue = TONGUES[given.story.language]
         cards = [card for step in given.story.steps if step.call and (card := given.cards.get(step.call.name))]
-        said = said_values(given.story, given.cards)
-        told = list(dict.fromkeys(value for several in said.values() for value in several))[:_VALUES]
+        told = named_values(given.story, given.cards, tongue)
         values = tongue.joined.join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
-        reason = tongue.goal.format(tasks=tasks_text(cards, tongue))
+        reason = contracted(tongue.goal.format(tasks=tasks_text(cards, tongue, "you")), tongue)
         return Persona(
             task_instructions=given.manner,
             reason_for_call=f"{reason} {tongue.goal_entities.format(values=values)}" if values else reason,

@@ -2,12 +2,14 @@
 from log-probabilities where the endpoint gives them.
 """
 
+import asyncio
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import Field
 
@@ -29,6 +31,9 @@ WALKS = 100
 _A_QUESTION = 10
 _FLOOR = 0.01
 """Share that an edge keeps at least: an edge that is there can be taken."""
+
+
+A = TypeVar("A")
 
 
 class Share(Model):
@@ -57,41 +62,55 @@ def _silent(_: str) -> None:
 async def weighed_by_model(
     chat: Chat, graph: Graph, cards: Cards, random: Random, *, told: Callable[[str], None] = _silent
 ) -> Graph:
-    """Ask for the shares of what follows each node, one call a node (§4.3, prompting).
+    """Ask for the shares of what follows each node, one call a node, as many at once as the chat lets (§4.3).
 
     Where the endpoint gives log-probabilities of the first token (`extra_body: {logprobs: true, top_logprobs: 20}`),
     one numbered choice is asked for instead, and they are the shares. Unknown nodes and negative shares are passed
     over; a row without a usable answer stays uniform; `told` hears of both. Raise what model access does, other than
     for an unusable answer.
     """
-    rows: dict[str, dict[str, float]] = {}
-    refused: list[str] = []
+    asked: list[_Question] = []
     for source in (RUN_CONVERSATION, *graph.tools):
         targets = [edge.target for edge in graph.edges if edge.source == source]
-        if len(targets) < 2:
-            continue
-        record = {"tools": _tools(cards), "node": source, "may_follow": targets}
-        if chat.spec.extra_body.get("logprobs") and len(targets) < 100:
-            numbered = {**record, "may_follow": {str(n): target for n, target in enumerate(targets, start=1)}}
-            reply = await chat.complete(_messages("next.v1", numbered, random), temperature=0)
-            rows |= rows_from_logprobs({source: targets}, {source: reply.first_logprobs})
-            if source in rows:
-                continue
-            refused.append(f"{source}: no log-probabilities were given")
-        try:
-            answer = await structured(chat, Shares, _messages("shares.v1", record, random), temperature=TEMPERATURE)
-        except UnusableAnswerError as error:
-            refused.append(f"{source}: {shorten(str(error), 200)}")
-            continue
-        given = {one.node: one.share for one in answer.shares if math.isfinite(one.share) and one.share >= 0}
-        refused += [f"{source}: {node!r} cannot follow" for node in given if node not in targets]
-        total = sum(given.get(target, 0.0) for target in targets)
-        if total <= 0:
-            refused.append(f"{source}: no usable share")
-            continue
-        rows[source] = {target: max(given.get(target, 0.0) / total, _FLOOR) for target in targets}
-    _tell(refused, told)
+        if len(targets) > 1:
+            asked.append(_Question(source, targets, _tools(cards), Random(random.getrandbits(64))))  # noqa: S311
+    answers = await _at_once([_shares(chat, question) for question in asked])
+    rows = {question.source: row for question, (row, _) in zip(asked, answers, strict=True) if row}
+    _tell([line for _, refused in answers for line in refused], told)
     return with_rows(graph, rows, named="prompting")
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What follows a node; its own `random` makes the nonces, so that answers may come in any order."""
+
+    source: str
+    targets: list[str]
+    tools: list[dict[str, str]]
+    random: Random
+
+
+async def _shares(chat: Chat, asked: _Question) -> tuple[dict[str, float], list[str]]:
+    """Give the shares of what follows one node, none where no answer was usable, and what was refused."""
+    source, targets = asked.source, asked.targets
+    refused: list[str] = []
+    record = {"tools": asked.tools, "node": source, "may_follow": targets}
+    if chat.spec.extra_body.get("logprobs") and len(targets) < 100:
+        numbered = {**record, "may_follow": {str(n): target for n, target in enumerate(targets, start=1)}}
+        reply = await chat.complete(_messages("next.v1", numbered, asked.random), temperature=0)
+        if found := rows_from_logprobs({source: targets}, {source: reply.first_logprobs}):
+            return found[source], refused
+        refused.append(f"{source}: no log-probabilities were given")
+    try:
+        answer = await structured(chat, Shares, _messages("shares.v1", record, asked.random), temperature=TEMPERATURE)
+    except UnusableAnswerError as error:
+        return {}, [*refused, f"{source}: {shorten(str(error), 200)}"]
+    given = {one.node: one.share for one in answer.shares if math.isfinite(one.share) and one.share >= 0}
+    refused += [f"{source}: {node!r} cannot follow" for node in given if node not in targets]
+    total = sum(given.get(target, 0.0) for target in targets)
+    if total <= 0:
+        return {}, [*refused, f"{source}: no usable share"]
+    return {target: max(given.get(target, 0.0) / total, _FLOOR) for target in targets}, refused
 
 
 async def walked_by_model(
@@ -107,8 +126,8 @@ async def walked_by_model(
 ) -> Graph:
     """Let the model play walks and count their steps, smoothed (§4.3, empirical).
 
-    A walk with a step that the graph does not have is refused, and `told` hears why. Asks in portions, and no more
-    than twice as often as needed; raise what model access does.
+    A walk with a step that the graph does not have is refused, and `told` hears why. Asks in portions, as many at once
+    as are still needed, and no more than twice as often as that; raise what model access does.
     """
     steps: dict[str, list[str]] = {}
     for edge in graph.edges:
@@ -117,22 +136,40 @@ async def walked_by_model(
     values = {"count": str(min(_A_QUESTION, count)), "shortest": str(shortest), "longest": str(longest)}
     kept: list[tuple[str, ...]] = []
     refused: list[str] = []
-    for _ in range(2 * math.ceil(count / _A_QUESTION)):
-        if len(kept) >= count:
-            break
+
+    async def ask() -> list[list[str]] | str:
+        messages = _messages("walk.v1", record, random, values)
         try:
-            answer = await structured(chat, Walks, _messages("walk.v1", record, random, values), temperature=WALKING)
+            return (await structured(chat, Walks, messages, temperature=WALKING)).walks
         except UnusableAnswerError as error:
-            refused.append(shorten(str(error), 200))
-            continue
-        for walk in answer.walks:
-            why = _fault(walk, steps)
-            if why:
-                refused.append(why)
-            elif len(kept) < count:
-                kept.append(tuple(walk))
+            return shorten(str(error), 200)
+
+    left = 2 * math.ceil(count / _A_QUESTION)
+    while left and len(kept) < count:
+        portions = min(left, math.ceil((count - len(kept)) / _A_QUESTION))
+        left -= portions
+        for walks in await _at_once([ask() for _ in range(portions)]):
+            if isinstance(walks, str):
+                refused.append(walks)
+                continue
+            for walk in walks:
+                why = _fault(walk, steps)
+                if why:
+                    refused.append(why)
+                elif len(kept) < count:
+                    kept.append(tuple(walk))
     _tell([*refused, f"{len(kept)} of {count} walks were usable"], told)
     return from_walks(graph, kept, named="empirical")
+
+
+async def _at_once(asked: Sequence[Coroutine[Any, Any, A]]) -> list[A]:
+    """Give the answers in the order of the questions; the first error ends those that are still under way."""
+    tasks = [asyncio.ensure_future(one) for one in asked]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 def rows_from_logprobs(

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.values import Card
-from pytest_agentbench.generation.tools.wording.tongue import Code, Tongue
+from pytest_agentbench.generation.tools.wording.calendar import date_text, is_date
+from pytest_agentbench.generation.tools.wording.tongue import Code, Person, Tongue
 from pytest_agentbench.generation.tools.wording.tongue_en import ENGLISH
 from pytest_agentbench.generation.tools.wording.tongue_fr import FRENCH
 from pytest_agentbench.users.kinds import humanize
@@ -35,16 +36,23 @@ _NO_NAME = re.compile(
 )
 """What descriptions begin with that say what a value is like and not what it is."""
 _ARTICLE = re.compile(r"^(?:(?:an?|the|your|un|une|le|la|les)\s+|l['’])(?=\w)", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.\n].*", re.DOTALL)
 _LONG = 22
 """Words of a description that are said; more are an explanation."""
 _READ = 600
 """Characters of a description that are read for what a user would say."""
+_NAME = 5
+"""Words that a name or a number in groups has at most."""
 _LABEL = 6
 """Words of an argument's name; a longer description explains more than it names."""
 
 
-def task_of(card: Card, tongue: Tongue) -> str:
-    """Say what a tool is for, as an infinitive phrase: `look up an order`, `rechercher une commune`."""
+def task_of(card: Card, tongue: Tongue, person: Person = "user") -> str:
+    """Say what a tool is for, as an infinitive phrase: `look up an order`, `rechercher une commune`.
+
+    The service's `our vets` are `your vets` to its user. What changes something is not asked to be told: a fault is
+    reported, and the report of it given.
+    """
     text = card.declared_description.strip() or card.actual_description.strip() or card.trigger.strip()
     text = printable(shorten(text, _READ), newlines=True)  # descriptions are whatever a server sends
     text = re.sub(r"\be\. ?g\.", "for example", text)  # its points end no sentence
@@ -54,9 +62,9 @@ def task_of(card: Card, tongue: Tongue) -> str:
     for _ in range(3):
         for lead in tongue.leads:
             plain = lead.sub("", plain)
-    spoken = plain.split() or humanize(card.tool).split()
-    task = _with_infinitive(spoken[:_LONG], tongue)
-    return tongue.boolean.sub(tongue.whether, task)
+    spoken = _swapped(plain, tongue.service).split() or humanize(card.tool).split()
+    task = _with_infinitive(spoken[:_LONG], tongue, {} if card.writes else tongue.gives)
+    return _swapped(tongue.boolean.sub(tongue.whether, task), tongue.persons[person])
 
 
 def label_of(card: Card, path: str, tongue: Tongue) -> str:
@@ -64,7 +72,25 @@ def label_of(card: Card, path: str, tongue: Tongue) -> str:
     labels = {parameter.path: _label(parameter.path, parameter.schema_, tongue) for parameter in card.parameters}
     label = labels.get(path) or _spelt(path, tongue)
     same = [other for other, known in labels.items() if known == label and other != path]
-    return _spelt(path, tongue) if same else label
+    label = _spelt(path, tongue) if same else label
+    return _of_thing(label, card, tongue) if label in tongue.identifying else label
+
+
+def _of_thing(label: str, card: Card, tongue: Tongue) -> str:
+    """Say what a bare `name` or `code` is of, where the tool is to find something by it."""
+    found = tongue.searches.match(task_of(card, tongue))
+    thing = found.groupdict().get("noun") if found else None
+    if not thing:
+        return label
+    whole = tongue.of_thing.format(what=label, thing=thing if tongue.code == "en" else with_article(thing, tongue))
+    return contracted(whole, tongue)
+
+
+def contracted(text: str, tongue: Tongue) -> str:
+    """Contract what does not stand side by side: `de le` is `du`, `la école` is `l'école`."""
+    for pattern, instead in tongue.contractions:
+        text = pattern.sub(instead, text)
+    return text
 
 
 def name_of(path: str, description: str, tongue: Tongue) -> str:
@@ -112,15 +138,29 @@ def value_text(value: JsonValue, tongue: Tongue, *, is_listed: bool = False) -> 
     text = str(value)
     if is_listed:
         return text.replace("_", " ")
-    return f'"{text}"' if len(text.split()) > 2 or re.search(r"[,()]", text) or text != text.strip() else text
+    if is_date(text):
+        return date_text(text, tongue)
+    return f'"{text}"' if _is_prose(text) else text
 
 
-def tasks_text(cards: Iterable[Card], tongue: Tongue) -> str:
+def _is_prose(text: str) -> bool:
+    """Whether a text is more than a name or a code, so that it is quoted within a sentence."""
+    parts = text.split()
+    is_name = len(parts) <= _NAME and parts and not parts[0][0].islower()
+    return (len(parts) > 2 and not is_name) or re.search(r"[,()?!;:\n]", text) is not None or text != text.strip()
+
+
+def tasks_text(cards: Iterable[Card], tongue: Tongue, person: Person) -> str:
     """Join what several tools are for, each once."""
-    tasks = list(dict.fromkeys(task_of(card, tongue) for card in cards))
+    tasks = list(dict.fromkeys(without_choices(task_of(card, tongue, person), tongue) for card in cards))
     if len(tasks) < 2:
         return "".join(tasks)
     return f"{', '.join(tasks[:-1])}{tongue.joined}{tasks[-1]}"
+
+
+def without_choices(task: str, tongue: Tongue) -> str:
+    """Leave out the half of `all of them or those of a town` that says something of its own."""
+    return tongue.alternatives.sub(r", \g<every>", task)
 
 
 def language_of(texts: Iterable[str]) -> Code:
@@ -135,7 +175,16 @@ _FRENCH = words("un une le la les l des du de d et en pour par avec dans sur est
 _ENGLISH = words("a an the of and in for by with on is are to this that which from it its at or as")
 
 
-def _with_infinitive(spoken: list[str], tongue: Tongue) -> str:
+def _swapped(text: str, words: Mapping[str, str]) -> str:
+    """Put words in the place of others, all at once."""
+    if not words:
+        return text
+    either = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    pattern = re.compile(rf"(?<![\w'’-])(?:{either})(?:(?<=')|(?![\w'’-]))", re.IGNORECASE)
+    return pattern.sub(lambda match: words[match[0].lower()], text)
+
+
+def _with_infinitive(spoken: list[str], tongue: Tongue, gives: Mapping[str, str]) -> str:
     first, rest = spoken[0].lower().strip(",:"), spoken[1:]
     verb = tongue.forms.get(first)
     if verb is None:
@@ -145,15 +194,16 @@ def _with_infinitive(spoken: list[str], tongue: Tongue) -> str:
         if first in tongue.questions:
             return tongue.asks_question.format(what=what)
         return tongue.wants.format(what=with_article(what, tongue))
-    return " ".join([verb, *_coordinated(rest, tongue)])
+    return " ".join([gives.get(verb, verb), *_coordinated(rest, tongue)])
 
 
 def _coordinated(spoken: list[str], tongue: Tongue) -> list[str]:
     """Give the same form to verbs that follow `and`, `or`, `then`: `creates and returns a ticket`."""
-    return [
-        tongue.forms.get(word.lower(), word) if place and spoken[place - 1].lower() in _JOINTS else word
-        for place, word in enumerate(spoken)
-    ]
+    said: list[str] = []
+    for place, word in enumerate(spoken):
+        verb = tongue.forms.get(word.lower()) if place and spoken[place - 1].lower() in _JOINTS else None
+        said.append(tongue.gives.get(verb, verb) if verb else word)
+    return said
 
 
 _JOINTS = words("and or then et ou puis")
@@ -161,7 +211,9 @@ _JOINTS = words("and or then et ou puis")
 
 def _unknown_verb(first: str, rest: list[str], tongue: Tongue) -> str | None:
     """Take a word before a determiner for a verb: `geotags the picture`, `rafraîchit le cache`."""
-    if not rest or rest[0].lower().split("'")[0].split("’")[0] not in tongue.determiners or first in tongue.determiners:
+    if not rest or (first.endswith("s") and rest[0].lower() == "that"):  # things that are so and so
+        return None
+    if rest[0].lower().split("'")[0].split("’")[0] not in tongue.determiners or first in tongue.determiners:
         return None
     if tongue.code == "en":
         return first[:-1] if first.endswith("s") and not first.endswith("ss") else first
@@ -180,6 +232,8 @@ def _label(path: str, schema: Mapping[str, JsonValue], tongue: Tongue) -> str:
     if _NO_NAME.match(text):
         return spelt
     spoken = text.split()
+    if tongue.listing.match(_SENTENCE_END.sub("", plain)):
+        return spelt
     if not 1 <= len(spoken) <= _LABEL or _TOKEN.search(text) or '"' in text:
         return spelt
     if all(word.lower().strip("'’-") in tongue.vague for word in spoken):

@@ -1,34 +1,46 @@
 """What a user says of a call's arguments: a name instead of an identifier, coordinates at once, languages by name."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.values import JsonValue, is_number
 from pytest_agentbench.generation.tools.values import Card, Handle
+from pytest_agentbench.generation.tools.wording.calendar import is_date
 from pytest_agentbench.generation.tools.wording.phrasing import label_of, name_of, value_text
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
 from pytest_agentbench.users.kinds import humanize
+
+_NOUN = 3
+"""Words that the name of a thing has at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
     """One thing that is said: the arguments it is for, their name in words, the value in words.
 
-    `noun` is what an identifier is of (`number of a room`: room). `forms` are further spellings of the value that say
-    the same. `text` is "" for arguments that are taken from a result.
+    `noun` is what an identifier is of (`number of a room`: room), `others` are further words for it, from the
+    argument's own name and from its label. A noun that is joined to its identifier (`room number`) may stand for
+    something else where a text speaks of `the room`: it `is_joined`. `forms` are further spellings of the value that
+    say the same. `text` is "" for arguments that are taken from a result.
     """
 
     paths: tuple[str, ...]
     label: str
     text: str = ""
     noun: str = ""
+    others: tuple[str, ...] = ()
     article: str = ""
     is_position: bool = False
     is_amount: bool = False
+    is_more: bool = False
     is_language: bool = False
     is_identity: bool = False
+    is_joined: bool = False
     is_name: bool = False
+    is_date: bool = False
+    is_truth: bool = False
     forms: tuple[str, ...] = ()
 
 
@@ -49,7 +61,20 @@ def said_of(card: Card, given: Mapping[str, JsonValue], handle: Handle | None, t
             text = ", ".join(f"{label} {said}" for label, said in zip(labels, texts, strict=True))
         else:
             text = tongue.joined.join(texts)
-        found.append(_with(one, text=text, forms=forms, is_name=_is_words(left[one.paths[0]])))
+        first = left[one.paths[0]]
+        unit = next((noun for noun in (one.label, *one.others) if noun in tongue.units), "")
+        if unit and is_number(first):
+            one = _with(one, noun=unit, is_amount=True)  # noqa: PLW2901 - `days: 3` is three days
+        found.append(
+            _with(
+                one,
+                text=text,
+                forms=forms,
+                is_name=_is_words(first),
+                is_date=is_date(first),
+                is_truth=isinstance(first, bool),
+            )
+        )
     return found
 
 
@@ -65,25 +90,60 @@ def named(card: Card, paths: Sequence[str], tongue: Tongue) -> list[Said]:
     return found
 
 
+def mentioned(said: Said) -> str:
+    """Say a value apart from a request: names and dates alone, anything else behind what it is of."""
+    if (said.is_name and not said.text.startswith('"')) or said.is_date or said.is_position or said.is_language:
+        return said.text
+    if said.is_amount:
+        return f"{said.text} {counted(said)}"
+    noun = said.label if said.is_joined else said.noun
+    return f"{noun} {said.text}" if 0 < len(noun.split()) <= _NOUN and not said.text.startswith('"') else ""
+
+
+def counted(said: Said) -> str:
+    """Give what is counted, in the singular where it is one."""
+    return said.noun[:-1] if said.text == "1" and said.noun.endswith("s") else said.noun
+
+
 def _each(card: Card, paths: Sequence[str], tongue: Tongue) -> Iterator[Said]:
     for path in paths:
         label = label_of(card, path, tongue)
-        plain = Said(paths=(path,), label=label)
-        words = label.split()
+        core = tongue.relative.sub("", label)
+        plain = Said(paths=(path,), label=label, others=_others(path, core, tongue))
+        words = core.split()
         if counted := tongue.amount.match(label):
-            yield _with(plain, noun=counted["noun"], is_amount=True)
+            more = counted.groupdict()
+            yield _with(plain, noun=counted["noun"], is_amount=True, is_more=bool(more.get("more") or more["after"]))
         elif tongue.language_label.search(label):
             yield _with(plain, is_language=True)
         elif tongue.joining & set(words):
             yield plain
-        elif parts := tongue.of_noun.match(label):
+        elif parts := tongue.of_noun.match(core):
             head = set(parts["head"].lower().split())
             article = (parts.groupdict().get("article") or "").replace("’", "'")
             yield _with(plain, noun=parts["noun"], article=article, is_identity=bool(head & tongue.identifying))
-        elif len(words) > 1 and words[-1].lower() in tongue.identifying:
-            yield _with(plain, noun=" ".join(words[:-1]), is_identity=True)
+        elif len(words) > 1 and words[-1].lower() in tongue.identifying and tongue.code == "en":
+            is_of_people = words[-2].lower() in tongue.people_words
+            noun = "" if is_of_people else " ".join(words[:-1])
+            yield _with(plain, noun=noun, is_identity=not is_of_people, is_joined=True)
+        elif words and words[0].lower() in tongue.questions:
+            yield plain
         else:
-            yield _with(plain, noun=label if len(words) <= 2 else "")
+            yield _with(plain, noun=core if len(words) <= _NOUN else "")
+
+
+def _others(path: str, core: str, tongue: Tongue) -> tuple[str, ...]:
+    """Give further nouns for an argument: of its own name, and the word that its label turns on."""
+    last = next((part for part in reversed(path.split(".")) if part != "*"), path)
+    spelt = [tongue.abbreviations.get(word, word) for word in humanize(last).split()]
+    while len(spelt) > 1 and spelt[-1] in tongue.identifying:
+        spelt.pop()
+    own = " ".join(spelt)
+    words = core.split()
+    turning = (words[-1] if tongue.code == "en" else words[0]) if 1 < len(words) <= _NOUN else ""
+    known = (tongue.searching | tongue.identifying | tongue.vague | tongue.questions) - tongue.date_label
+    found = dict.fromkeys(noun for noun in (own, turning) if noun and noun.lower() not in known and noun != core)
+    return tuple(found)
 
 
 def _with(said: Said, **fields: Any) -> Said:
@@ -100,7 +160,9 @@ def _text(card: Card, path: str, value: JsonValue, tongue: Tongue) -> str:
 
 
 def _is_words(value: JsonValue) -> bool:
-    return isinstance(value, str) and value[:1].isalpha() and not any(char.isdigit() for char in value)
+    """Whether a value is a name: words with small letters, and no digits."""
+    is_text = isinstance(value, str) and value[:1].isalpha()
+    return is_text and not any(char.isdigit() for char in str(value)) and re.search(r"[a-zà-ÿ]", str(value)) is not None
 
 
 def _last(path: str) -> str:

@@ -7,25 +7,36 @@ from typing import Literal
 
 Code = Literal["en", "fr"]
 
+Person = Literal["user", "you", "third"]
+"""Who a task is told of: by the user itself, to the user, of the user."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tongue:
     """One language.
 
-    `verbs` are infinitives that descriptions begin with, `forms` maps other forms of them to what a user says,
-    `leads` are patterns of openings that say nothing, `determiners` come before nouns. `wants` turns a description
-    without a verb into a request, `questions` are the words that begin one. In phrases `{task}` is what is asked for,
-    `{what}` a value's name. `ordinals` name the first places of a list, `nth` any other.
+    `verbs` are infinitives that descriptions begin with, `forms` maps other forms of them to these, `gives` those that
+    speak of what a tool answers to what a user says. `service` are the words in which a service speaks of itself and of
+    its users, as a user says them; `persons` those in which a user speaks, as others say them. `leads` are patterns of
+    openings that say nothing, `determiners` come before nouns. `wants` turns a description without a verb into a
+    request, `questions` are the words that begin one. `follows` ask for what comes next. In phrases `{task}` is what is
+    asked for, `{what}` a value's name. `ordinals` name the first places of a list, `nth` any other.
 
     The rest says how a value is woven into a task (`weaving.py`): `identifying` are words for what tells a thing from
     others, `of_noun` finds the thing in `number of a room`, `amount` what is counted in `number of nights`, `mention`
     and `by_noun` are patterns of `{noun}` in a task, `position` one of coordinates. `articles` gives the definite and
-    the demonstrative article for the one that was there, and `""` for where none was.
+    the demonstrative article for the one that was there, and `""` for where none was. `by_any` is what a search goes
+    by, `one_found` the thing that it is for, `alternatives` a clause of which a user means one half. `asides` are
+    labels and the sentence that says their value, where a task has no place for it; `is_value` and `are_values` say
+    any other.
     """
 
     code: Code
     verbs: frozenset[str]
     forms: Mapping[str, str]
+    gives: Mapping[str, str]
+    service: Mapping[str, str]
+    persons: Mapping[Person, Mapping[str, str]]
     leads: tuple[re.Pattern[str], ...]
     determiners: frozenset[str]
     wants: str
@@ -34,6 +45,7 @@ class Tongue:
     asks: tuple[str, ...]
     asks_again: tuple[str, ...]
     chain: str
+    follows: tuple[str, ...]
     questions: frozenset[str]
     asks_question: str
     identifying: frozenset[str]
@@ -44,10 +56,33 @@ class Tongue:
     searches: re.Pattern[str]
     of_noun: re.Pattern[str]
     amount: re.Pattern[str]
+    relative: re.Pattern[str]
+    listing: re.Pattern[str]
+    people_words: frozenset[str]
+    units: frozenset[str]
+    marks: frozenset[str]
+    some_thing: re.Pattern[str]
+    makes: frozenset[str]
+    searches_in: re.Pattern[str]
+    for_text: str
+    looking: str
     some: str
     as_many: str
     mention: str
     by_noun: str
+    by_any: re.Pattern[str]
+    bare_plural: str
+    one_found: re.Pattern[str]
+    found: str
+    some_date: re.Pattern[str]
+    date_label: frozenset[str]
+    on_date: str
+    months: tuple[str, ...]
+    first_day: str
+    day_and_time: str
+    definite: frozenset[str]
+    alternatives: re.Pattern[str]
+    longer: tuple[re.Pattern[str], str]
     by_identity: re.Pattern[str]
     or_else: re.Pattern[str]
     articles: Mapping[str, tuple[str, str]]
@@ -67,7 +102,13 @@ class Tongue:
     noun_of_nth: str
     noun_of_both: str
     by_value: str
+    asides: tuple[tuple[re.Pattern[str], str], ...]
+    is_value: str
+    are_values: str
     aside: str
+    plural: re.Pattern[str]
+    number_of: str
+    code_of: str
     languages: Mapping[str, str]
     language_label: re.Pattern[str]
     in_language: str

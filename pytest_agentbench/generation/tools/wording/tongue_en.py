@@ -22,7 +22,7 @@ summarize suspend switch sync tag tell test top track transfer translate trigger
 upgrade upload validate verify view void withdraw work write
 """
 
-_REPLACED = {
+_GIVES = {
     "return": "give me", "provide": "give me", "give": "give me", "retrieve": "get", "fetch": "get", "obtain": "get",
     "display": "show me", "show": "show me", "output": "give me", "report": "tell me", "tell": "tell me",
     "query": "look up", "produce": "give me", "perform": "do",
@@ -49,8 +49,7 @@ def _gerund(verb: str) -> str:
 def _forms() -> dict[str, str]:
     forms: dict[str, str] = {}
     for verb in _VERBS.split():
-        said = _REPLACED.get(verb, verb)
-        forms |= {verb: said, _third(verb): said, _gerund(verb): said}
+        forms |= {verb: verb, _third(verb): verb, _gerund(verb): verb}
     return forms
 
 
@@ -58,6 +57,13 @@ ENGLISH = Tongue(
     code="en",
     verbs=words(_VERBS),
     forms=_forms(),
+    gives=_GIVES,
+    service={"our": "your", "ours": "yours", "we": "you", "us": "you", "your": "my", "yours": "mine"},
+    persons={
+        "user": {},
+        "you": {"me": "you", "my": "your", "mine": "yours", "your": "their", "you": "them"},
+        "third": {"me": "the user", "my": "the user's", "mine": "the user's", "your": "their", "you": "them"},
+    },
     leads=tuple(
         re.compile(pattern, re.IGNORECASE)
         for pattern in (
@@ -75,9 +81,10 @@ ENGLISH = Tongue(
     wants="give me {what}",
     boolean=re.compile(r"^(?:give me |get )(?:true|1|yes|a boolean)(?: value)? (?:if|when|whether|indicating if) ", re.I),
     whether="tell me whether ",
-    asks=("Please {task}.", "Could you {task}?", "I would like you to {task}.", "Hello, could you {task}?"),
+    asks=("Please {task}.", "Could you {task}?", "Hi, can you {task}?", "I'd like you to {task}.", "Hello, could you {task}?"),
     asks_again=("Now please {task}.", "Next, could you {task}?", "Please also {task}.", "Thanks. Could you also {task}?"),
     chain="{first}, and then {second}",
+    follows=("Then please {task}.", "After that, please {task}.", "Finally, please {task}."),
     questions=words("what how where when which who whom whose why whether if"),
     asks_question="tell me {what}",
     identifying=words("number numbers id ids identifier code reference name no key uuid slug token handle hash ref"),
@@ -87,15 +94,41 @@ ENGLISH = Tongue(
     searching=words("q query search text term terms keyword keywords words phrase name title"),
     searches=re.compile(r"^(?:find|search|search for|look up|look for|locate|geocode|get|retrieve) (?P<object>(?:an?|the|one) (?P<noun>[\w-]+))\b"),
     of_noun=re.compile(r"^(?P<head>[\w -]+?) (?:of|for) (?:an? |the |your |this |each |any )?(?P<noun>[\w-]+(?: [\w-]+)?)$"),
-    amount=re.compile(r"^(?:the )?(?:number|count|quantity|amount|how many) (?:of )?(?P<noun>[\w-]+s)$"),
+    amount=re.compile(r"^(?:the )?(?:(?:number|count|quantity|amount) of|how many) (?P<more>more )?(?P<noun>[\w-]+s)(?P<after> more)?$"),
+    relative=re.compile(r" (?:to (?=[a-z]+$)|to (?:be )?[a-z]+$|that |which |who |whose |where |when |(?:on|at|for|in|from|to|under|by|with) which ).*$"),
+    listing=re.compile(r"^[\w'-]+(?:, [\w'-]+)+,? or [\w'-]+$"),
+    people_words=words("full first last family given middle maiden"),
+    units=words("days nights hours minutes seconds weeks months years"),
+    marks=words("tracking serial barcode sku isbn vin plate id code number reference no identifier ref key"),
+    some_thing=re.compile(r"\b(?:an?|one) (?:[\w-]+ )??(?P<noun>[\w-]+)(?= (?:of|to|at|in|for|from|by|with|that|which|and|on|into|as)\b|,|$)"),
+    makes=words("create register add open start make new insert enroll submit book file"),
+    searches_in=re.compile(r"^(?:search|query|browse|look in|look through) (?:the|your|my)\b"),
+    for_text="for {value}",
+    looking="I am looking for {value}",
     some=r"\b(?:some|several|so many|that many|many|a number of|a few|n|x) {noun}\b",
     as_many="that many {noun}",
     mention=r"\b(?P<article>an?|the|one|this|that|any|your|each|every|another)(?: (?:given|single|specific|particular|certain|existing|specified))*(?: (?!(?:of|for|to|in|by|with|at|on|and|or|from|an?|the|its|is|are)\b)[\w-]+)? {noun}(?![\w-])",
-    by_noun=r" (?:by|with|for|from|matching|containing)(?: [\w-]+){{0,3}}? {noun}\b",
+    by_noun=r" (?:by|with|matching|containing|using)(?: (?:its|his|her|their|the|an?|one|full|exact|given))*(?P<by>(?: [\w-]+){{0,2}}? {noun}(?: (?:number|code|name|id|address))?)\b",
+    by_any=re.compile(r" by (?:its |his |her |their |the |an? )?(?P<by>[\w-]+(?: [\w-]+)?)$", re.IGNORECASE),
+    bare_plural=r"^(?P<verb>[\w-]+) {noun}\b",
+    one_found=re.compile(r"^(?P<verb>find|look up|look for|search for|locate|get|identify) (?:an?|one) (?:[\w-]+ or (?!an?\b)[\w-]+ )?(?=\w)"),
+    found="{verb} the ",
+    some_date=re.compile(r"\b(?P<before>(?:on|for|until|till|from|since|before|after|by|of|to|at) )?(?:an?|any|some|one|another|the given|a given|a certain|a particular) (?:date|day)\b"),
+    date_label=words("date day when"),
+    on_date="on {value}",
+    months=(
+        "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+        "December",
+    ),
+    first_day="1",
+    day_and_time="{day} at {time}",
+    definite=words("the your"),
+    alternatives=re.compile(r", (?P<every>(?:all|every|any|either|both)\b[^,]*?) or (?P<one>[^,]*)$"),
+    longer=(re.compile(r" for (?:a while )?longer$"), "for {value} more {noun}"),
     by_identity=re.compile(r" (?:by|with|from|using|given) (?:its|his|her|their|the|an?|unique)?(?: ?[\w-]+)? ?(?:ids?|numbers?|identifiers?|codes?|references?|names?|keys?)\b", re.IGNORECASE),
     or_else=re.compile(r"\0,? or (?:(?:for|of|at|by|in|with) )?(?:an?|the|its|all|another)? ?(?:[\w-]+)(?: of [\w -]+)?"),
     articles={"": ("the", "that")},
-    contractions=(),
+    contractions=((re.compile(r"\bthat that\b"), "that this"),),
     position=re.compile(r"\b(?:at|for|of|around|near|from|to|by|in|on) (?:(?:an?|the|any|some|given|specific|certain|your) )*(?:(?:GPS|geographic|geographical|exact|decimal) )*(?:coordinates?|position|location|point|place|latitude(?: and longitude)?)\b(?: and longitude)?", re.IGNORECASE),
     position_words=words("lat latitude lon lng long longitude"),
     in_place="in {value}",
@@ -105,13 +138,24 @@ ENGLISH = Tongue(
     for_value="for {value}",
     for_that="for {this} {noun}",
     for_its="for its {noun}",
-    for_it="with what that gives",
+    for_it="with that",
     for_nth="for the {which} one",
     nth_noun="the {which} {noun}",
     noun_of_nth="the {noun} of the {which} result",
     noun_of_both="the {which} {noun} of the {of} result",
-    by_value=" by the {noun} {value}",
-    aside="({values})",
+    by_value=" with the {noun} {value}",
+    asides=(
+        (re.compile(r"^what (?P<it>(?:the|an?|your|its) .+?) (?P<is>is about|is called|is for)$"), "{it} {is} {value}"),
+        (re.compile(r"^what (?P<it>(?:the|an?|your|its) .+?) (?P<is>[a-z]+s)$"), "{it} {is} {value}"),
+        (re.compile(r"^who (?P<is>[a-z]+s (?:it|this|that|them))$"), "{value} {is}"),
+        (re.compile(r"^(?P<it>.+) in (?P<unit>[a-z]{3,}s|percent)$"), "the {it} is {value} {unit}"),
+    ),
+    is_value="{label} is {value}",
+    are_values="{label} are {value}",
+    aside="{label}: {value}",
+    plural=re.compile(r"(?<![su])s(?= of | for | to |$)|^(?:children|people|men|women)\b"),
+    number_of="number of {what}",
+    code_of="{what} number",
     languages={
         "en": "English", "fr": "French", "de": "German", "es": "Spanish", "it": "Italian", "pt": "Portuguese", "nl": "Dutch",
         "pl": "Polish", "sv": "Swedish", "da": "Danish", "fi": "Finnish", "no": "Norwegian", "cs": "Czech", "el": "Greek",

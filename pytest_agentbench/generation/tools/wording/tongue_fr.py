@@ -18,9 +18,9 @@ renommer renouveler renvoyer réserver restituer restaurer retirer retourner sai
 supprimer télécharger tester traduire transférer transformer trier trouver valider vérifier verser voir
 """
 
-_REPLACED = {
+_GIVES = {
     "renvoyer": "me donner", "retourner": "me donner", "fournir": "me donner", "donner": "me donner",
-    "afficher": "me montrer", "montrer": "me montrer", "récupérer": "récupérer", "indiquer": "m'indiquer",
+    "afficher": "me montrer", "montrer": "me montrer", "indiquer": "m'indiquer", "lister": "me montrer",
 }  # fmt: skip
 
 _IRREGULAR = {
@@ -37,18 +37,25 @@ _HEDGES = r"\b(?:peut[- ]être|probablement|sans doute|éventuellement|possiblem
 def _forms() -> dict[str, str]:
     forms: dict[str, str] = {}
     for verb in _VERBS.split():
-        said = _REPLACED.get(verb, verb)
-        forms[verb] = said
+        forms[verb] = verb
         if verb.endswith("er"):
-            forms |= {verb[:-1]: said, verb[:-1] + "z": said, verb[:-2] + "ez": said}
-    forms |= {form: _REPLACED.get(verb, verb) for form, verb in _IRREGULAR.items()}
-    return forms
+            forms |= {verb[:-1]: verb, verb[:-1] + "z": verb, verb[:-2] + "ez": verb}
+    return forms | _IRREGULAR
 
 
 FRENCH = Tongue(
     code="fr",
     verbs=words(_VERBS),
     forms=_forms(),
+    gives=_GIVES,
+    service={
+        "notre": "votre", "nos": "vos", "nous": "vous", "votre": "mon", "vos": "mes",
+    },
+    persons={
+        "user": {},
+        "you": {"me": "vous", "m'": "vous ", "mon": "votre", "ma": "votre", "mes": "vos", "votre": "leur", "vos": "leurs"},
+        "third": {"me": "lui", "m'": "lui ", "mon": "son", "ma": "sa", "mes": "ses", "votre": "leur", "vos": "leurs"},
+    },
     leads=tuple(
         re.compile(pattern, re.IGNORECASE)
         for pattern in (
@@ -64,9 +71,10 @@ FRENCH = Tongue(
     wants="me donner {what}",
     boolean=re.compile(r"^me donner (?:true|vrai|un booléen)(?: qui indique)? si ", re.IGNORECASE),
     whether="me dire si ",
-    asks=("Pouvez-vous {task} ?", "Bonjour, pourriez-vous {task} ?", "J'aimerais vous demander de {task}."),
+    asks=("Pouvez-vous {task} ?", "Bonjour, pourriez-vous {task} ?", "Bonjour, pouvez-vous {task} ?", "Pourriez-vous {task} ?"),
     asks_again=("Pouvez-vous aussi {task} ?", "Ensuite, pourriez-vous {task} ?", "Pourriez-vous maintenant {task} ?"),
     chain="{first}, puis {second}",
+    follows=("Puis pourriez-vous {task} ?", "Après cela, pouvez-vous {task} ?", "Et enfin, pourriez-vous {task} ?"),
     questions=words("comment où quand quel quelle quels quelles qui pourquoi combien si ce"),
     asks_question="me dire {what}",
     identifying=words("numéro numero numéros identifiant code référence reference nom clé cle id matricule"),
@@ -76,11 +84,37 @@ FRENCH = Tongue(
     searching=words("q requete requête recherche texte terme termes mot mots nom titre query name"),
     searches=re.compile(r"^(?:trouver|rechercher|chercher|localiser|géocoder|consulter) (?P<object>(?P<article>une?|le|la|l['’]) ?(?P<noun>[\w-]+))\b"),
     of_noun=re.compile(r"^(?P<head>[\w -]+?) (?:(?P<article>du|de la|de l['’]|d['’]une|d['’]un|des|de|d['’]) ?)(?P<noun>[\w-]+(?: [\w-]+)?)$"),
-    amount=re.compile(r"^(?:le )?nombre (?:de |d['’])(?P<noun>[\w-]+s)$"),
+    amount=re.compile(r"^(?:(?:le )?nombre|combien|quantité) (?:de |d['’])(?P<noun>[\w-]+s)(?P<after> (?:de|en) plus| supplémentaires)?$"),
+    relative=re.compile(r" (?:qui |que |qu['’]|dont |où |(?:à|dans|sur|pour|par|avec) (?:laquelle|lequel|qui) |à (?=\w+(?:er|ir|re)\b)).*$"),
+    listing=re.compile(r"^[\w'’-]+(?:, [\w'’-]+)+,? ou [\w'’-]+$"),
+    people_words=words("prénom famille complet"),
+    units=words("jours nuits heures minutes secondes semaines mois ans années"),
+    marks=words("code numéro identifiant référence id"),
+    some_thing=re.compile(r"(?!)"),
+    makes=words("créer ajouter inscrire ouvrir enregistrer"),
+    searches_in=re.compile(r"(?!)"),
+    for_text="pour {value}",
+    looking="je cherche {value}",
     some=r"\b(?:quelques|plusieurs|tant de|des|n) {noun}\b",
     as_many="autant de {noun}",
-    mention=r"(?<!\w)(?P<article>une?|les?|la|l['’]|cet(?:te)?|ce|votre|chaque|du|au)(?:(?<=['’])| ){noun}(?![\w-])(?: (?:donnée?|précise?))?",
-    by_noun=r" (?:par|avec|selon|d['’]après|contenant)(?: [\w'’-]+){{0,3}}? {noun}\b",
+    mention=r"(?<!\w)(?P<article>une?|les?|la|l['’]|cet(?:te)?|ce|votre|mon|ma|chaque|du|au)(?:(?<=['’])| ){noun}(?![\w-])(?: [a-zà-ÿ]{{2,}}(?:é|ée|ue)(?![\w-]))?",
+    by_noun=r" (?:par|avec|selon|d['’]après|contenant)(?: (?:son|sa|leur|leurs|le|la|les|un|une))*(?P<by>(?: [\w'’-]+){{0,2}}? {noun})\b",
+    by_any=re.compile(r" (?:par|selon|d['’]après) (?:son |sa |leur |le |la |un |une |l['’])?(?P<by>[\w-]+(?: (?:de |d['’])?[\w-]+)?)$", re.IGNORECASE),
+    bare_plural=r"^(?P<verb>[\w-]+) (?:des|de|les) {noun}\b",
+    one_found=re.compile(r"(?!)"),
+    found="",
+    some_date=re.compile(r"\b(?P<before>)(?:une date|un jour|une autre date|un autre jour)(?: (?:donnée?|précise?|voulue?))?\b"),
+    date_label=words("date jour quand"),
+    on_date="{value}",
+    months=(
+        "janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre",
+        "décembre",
+    ),
+    first_day="1er",
+    day_and_time="{day} à {time}",
+    definite=words("le la les l' du au votre"),
+    alternatives=re.compile(r", (?P<every>(?:tous|toutes|tout|chaque)\b[^,]*?) ou (?P<one>[^,]*)$"),
+    longer=(re.compile(r"(?!)"), ""),
     by_identity=re.compile(r" (?:par|avec|selon|d['’]après|à partir de) (?:son|sa|leur|le|la|un|une)?(?: ?[\w-]+)? ?(?:identifiant|numéro|code|référence|nom|clé)\b", re.IGNORECASE),
     or_else=re.compile(r"\0,? ou (?:(?:pour|par|de|du|dans|à) )?(?:une?|les?|la|l['’]|son|sa)? ?(?:[\w-]+)(?: postale?)?"),
     articles={
@@ -96,7 +130,7 @@ FRENCH = Tongue(
         (re.compile(r"\bdu (?=[aeiouhéèêâî])"), "de l'"),
         (re.compile(r"\bau (?=[aeiouhéèêâî])"), "à l'"),
         (re.compile(r"\bce (?=[aeiouhéèêâî])"), "cet "),
-        (re.compile(r"\bdemander de (?=[aeiouhéèêâî])"), "demander d'"),
+        (re.compile(r"\bde (?=[aeiouéèêâî])"), "d'"),
     ),
     position=re.compile(r"\b(?:à|aux|pour|de|des|autour de|près de|en|sur|d['’])(?: ?(?:des|les|une?|la|l['’]|le))? ?(?:coordonnées|position|point|lieu|endroit|emplacement|latitude(?: et (?:la )?longitude)?)(?: (?:GPS|géographiques?|donnée?s?))?\b", re.IGNORECASE),
     position_words=words("lat latitude lon lng longitude"),
@@ -107,13 +141,21 @@ FRENCH = Tongue(
     for_value="pour {value}",
     for_that="pour {this} {noun}",
     for_its="pour {this} {noun}",
-    for_it="avec ce que cela donne",
+    for_it="avec cela",
     for_nth="pour le {which} résultat",
     nth_noun="{the} {which} {noun}",
     noun_of_nth="{the} {noun} du {which} résultat",
     noun_of_both="le {which} {noun} du {of} résultat",
-    by_value=" par {noun} : {value}",
-    aside="({values})",
+    by_value=" avec {noun} {value}",
+    asides=(
+        (re.compile(r"^(?P<it>.+) en (?P<unit>[a-zà-ÿ]{3,}s|pour cent)$"), "{it} : {value} {unit}"),
+    ),
+    is_value="{label} est {value}",
+    are_values="{label} sont {value}",
+    aside="{label} : {value}",
+    plural=re.compile(r"^(?:les|mes|vos)\b"),
+    number_of="nombre de {what}",
+    code_of="numéro de {what}",
     languages={
         "en": "anglais", "fr": "français", "de": "allemand", "es": "espagnol", "it": "italien", "pt": "portugais",
         "nl": "néerlandais", "pl": "polonais", "sv": "suédois", "da": "danois", "fi": "finnois", "cs": "tchèque", "el": "grec",
@@ -138,10 +180,10 @@ FRENCH = Tongue(
     closings=("Merci, c'est tout ce qu'il me fallait.", "Parfait, merci de votre aide.", "Très bien, merci et au revoir."),
     summary_one="On demande à l'agent de {task}, {calls} fois dans une même conversation.",
     summary_many="On demande à l'agent de {tasks}, dans une même conversation avec {calls} appels.",
-    situation="L'utilisateur veut qu'un assistant l'aide à {tasks}.",
+    situation="L'utilisateur demande à un assistant de {tasks}.",
     entities="La demande porte sur {values}.",
     no_entities="La demande ne nomme rien de particulier.",
-    goal="Vous voulez que l'assistant vous aide à {tasks}.",
+    goal="Vous demandez à l'assistant de {tasks}.",
     goal_entities="Cela concerne {values}.",
     manners=(
         "Vous êtes poli et présentez une demande après l'autre.",

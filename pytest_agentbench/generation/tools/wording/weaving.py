@@ -4,16 +4,21 @@
 at GPS coordinates` becomes `the weather in Paris`. What a task has no place for stands behind it.
 """
 
-import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from random import Random
 
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.values import Card, Handle
-from pytest_agentbench.generation.tools.wording.phrasing import is_feminine, task_of, with_article
-from pytest_agentbench.generation.tools.wording.saying import Said, named, said_of
+from pytest_agentbench.generation.tools.wording.asides import aside, sentences
+from pytest_agentbench.generation.tools.wording.phrasing import (
+    contracted,
+    is_feminine,
+    task_of,
+    with_article,
+    without_choices,
+)
+from pytest_agentbench.generation.tools.wording.saying import Said, counted, named, said_of
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
 
 _HERE = "\0"
@@ -50,28 +55,29 @@ class Wish:
     handle: Handle | None = None
 
 
-def request(wishes: Sequence[Wish], tongue: Tongue, random: Random, *, opens: bool, asks_for: str = "") -> str:
-    """Give the user's line for calls that follow from each other; `asks_for` names what it wants to be told."""
-    text = wish_text(wishes[0], tongue)
-    for before, wish in itertools.pairwise(wishes):
-        second = wish_text(wish, tongue, before=task_of(before.card, tongue))
-        text = tongue.chain.format(first=text, second=second)
-    if asks_for:
-        text = tongue.tells.format(task=text, what=with_article(asks_for, tongue))
-    line = random.choice(tongue.asks if opens else tongue.asks_again).format(task=text)
-    for pattern, instead in tongue.contractions:
-        line = pattern.sub(instead, line)
-    return line
+@dataclass(frozen=True)
+class Woven:
+    """One call in words: what is asked for, and clauses for the values that it has no place for."""
+
+    task: str
+    asides: tuple[str, ...] = ()
 
 
 def wish_text(wish: Wish, tongue: Tongue, *, before: str = "") -> str:
+    """Say one call of a request and all its values; `before` is what the call before it was for."""
+    said = woven(wish, tongue, before=before)
+    return f"{said.task}. {sentences(said.asides, tongue)}" if said.asides else said.task
+
+
+def woven(wish: Wish, tongue: Tongue, *, before: str = "") -> Woven:
     """Say one call of a request; `before` is what the call before it was for."""
     loom = _Loom(task_of(wish.card, tongue), tongue)
     if wish.reference is not None:
         loom.refer(wish.card, wish.reference, before)
-    for said in said_of(wish.card, wish.given, wish.handle, tongue):
-        loom.say(said)
-    return loom.text()
+    every = said_of(wish.card, wish.given, wish.handle, tongue)
+    for said in every:
+        loom.say(said, alone=len(every) == 1)
+    return Woven(loom.text(), tuple(loom.asides))
 
 
 @dataclass
@@ -83,8 +89,8 @@ class _Loom:
     behind: list[str] = field(default_factory=list)
     asides: list[str] = field(default_factory=list)
 
-    def say(self, said: Said) -> None:
-        """Weave a value in."""
+    def say(self, said: Said, *, alone: bool = False) -> None:
+        """Weave a value in; `alone` it is what the task goes by."""
         tongue = self.tongue
         if said.is_position:
             phrase = (tongue.in_place if said.is_name else tongue.at_place).format(value=said.text)
@@ -93,19 +99,44 @@ class _Loom:
         elif said.is_language:
             self.behind.append(tongue.in_language.format(value=said.text))
         elif said.is_amount:
-            noun = said.noun[:-1] if said.text == "1" and said.noun.endswith("s") else said.noun
-            if not self._replace(tongue.some.format(noun=re.escape(said.noun)), f"{said.text} {noun}"):
-                self.behind.append(tongue.for_value.format(value=f"{said.text} {noun}"))
+            self._counted(said)
+        elif said.is_date and self._dated(said):
+            return
         else:
             self._identified(said)
-            if not self._replace(self._whole(said), said.text) and not self._thing(said):
+            if not self._replace(self._whole(said), said.text) and not self._thing(said, alone=alone):
                 self._beside(said)
+
+    def _counted(self, said: Said) -> None:
+        tongue = self.tongue
+        noun = counted(said)
+        pattern, phrase = tongue.longer
+        if said.is_more and pattern.search(self.task):
+            self.task = pattern.sub(f" {phrase.format(value=said.text, noun=noun)}{_HERE}", self.task)
+        elif bare := re.search(tongue.bare_plural.format(noun=re.escape(said.noun)), self.task):
+            self._put(bare, f"{bare['verb']} {said.text} {noun}")
+        elif not self._replace(tongue.some.format(noun=re.escape(said.noun)), f"{said.text} {noun}"):
+            self.behind.append(tongue.for_value.format(value=f"{said.text} {noun}"))
+
+    def _dated(self, said: Said) -> bool:
+        """Weave a day in where the task speaks of one, or behind it where the argument is just a day."""
+        tongue = self.tongue
+        day = with_article(said.text, tongue) if tongue.code == "fr" else said.text
+        match = tongue.some_date.search(self.task)
+        if match is not None:
+            self._put(match, f"{match['before'] or ''}{day}")
+        elif said.label.lower() in tongue.date_label:
+            self.behind.append(tongue.on_date.format(value=day))
+        else:
+            return False
+        return True
 
     def refer(self, card: Card, reference: Reference, before: str) -> None:
         """Weave in what is taken from the result before."""
         tongue = self.tongue
         is_said = False
-        for one in named(card, reference.taken, tongue):
+        every = named(card, reference.taken, tongue)
+        for one in every:
             if one.is_position:
                 phrase = tongue.there if reference.is_plain else tongue.there_of.format(which=self._which(reference))
                 if not self._replace(tongue.position, phrase):
@@ -114,29 +145,48 @@ class _Loom:
                 continue
             noun = one.noun or one.label
             if one.is_amount:
-                counted = tongue.as_many.format(noun=noun)
-                is_said |= self._replace(tongue.some.format(noun=re.escape(noun)), counted)
-                continue
-            if self._mentioned(one, reference, noun, before):
-                is_said = True
-            elif one.is_identity and reference.is_plain and not is_said:
-                phrase = tongue.for_that if _speaks_of(before, noun) else tongue.for_its
-                _, this = self._articles(one.article, noun)
-                self.behind.append(phrase.format(noun=noun, this=this))
-                is_said = True
-        if not is_said:
-            which = self._which(reference)
-            self.behind.append(tongue.for_it if reference.is_plain else tongue.for_nth.format(which=which))
+                as_many = tongue.as_many.format(noun=noun)
+                is_said |= self._replace(tongue.some.format(noun=re.escape(noun)), as_many)
+            else:
+                is_said |= self._mentioned(one, reference, noun, before)
+        if is_said:
+            return
+        pointed = sorted((one for one in every if one.noun and not one.is_amount), key=lambda one: not one.is_identity)
+        if pointed:
+            self.behind.append(self._pointing(pointed[0], reference, before))
+            return
+        which = self._which(reference)
+        self.behind.append(tongue.for_it if reference.is_plain else tongue.for_nth.format(which=which))
+
+    def _pointing(self, one: Said, reference: Reference, before: str) -> str:
+        """Speak of a thing that the task does not mention: `for that contract`, `for the first contract`."""
+        tongue = self.tongue
+        _, this = self._articles(one.article, one.noun)
+        if reference.is_plain:
+            phrase = tongue.for_that if one.is_identity is False or _speaks_of(before, one.noun) else tongue.for_its
+            return phrase.format(noun=one.noun, this=this)
+        referred = self._referring(reference, one.noun, one.article, before)
+        return tongue.for_value.format(value=referred)
 
     def text(self) -> str:
-        """Give the line's part."""
-        task = re.sub(self.tongue.or_else, "", self.task).replace(_HERE, "")
-        task = " ".join([task, *self.behind])
-        if self.asides:
-            task = f"{task} {self.tongue.aside.format(values=', '.join(self.asides))}"
-        for pattern, instead in self.tongue.contractions:
-            task = pattern.sub(instead, task)
-        return " ".join(task.split())
+        """Give the request without its asides."""
+        task = self.tongue.or_else.sub("", self.task)
+        half = self.tongue.alternatives.search(task)
+        if half is not None and _HERE in half["one"]:
+            task = f"{task[: half.start()]}, {half['one']}"
+        task = without_choices(task, self.tongue)
+        place = self._end(task)
+        task = " ".join([task[:place], *self.behind]) + task[place:]
+        return contracted(" ".join(task.replace(_HERE, "").split()), self.tongue)
+
+    @staticmethod
+    def _end(task: str) -> int:
+        """Give where what is said behind a task stands: before a clause of its own, where nothing was woven into it."""
+        place = task.find(", ")
+        is_clause = (
+            task.count(", ") == 1 and _HERE not in task[place:] and not re.search(r" (?:and|or|et|ou) ", task[place:])
+        )
+        return place if place > 0 and is_clause else len(task)
 
     def _identified(self, said: Said) -> None:
         """Leave `by its name` out where the thing itself can be named."""
@@ -146,17 +196,26 @@ class _Loom:
             self.task = self.task[: match.start()] + self.task[match.end() :]
 
     def _mentioned(self, one: Said, reference: Reference, noun: str, before: str) -> bool:
-        for pattern in (self._whole(one), self._mention(noun), self._object(one)):
-            if pattern is None or not (match := re.search(pattern, self.task, re.IGNORECASE)):
+        nouns = dict.fromkeys([noun, *one.others, *noun.split()[:1]])
+        patterns = [
+            (self._whole(one), noun),
+            *((self._mention(each), each) for each in nouns),
+            *((rf"\b(?:its|their) {re.escape(each)}\b", each) for each in nouns if self.tongue.code == "en"),
+            (self._object(one), noun),
+        ]
+        for pattern, named_so in patterns:
+            if pattern is None or not (match := re.search(pattern, self.task, re.IGNORECASE)) or _HERE in match[0]:
                 continue
-            thing = match.groupdict().get("noun") or noun
-            self._put(match, self._referring(reference, thing, match, before), noun_of=match)
+            found = match.groupdict()
+            thing = found.get("noun") or named_so
+            referred = self._referring(reference, thing, (found.get("article") or "").lower(), before)
+            self._put(match, referred, noun_of=match)
             return True
         return False
 
-    def _referring(self, reference: Reference, noun: str, match: re.Match[str], before: str) -> str:
+    def _referring(self, reference: Reference, noun: str, article: str, before: str) -> str:
         tongue = self.tongue
-        the, this = self._articles((match.groupdict().get("article") or "").lower(), noun)
+        the, this = self._articles(article, noun)
         if reference.is_plain:
             return f"{this} {noun}"
         outer, last = reference.places[0], reference.places[-1]
@@ -168,27 +227,40 @@ class _Loom:
             which = "première"
         return phrase.format(which=which, noun=noun, the=the)
 
-    def _thing(self, said: Said) -> bool:
+    def _thing(self, said: Said, *, alone: bool) -> bool:
         """Weave a value in behind the thing that it names."""
-        if not said.noun:
-            return False
-        for pattern in (self._mention(said.noun), self._object(said)):
-            match = re.search(pattern, self.task, re.IGNORECASE) if pattern else None
-            if match is not None:
-                noun = match.groupdict().get("noun") or said.noun
-                the, _ = self._articles((match.groupdict().get("article") or "").lower(), noun)
-                is_bare = self.tongue.code == "en" and not said.is_name
+        if self._words(said) & self.tongue.searching and self.tongue.searches_in.match(self.task):
+            self.behind.append(self.tongue.for_text.format(value=said.text))
+            return True
+        nouns = [noun for noun in (said.noun, *said.others) if noun]
+        patterns = [(self._mention(noun), noun) for noun in nouns] + [(self._object(said), said.noun or said.label)]
+        for pattern, noun in patterns:
+            for match in re.finditer(pattern, self.task, re.IGNORECASE) if pattern else ():
+                article = (match.groupdict().get("article") or "").lower()
+                if _HERE in match[0] or (said.is_joined and noun == said.noun and article in self.tongue.definite):
+                    continue
+                noun = match.groupdict().get("noun") or noun  # noqa: PLW2901 - as the task spells it
+                the, _ = self._articles(article, noun)
+                is_bare = self.tongue.code == "en" and re.search(r"[a-zà-ÿ]{3}", said.text) is None
                 self._put(match, f"{noun} {said.text}" if is_bare else f"{the} {noun} {said.text}", noun_of=match)
                 return True
-        return self._by_noun(said)
+        return self._by_noun(said, nouns, alone=alone)
 
-    def _by_noun(self, said: Said) -> bool:
+    def _by_noun(self, said: Said, nouns: Sequence[str], *, alone: bool) -> bool:
         """Weave a value in where the task names it as what to go by: `search books by title`."""
-        match = re.search(self.tongue.by_noun.format(noun=re.escape(said.noun)), self.task, re.IGNORECASE)
-        if match is None or _HERE in match[0]:
+        tongue = self.tongue
+        patterns = [tongue.by_noun.format(noun=re.escape(noun)) for noun in nouns]
+        found = [match for pattern in patterns if (match := re.search(pattern, self.task, re.IGNORECASE))]
+        if not found and alone and (match := tongue.by_any.search(self.task)):
+            found = [match]
+        if not found or _HERE in found[0][0]:
             return False
-        noun = said.label if said.label in match[0] else said.noun
-        self._put(match, self.tongue.by_value.format(noun=noun, value=said.text))
+        noun = found[0]["by"].strip()
+        named_so = with_article(noun, tongue) if tongue.code == "fr" else noun
+        self._put(found[0], tongue.by_value.format(noun=named_so, value=said.text))
+        self.task = tongue.one_found.sub(lambda match: tongue.found.format(**match.groupdict()), self.task)
+        if tongue.code == "en":
+            self.task = re.sub(rf"\ban? ((?:[\w-]+ )?[\w-]+)(?= with the [^{_HERE}]*{_HERE})", r"the \1", self.task)
         return True
 
     def _beside(self, said: Said) -> None:
@@ -198,10 +270,24 @@ class _Loom:
             phrase = f"{several[0]} {tongue.matching.format(value=said.text)}"
             self._put(several, phrase)
             return
-        if said.is_identity and tongue.code == "en":
-            self.behind.append(tongue.for_value.format(value=f"{said.noun} {said.text}"))
+        if self._marked(said):
+            return
+        is_free = tongue.for_value.split()[0] not in " ".join([self.task, *self.behind]).split()
+        if said.is_identity and not said.is_joined and is_free:
+            noun = said.noun if tongue.code == "en" else with_article(said.noun, tongue)
+            self.behind.append(tongue.for_value.format(value=f"{noun} {said.text}"))
         else:
-            self.asides.append(tongue.label.format(label=said.label, value=said.text))
+            self.asides.append(aside(said, tongue))
+
+    def _marked(self, said: Said) -> bool:
+        """Weave a code in behind the first thing that a task is about: `move a parcel` by its tracking number."""
+        words = said.label.split()
+        is_mark = words[-1].lower() in self.tongue.marks and " " not in said.text and any(map(str.isdigit, said.text))
+        match = self.tongue.some_thing.search(self.task)
+        if not is_mark or match is None or _HERE in match[0] or self.task.split()[0] in self.tongue.makes:
+            return False
+        self._put(match, f"{match['noun']} {said.text}", noun_of=match)
+        return True
 
     def _whole(self, said: Said) -> str | None:
         """Find the argument's whole name, which is of several words: `the name of a commune`."""

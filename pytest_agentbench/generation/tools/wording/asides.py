@@ -1,0 +1,43 @@
+"""Sentences for values that a request has no place for: `The hire contract is HC-870, and the hour meter shows 310.`"""
+
+import re
+from collections.abc import Sequence
+
+from pytest_agentbench.generation.tools.wording.phrasing import contracted, with_article
+from pytest_agentbench.generation.tools.wording.saying import Said
+from pytest_agentbench.generation.tools.wording.tongue import Tongue
+
+
+def aside(said: Said, tongue: Tongue) -> str:
+    """Give the clause that says one value, beginning with a small letter."""
+    if said.is_truth:
+        return tongue.aside.format(label=said.label, value=said.text)
+    for pattern, phrase in tongue.asides:
+        match = pattern.match(said.label)
+        if match is not None:
+            return phrase.format(value=said.text, **match.groupdict())
+    if set(said.label.lower().split()) & (tongue.searching - tongue.identifying):
+        return tongue.looking.format(value=said.text)
+    first = said.label.split(maxsplit=1)[0].lower()
+    is_told = first in tongue.questions or tongue.joining & set(said.label.split()) or "\n" in said.text
+    if is_told or said.text.startswith('"'):
+        return tongue.aside.format(label=said.label, value=said.text.strip('"'))
+    label = with_article(said.label, tongue)
+    phrase = tongue.are_values if tongue.plural.search(label) else tongue.is_value
+    return contracted(phrase.format(label=label, value=said.text), tongue)
+
+
+def sentences(clauses: Sequence[str], tongue: Tongue) -> str:
+    """Join clauses to sentences, two short ones to one."""
+    said: list[str] = []
+    for clause in clauses:
+        is_short = said and ":" not in said[-1] and ":" not in clause and tongue.joined not in said[-1]
+        if is_short and len(said[-1]) + len(clause) < _LONG:
+            said[-1] = f"{said[-1]}{tongue.joined}{clause}"
+        else:
+            said.append(clause)
+    return " ".join(f"{one[0].upper()}{one[1:]}{'' if re.search(r'[.!?]$', one) else '.'}" for one in said)
+
+
+_LONG = 110
+"""Characters of a sentence to which another clause is joined."""
