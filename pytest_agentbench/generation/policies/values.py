@@ -54,14 +54,16 @@ class Flow(Model):
 
 
 class ExtractedPolicy(Model):
-    """A rule found in a document, in words that stand alone.
+    """A rule found in a document, in its own words.
 
     `flows` names every flow that states it, `spans` every place: what is said twice is one policy. `under` are the
     headings and lead-in sentences that it stands below, outermost first. `strength` is what its words make of it.
+    `refers_to` is the sentence before it where it begins with a word that names nothing itself (`They must …`).
     """
 
     id: str
     text: str
+    refers_to: str = ""
     category: str = ""
     challenge: Challenge = 1
     strength: Literal["must", "must_not", "may", "should", "states"] = "states"
@@ -75,8 +77,9 @@ class ExtractedPolicy(Model):
         return self.spans[0] if self.spans else None
 
     def policy(self) -> Policy:
-        """Give it as suites state policies."""
-        return Policy(id=self.id, text=self.text, challenge=self.challenge, category=self.category)
+        """Give it as suites state policies, in words that stand alone: what it refers to follows in parentheses."""
+        text = f"{self.text} ({self.refers_to})" if self.refers_to else self.text
+        return Policy(id=self.id, text=text, challenge=self.challenge, category=self.category)
 
 
 class LeftOut(Model):

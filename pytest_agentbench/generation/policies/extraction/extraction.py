@@ -139,6 +139,7 @@ def _policy(passage: Passage, flow_level: int | None, places: Places) -> Extract
     return ExtractedPolicy(
         id=passage.id,
         text=passage.text,
+        refers_to=passage.refers_to,
         category=category(passage.text, " ".join(under), words),
         challenge=challenge(passage.text, passage.strength, words),
         strength=passage.strength,

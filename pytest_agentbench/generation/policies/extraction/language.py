@@ -25,6 +25,17 @@ class Lexicon:
     continuations: re.Pattern[str]
     anaphors: re.Pattern[str]
     descriptive: re.Pattern[str]
+    joints: re.Pattern[str]
+    subjects: re.Pattern[str]
+    leaning: re.Pattern[str]
+    leaning_starts: re.Pattern[str]
+    forbids: re.Pattern[str]
+    addressed: re.Pattern[str]
+    courtesies: re.Pattern[str]
+    opening: re.Pattern[str]
+    frequency: re.Pattern[str]
+    instructs: re.Pattern[str]
+    narrates: frozenset[str]
     imperatives: frozenset[str]
     objects: frozenset[str]
     not_imperative: frozenset[str]
@@ -55,14 +66,30 @@ def lexicon(name: str) -> Lexicon:
         name=name,
         **lists,
         table_headers=_words(data["table_headers"]),
-        continuations=re.compile(rf"(?:{'|'.join(data['continuations'])})(?!\w)", re.IGNORECASE),
-        anaphors=re.compile(rf"(?:{'|'.join(data['anaphors'])})(?!\w)", re.IGNORECASE),
+        continuations=_starts(data["continuations"]),
+        anaphors=_starts(data["anaphors"]),
         descriptive=_any(sorted(_words(data["descriptive"]))),
+        joints=re.compile("|".join(data["joints"]), re.IGNORECASE),
+        subjects=_starts(data["subjects"]),
+        leaning=_any(data["leaning"]),
+        leaning_starts=_starts(data["leaning_starts"]),
+        forbids=_starts(data["forbids"]),
+        addressed=_any(data["addressed"]),
+        courtesies=_starts(data["courtesies"]),
+        opening=re.compile(
+            rf"^(?:{'|'.join(sorted(_words(data['openings']), reverse=True))})(?:(?<=['’])|(?!\w))[^,:]*[,:]\s*",
+            re.IGNORECASE,
+        ),
+        frequency=_starts(data["frequency"]),
+        instructs=_starts(data["instructs"]),
+        narrates=_words(data["narrates"]),
         ignored_headings=re.compile(rf"\W*(?:{'|'.join(data['ignored_headings'])})\W*$", re.IGNORECASE),
         descriptive_headings=re.compile(rf"\W*(?:{'|'.join(data['descriptive_headings'])})\W*$", re.IGNORECASE),
         illustrations=re.compile(rf"\W*(?:{'|'.join(data['illustrations'])})(?!\w)", re.IGNORECASE),
         measure=re.compile(
-            rf"\b\d+(?:[.,]\d+)?\s*(?:%|€|\$|(?:{'|'.join(data['units'])})\b)|[$€£]\s?\d", re.IGNORECASE
+            rf"\b\d+(?:[.,]\d+)?\s*(?:%|€|\$|(?:{'|'.join(data['units'])})\b)|[$€£]\s?\d"
+            rf"|\b(?:{data['numbers']})[ -](?:{'|'.join(data['units'])})\b",
+            re.IGNORECASE,
         ),
         patterns={key: _any(value) for key, value in data["patterns"].items()},
         categories={key: _any(value) for key, value in data["categories"].items()},
@@ -102,6 +129,10 @@ def stem(word: str) -> str:
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+def _starts(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?:{'|'.join(patterns)})(?!\w)", re.IGNORECASE)
 
 
 def _any(patterns: list[str]) -> re.Pattern[str]:

@@ -9,11 +9,6 @@ from pytest_agentbench.generation.policies.extraction.language import Lexicon
 Strength = Literal["must", "must_not", "may", "should", "states"]
 
 _LABEL = re.compile(r"^(?:[^\s:.!?]+\s){0,3}[^\s:.!?]+:\s+(?=\S)")
-_CLAUSE = re.compile(
-    r"^(?:if|when|whenever|before|after|once|for|in|on|during|unless|as|where|while|upon|to|with|without|until|at|by"
-    r"|si|quand|lorsque|lorsqu['’]|avant|après|dès|pour|en|à|au|aux|sur|sans|avec|jusqu['’]|en cas)\b[^,:]*[,:]\s*",
-    re.IGNORECASE,
-)
 _ADVERB = re.compile(
     r"^(?!(?:app|comp|supp|rep|multip|re)ly\b)(?:always|then|first|second|third|please|next|finally|also|otherwise|instead|and|or|but|so|just|only|\w+ly|toujours"
     r"|puis|ensuite|enfin|d['’]abord|sinon|et|ou|alors|\w+ment(?=,)),?\s+",
@@ -35,12 +30,11 @@ class Modality:
 def modality(text: str, words: Lexicon) -> Modality:
     """Read one sentence; `reason` says why one that states no rule states none."""
     plain = text.strip()
-    if plain.endswith("?") or (plain[:1] in '"“«' and plain[-1:] in '"”».'):
-        return Modality(None, reason="a question or a quotation")
-    if words.illustrations.match(plain):
-        return Modality(None, reason="an example")
+    aside = _set_aside(plain, words)
+    if aside:
+        return Modality(None, reason=aside)
     orders = is_imperative(plain, words)
-    if words.has("must_not", plain):
+    if words.has("must_not", words.patterns["described"].sub("", plain)):
         # `say so and never claim success` asks for something, `never claim success` does not
         return Modality("must" if orders and not _forbids(plain, words) else "must_not", strong=True)
     if words.has("must", plain):
@@ -51,9 +45,32 @@ def modality(text: str, words: Lexicon) -> Modality:
         return Modality("must", strong=True)
     if words.has("should", plain):
         return Modality("should", strong=True)
-    if words.has("may", plain):
-        return Modality("may", strong=True)
-    if _constrains(plain, words) and not _describes(plain, words):
+    if words.frequency.match(plain) and not words.has("open_case", plain) and not words.has("bound", plain):
+        return Modality(None, reason="says how often something happens")
+    return _permission(plain, words) or _statement(plain, words)
+
+
+def _set_aside(text: str, words: Lexicon) -> str:
+    """Say what a sentence is that states no rule whatever its words; "" where it may."""
+    if text.endswith("?") or (text[:1] in '"“«' and text[-1:] in '"”».'):
+        return "a question or a quotation"
+    if words.illustrations.match(text):
+        return "an example"
+    return "greets or thanks the reader" if words.courtesies.match(text) else ""
+
+
+def _permission(text: str, words: Lexicon) -> Modality | None:
+    """Read a sentence about what may be done; None where it is about something else."""
+    if words.has("possible", text) and not _is_limited(text, words):
+        return Modality(None, reason="says what is possible")
+    return Modality("may", strong=True) if words.has("possible", text) or words.has("may", text) else None
+
+
+def _statement(text: str, words: Lexicon) -> Modality:
+    """Read a sentence without a verb of duty or permission."""
+    if _instructs(text, words):
+        return Modality("must", strong=True)
+    if _constrains(text, words) and not _describes(text, words):
         return Modality("states")
     return Modality(None, reason="describes and asks nothing")
 
@@ -69,8 +86,31 @@ def describes_parts(text: str, words: Lexicon) -> bool:
 
 def _describes(text: str, words: Lexicon) -> bool:
     """Whether a statement says what something has, without a number or a condition that would limit it."""
-    limits = words.measure.search(text) or re.search(r"\d", text) or words.has("condition", text)
-    return not limits and words.descriptive.search(text) is not None and not re.search(r"\bonly\b", text)
+    limits = words.measure.search(text) or re.search(r"\d", text)
+    limited = limits or words.has("condition", text) or words.has("bound", text)
+    return not limited and words.descriptive.search(text) is not None
+
+
+def _is_limited(text: str, words: Lexicon) -> bool:
+    """Whether something limits what a sentence calls possible: a number, a condition, an exception, a negation."""
+    return any(words.has(kind, text) for kind in ("limit", "condition", "exception", "negation"))
+
+
+def _instructs(text: str, words: Lexicon) -> bool:
+    """Whether a sentence tells its reader what is done, without a verb of duty (`You then ask for the name`)."""
+    opened = _opened(text, words)
+    if words.instructs.match(opened):
+        return True
+    first, _, rest = opened.partition(" ")
+    verb = _WORD.findall(_ADVERB.sub("", rest, count=1)[:40])
+    if first.lower() not in ("you", "vous") or not verb or verb[0].lower() in words.narrates:
+        return False
+    return verb[0].lower() in words.imperatives or (words.name == "fr" and verb[0].endswith("ez"))
+
+
+def opens_with_clause(text: str, words: Lexicon) -> bool:
+    """Whether a sentence begins with a clause that says when, where or for whom the rest of it holds."""
+    return words.opening.match(_ADVERB.sub("", text.lstrip(), count=1)) is not None
 
 
 def is_imperative(text: str, words: Lexicon) -> bool:
@@ -79,7 +119,7 @@ def is_imperative(text: str, words: Lexicon) -> bool:
     candidates = [rest]
     if label := _LABEL.match(rest):
         candidates.append(rest[label.end() :])
-    return any(_orders(_opened(candidate), words) for candidate in candidates)
+    return any(_orders(_opened(candidate, words), words) for candidate in candidates)
 
 
 def opens_condition(text: str, words: Lexicon) -> bool:
@@ -106,15 +146,15 @@ def ends_open(text: str, words: Lexicon) -> bool:
 
 def _forbids(text: str, words: Lexicon) -> bool:
     """Whether an order is one to leave something, from its first words on."""
-    found = words.patterns["must_not"].search(_opened(text))
+    found = words.patterns["must_not"].search(_opened(text, words))
     return found is not None and found.start() <= 2
 
 
-def _opened(text: str) -> str:
+def _opened(text: str, words: Lexicon) -> str:
     """Cut the clauses and adverbs that a sentence opens with."""
     rest = text.lstrip("\"'“«([ ")
     for _ in range(3):
-        cut = _CLAUSE.sub("", _ADVERB.sub("", rest, count=1), count=1)
+        cut = words.opening.sub("", _ADVERB.sub("", rest, count=1), count=1)
         if cut == rest or not cut:
             break
         rest = cut
@@ -128,6 +168,9 @@ def _orders(text: str, words: Lexicon) -> bool:
     first = found[0].lower()
     if first in words.not_imperative or (len(found) == 1 and not text.rstrip().endswith((".", "!"))):
         return False
+    if words.name == "fr" and "-" in first:
+        # `dites-le`: the pronoun hangs on the verb
+        return first.partition("-")[0] in words.imperatives or first.partition("-")[0].endswith("ez")
     second = found[1].lower() if len(found) > 1 else ""
     if first in words.imperatives:
         # `Order status is…` and `Change fees apply`: a noun before another noun and its verb

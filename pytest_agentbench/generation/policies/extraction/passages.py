@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from pytest_agentbench.generation.policies.extraction.clauses import as_sentence, clauses
 from pytest_agentbench.generation.policies.extraction.language import LANGUAGES, Lexicon, language_of, lexicon
 from pytest_agentbench.generation.policies.extraction.markdown import Block, parse
 from pytest_agentbench.generation.policies.extraction.modality import (
@@ -34,13 +35,15 @@ _SHORT = 5
 class Passage:
     """Text that states a rule (`strength` None: that states none, `reason` says why) and the source ranges it has.
 
-    `headings` are the headings above it, outermost first, with their levels; `lead` is the sentence that leads to it.
+    `headings` are the headings above it, outermost first, with their levels; `lead` is the sentence that leads to it,
+    `refers_to` the one that its first word points back to.
     """
 
     text: str
     ranges: tuple[tuple[int, int], ...]
     headings: tuple[tuple[int, str], ...] = ()
     lead: str = ""
+    refers_to: str = ""
     strength: Strength | None = None
     reason: str = ""
     id: str = ""
@@ -172,8 +175,10 @@ class _Reader:
             yield self._whole(block, named, lead)
             return
         held: Passage | None = None
-        for start, end in ranges:
+        for start, end in self._cut(block, ranges):
             text = _joined(block.text[start:end])
+            if (start, end) not in ranges:
+                text = as_sentence(text)
             found = self._modality(text)
             words = self._words(text)
             leans = words.continuations.match(text) is not None
@@ -184,10 +189,21 @@ class _Reader:
                 continue
             if held is not None:
                 yield held
-            before = held.text if held is not None and points_back else lead
-            held = self._passage(text, [block.place(start, end)], before, found)
+            before = held.text if held is not None and points_back else ""
+            held = self._passage(text, [block.place(start, end)], before or lead, found)
+            held = replace(held, refers_to=before)
         if held is not None:
             yield held
+
+    def _cut(self, block: Block, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Cut sentences of running text where they hold several rules; an entry of a list is as its author cut it."""
+        for start, end in ranges:
+            text = block.text[start:end]
+            if block.kind != "paragraph":
+                yield start, end
+                continue
+            for low, high in clauses(text, self._words(text)):
+                yield start + low, start + high
 
     def _is_short(self, text: str, block: Block) -> bool:
         return block.kind == "item" and len(text.split()) <= _SHORT
