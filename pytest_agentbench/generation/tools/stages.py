@@ -154,6 +154,7 @@ class Stages:
             enriched=recipe.enriched,
             closed=closed,
             plannable={entry.tool: "failure" for entry in pool.entries if FAILURE in entry.id},
+            behind={tool: pool.sources(tool) for tool in graph.tools if pool.behind(tool) and not pool.of(tool)},
         )
         row = _chain(graph, taxonomy, pool).row if recipe.weights == "conditioned" else None
         return Sampler(graph, shape, seed=recipe.seed, weigh=row)

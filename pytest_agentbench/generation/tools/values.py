@@ -5,6 +5,8 @@ The stages and their values are those of tool-to-scenario (§3.3, §4.1–4.4, A
 
 from typing import Any, Literal
 
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.scenario import ExpectedCall
 
@@ -211,13 +213,24 @@ class Walk(Model):
 
 
 class PoolEntry(Model):
-    """A call that was made and answered as it should: arguments never come from anywhere else but a result."""
+    """A call that was made and answered as it should: arguments never come from anywhere else but a result.
+
+    `after` is the entry whose call had been made before in the same environment, "" for a call that works at once.
+    """
 
     id: str
     tool: str
     arguments: dict[str, Any]
     content: str
     result: Any = None
+    after: str = ""
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        saved: dict[str, Any] = handler(self)
+        if not self.after:
+            saved.pop("after", None)
+        return saved
 
 
 class Provenance(Model):

@@ -18,12 +18,28 @@ class Pool(Model):
     entries: tuple[PoolEntry, ...] = ()
 
     def of(self, tool: str) -> tuple[PoolEntry, ...]:
-        """Give the entries of a tool that did what it is for."""
-        return self._by_tool.get((tool, False), ())
+        """Give the entries of a tool that did what it is for, in an environment in which nothing had been done."""
+        return self._by_tool.get((tool, "alone"), ())
+
+    def behind(self, tool: str) -> tuple[PoolEntry, ...]:
+        """Give the entries of a tool that did what it is for after the call of another entry."""
+        return self._by_tool.get((tool, "behind"), ())
 
     def failures(self, tool: str) -> tuple[PoolEntry, ...]:
         """Give the entries of a tool whose answer is a failure that a user may run into."""
-        return self._by_tool.get((tool, True), ())
+        return self._by_tool.get((tool, "failure"), ())
+
+    def chain(self, entry: PoolEntry) -> tuple[PoolEntry, ...]:
+        """Give the entries whose calls come before that of an entry, in their order, and the entry."""
+        found = [entry]
+        while found[0].after and (before := self.get(found[0].after)) is not None and before not in found:
+            found.insert(0, before)
+        return tuple(found)
+
+    def sources(self, tool: str) -> frozenset[str]:
+        """Give the tools behind whose calls those of a tool were found to work."""
+        before = [self.get(entry.after) for entry in self.behind(tool)]
+        return frozenset(entry.tool for entry in before if entry is not None)
 
     def get(self, name: str) -> PoolEntry | None:
         """Find an entry by its id."""
@@ -34,10 +50,11 @@ class Pool(Model):
         return {entry.id: entry for entry in self.entries}
 
     @cached_property
-    def _by_tool(self) -> dict[tuple[str, bool], tuple[PoolEntry, ...]]:
-        found: dict[tuple[str, bool], list[PoolEntry]] = {}
+    def _by_tool(self) -> dict[tuple[str, str], tuple[PoolEntry, ...]]:
+        found: dict[tuple[str, str], list[PoolEntry]] = {}
         for entry in self.entries:
-            found.setdefault((entry.tool, FAILURE in entry.id), []).append(entry)
+            kind = "failure" if FAILURE in entry.id else "behind" if entry.after else "alone"
+            found.setdefault((entry.tool, kind), []).append(entry)
         return {key: tuple(entries) for key, entries in found.items()}
 
 

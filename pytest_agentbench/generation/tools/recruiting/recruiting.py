@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.oracle import judge
 from pytest_agentbench.generation.tools.probing.reading import parsed
-from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.recruiting.bench import Bench
 from pytest_agentbench.generation.tools.recruiting.choosing import alike
+from pytest_agentbench.generation.tools.recruiting.following import Follower
 from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool, call_key
 from pytest_agentbench.generation.tools.recruiting.scouting import (
     CANDIDATES,
@@ -30,7 +32,7 @@ from pytest_agentbench.generation.tools.stories.flows import assignments, connec
 from pytest_agentbench.generation.tools.stories.handles import Handles
 from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry, Taxonomy
 from pytest_agentbench.generation.tools.wording.grounding import Grounds
-from pytest_agentbench.generation.tools.world import Answer, Opened, World
+from pytest_agentbench.generation.tools.world import Answer, World
 
 _ROUNDS = 4
 """Times that every tool is asked about: results of one round are values for the next."""
@@ -62,19 +64,84 @@ class Recruiter:
     async def recruit(self, tools: Sequence[str]) -> tuple[Pool, dict[str, str]]:
         """Give the pool of the tools, and for each that stays without a verified call the reason."""
         cards = [card for tool in tools if (card := self.cards.get(tool)) is not None and self._may_call(card)]
-        async with self.world.open() as reads:
+        async with Bench(self.world) as bench:
             for _ in range(_ROUNDS):
-                grown = [await self._round(card, reads) for card in cards]
+                grown = [await self._round(card, bench) for card in cards]
                 if not any(grown):
                     break
             for card in cards:
-                await self._by_name(card, reads)
-            failures = [entry for card in cards for entry in await self._failures(card, reads)]
-        found = [entry for tool in tools for entry in self._entries.get(tool, ())]
+                await self._by_name(card, bench)
+            await self._check_elsewhere(cards, bench)
+            failures = [entry for card in cards for entry in await self._failures(card, bench)]
+            behind = await self._behind(cards, bench)
+        found = [entry for tool in tools for entry in (*self._entries.get(tool, ()), *behind.get(tool, ()))]
         for tool in tools:
-            if not self._entries.get(tool):
+            if tool in behind:
+                self._why.pop(tool, None)
+            elif not self._entries.get(tool):
                 self._why.setdefault(tool, "none of its calls was answered as it should")
         return Pool(entries=(*found, *failures)), {tool: self._why[tool] for tool in tools if tool in self._why}
+
+    async def _check_elsewhere(self, cards: Sequence[Card], bench: Bench) -> None:
+        """Drop reads that work only in the environment in which they were made, such as those of a run's folder."""
+        if not self.world.resettable:
+            return
+        await bench.put_away()
+        for card in cards:
+            if card.writes is not False:
+                continue
+            entries = self._entries[card.tool]
+            kept = [one for one in entries if judge(await bench.read(card.tool, one.arguments)).verdict == "ok"]
+            if entries and not kept:
+                self._why[card.tool] = "its calls hold values that are others in each environment"
+            self._entries[card.tool] = kept
+
+    async def _behind(self, cards: Sequence[Card], bench: Bench) -> dict[str, list[PoolEntry]]:
+        """Give calls of the tools that have none, each after a call of another tool."""
+        if not self.world.resettable:
+            return {}
+
+        async def propose(
+            card: Card, suggested: Sequence[dict[str, JsonValue]], known: Sequence[dict[str, JsonValue]]
+        ) -> Sequence[dict[str, JsonValue]]:
+            given = self._given(card, suggested, have=known)
+            return (await self.scout(given)).candidates[:CANDIDATES]
+
+        follower = Follower(bench=bench, cards=self.cards, taxonomy=self.taxonomy, propose=propose, told=self.told)
+        found: dict[str, list[PoolEntry]] = {}
+        based = {card.tool: [one for one in self._entries[card.tool] if not self._is_baseless(one)] for card in cards}
+        for entry in await follower.follow(cards, based):
+            found.setdefault(entry.tool, []).append(entry)
+        self._entries.update((tool, based[tool]) for tool in found)
+        return found
+
+    def _is_baseless(self, entry: PoolEntry) -> bool:
+        """Whether a change is of what nobody has: a made-up value where one that another tool gives belongs."""
+        card = self.cards.get(entry.tool)
+        if card is None or card.writes is False:
+            return False
+        taken = {
+            place.path
+            for one in self.taxonomy.types
+            if any(place.tool != card.tool for place in one.produced)
+            for place in one.consumed
+            if place.tool == card.tool
+        }
+        slots = read_slots(entry.arguments)
+        return holds(build({path: value for path, value in slots.items() if path in taken}), self._made_up(card))
+
+    def _given(
+        self, card: Card, suggested: Sequence[dict[str, JsonValue]], have: Sequence[dict[str, JsonValue]]
+    ) -> ScoutGiven:
+        """Give what a scout sees of a tool; what results suggest is not made up."""
+        grounds = {value for one in suggested for value in read_slots(one).values() if isinstance(value, str)}
+        return ScoutGiven(
+            card=card,
+            suggested=tuple(suggested),
+            have=tuple(have),
+            known=self._known(card),
+            made_up=tuple(text for text in self._made_up(card) if text not in grounds),
+        )
 
     def _may_call(self, card: Card) -> bool:
         if card.writes is False or self.world.resettable or (self.may_write and not card.destructive):
@@ -83,7 +150,7 @@ class Recruiter:
         self._why[card.tool] = f"it {what} what cannot be reset (`allow_writes: true` lets writes be made)"
         return False
 
-    async def _round(self, card: Card, reads: Opened) -> bool:
+    async def _round(self, card: Card, bench: Bench) -> bool:
         entries = self._entries.setdefault(card.tool, [])
         refused = self._refused.setdefault(card.tool, [])
         before = len(entries)
@@ -106,7 +173,7 @@ class Recruiter:
             if len(entries) >= self.size or is_known or not is_sayable(arguments):
                 continue
             known.add(key)
-            answer = await self._call(card, arguments, reads)
+            answer = await self._call(card, arguments, bench)
             judged = judge(answer)
             if judged.verdict == "ok" and len(answer.content) <= _LONGEST_RESULT:
                 entries.append(_entry(card.tool, f"{card.tool}.{len(entries) + 1}", arguments, answer))
@@ -119,7 +186,7 @@ class Recruiter:
             self.told(f"{card.tool}: {len(entries)} verified calls")
         return len(entries) > before
 
-    async def _by_name(self, card: Card, reads: Opened) -> None:
+    async def _by_name(self, card: Card, bench: Bench) -> None:
         """Make the calls that names lead to; with enough of them keep no others, of which nobody could speak."""
         entries = self._entries[card.tool]
         handles = Handles(
@@ -135,18 +202,18 @@ class Recruiter:
             if len(named) >= self.size or not is_whole or key in known:
                 continue
             known.add(key)
-            answer = await self._call(card, arguments, reads)
+            answer = await self._call(card, arguments, bench)
             if judge(answer).verdict == "ok" and len(answer.content) <= _LONGEST_RESULT:
                 number += 1
                 named.append(_entry(card.tool, f"{card.tool}.{number}", arguments, answer))
         if len(named) >= _NAMED:
             self._entries[card.tool] = named
 
-    async def _call(self, card: Card, arguments: dict[str, JsonValue], reads: Opened) -> Answer:
-        """Call a read where all reads are made, anything else in an environment of its own."""
+    async def _call(self, card: Card, arguments: dict[str, JsonValue], bench: Bench) -> Answer:
+        """Call a read where reads are made, anything else in an environment of its own."""
         if card.writes is False:
-            return await reads.call(card.tool, arguments)
-        async with self.world.open() as fresh:
+            return await bench.read(card.tool, arguments)
+        async with bench.fresh() as fresh:
             return await fresh.call(card.tool, arguments)
 
     def _known(self, card: Card) -> dict[str, tuple[JsonValue, ...]]:
@@ -191,7 +258,7 @@ class Recruiter:
         for place in range(max(map(len, rows), default=0)):
             yield from (row[place] for row in rows if place < len(row))
 
-    async def _failures(self, card: Card, reads: Opened) -> list[PoolEntry]:
+    async def _failures(self, card: Card, bench: Bench) -> list[PoolEntry]:
         """Keep calls that a user may well make and that find nothing, where the tool does not call that an error.
 
         Slips of users come first; where no slip finds nothing, what probing found out about limits.
@@ -204,7 +271,7 @@ class Recruiter:
             for arguments in candidates:
                 if len(found) == _FAILURES:
                     break
-                answer = await reads.call(card.tool, arguments)
+                answer = await bench.read(card.tool, arguments)
                 if not answer.error and judge(answer).verdict in ("empty", "refused"):
                     found.append(_entry(card.tool, f"{card.tool}{FAILURE}{len(found) + 1}", arguments, answer))
         return found

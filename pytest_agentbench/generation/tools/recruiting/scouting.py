@@ -3,6 +3,7 @@
 Tool-to-scenario (D.2) has a model propose ten at a time; the scout without one combines what is known of the tool.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_agentbench.core.base import Model
@@ -16,6 +17,8 @@ CANDIDATES = 10
 """Sets of arguments that a scout proposes at a time (D.2)."""
 _LONGEST_VALUE = 120
 """Characters of a value that a user would say."""
+_OF_A_RUN = re.compile(r"[/\\]agentbench-\w{6,}")
+"""A folder that was made for one run (`{run_dir}`), which no other run has."""
 _LIKELY = frozenset(("nominal", "observed", "proposed", "cross_parameter"))
 """Kinds of probes with values that a user may have; the others try limits."""
 
@@ -23,8 +26,8 @@ _LIKELY = frozenset(("nominal", "observed", "proposed", "cross_parameter"))
 class ScoutGiven(Model):
     """What a scout sees: the card, calls that other results suggest, what is in the pool and what was refused.
 
-    `known` are values that recipe and state name for arguments. `made_up` are values that probing put in to see what
-    happens; no user has them.
+    `known` are values that recipe and state name for arguments: others belong there only where a result gave them.
+    `made_up` are values that probing put in to see what happens; no user has them.
     """
 
     card: Card
@@ -52,7 +55,7 @@ class TemplateScout:
         tried = {call_key("", arguments) for arguments in (*given.have, *given.refused)}
         found: dict[str, dict[str, JsonValue]] = {}
         every = [*_proven(given.card), *_combined(given)]
-        natural = [arguments for arguments in every if not holds(arguments, given.made_up)]
+        natural = [one for one in every if _is_natural(one, given)]
         for arguments in natural or every:
             key = call_key("", arguments)
             if key not in tried and is_sayable(arguments):
@@ -144,13 +147,32 @@ def holds(arguments: Mapping[str, JsonValue], texts: Sequence[str]) -> bool:
     return any(isinstance(value, str) and value in texts for value in read_slots(dict(arguments)).values())
 
 
+def _is_natural(arguments: Mapping[str, JsonValue], given: ScoutGiven) -> bool:
+    """Whether a user may well ask for it: nothing made up or out of place, and no thing is joined to itself."""
+    texts = [value for value in read_slots(dict(arguments)).values() if isinstance(value, str)]
+    is_joined = len(texts) == len(set(texts))
+    return is_joined and not holds(arguments, given.made_up) and _keeps_to(arguments, given)
+
+
+def _keeps_to(arguments: Mapping[str, JsonValue], given: ScoutGiven) -> bool:
+    """Whether each argument that values are known for has one of them, or one that a result suggests there."""
+    for path, value in read_slots(dict(arguments)).items():
+        known = given.known.get(path)
+        if known and not any(same(value, one) for one in known):
+            suggested = (read_slots(one).get(path) for one in given.suggested)
+            if not any(same(value, one) for one in suggested):
+                return False
+    return True
+
+
 def is_sayable(arguments: Mapping[str, JsonValue]) -> bool:
-    """Whether a person could say all values: no long texts, no line breaks, nothing empty."""
+    """Whether a person could say all values: no long texts, no line breaks, nothing empty, no folder of a run."""
     values = read_slots(arguments).values()
     return all(
         value is not None
         and str(value).strip() == str(value)
         and 0 < len(str(value)) <= _LONGEST_VALUE
         and str(value).isprintable()
+        and not _OF_A_RUN.search(str(value))
         for value in values
     )

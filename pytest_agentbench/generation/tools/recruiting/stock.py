@@ -11,15 +11,23 @@ from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CON
 from pytest_agentbench.generation.tools.world import World
 
 
+Lost = tuple[str, str, str]
+"""A value that is another one in each environment: the tool that gave it, the tool and the argument that took it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stock:
-    """What stories are made of; `conditioned` makes it improbable that a story says again what it has said."""
+    """What stories are made of; `conditioned` makes it improbable that a story says again what it has said.
+
+    `lost` are values that the rehearsal found to be of one environment alone.
+    """
 
     world: World
     cards: Cards
     taxonomy: Taxonomy
     pool: Pool
     conditioned: bool = False
+    lost: set[Lost] = field(default_factory=set)
 
     @cached_property
     def handles(self) -> Handles:

@@ -39,7 +39,7 @@ class Shape:
 
     `capacity` bounds how often one walk calls a tool (its verified calls, which are used once a scenario); a tool that
     is not in it is not bounded. No walk takes `closed` edges. `plannable` are the tools for which a failure can be
-    planned, and how it is named.
+    planned, and how it is named. `behind` are the tools that work only after a call of one of others.
     """
 
     shortest: int = 6
@@ -49,6 +49,7 @@ class Shape:
     enriched: float = 0.0
     closed: frozenset[tuple[str, str]] = frozenset()
     plannable: Mapping[str, str] = field(default_factory=dict)
+    behind: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 class Sampler:
@@ -158,7 +159,7 @@ class Sampler:
         if row is None:
             return None
 
-        turn = _turn(nodes)
+        turn, every = _turn(nodes), frozenset(nodes)
 
         def fits(node: str) -> bool:
             if node == END_OF_SIMULATION:
@@ -167,7 +168,7 @@ class Sampler:
                 return nodes[-1] not in self._closing
             if left < 1 or (node in turn and node != nodes[-1]) or (node in self._closing and left > 1):
                 return False
-            if tuple(nodes[-2:]) == (node, node):
+            if tuple(nodes[-2:]) == (node, node) or self._shape.behind.get(node, every).isdisjoint(every):
                 return False
             return used[node] < self._capacity.get(node, used[node] + 1)
 

@@ -1,0 +1,51 @@
+"""Calls that come back to what an earlier turn made: the user says what was given or answered then."""
+
+from collections.abc import Collection, Sequence
+
+from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.recruiting.scouting import is_sayable
+from pytest_agentbench.generation.tools.recruiting.stock import Stock
+from pytest_agentbench.generation.tools.stories.flows import connecting
+from pytest_agentbench.generation.tools.stories.narrator import WishGiven
+from pytest_agentbench.generation.tools.stories.propagation import Made, Propagated, propagated
+from pytest_agentbench.generation.tools.values import Card, PoolEntry, Provenance
+
+
+def recalled(
+    card: Card, made: Sequence[Made], stock: Stock, entries: Sequence[PoolEntry], lost: Collection[tuple[str, str, str]]
+) -> list[Propagated]:
+    """Give arguments for a tool that works only after others, from what the calls of all turns gave, the latest first.
+
+    `entries` are verified calls behind others, which complete what no result gives. Values that are others in each
+    environment (`lost`: source, target and argument) are none that a user could say.
+    """
+    found: list[Propagated] = []
+    for place in range(len(made), 0, -1):
+        source = made[place - 1].card.tool
+        typed = bool(connecting(stock.taxonomy, source, card.tool))
+        for entry in entries:
+            before = stock.pool.get(entry.after)
+            if typed or (before is not None and before.tool == source):
+                found += propagated(source, card, made[:place], stock.taxonomy, [entry], any_turn=True)
+    return [one for one in found if is_sayable(one.arguments) and lasts(one.provenance, made, card, lost)]
+
+
+def recalling(card: Card, option: Propagated, made: Sequence[Made]) -> WishGiven:
+    """Give what the user says of it: `that note` of what was made just now, else the values themselves.
+
+    `made` are the calls before it.
+    """
+    taken = [one for one in option.provenance if one.source == "result"]
+    if taken and not option.places and option.places is not None and all(one.call == len(made) - 1 for one in taken):
+        names = tuple(one.argument for one in taken)
+        return WishGiven(card=card, given=dict(option.given), places=(), taken=names)
+    return WishGiven(card=card, given=read_slots(option.arguments) or dict(option.arguments))
+
+
+def lasts(
+    provenance: Sequence[Provenance], made: Sequence[Made], card: Card, lost: Collection[tuple[str, str, str]]
+) -> bool:
+    """Whether no value is one of those that are others in each environment."""
+    return not any(
+        one.call is not None and (made[one.call].card.tool, card.tool, one.argument) in lost for one in provenance
+    )
