@@ -15,6 +15,8 @@ _ADVERB = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*['’]?")
+_ASIDE = re.compile(r",\s+(?:which|who|whose|qui|que|dont|où)\b[^,;:.]*", re.IGNORECASE)
+"""A relative clause behind a comma: it tells more about something, and what it denies is no prohibition."""
 _BEGINS_WITH_CLAUSE = re.compile(r"^[^.]{0,200}?,\s")
 
 
@@ -34,7 +36,7 @@ def modality(text: str, words: Lexicon) -> Modality:
     if aside:
         return Modality(None, reason=aside)
     orders = is_imperative(plain, words)
-    if words.has("must_not", words.patterns["described"].sub("", plain)):
+    if words.has("must_not", words.patterns["described"].sub("", _ASIDE.sub("", plain))):
         # `say so and never claim success` asks for something, `never claim success` does not
         return Modality("must" if orders and not _forbids(plain, words) else "must_not", strong=True)
     if words.has("must", plain):
