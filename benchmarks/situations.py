@@ -110,8 +110,10 @@ def _tau2(folder: Path, domain: str) -> list[Labelled]:
             description=one["function"].get("description", ""),
             parameters=one["function"].get("parameters", {}),
             kind=_kind(kinds, one["function"]["name"]),
+            requestor=requestor,
         )
-        for one in tools["agent"]
+        for requestor, whose in (("assistant", "agent"), ("user", "user"))
+        for one in tools.get(whose) or ()
     )
     cases = []
     text = (folder / "labelled" / f"{domain}.jsonl").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ does not guess: a conversation against which nothing is found is POS. Each reaso
 from collections.abc import Callable, Iterator
 
 from pytest_agentbench.calibration.labelled import Case
-from pytest_agentbench.calibration.signs import calls, figures, state, talk
+from pytest_agentbench.calibration.signs import arguments, calls, choices, claims, figures, state, talk, waste
 from pytest_agentbench.calibration.signs.reading import Reading
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.rubric import Label
@@ -20,12 +20,19 @@ SIGNS: dict[str, Sign] = {
     "need-unmet": calls.need_unmet,
     "repeated-failure": calls.repeated_failure,
     "no-attempt": calls.no_attempt,
-    "claim-without-call": calls.claim_without_call,
-    "deed-without-write": calls.deed_without_write,
-    "claim-without-answer": calls.claim_without_answer,
-    "wrong-argument": calls.wrong_argument,
-    "wasted-calls": calls.wasted,
+    "done-twice": calls.done_twice,
+    "claim-without-call": claims.claim_without_call,
+    "claim-after-failure": claims.claim_after_failure,
+    "deed-without-write": claims.deed_without_write,
+    "deed-of-another-kind": claims.deed_of_another_kind,
+    "promise-unkept": claims.promise_unkept,
+    "claim-without-answer": claims.claim_without_answer,
+    "wrong-argument": arguments.wrong_argument,
+    "value-left-out": arguments.left_out,
+    "another-choice": choices.another_choice,
+    "wasted-calls": waste.wasted,
     "invented-figure": figures.invented,
+    "part-for-the-whole": choices.part_for_the_whole,
     "raw-output": talk.raw_output,
     "asked-again": talk.asked_again,
     "answer-about-another": state.about_another,

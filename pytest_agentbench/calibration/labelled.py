@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import ValidationError
+from pydantic import SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from pytest_agentbench.calibration.situations import Bucket, situations
 from pytest_agentbench.core.base import Model
@@ -13,7 +13,7 @@ from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.rubric import Label
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.tool import Toolset, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.results.files import write_atomic
 
@@ -29,13 +29,21 @@ Grade = Literal["gold", "silver"]
 class Case(Model):
     """What a judge may read of a conversation: what was said and called, the tools, and the state before and after.
 
-    The states are None where there is none to read.
+    `briefing` is what the agent was told beforehand, its system messages. The states are None where there is none to
+    read.
     """
 
     transcript: Transcript
+    briefing: str = ""
     toolset: Toolset = Toolset()
     initial: State | None = None
     final: State | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_empty_briefing(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out a briefing that is not there, so that the digest of a case is what it was before there were any."""
+        form: dict[str, Any] = plain(self)
+        return form if self.briefing else {name: value for name, value in form.items() if name != "briefing"}
 
 
 class Labelled(Model):
@@ -120,10 +128,14 @@ def _line(one: Labelled, states: dict[str, State]) -> dict[str, Any]:
         "faults": list(one.faults),
         "termination": "FINISHED",
         "stop_reason": "done",
-        "messages": [_compact(message) for message in one.case.transcript.messages],
+        "messages": [*_briefed(one.case), *(_compact(message) for message in one.case.transcript.messages)],
         "initial": _kept(one.case.initial, states),
         "final": _kept(one.case.final, states),
     }
+
+
+def _briefed(case: Case) -> list[dict[str, Any]]:
+    return [{"role": "system", "content": case.briefing}] if case.briefing else []
 
 
 def _compact(message: Message) -> dict[str, Any]:
@@ -149,12 +161,13 @@ def _read_lines(file: Path, states: Mapping[str, State], toolset: Toolset) -> It
 
 
 def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], toolset: Toolset) -> Labelled:
-    messages = tuple(Message.model_validate(message) for message in row["messages"])
+    messages = tuple(Message.model_validate(_plain(message)) for message in row["messages"])
     key = row.get("key") or {}
     return Labelled(
         id=str(row.get("id") or number),
         case=Case(
             transcript=Transcript(messages=tuple(one for one in messages if one.role != "system")),
+            briefing="\n".join(one.text for one in messages if one.role == "system"),
             toolset=toolset,
             initial=states[row["initial"]] if row.get("initial") else None,
             final=states[row["final"]] if row.get("final") else None,
@@ -167,6 +180,31 @@ def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], too
         grade=row.get("grade", ""),
         reason=row.get("reason", ""),
     )
+
+
+def _plain(message: dict[str, Any]) -> dict[str, Any]:
+    """Bring a message in the OpenAI chat-completions format to ours; one that is in ours stays as it is."""
+    role = "system" if message.get("role") == "developer" else message.get("role")
+    calls = [_plain_call(call) for call in message.get("tool_calls") or ()]
+    text = message.get("content")
+    if isinstance(text, list):
+        text = "".join(part.get("text") or "" for part in text if isinstance(part, dict))
+    return {**_known(message), "role": role, "content": text, "tool_calls": calls}
+
+
+def _known(message: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what the chat-completions format has besides and says nothing here."""
+    return {name: value for name, value in message.items() if name not in _OPENAI_ONLY}
+
+
+def _plain_call(call: dict[str, Any]) -> dict[str, Any]:
+    if "function" not in call:
+        return call
+    arguments, raw = read_arguments(call["function"].get("arguments"))
+    return {"id": call.get("id") or "", "name": call["function"]["name"], "arguments": arguments, "raw": raw}
+
+
+_OPENAI_ONLY = frozenset({"annotations", "audio", "function_call", "name", "reasoning_content", "refusal"})
 
 
 def _json(path: Path) -> Any:

@@ -4,9 +4,12 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 
 from pytest_agentbench.calibration.labelled import Case
+from pytest_agentbench.calibration.signs.knowledge import Knowledge, amounts_of, columns_of, pieces_of
+from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.validation.values import scalars
@@ -80,12 +83,38 @@ class Reading:
         """Give all that users and answers gave before a message, and what the tools' descriptions hold."""
         messages = self.case.transcript.messages[:index]
         said = [message.text for message in messages if message.role in ("user", "tool")]
-        return "\n".join([*said, self.described])
+        return "\n".join([*said, self.described, self.case.briefing])
+
+    def knowledge(self, index: int, *, agreed: bool = False, told: bool = False) -> Knowledge:
+        """Give the same to look figures up in; also what the agent said and the user heard, or all that it told."""
+        messages = self.case.transcript.messages[:index]
+        pieces = [plain(text) for text in (self.described, self.case.briefing) if text]
+        columns: list[list[Decimal]] = []
+        amounts: list[Decimal] = []
+        for message in messages:
+            if message.role == "user" or (told and message.role == "assistant" and message.text):
+                pieces.append(plain(message.text))
+            elif message.role == "tool":
+                value = _decoded(message.text)
+                pieces += pieces_of(value)
+                columns += columns_of(value)
+                amounts += amounts_of(value)
+        if agreed:
+            pieces.append(plain(self.agreed(index)))
+        return Knowledge(pieces, columns, amounts)
 
     @cached_property
     def described(self) -> str:
         """The texts of the tools."""
-        return "\n".join(f"{spec.description} {json.dumps(spec.parameters)}" for spec in self.case.toolset)
+        specs = self.case.toolset
+        names = (f"{' '.join(words(spec.name))} {spec.name}" for spec in specs)
+        texts = [*names, *(f"{spec.description} {json.dumps(spec.parameters)}" for spec in specs)]
+        return "\n".join(texts)
+
+    def acted(self, begin: int, end: int) -> bool:
+        """Whether the user spoke or made a call between two messages, so that things may be otherwise."""
+        between = self.case.transcript.messages[begin + 1 : end]
+        return any(one.role == "user" for one in between)
 
     def agreed(self, index: int) -> str:
         """Give what the agent said before a message and the user had occasion to object to."""
@@ -107,11 +136,15 @@ class Reading:
 
 def _made(record: CallRecord) -> Made:
     content = record.result.content if record.result else ""
+    return Made(record, content, _decoded(content))
+
+
+def _decoded(content: str) -> JsonValue:
     try:
-        value = json.loads(content)
+        value: JsonValue = json.loads(content)
     except (ValueError, RecursionError):
-        value = content.strip()
-    return Made(record, content, value)
+        return content.strip()
+    return value
 
 
 def flat(text: str) -> str:

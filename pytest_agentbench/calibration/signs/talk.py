@@ -21,6 +21,16 @@ _COMPLAINS = re.compile(
 _CONTENT = re.compile(
     r"\b(?:thanks?|thank you|perfect|great|excellent|merci|parfait|super|formidable|génial)\b", re.IGNORECASE
 )
+_AGREES = re.compile(
+    r"\b(?:ok|okay|fine|alright|all right|right|sure|good|nice|lovely|cool|brilliant|wonderful|cheers|ta|understood|got it|makes sense|no problem|no worries|fair enough|never ?mind|appreciat\w+|that['’]s all|bye|have a"
+    r"|d['’]accord|entendu|compris|très bien|c['’]est bon|bien|bonne (?:journée|soirée)|tant pis|pas grave|pas de (?:souci|problème)|au revoir|ça marche|ça va|nickel|impec\w*|top)\b",
+    re.IGNORECASE,
+)
+_LEAVES = re.compile(
+    r"\b(?:forget it|i['’]ll (?:just )?(?:go|call|ring|phone|try|use|do it myself|find|take my)\b.{0,40}\b(?:elsewhere|else|instead|myself|bank|competitor|somewhere)|speak to (?:a|your) (?:manager|human|person|supervisor)|give me a (?:human|person)"
+    r"|time wasted|wast(?:ed|ing) (?:my|\w+ \w+ of my)|complain\w*|unbelievable|you['’]ve got to be kidding|are you (?:kidding|serious|even)|on purpose|laisse[zr]? tomber|je laisse tomber|me plaindre|plainte|un responsable|perdu? (?:mon|de) temps|vous vous moquez|pénible|insupportable|(?:ne )?reviendrai pas|plus jamais|never again|won['’]t be (?:back|using)|vous ne comprenez|vous n['’]avez (?:rien|pas) compris)\b",
+    re.IGNORECASE,
+)
 _SHARPLY = re.compile(r"\b(?:no thanks|thanks for nothing|merci pour rien|non merci)\b", re.IGNORECASE)
 _RAW = re.compile(r'\{\s*"[^"]+"\s*:|\[\s*\{|Traceback \(most recent|^\s*at \w+\.\w+\(', re.MULTILINE)
 _ASKS = re.compile(r"\?|\b(?:please|could you|merci de|veuillez|pourriez|donne[rz])\b", re.IGNORECASE)
@@ -35,9 +45,15 @@ def dissatisfied(reading: Reading) -> Iterator[str]:
     index, text = reading.user[-1]
     if index < reading.agent[0][0]:  # what the user came with is no complaint about the agent
         return
-    found = _SHARPLY.search(text) or _COMPLAINS.search(text)
+    found = _SHARPLY.search(text) or _COMPLAINS.search(text) or _LEAVES.search(text)
     if found and not (_CONTENT.search(text) and not _SHARPLY.search(text)):
         yield f"the user ends on a complaint: {found[0]!r}"
+
+
+def is_content(text: str) -> bool:
+    """Whether a user's words say thanks or take what was said as it is, and complain of nothing."""
+    sharp = _SHARPLY.search(text) or _LEAVES.search(text)
+    return not sharp and bool(_CONTENT.search(text) or (_AGREES.search(text) and not _COMPLAINS.search(text)))
 
 
 def raw_output(reading: Reading) -> Iterator[str]:
@@ -55,10 +71,14 @@ def asked_again(reading: Reading) -> Iterator[str]:
     """Find values that the user had to give twice since the agent asked."""
     said = ""
     for position, (index, text) in enumerate(reading.user):
-        if position and any(
-            _ASKS.search(asked) for at, asked in reading.agent if reading.user[position - 1][0] < at < index
-        ):
-            again = [code for code in codes(text) if len(flat(code)) > 1 and flat(code) in flat(said)]
+        between = [asked for at, asked in reading.agent if position and reading.user[position - 1][0] < at < index]
+        if any(_ASKS.search(asked) for asked in between):
+            echoed = flat("\n".join(between))  # what the agent names itself it only wants confirmed
+            again = [
+                code
+                for code in codes(text)
+                if len(flat(code)) > 1 and flat(code) in flat(said) and flat(code) not in echoed
+            ]
             if again and len(flat(text)) < 10 * len(flat(again[0])):
                 yield f"the user was asked for {again[0]!r} again"
                 return

@@ -21,6 +21,16 @@ _ADMITS = re.compile(
 )
 
 
+_COURTESIES = re.compile(
+    r"\b(?:no|not an?|without(?: any| an?)?|any (?:other|more|further)|other|further) (?:problem|issue|trouble|difficult(?:y|ies)|error)s?\b"
+    r"|\b(?:sorry|apologi[sz]e|apologies) (?:about|for) (?:the|your|any|this|that) (?:trouble|problem|issue|inconvenience)s?\b"
+    r"|\b(?:don['’]t|do not|need not) (?:worry|hesitate|forget|need)\b|\b(?:pas|aucun|sans)(?: de| d['’]| le moindre| la moindre| aucune?)? (?:problème|souci|difficulté|erreur|incident)s?\b"
+    r"|\bd['’]autres? (?:problème|souci|difficulté)s?\b|\bn['’]hésitez pas\b",
+    re.IGNORECASE,
+)
+"""What only sounds like an admission: `no problem`, `aucun souci`, `any other issue`."""
+
+
 def admits(text: str) -> bool:
     """Whether `text` says that something failed, was not found, or is to be tried again."""
-    return _ADMITS.search(text) is not None
+    return _ADMITS.search(_COURTESIES.sub(" ", text)) is not None
