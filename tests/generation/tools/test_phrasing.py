@@ -203,3 +203,19 @@ def test_values_are_woven_into_what_is_asked_for(wish: Wish, before: str, said: 
 def test_french_articles_follow_the_noun(wish: Wish, before: str, said: str) -> None:
     """`d'un colis` becomes `du colis FR1041`."""
     assert wish_text(wish, FR, before=before) == said
+
+
+@pytest.mark.parametrize(
+    ("tool", "description", "task"),
+    [
+        ("create_bucket", "POST /buckets", "create a bucket"),
+        ("get_buckets", "GET /buckets", "get buckets"),
+        ("patch_entry", "PATCH /books/{book_id}/entries/{id}", "patch an entry"),
+        ("show", "Show a commit, or a file given as <revision>:<path>.", "show me a commit, or a file"),
+    ],
+)
+def test_routes_and_patterns_are_for_programs(tool: str, description: str, task: str) -> None:
+    """A REST tool that nobody described goes by its name; how a value is to be written is not said."""
+    card = Card(tool=tool, declared_description=description)
+
+    assert task_of(card, TONGUES["en"]) == task

@@ -15,7 +15,7 @@ from pytest_agentbench.generation.tools.probing.replaying import changed, substi
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.recruiting.bench import Bench
 from pytest_agentbench.generation.tools.recruiting.pool import Pool, call_key
-from pytest_agentbench.generation.tools.recruiting.scouting import is_sayable, trimmed
+from pytest_agentbench.generation.tools.recruiting.scouting import is_needed, is_sayable, trimmed
 from pytest_agentbench.generation.tools.stories.flows import connecting
 from pytest_agentbench.generation.tools.stories.propagation import Made, carried
 from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry, Taxonomy
@@ -66,6 +66,7 @@ class Follower:
     propose: Propose
     told: Callable[[str], None] = lambda _: None
     _found: dict[str, list[PoolEntry]] = field(default_factory=dict)
+    _tried_behind: dict[str, set[str]] = field(default_factory=dict)
 
     async def follow(self, cards: Sequence[Card], known: Mapping[str, Sequence[PoolEntry]]) -> list[PoolEntry]:
         """Give calls of the tools that have none in what is `known`, each after an entry that is known or given."""
@@ -82,14 +83,14 @@ class Follower:
         entries = self._found.setdefault(card.tool, [])
         before = len(entries)
         pool = Pool(entries=tuple(itertools.chain(*known.values(), *self._found.values())))
-        used = {entry.after for entry in entries}
-        starts = [one for one in self._starts(card, pool) if one.id not in used]
-        for start in starts[:_ENVIRONMENTS]:
+        tried = self._tried_behind.setdefault(card.tool, set())
+        chains = [pool.chain(one) for one in self._starts(card, pool) if one.id not in tried]
+        short = [chain for chain in chains if len(chain) < _LONGEST_CHAIN]
+        for chain in sorted(short, key=lambda one: -self._covered(card, one))[:_ENVIRONMENTS]:
             if len(entries) >= BEHIND:
                 break
-            chain = pool.chain(start)
-            if len(chain) < _LONGEST_CHAIN:
-                entries += await self._behind(card, chain, len(entries))
+            tried.add(chain[-1].id)
+            entries += await self._behind(card, chain, len(entries))
         if len(entries) > before:
             self.told(f"{card.tool}: {len(entries)} verified calls behind others")
         return len(entries) > before
@@ -132,6 +133,14 @@ class Follower:
             return max((sum(path in slots and same(slots[path], row[path]) for path in row) for row in rows), default=0)
 
         return sorted(unique.values(), key=lambda one: -of_results(one))[:_TRIED]
+
+    def _covered(self, card: Card, chain: Sequence[PoolEntry]) -> int:
+        """Count the needed arguments that results of a chain may give."""
+        tools = {entry.tool for entry in chain}
+        needed = {one.path for one in card.parameters if is_needed(one)}
+        given = (one for one in self.taxonomy.types if any(place.tool in tools for place in one.produced))
+        taken = {place.path for one in given for place in one.consumed if place.tool == card.tool}
+        return len(needed & taken)
 
     def _starts(self, card: Card, pool: Pool) -> list[PoolEntry]:
         """Give the entries behind which a tool is tried: one of each tool in turn, those first that lead to it."""

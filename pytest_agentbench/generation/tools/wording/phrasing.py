@@ -36,6 +36,10 @@ _NO_NAME = re.compile(
 )
 """What descriptions begin with that say what a value is like and not what it is."""
 _ARTICLE = re.compile(r"^(?:(?:an?|the|your|un|une|le|la|les)\s+|l['’])(?=\w)", re.IGNORECASE)
+_ROUTE = re.compile(r"(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) +/\S*")
+"""What REST services have for a description where nobody wrote one."""
+_PATTERN = re.compile(r"(?:,? (?:given|written|formatted|specified) as)?(?: (?:the|a|an))? \S*<[\w -]+>\S*")
+"""How a value is to be written, which programs read: `given as <revision>:<path>`."""
 _SENTENCE_END = re.compile(r"[.\n].*", re.DOTALL)
 _LONG = 22
 """Words of a description that are said; more are an explanation."""
@@ -55,16 +59,25 @@ def task_of(card: Card, tongue: Tongue, person: Person = "user") -> str:
     """
     text = card.declared_description.strip() or card.actual_description.strip() or card.trigger.strip()
     text = printable(shorten(text, _READ), newlines=True)  # descriptions are whatever a server sends
+    text = "" if _ROUTE.fullmatch(text.strip()) else text
     text = re.sub(r"\be\. ?g\.", "for example", text)  # its points end no sentence
     sentence = _SENTENCE.match(text)
-    plain = _EXAMPLES.sub("", _ASIDE.sub("", sentence[1] if sentence else ""))
+    plain = _PATTERN.sub("", _EXAMPLES.sub("", _ASIDE.sub("", sentence[1] if sentence else "")))
     plain = _TOKEN.sub(lambda token: humanize(token[0]), " ".join(plain.split())).strip(" ,.-")
     for _ in range(3):
         for lead in tongue.leads:
             plain = lead.sub("", plain)
-    spoken = _swapped(plain, tongue.service).split() or humanize(card.tool).split()
+    spoken = _swapped(plain, tongue.service).split() or _from_name(card.tool, tongue)
     task = _with_infinitive(spoken[:_LONG], tongue, {} if card.writes else tongue.gives)
     return _swapped(tongue.boolean.sub(tongue.whether, task), tongue.persons[person])
+
+
+def _from_name(tool: str, tongue: Tongue) -> list[str]:
+    """Say what a tool without a description is for: `create_bucket` creates a bucket, `get_buckets` gets buckets."""
+    spoken = humanize(tool).split()
+    if tongue.code == "en" and len(spoken) > 1 and not spoken[-1].endswith("s"):
+        spoken.insert(1, "an" if spoken[1][0] in "aeiou" else "a")
+    return spoken
 
 
 def label_of(card: Card, path: str, tongue: Tongue) -> str:
@@ -106,7 +119,7 @@ def with_article(what: str, tongue: Tongue) -> str:
     if tongue.code == "en":
         return f"the {what}"
     noun = first.lower()
-    if noun.endswith(("s", "x")):
+    if noun.endswith(("s", "x")) and noun not in tongue.singular:
         return f"les {what}"
     if noun[0] in "aeiouhéèêâî":
         return f"l'{what}"
