@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from pytest_agentbench.calibration.signs.deeds import alike, kind_of, kinds, of_tool
 from pytest_agentbench.calibration.signs.reading import Made, Reading, codes, flat, values, words
-from pytest_agentbench.calibration.signs.sentences import asserted, intended
+from pytest_agentbench.calibration.signs.sentences import asserted, denies, intended
+from pytest_agentbench.calibration.signs.talk import takes_it
 from pytest_agentbench.checks.handling.admission import admits
 from pytest_agentbench.checks.spoken import plain
 
@@ -70,12 +71,33 @@ def deed_without_write(reading: Reading) -> Iterator[str]:
         return
     if _writes(reading) or _handed_over(reading) or not _is_unchanged(reading):
         return
-    for _, text in reading.agent:
+    offered = _offered(reading)
+    for index, text in reading.agent:
+        last = next((said for at, said in reversed(reading.user) if at < index), "")
+        is_asked = bool(alike(kinds(last)) & offered or takes_it(last)) and not denies(last) and not denies(text)
         for clause in asserted(text):
-            for found in _OWN_DEED.finditer(clause):
-                if not _NO_CHANGE.match(found["verb"] or found["fait"]):
-                    yield f"{found[0]!r} is said, and nothing was changed"
-                    return
+            own = (
+                match[0] for match in _OWN_DEED.finditer(clause) if not _NO_CHANGE.match(match["verb"] or match["fait"])
+            )
+            said = next(own, None) or (is_asked and alike(_asked(reading)) & offered and _bare_claim(clause)) or None
+            if said:
+                yield f"{said!r} is said, and nothing was changed"
+                return
+
+
+def _asked(reading: Reading) -> frozenset[str]:
+    return kinds("\n".join(text for _, text in reading.user))
+
+
+def _offered(reading: Reading) -> frozenset[str]:
+    """Give the kinds of deeds that the tools which change things are for."""
+    writing = [spec for spec in reading.case.toolset.of("assistant") if spec.kind == "write"]
+    return frozenset(kind for spec in writing for kind in of_tool(spec.name))
+
+
+def _bare_claim(clause: str) -> str:
+    found = _ALL_DONE.search(clause)
+    return found[0] if found else ""
 
 
 def _claimed(clause: str) -> frozenset[str]:
@@ -93,7 +115,7 @@ def deed_of_another_kind(reading: Reading) -> Iterator[str]:
     if not open_kinds or _handed_over(reading):
         return
     shown = kinds("\n".join(leaf for one in reading.calls for leaf in values(one.value))) | kinds(reading.case.briefing)
-    asked = kinds("\n".join(text for _, text in reading.user))
+    asked = _asked(reading)
     for _, text in reading.agent:
         for clause in asserted(text):
             if found := (_claimed(clause) & open_kinds & alike(asked)) - shown:
@@ -120,13 +142,41 @@ def claim_after_failure(reading: Reading) -> Iterator[str]:
                     return
 
 
+def part_left_undone(reading: Reading) -> Iterator[str]:
+    """Find one of several like things that the user named, said to be done although no change names it and others do.
+
+    Like are codes of one look: `A-12` and `A-15`.
+    """
+    writes = _writes(reading)
+    taken = {flat(leaf) for one in writes for leaf in values(one.record.call.arguments)}
+    told = {flat(leaf) for one in writes for leaf in values(one.value)}
+    given = {code for _, text in reading.user for code in codes(text) if _is_coded(code)}
+    changed = {_look(code) for code in given if flat(code) in taken}
+    for code in sorted(given):
+        if _look(code) not in changed or flat(code) in taken | told:
+            continue
+        for index, text in reading.agent:
+            if index < writes[-1].record.message:
+                continue
+            for clause in asserted(text):
+                if flat(code) in flat(clause) and (_claimed(clause) or _DONE.search(clause)):
+                    yield f"{clause[:80]!r} is said, and no change names {code!r}"
+                    return
+
+
+def _is_coded(word: str) -> bool:
+    return re.search(r"[A-Za-z]", word) is not None and len(re.findall(r"\d", word)) > 1
+
+
+def _look(code: str) -> str:
+    return re.sub(r"\d", "9", re.sub(r"[\W_]", "", code)).casefold()
+
+
 def promise_unkept(reading: Reading) -> Iterator[str]:
     """Find a conversation that ends on the agent's word to do what a tool does, which it never did."""
     if _writes(reading) or _handed_over(reading) or not _is_unchanged(reading) or not reading.agent:
         return
-    offered = frozenset(
-        kind for spec in reading.case.toolset.of("assistant") if spec.kind == "write" for kind in of_tool(spec.name)
-    )
+    offered = _offered(reading)
     for clause in intended(reading.closing):
         for found in _PROMISE.finditer(clause):
             if kind_of(plain(found["verb"] or found["fera"])) & offered:

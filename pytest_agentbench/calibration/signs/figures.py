@@ -22,6 +22,11 @@ _UNTOLD = re.compile(r"\d(?:st|nd|rd|th|er|re|e|eme|g|x|h|d|am|pm|k|m|km|cm|kg|p
 _CENTS = re.compile(r"\s?(?:p|pence|c|ct|cents?|centimes?|%)(?!\w)")
 _CURRENCY = "eur|usd|gbp|chf|cad|aud|jpy|x"
 _WRONG_DAY = re.compile(r"(?<!\d)\d{4}-(?:\d\d-(?:3[2-9]|[4-9]\d|00)|(?:1[3-9]|[2-9]\d|00)-\d\d)(?!\d)")
+_PERSON = re.compile(
+    r"\b(?:Dr|Doctor|Mr|Mrs|Ms|Miss|Professor|Prof|Docteur|Monsieur|Madame|Mme|Mlle|Maître)\.? "
+    r"(?P<name>[A-ZÀ-Ý][\w'’]+(?:[ -][A-ZÀ-Ý][\w'’]+)*)"
+)
+_OWN_NAME = re.compile(r"(?:\bici|\bje suis|\bi['’]m|\bi am|\bname is|\bthis is|\bappelle)\s$", re.IGNORECASE)
 _PRICE = re.compile(r"(?<![\d.,])\d{1,3}(?:[  ,.]?\d{3})*[.,]\d\d(?!\d)")
 """A number with two decimals, which `plain` takes trailing zeros from."""
 _BEFORE_PRICE = re.compile(r"(?:[$€£¥]|\b(?:eur|usd|gbp|chf|cad|aud|jpy))\s?$")
@@ -41,6 +46,17 @@ def invented(reading: Reading) -> Iterator[str]:
         for figure in unknown_figures(text, known, user_told):
             yield f"{figure!r} came from nowhere"
             return
+
+
+def invented_name(reading: Reading) -> Iterator[str]:
+    """Find people, named with a title, of whom neither the user, a tool nor the agent's briefing spoke."""
+    for index, text in reading.agent:
+        known = reading.knowledge(index, told=True).text
+        for found in _PERSON.finditer(text):
+            introduces = _OWN_NAME.search(text[: found.start()])
+            if not introduces and not any(part in known for part in re.findall(r"\w{2,}", plain(found["name"]))):
+                yield f"{found[0]!r} came from nowhere"
+                return
 
 
 def unknown_figures(text: str, known: Knowledge, also_told: list[Decimal]) -> Iterator[str]:

@@ -9,7 +9,7 @@ _SENTENCE = re.compile(r"[^.!?…\n]+(?:[.](?=\S)[^.!?…\n]*)*[.!?…]*")
 _CLAUSE = re.compile(r"[,;:–—()]\s|\s(?:so|and|but|while|although|mais|et|donc|car|tandis que)\s")
 _DENIED = re.compile(
     r"\b(?:not|never|no longer|cannot|unable|unfortunately|nothing|none|nobody|without|fail(?:s|ed)?|refused|declined|rejected|no"
-    r"|pas|jamais|aucune?|rien|impossible|malheureusement|sans|échoué|refusée?|ne peu\w+)\b|n['’]t\b",
+    r"|pas|jamais|aucune?|rien|impossible|malheureusement|sans|échoué|refusée?|ne peu\w+|ne)\b|n['’]t\b|\bn['’](?=\w)",
     re.IGNORECASE,
 )
 _OPEN = re.compile(

@@ -26,6 +26,9 @@ _AGREES = re.compile(
     r"|d['’]accord|entendu|compris|très bien|c['’]est bon|bien|bonne (?:journée|soirée)|tant pis|pas grave|pas de (?:souci|problème)|au revoir|ça marche|ça va|nickel|impec\w*|top)\b",
     re.IGNORECASE,
 )
+_YES = re.compile(
+    r"\b(?:yes|yep|yeah|please|go ahead|do it|oui|ouais|allez-y|volontiers|vas-y|faites)\b", re.IGNORECASE
+)
 _LEAVES = re.compile(
     r"\b(?:forget it|i['’]ll (?:just )?(?:go|call|ring|phone|try|use|do it myself|find|take my)\b.{0,40}\b(?:elsewhere|else|instead|myself|bank|competitor|somewhere)|speak to (?:a|your) (?:manager|human|person|supervisor)|give me a (?:human|person)"
     r"|time wasted|wast(?:ed|ing) (?:my|\w+ \w+ of my)|complain\w*|unbelievable|you['’]ve got to be kidding|are you (?:kidding|serious|even)|on purpose|laisse[zr]? tomber|je laisse tomber|me plaindre|plainte|un responsable|perdu? (?:mon|de) temps|vous vous moquez|pénible|insupportable|(?:ne )?reviendrai pas|plus jamais|never again|won['’]t be (?:back|using)|vous ne comprenez|vous n['’]avez (?:rien|pas) compris)\b",
@@ -54,6 +57,11 @@ def is_content(text: str) -> bool:
     """Whether a user's words say thanks or take what was said as it is, and complain of nothing."""
     sharp = _SHARPLY.search(text) or _LEAVES.search(text)
     return not sharp and bool(_CONTENT.search(text) or (_AGREES.search(text) and not _COMPLAINS.search(text)))
+
+
+def takes_it(text: str) -> bool:
+    """Whether a user's words agree to something."""
+    return bool(_AGREES.search(text) or _YES.search(text))
 
 
 def raw_output(reading: Reading) -> Iterator[str]:
