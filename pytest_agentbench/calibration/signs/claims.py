@@ -57,7 +57,9 @@ def _is_unchanged(reading: Reading) -> bool:
 
 
 def _handed_over(reading: Reading) -> bool:
-    """Whether a call was answered that is made for its effect elsewhere, or of which nothing is known."""
+    """Whether something was done of which nothing is known: a call for its effect elsewhere, or one of the user's."""
+    if any(one.call.requestor == "user" for one in reading.case.transcript.trajectory):
+        return True  # the user did something
     for one in reading.calls:
         spec = reading.case.toolset.get(one.name)
         if not one.failed and (spec is None or spec.kind in ("generic", "unknown")):
