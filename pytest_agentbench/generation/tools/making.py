@@ -18,7 +18,7 @@ from pytest_agentbench.generation.tools.roles import Roles
 from pytest_agentbench.generation.tools.stories.assembly import scenario_form, scenario_id
 from pytest_agentbench.generation.tools.stories.critic import CriticGiven, Critique, story_faults, summary_faults
 from pytest_agentbench.generation.tools.stories.history import IMPLAUSIBLE, LAST, History
-from pytest_agentbench.generation.tools.stories.hydration import hydrate
+from pytest_agentbench.generation.tools.stories.hydration import ATTEMPTS, PATIENCE, hydrate
 from pytest_agentbench.generation.tools.stories.persona import CANDIDATES, PersonaGiven, identity, persona_faults
 from pytest_agentbench.generation.tools.stories.telling import HydrationError, WordingError
 from pytest_agentbench.generation.tools.values import Persona, Rejection, Story, Walk
@@ -94,6 +94,8 @@ class Maker:
                 random=random,
                 history={name: faults[-LAST:] for name, faults in self.history.narrator.items()},
                 critique=self.history.critique[-LAST:],
+                attempts=ATTEMPTS if self.roles.player("narrator") else PATIENCE,
+                usage=None if self.roles.player("narrator") else self.history.usage,
             )
         except HydrationError as error:
             operation = error.operation if isinstance(error, WordingError) else ""

@@ -7,6 +7,7 @@ as that holds; a session that was broken off goes on where it stood. Same seed, 
 import itertools
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +28,9 @@ from pytest_agentbench.generation.tools.stages import Draws, Stages
 from pytest_agentbench.generation.tools.stories.hydration import EXHAUSTED
 from pytest_agentbench.generation.tools.storing import SCENARIOS, Finished, Folder
 from pytest_agentbench.generation.tools.summary import Session, document_of, lines_of
-from pytest_agentbench.generation.tools.values import Cards, Walk
+from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Cards, Walk
 from pytest_agentbench.generation.tools.walks.coverage import coverage, report
+from pytest_agentbench.generation.tools.walks.pairs import barred_pairs, most_repeats
 from pytest_agentbench.generation.tools.walks.rehearsal import closed_edges
 from pytest_agentbench.generation.tools.wording.phrasing import language_of
 from pytest_agentbench.generation.tools.wording.tongue import Code
@@ -88,7 +90,9 @@ class Pipeline:
         self.told("rehearsing the edges")
         closed = await closed_edges(graph, stock, seed=recipe.seed)
         why = {**unpooled, **{f"{source} -> {target}": reason for (source, target), reason in closed.items()}}
-        sampler = stages.sampler(graph, taxonomy, cards, pool, frozenset(closed))
+        barred = await barred_pairs(graph, stock, seed=recipe.seed)
+        repeats = await most_repeats(graph, stock, seed=recipe.seed)
+        sampler = stages.sampler(graph, taxonomy, cards, pool, closed=frozenset(closed), barred=barred, repeats=repeats)
         draws = await stages.chosen(sampler, graph, taxonomy, cards, pool)
         if until == "walks":
             walks = list(itertools.islice(iter(draws.draw, None), recipe.count))
@@ -154,10 +158,12 @@ class Pipeline:
                 finished.append(one)
                 if one.forms:
                     accepted += 1
+                    if one.story is not None:
+                        maker.history.usage.note(one.story)
                     self.told(f"scenario {accepted} of {recipe.count}")
                 else:
                     sampler.lost(walk)
-                    _learn(sampler, one)
+                    _learn(sampler, one, maker.stock)
                     if not accepted and len(finished) >= (_HOPELESS if maker.roles.calls else 5 * _HOPELESS):
                         break
         finally:
@@ -197,11 +203,21 @@ class Pipeline:
         return Outcome(lines=(f"agentbench generate: {self.suite.name} · until {until}", *lines), until=until)
 
 
-def _learn(sampler: Draws, lost: Finished) -> None:
-    """Have later walks call a tool less often that ran out of calls in this one: rooms are booked, accounts closed."""
+def _learn(sampler: Draws, lost: Finished, stock: Stock) -> None:
+    """Have later walks ask less of the world where this one asked too much: rooms are booked, accounts closed.
+
+    No later one calls the tool that ran out as often, or takes the step that failed after all changes before it.
+    """
     rejection = lost.rejection
-    if rejection is not None and rejection.stage == "hydration" and rejection.reason in EXHAUSTED:
-        sampler.spare(lost.walk, rejection.detail.partition(": ")[0].split(" -> ")[-1])
+    if rejection is None or rejection.stage != "hydration" or rejection.reason not in EXHAUSTED:
+        return
+    source, _, target = rejection.detail.partition(": ")[0].rpartition(" -> ")
+    sampler.spare(lost.walk, target)
+    nodes, step = lost.walk.nodes, (source or RUN_CONVERSATION, target)
+    places = [place for place in range(1, len(nodes)) if nodes[place - 1 : place + 1] == step]
+    if places:
+        changes = (node for node in nodes[: places[-1]] if stock.card(node).writes is not False)
+        sampler.bar(Counter(node for node in changes if node != RUN_CONVERSATION), step)
 
 
 def _listed(hints: dict[str, tuple[object, ...]]) -> dict[str, list[object]]:

@@ -1,6 +1,7 @@
 """The stages up to the pool: each made of the one before, saved with the hash of what it was made from."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 from random import Random
@@ -18,6 +19,7 @@ from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, Pool
 from pytest_agentbench.generation.tools.recruiting.recruiting import Recruiter
 from pytest_agentbench.generation.tools.roles import Roles
 from pytest_agentbench.generation.tools.saved import CARDS, GRAPH, SCORES, TAXONOMY, hash_of, resumed
+from pytest_agentbench.generation.tools.stories.natural import is_natural
 from pytest_agentbench.generation.tools.storing import Folder
 from pytest_agentbench.generation.tools.values import Cards, Graph, Taxonomy
 from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
@@ -132,9 +134,17 @@ class Stages:
         return pool, why
 
     def sampler(
-        self, graph: Graph, taxonomy: Taxonomy, cards: Cards, pool: Pool, closed: frozenset[tuple[str, str]]
+        self,
+        graph: Graph,
+        taxonomy: Taxonomy,
+        cards: Cards,
+        pool: Pool,
+        *,
+        closed: frozenset[tuple[str, str]],
+        barred: frozenset[tuple[str, str]],
+        repeats: Mapping[str, int],
     ) -> Sampler:
-        """Give what draws the walks, none of them along `closed` edges.
+        """Give what draws the walks: none along `closed` edges, with `barred` pairs, or with more `repeats` of a tool.
 
         Raise `SuiteFaultError` for a complexity class that does not exist.
         """
@@ -150,10 +160,15 @@ class Stages:
             shortest=recipe.shortest,
             longest=recipe.longest,
             shares=recipe.complexity or SHARES,
-            capacity={tool: ceil(counts[tool] * share) for tool in graph.tools},
+            capacity={tool: min(ceil(counts[tool] * share), repeats.get(tool, counts[tool])) for tool in graph.tools},
             enriched=recipe.enriched,
             closed=closed,
-            plannable={entry.tool: "failure" for entry in pool.entries if FAILURE in entry.id},
+            barred=barred,
+            plannable={
+                card.tool: "failure"
+                for card in cards.cards
+                if any(is_natural(entry, card, pool.of(card.tool)) for entry in pool.failures(card.tool))
+            },
             behind={tool: pool.sources(tool) for tool in graph.tools if pool.behind(tool) and not pool.of(tool)},
         )
         row = _chain(graph, taxonomy, pool).row if recipe.weights == "conditioned" else None

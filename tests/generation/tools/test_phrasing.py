@@ -7,7 +7,8 @@ import pytest
 from pytest_agentbench.generation.tools.values import Card, Handle, ParameterCard
 from pytest_agentbench.generation.tools.wording.lines import request
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, label_of, language_of, task_of
-from pytest_agentbench.generation.tools.wording.weaving import Reference, Wish, wish_text
+from pytest_agentbench.generation.tools.wording.weaving import wish_text
+from pytest_agentbench.generation.tools.wording.wishes import Reference, Wish
 
 EN, FR = TONGUES["en"], TONGUES["fr"]
 

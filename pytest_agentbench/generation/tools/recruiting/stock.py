@@ -1,15 +1,12 @@
-"""What stories are made of, and what attempts at one learnt."""
+"""What stories are made of, and the turns of a walk."""
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.stories.handles import Handles
-from pytest_agentbench.generation.tools.stories.telling import Operation
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Card, Cards, Taxonomy, Walk
 from pytest_agentbench.generation.tools.world import World
-
 
 Lost = tuple[str, str, str]
 """A value that is another one in each environment: the tool that gave it, the tool and the argument that took it."""
@@ -37,14 +34,6 @@ class Stock:
     def card(self, tool: str) -> Card:
         """Give a tool's card; a tool without one has an empty card."""
         return self.cards.get(tool) or Card(tool=tool)
-
-
-@dataclass
-class Memory:
-    """What attempts learnt: calls that failed where they stood, which later attempts do not make again; and faults."""
-
-    failed: set[str] = field(default_factory=set)
-    faults: defaultdict[Operation, list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
 def turns_of(walk: Walk) -> list[tuple[list[str], str]]:

@@ -137,7 +137,10 @@ def sentences(text: str) -> int:
     for place, char in enumerate(text):
         following = text[place + 1 : place + 3]
         is_end = char in ".!?" and (not following.strip() or (following[:1].isspace() and not following[1:2].islower()))
-        ends += is_end and not (place >= 2 and text[place - 2 : place].strip().isupper() and text[place - 2] == " ")
+        is_last = not text[place + 1 :].strip()
+        ends += is_end and (
+            is_last or not (place >= 2 and text[place - 2 : place].strip().isupper() and text[place - 2] == " ")
+        )
     return ends if text.rstrip()[-1:] in ".!?" or not text.strip() else ends + 1
 
 
@@ -145,7 +148,11 @@ def named_values(story: Story, cards: Cards, tongue: Tongue) -> list[str]:
     """Give what the user names, each once, names first."""
     said = [one for step in story.steps for one in said_in(step, cards, tongue)]
     ordered = sorted(said, key=lambda one: not one.is_name)
-    return list(dict.fromkeys(text for one in ordered if (text := mentioned(one))))[:_NAMED]
+    found: dict[str, str] = {}
+    for one in ordered:
+        if text := mentioned(one):
+            found.setdefault(one.text, text)
+    return list(found.values())[:_NAMED]
 
 
 def names_of(cards: Cards) -> list[str]:

@@ -46,7 +46,8 @@ def facts_of(
     described = f"{card.declared_description} {' '.join(_descriptions(returns))}"
     if language_of([described]) != tongue.code:
         return
-    listed = set(re.findall(r"[^\W\d_]+", plain(f"{described} {_texts(result)}")))
+    spelt = {plain(word): word for word in re.findall(r"[^\W\d_]+", f"{_texts(result)} {described}".lower())}
+    listed = set(spelt)
     found = [(path, value, _named(path, returns, tongue)) for path, value in _scalars(inner(result), "", 0)]
     names = Counter(name for _, _, (name, _) in found)
     for path, value, (name, is_described) in found:
@@ -56,7 +57,8 @@ def facts_of(
         if tongue.code != "en" and not is_described and not all(word in listed for word in plain(name).split()):
             continue
         if plain(text) not in known and plain(name) != plain(text):
-            yield Fact(name if is_described else _asked_for(name, value, tongue), path, text)
+            accented = " ".join(spelt.get(plain(word), word) for word in name.split())
+            yield Fact(name if is_described else _asked_for(accented, value, tongue), path, text)
 
 
 def _asked_for(name: str, value: JsonValue, tongue: Tongue) -> str:

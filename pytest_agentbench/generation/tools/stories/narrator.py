@@ -15,7 +15,7 @@ from pytest_agentbench.generation.tools.values import Card, Handle, PoolEntry
 from pytest_agentbench.generation.tools.wording.lines import request
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, value_text
 from pytest_agentbench.generation.tools.wording.tongue import Code
-from pytest_agentbench.generation.tools.wording.weaving import Reference, Wish
+from pytest_agentbench.generation.tools.wording.wishes import Reference, Wish
 
 
 class Given(Model):

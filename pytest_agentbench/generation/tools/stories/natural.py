@@ -18,14 +18,25 @@ _SHORT = 2
 """Characters up to which digits alone are no text."""
 
 
-def natural(entries: Sequence[PoolEntry], card: Card, known: Sequence[PoolEntry] = ()) -> list[PoolEntry]:
-    """Leave out entries with an odd value, where others are left; `known` are further calls to compare with."""
+def natural(entries: Sequence[PoolEntry], card: Card) -> list[PoolEntry]:
+    """Leave out entries with an odd value, where others are left."""
     kept = list(entries)
     for path in sorted({path for entry in entries for path in read_slots(entry.arguments)}):
-        every = [read_slots(entry.arguments).get(path) for entry in (*kept, *known)]
+        every = [read_slots(entry.arguments).get(path) for entry in kept]
         odd = _odd({value for value in every if isinstance(value, str)}, is_of_people=_is_named(path, card))
         kept = [one for one in kept if read_slots(one.arguments).get(path) not in odd] or kept
     return kept
+
+
+def is_natural(entry: PoolEntry, card: Card, known: Sequence[PoolEntry]) -> bool:
+    """Whether a call has no odd value among others of its tool."""
+    slots = read_slots(entry.arguments)
+    for path, value in slots.items():
+        every = [value, *(read_slots(one.arguments).get(path) for one in known)]
+        texts = {text for text in every if isinstance(text, str)}
+        if value in _odd(texts, is_of_people=_is_named(path, card)):
+            return False
+    return True
 
 
 def _odd(values: Set[str], *, is_of_people: bool) -> set[str]:

@@ -7,7 +7,7 @@ plausible as its steps are on the average, given what the conversation holds at 
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.seams import Role
@@ -69,6 +69,10 @@ class Chosen:
     def spare(self, walk: Walk, tool: str) -> None:
         """Say that a walk had more calls of a tool than the world bears."""
         self._sampler.spare(walk, tool)
+
+    def bar(self, before: Mapping[str, int], step: tuple[str, str]) -> None:
+        """Say that the world did not bear a step after these calls."""
+        self._sampler.bar(before, step)
 
 
 def candidates(sampler: Sampler, count: int) -> list[Walk]:

@@ -14,6 +14,7 @@ from random import Random
 
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph, Walk
 from pytest_agentbench.generation.tools.walks.aims import Aims
+from pytest_agentbench.generation.tools.walks.bars import Bars
 from pytest_agentbench.generation.tools.walks.coverage import Covered, covered_by
 
 SIMPLE = (2, 4)
@@ -39,7 +40,8 @@ class Shape:
 
     `capacity` bounds how often one walk calls a tool (its verified calls, which are used once a scenario); a tool that
     is not in it is not bounded. No walk takes `closed` edges. `plannable` are the tools for which a failure can be
-    planned, and how it is named. `behind` are the tools that work only after a call of one of others.
+    planned, and how it is named. `behind` are the tools that work only after a call of one of others. Of
+    `barred` pairs no turn begins with the second once the first was called.
     """
 
     shortest: int = 6
@@ -50,6 +52,7 @@ class Shape:
     closed: frozenset[tuple[str, str]] = frozenset()
     plannable: Mapping[str, str] = field(default_factory=dict)
     behind: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    barred: frozenset[tuple[str, str]] = frozenset()
 
 
 class Sampler:
@@ -63,6 +66,7 @@ class Sampler:
         self._random = Random(f"walks/{seed}")  # noqa: S311 - a choice, no secret
         self._weigh = weigh
         self._capacity = dict(shape.capacity)
+        self._bars = Bars(shape.barred)
         self._rows = _rows(graph, shape)
         self._closing = frozenset(graph.closing)
         self._aims = Aims(graph, (tool for tool in graph.tools if shape.capacity.get(tool, 1) < 1), shape.closed)
@@ -101,6 +105,10 @@ class Sampler:
         calls = calls_of(walk).count(tool)
         if calls > 1:
             self._capacity[tool] = min(self._capacity.get(tool, calls), calls - 1)
+
+    def bar(self, before: Mapping[str, int], step: tuple[str, str]) -> None:
+        """Say that the world did not bear a step after these calls: no later walk takes it once they were made."""
+        self._bars.add(before, step)
 
     def _by_need(self) -> list[str]:
         """Give the classes, the one furthest behind its share first."""
@@ -167,6 +175,8 @@ class Sampler:
             if node == RUN_CONVERSATION:
                 return nodes[-1] not in self._closing
             if left < 1 or (node in turn and node != nodes[-1]) or (node in self._closing and left > 1):
+                return False
+            if self._bars.forbid(used, (nodes[-1], node)):
                 return False
             if tuple(nodes[-2:]) == (node, node) or self._shape.behind.get(node, every).isdisjoint(every):
                 return False

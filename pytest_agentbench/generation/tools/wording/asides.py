@@ -3,9 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from pytest_agentbench.generation.tools.wording.phrasing import contracted, with_article
+from pytest_agentbench.generation.tools.wording.phrasing import contracted, is_prose, with_article
 from pytest_agentbench.generation.tools.wording.saying import Said
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
+
+_INDEFINITE = re.compile(r" of an? ")
+_LONG = 110
+"""Characters of a sentence to which another clause is joined."""
 
 
 def aside(said: Said, tongue: Tongue) -> str:
@@ -20,11 +24,12 @@ def aside(said: Said, tongue: Tongue) -> str:
         return tongue.looking.format(value=said.text)
     first = said.label.split(maxsplit=1)[0].lower()
     is_told = first in tongue.questions or tongue.joining & set(said.label.split()) or "\n" in said.text
-    if is_told or said.text.startswith('"'):
-        return tongue.aside.format(label=said.label, value=said.text.strip('"'))
-    label = with_article(said.label, tongue)
+    text = said.text.strip('"')
+    if is_told or (text != said.text and is_prose(text)):
+        return tongue.aside.format(label=said.label, value=text)
+    label = with_article(_INDEFINITE.sub(" of the ", said.label), tongue)
     phrase = tongue.are_values if tongue.plural.search(label) else tongue.is_value
-    return contracted(phrase.format(label=label, value=said.text), tongue)
+    return contracted(phrase.format(label=label, value=text), tongue)
 
 
 def sentences(clauses: Sequence[str], tongue: Tongue) -> str:
@@ -37,7 +42,3 @@ def sentences(clauses: Sequence[str], tongue: Tongue) -> str:
         else:
             said.append(clause)
     return " ".join(f"{one[0].upper()}{one[1:]}{'' if re.search(r'[.!?]$', one) else '.'}" for one in said)
-
-
-_LONG = 110
-"""Characters of a sentence to which another clause is joined."""

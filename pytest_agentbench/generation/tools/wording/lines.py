@@ -7,7 +7,8 @@ from random import Random
 from pytest_agentbench.generation.tools.wording.asides import sentences
 from pytest_agentbench.generation.tools.wording.phrasing import contracted, task_of, with_article
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
-from pytest_agentbench.generation.tools.wording.weaving import Wish, Woven, woven
+from pytest_agentbench.generation.tools.wording.weaving import woven
+from pytest_agentbench.generation.tools.wording.wishes import Wish, Woven
 
 
 def request(wishes: Sequence[Wish], tongue: Tongue, random: Random, *, opens: bool, asks_for: str = "") -> str:

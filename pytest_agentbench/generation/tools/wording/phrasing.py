@@ -153,14 +153,15 @@ def value_text(value: JsonValue, tongue: Tongue, *, is_listed: bool = False) -> 
         return text.replace("_", " ")
     if is_date(text):
         return date_text(text, tongue)
-    return f'"{text}"' if _is_prose(text) else text
+    is_long = len(text.split()) > 2 and re.search(r"[^\W\d_]", text) is not None
+    return f'"{text}"' if is_long or re.search(r"[,()?!;:\n]", text) or text != text.strip() else text
 
 
-def _is_prose(text: str) -> bool:
-    """Whether a text is more than a name or a code, so that it is quoted within a sentence."""
-    parts = text.split()
-    is_name = len(parts) <= _NAME and parts and not parts[0][0].islower()
-    return (len(parts) > 2 and not is_name) or re.search(r"[,()?!;:\n]", text) is not None or text != text.strip()
+def is_prose(text: str) -> bool:
+    """Whether a text is more than a name or a code."""
+    bare = text.strip('"')
+    parts = bare.split()
+    return not parts or len(parts) > _NAME or parts[0][0].islower() or re.search(r"[,()?!;:\n]", bare) is not None
 
 
 def tasks_text(cards: Iterable[Card], tongue: Tongue, person: Person) -> str:

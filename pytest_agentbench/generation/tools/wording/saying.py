@@ -8,7 +8,7 @@ from typing import Any
 from pytest_agentbench.core.values import JsonValue, is_number
 from pytest_agentbench.generation.tools.values import Card, Handle
 from pytest_agentbench.generation.tools.wording.calendar import is_date
-from pytest_agentbench.generation.tools.wording.phrasing import label_of, name_of, value_text
+from pytest_agentbench.generation.tools.wording.phrasing import is_prose, label_of, name_of, value_text
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
 from pytest_agentbench.users.kinds import humanize
 
@@ -92,12 +92,18 @@ def named(card: Card, paths: Sequence[str], tongue: Tongue) -> list[Said]:
 
 def mentioned(said: Said) -> str:
     """Say a value apart from a request: names and dates alone, anything else behind what it is of."""
-    if (said.is_name and not said.text.startswith('"')) or said.is_date or said.is_position or said.is_language:
+    is_quoted = said.text.startswith('"')
+    if (
+        (said.is_name and not (is_quoted and is_prose(said.text)))
+        or said.is_date
+        or said.is_position
+        or said.is_language
+    ):
         return said.text
     if said.is_amount:
         return f"{said.text} {counted(said)}"
     noun = said.label if said.is_joined else said.noun
-    return f"{noun} {said.text}" if 0 < len(noun.split()) <= _NOUN and not said.text.startswith('"') else ""
+    return f"{noun} {said.text}" if 0 < len(noun.split()) <= _NOUN and not is_quoted else ""
 
 
 def counted(said: Said) -> str:

@@ -18,9 +18,10 @@ class Tongue:
     `verbs` are infinitives that descriptions begin with, `forms` maps other forms of them to these, `gives` those that
     speak of what a tool answers to what a user says. `service` are the words in which a service speaks of itself and of
     its users, as a user says them; `persons` those in which a user speaks, as others say them. `leads` are patterns of
-    openings that say nothing, `determiners` come before nouns. `wants` turns a description without a verb into a
-    request, `questions` are the words that begin one. `follows` ask for what comes next. In phrases `{task}` is what is
-    asked for, `{what}` a value's name. `ordinals` name the first places of a list, `nth` any other.
+    openings that say nothing, `determiners` come before nouns, `singular` ones look like plurals. `wants` turns a
+    description without a verb into a request, `questions` are the words that begin one. `follows` ask for what comes
+    next. In phrases `{task}` is what is asked for, `{what}` a value's name. `ordinals` name the first places of a list,
+    `nth` any other.
 
     The rest says how a value is woven into a task (`weaving.py`): `identifying` are words for what tells a thing from
     others, `of_noun` finds the thing in `number of a room`, `amount` what is counted in `number of nights`, `mention`
@@ -39,6 +40,7 @@ class Tongue:
     persons: Mapping[Person, Mapping[str, str]]
     leads: tuple[re.Pattern[str], ...]
     determiners: frozenset[str]
+    singular: frozenset[str]
     wants: str
     boolean: re.Pattern[str]
     whether: str
@@ -71,6 +73,8 @@ class Tongue:
     mention: str
     by_noun: str
     by_any: re.Pattern[str]
+    by_rest: re.Pattern[str]
+    unsaid: re.Pattern[str]
     bare_plural: str
     one_found: re.Pattern[str]
     found: str

@@ -5,11 +5,10 @@ at GPS coordinates` becomes `the weather in Paris`. What a task has no place for
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.values import Card, Handle
+from pytest_agentbench.generation.tools.values import Card
 from pytest_agentbench.generation.tools.wording.asides import aside, sentences
 from pytest_agentbench.generation.tools.wording.phrasing import (
     contracted,
@@ -20,47 +19,10 @@ from pytest_agentbench.generation.tools.wording.phrasing import (
 )
 from pytest_agentbench.generation.tools.wording.saying import Said, counted, named, said_of
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
+from pytest_agentbench.generation.tools.wording.wishes import Reference, Wish, Woven
 
 _HERE = "\0"
 """Marks where something was woven in, until the line is done."""
-
-
-@dataclass(frozen=True)
-class Reference:
-    """Where values come from that the user does not say: which entry of the result before, of how many.
-
-    `places` are list positions from outermost to innermost, `taken` the arguments that are taken from there.
-    """
-
-    places: tuple[int, ...] = ()
-    count: int = 1
-    taken: tuple[str, ...] = ()
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether there is but one thing that can be meant."""
-        return not self.places or (self.count <= 1 and not any(self.places))
-
-
-@dataclass(frozen=True)
-class Wish:
-    """One call as the user speaks of it: the tool, the values it gives itself, and what the rest refers to.
-
-    `handle` is the name by which the user calls what the call is about.
-    """
-
-    card: Card
-    given: Mapping[str, JsonValue]
-    reference: Reference | None = None
-    handle: Handle | None = None
-
-
-@dataclass(frozen=True)
-class Woven:
-    """One call in words: what is asked for, and clauses for the values that it has no place for."""
-
-    task: str
-    asides: tuple[str, ...] = ()
 
 
 def wish_text(wish: Wish, tongue: Tongue, *, before: str = "") -> str:
@@ -115,7 +77,9 @@ class _Loom:
             self.task = pattern.sub(f" {phrase.format(value=said.text, noun=noun)}{_HERE}", self.task)
         elif bare := re.search(tongue.bare_plural.format(noun=re.escape(said.noun)), self.task):
             self._put(bare, f"{bare['verb']} {said.text} {noun}")
-        elif not self._replace(tongue.some.format(noun=re.escape(said.noun)), f"{said.text} {noun}"):
+        elif some := re.search(tongue.some.format(noun=re.escape(said.noun)), self.task):
+            self._put(some, f"{said.text}{some['more'] or ''} {noun}")
+        else:
             self.behind.append(tongue.for_value.format(value=f"{said.text} {noun}"))
 
     def _dated(self, said: Said) -> bool:
@@ -151,12 +115,22 @@ class _Loom:
                 is_said |= self._mentioned(one, reference, noun, before)
         if is_said:
             return
+        if any(self._marks(one, reference, before) for one in every):
+            return
         pointed = sorted((one for one in every if one.noun and not one.is_amount), key=lambda one: not one.is_identity)
         if pointed:
             self.behind.append(self._pointing(pointed[0], reference, before))
             return
         which = self._which(reference)
         self.behind.append(tongue.for_it if reference.is_plain else tongue.for_nth.format(which=which))
+
+    def _marks(self, one: Said, reference: Reference, before: str) -> bool:
+        """Refer to the first thing that a task is about by the code that was given for it."""
+        match = self.tongue.some_thing.search(self.task)
+        if match is None or _HERE in match[0] or one.label.split()[-1].lower() not in self.tongue.marks:
+            return False
+        self._put(match, self._referring(reference, match["noun"], "", before), noun_of=match)
+        return True
 
     def _pointing(self, one: Said, reference: Reference, before: str) -> str:
         """Speak of a thing that the task does not mention: `for that contract`, `for the first contract`."""
@@ -174,7 +148,7 @@ class _Loom:
         half = self.tongue.alternatives.search(task)
         if half is not None and _HERE in half["one"]:
             task = f"{task[: half.start()]}, {half['one']}"
-        task = without_choices(task, self.tongue)
+        task = self.tongue.unsaid.sub("", without_choices(task, self.tongue))
         place = self._end(task)
         task = " ".join([task[:place], *self.behind]) + task[place:]
         return contracted(" ".join(task.replace(_HERE, "").split()), self.tongue)
@@ -211,6 +185,16 @@ class _Loom:
             referred = self._referring(reference, thing, (found.get("article") or "").lower(), before)
             self._put(match, referred, noun_of=match)
             return True
+        return self._by_that(nouns, reference, before)
+
+    def _by_that(self, nouns: Iterable[str], reference: Reference, before: str) -> bool:
+        """Refer to what a task goes by: `with that phone number`."""
+        for noun in nouns:
+            match = re.search(self.tongue.by_noun.format(noun=re.escape(noun)), self.task, re.IGNORECASE)
+            if match is not None and _HERE not in match[0]:
+                that = self._referring(reference, match["by"].strip(), "", before)
+                self._put(match, f" {self.tongue.by_value.split()[0]} {that}")
+                return True
         return False
 
     def _referring(self, reference: Reference, noun: str, article: str, before: str) -> str:
@@ -241,7 +225,7 @@ class _Loom:
                     continue
                 noun = match.groupdict().get("noun") or noun  # noqa: PLW2901 - as the task spells it
                 the, _ = self._articles(article, noun)
-                is_bare = self.tongue.code == "en" and re.search(r"[a-zà-ÿ]{3}", said.text) is None
+                is_bare = self.tongue.code == "en" and re.search(r"[a-zà-ÿ]{2}", said.text) is None
                 self._put(match, f"{noun} {said.text}" if is_bare else f"{the} {noun} {said.text}", noun_of=match)
                 return True
         return self._by_noun(said, nouns, alone=alone)
@@ -267,12 +251,13 @@ class _Loom:
         tongue = self.tongue
         several = tongue.searches_several.match(self.task)
         if several is not None and self._words(said) & tongue.searching:
-            phrase = f"{several[0]} {tongue.matching.format(value=said.text)}"
-            self._put(several, phrase)
+            self.task = tongue.by_rest.sub("", self.task)
+            self._put(several, f"{several[0]} {tongue.matching.format(value=said.text)}")
             return
         if self._marked(said):
             return
-        is_free = tongue.for_value.split()[0] not in " ".join([self.task, *self.behind]).split()
+        used = rf"\b{tongue.for_value.split()[0]} [^,{_HERE}]*{_HERE}|^{tongue.for_value.split()[0]} "
+        is_free = not any(re.search(used, part) for part in [self.task, *self.behind])
         if said.is_identity and not said.is_joined and is_free:
             noun = said.noun if tongue.code == "en" else with_article(said.noun, tongue)
             self.behind.append(tongue.for_value.format(value=f"{noun} {said.text}"))
