@@ -15,6 +15,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.environment.schema_tools import read_schema_tools
 from pytest_agentbench.results.files import write_atomic
 
 TRANSCRIPTS = "transcripts.jsonl"
@@ -77,13 +78,18 @@ class Folder(Model):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a folder that `write` wrote, or one file of JSON lines; raise `SuiteError` naming the line."""
+        """Read a folder that `write` wrote, or one file of JSON lines; raise `SuiteError` naming the line.
+
+        Tools may stand there as `read_schema_tools` reads them too; it raises `EnvironmentFaultError`.
+        """
         folder = path if path.is_dir() else path.parent
         file = path / TRANSCRIPTS if path.is_dir() else path
         states = _json(folder / STATES) if (folder / STATES).is_file() else {}
         tools = _json(folder / TOOLS) if (folder / TOOLS).is_file() else {}
+        is_ours = isinstance(tools, dict) and (not tools or "specs" in tools)
         try:
-            toolset = Toolset.model_validate({"specs": tools.get("specs", [])})
+            specs = tools.get("specs", []) if is_ours else read_schema_tools(folder / TOOLS)
+            toolset = Toolset.model_validate({"specs": specs})
             cases = tuple(_read_lines(file, states, toolset))
         except (ValidationError, AttributeError, UnicodeError) as error:
             raise _refused(file, f"it holds no labelled conversations: {shorten(str(error), 300)}") from error
@@ -91,7 +97,7 @@ class Folder(Model):
             raise _refused(file, f"it cannot be read: {error.strerror}") from error
         if not cases:
             raise _refused(file, "it holds no conversation")
-        return cls(cases=cases, inexpressible=tools.get("inexpressible", {}))
+        return cls(cases=cases, inexpressible=tools.get("inexpressible", {}) if is_ours else {})
 
     def write(self, folder: Path) -> None:
         """Write conversations, states and tools, each whole or not at all."""

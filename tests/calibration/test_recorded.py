@@ -23,6 +23,7 @@ from tests.calibration.record import ARGUMENTS, CASSETTE
 NOWHERE = "http://127.0.0.1:9/v1"
 PAGE = Path(__file__).parents[2] / "docs" / "calibrate.md"
 INDEPENDENT = sorted((Path(__file__).parent / "independent").iterdir())
+HELD_OUT = sorted(one for one in (Path(__file__).parent / "held_out").iterdir() if one.is_dir())
 
 
 @pytest.fixture(scope="module")
@@ -136,3 +137,14 @@ def test_the_judge_without_a_model_on_words_of_others() -> None:
     assert found(independent, "hard") == (20, 21)
     assert found(silver, "POS") == (11, 11)
     assert found(silver, "hard") == (7, 7)
+
+
+def test_the_judge_without_a_model_on_words_held_out() -> None:
+    """As others worded and labelled them; held_out/README.md says what the first scoring gave."""
+    lines = [line for one in HELD_OUT for line in (one / "transcripts.jsonl").read_text().splitlines()]
+    bucket = {row["id"]: "POS" if row["label"] == "POS" else row["bucket"] for row in map(json.loads, lines)}
+    right = Counter(
+        bucket[case.id.rpartition("/")[2]] for case in read_all(HELD_OUT) if judge(case.case).label == case.label
+    )
+
+    assert right == {"POS": 20, "hard": 12, "easy": 7, "dissatisfied-yet-appropriate": 2}
