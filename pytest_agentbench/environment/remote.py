@@ -1,6 +1,7 @@
 """The seam to tools that another process executes: what such a source of tools does, and what it is opened with."""
 
 import fnmatch
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,9 +76,12 @@ def offered(
 ) -> tuple[ToolSpec, ...]:
     """Give the tools that are offered: those that `only` names, and of a committed list what it lists.
 
-    Raise `EnvironmentFaultError` where something is asked for that the source does not have.
+    Raise `EnvironmentFaultError` where something is asked for that the source does not have, and where two tools have
+    one name.
     """
     names = [spec.name for spec in specs]
+    if doubled := sorted(name for name, count in Counter(names).items() if count > 1):
+        raise EnvironmentFaultError(f"{source}: two tools are named {doubled[0]!r}; nobody could say which is called")
     for wanted in [*only, *(spec.name for spec in listed or ())]:
         if not fnmatch.filter(names, wanted):
             there = f"it has {listing(names)}" if names else "it has no tools"

@@ -265,7 +265,7 @@ class Laboratory:
             world=self.world_number,
         )
         self.trials.append(trial)
-        self.is_stuck |= answer.hung
+        self.is_stuck |= answer.hung or answer.unreachable
         if trial.ok:
             self._see(trial)
         if trial.ok and not subject.is_read and trial.answer.wrote is not False:
