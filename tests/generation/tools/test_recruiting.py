@@ -15,7 +15,8 @@ from pytest_agentbench.generation.tools.probing.probing import probe
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.recruiting import Recruiter
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
-from pytest_agentbench.generation.tools.values import Cards, Graph
+from pytest_agentbench.generation.tools.stories.natural import natural
+from pytest_agentbench.generation.tools.values import Card, Cards, Graph, PoolEntry
 from pytest_agentbench.generation.tools.walks.rehearsal import closed_edges
 from pytest_agentbench.generation.tools.world import World
 from tests.generation.tools.making import run
@@ -242,3 +243,14 @@ def test_a_saved_entry_is_read_as_it_was(tmp_path: Path) -> None:
     assert [one.id for one in pool.chain(pool.entries[2])] == ["a.1", "b.1", "c.1"]
     assert (pool.of("b"), pool.behind("a")) == ((), ())
     assert pool.sources("c") == {"b"}
+
+
+def test_arguments_that_are_empty_objects_are_chosen_from_like_others() -> None:
+    """An argument that may be anything is an object in one call and a text in another."""
+    given: tuple[dict[str, Any], ...] = ({"data": {}}, {"data": "blue"}, {"data": []})
+    entries = [
+        PoolEntry(id=f"put.{place}", tool="put", arguments=arguments, content="done")
+        for place, arguments in enumerate(given)
+    ]
+
+    assert natural(entries, Card(tool="put")) == entries

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence, Set
 
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.stories.handles import is_name
 from pytest_agentbench.generation.tools.values import Card, PoolEntry
@@ -24,7 +25,7 @@ def natural(entries: Sequence[PoolEntry], card: Card) -> list[PoolEntry]:
     for path in sorted({path for entry in entries for path in read_slots(entry.arguments)}):
         every = [read_slots(entry.arguments).get(path) for entry in kept]
         odd = _odd({value for value in every if isinstance(value, str)}, is_of_people=_is_named(path, card))
-        kept = [one for one in kept if read_slots(one.arguments).get(path) not in odd] or kept
+        kept = [one for one, value in zip(kept, every, strict=True) if not _is_in(value, odd)] or kept
     return kept
 
 
@@ -34,9 +35,14 @@ def is_natural(entry: PoolEntry, card: Card, known: Sequence[PoolEntry]) -> bool
     for path, value in slots.items():
         every = [value, *(read_slots(one.arguments).get(path) for one in known)]
         texts = {text for text in every if isinstance(text, str)}
-        if value in _odd(texts, is_of_people=_is_named(path, card)):
+        if _is_in(value, _odd(texts, is_of_people=_is_named(path, card))):
             return False
     return True
+
+
+def _is_in(value: JsonValue, texts: Set[str]) -> bool:
+    """Whether a value is one of the texts; objects and lists, which arguments may be, are none."""
+    return isinstance(value, str) and value in texts
 
 
 def _odd(values: Set[str], *, is_of_people: bool) -> set[str]:
