@@ -49,9 +49,7 @@ class Actor:
         play.agent(f"{greeting} {words.say('looking')}")
 
     def _values(self, calls: tuple[ToolCall, ...]) -> list[tuple[str, JsonValue]]:
-        return [
-            (name, scalar) for name, value in self.scene.supplied(calls).items() for _, scalar in scalars(value, name)
-        ]
+        return [(name, scalar) for name, value in self.scene.supplied(calls) for _, scalar in scalars(value, name)]
 
     async def leads(self, play: Play, end: int | None = None) -> list[ToolResult]:
         """Make the right calls up to, but not including, position `end` (the target)."""
@@ -123,7 +121,7 @@ class Actor:
         given = scene.supplied(scene.calls)
         found: list[ToolCall] = []
         for name, value in call.arguments.items():
-            if name not in given or not same(given[name], value):
+            if not any(name == other and same(one, value) for other, one in given):
                 continue
             for _ in range(_TRIES):
                 other = another(value, name, properties.get(name, {}), scene.columns, self.random)

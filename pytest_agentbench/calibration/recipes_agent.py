@@ -206,7 +206,7 @@ async def _gate(actor: Actor) -> Play:
 @recipe("context-amnesia")
 async def _amnesia(actor: Actor) -> Play:
     given = actor.scene.supplied(actor.scene.calls)
-    said = [(name, value) for name, value in scalars(given) if len(str(value)) > 1]
+    said = [(key, item) for name, value in given for key, item in scalars(value, name) if len(str(item)) > 1]
     if not said:
         raise InexpressibleError("the user gives no value that could be asked for again")
     async with actor.scene.opened(actor.random) as play:
@@ -227,7 +227,9 @@ async def _bad_params_aware(actor: Actor) -> Play:
     given = scene.supplied(scene.calls)
     for place, call in enumerate(scene.calls):
         for name, value in call.arguments.items():
-            if not isinstance(value, str) or len(value) < _CUTTABLE or not same(given.get(name), value):
+            if not isinstance(value, str) or len(value) < _CUTTABLE:
+                continue
+            if not any(name == other and same(one, value) for other, one in given):
                 continue
             cut = call.model_copy(update={"arguments": {**call.arguments, name: value[: len(value) // 2]}})
             async with scene.opened(actor.random) as play:

@@ -13,7 +13,7 @@ from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, ToolResult, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.injection.schedule import Schedule
 from pytest_agentbench.environment.isolation import IsolationGate
@@ -136,16 +136,19 @@ class Scene:
         """The values of the state and of the suite's calls, by column."""
         return Columns([self.initial or {}, [{name: value} for name, many in self.pool.items() for value in many]])
 
-    def supplied(self, calls: Sequence[ToolCall]) -> dict[str, JsonValue]:
-        """Give the argument values of calls that no earlier answer gives, so that the user must."""
+    def supplied(self, calls: Sequence[ToolCall]) -> list[tuple[str, JsonValue]]:
+        """Give (name, value) of the arguments of calls that no earlier answer gives, so that the user must.
+
+        Each value stands there once, several of one name among them.
+        """
         known = ""
-        found: dict[str, JsonValue] = {}
+        found: list[tuple[str, JsonValue]] = []
         results = {one.call.name + dumps(one.call.arguments): one.result.content for one in self.heard}
         for call in calls:
             for name, value in call.arguments.items():
-                for _, scalar in scalars(value, name):
-                    if flat(str(scalar)) not in flat(known):
-                        found.setdefault(name, value)
+                is_given = all(flat(str(scalar)) in flat(known) for _, scalar in scalars(value, name))
+                if not is_given and not any(name == other and same(value, one) for other, one in found):
+                    found.append((name, value))
             known += f"\n{results.get(call.name + dumps(call.arguments), '')}"
         return found
 

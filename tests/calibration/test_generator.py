@@ -73,6 +73,43 @@ def test_the_checker_refuses_another_label() -> None:
             assert check(case.case, "correct") is not None
 
 
+TWO_ADDRESSES = '''
+def find_guest(email: str, *, state: dict) -> str:
+    """Find a guest by email; gives the guest id."""
+    return next(key for key, guest in state["guests"].items() if guest["email"] == email)
+
+
+def change_email(guest_id: str, email: str, *, state: dict) -> str:
+    """Change the email address of a guest."""
+    state["guests"][guest_id]["email"] = email
+    return f"the email address is {email}"
+'''
+
+
+def test_the_user_gives_each_value_of_one_name(tmp_path: Path) -> None:
+    """Two calls have an `email`, and no answer gives either."""
+    (tmp_path / "two_tools.py").write_text(TWO_ADDRESSES)
+    (tmp_path / "two.json").write_text(dumps({"guests": {"G1": {"email": "old@inn.example", "age": 44}}}))
+    old, new = {"email": "old@inn.example"}, {"guest_id": "G1", "email": "new@inn.example"}
+    scenario = {"id": "moved", "says": ["Change my address."], "expect": [{"find_guest": old}, {"change_email": new}]}
+    environment = {
+        "tools": "two_tools",
+        "state": {"json": "two.json"},
+        "reads": ["find_guest"],
+        "writes": ["change_email"],
+    }
+    suite_file = tmp_path / "agentbench.yaml"
+    suite_file.write_text(dumps({"agent": "nobody:build", "environment": environment, "scenarios": [scenario]}))
+
+    folder, _ = generate(suite_file, Wish(only=["correct"], positives=3), environ=os.environ)
+
+    assert folder.cases
+    for case in folder.cases:
+        said = "\n".join(text for _, text in case.case.transcript.texts("user"))
+        assert "old@inn.example" in said
+        assert "new@inn.example" in said
+
+
 def test_files_hold_what_was_made(tmp_path: Path) -> None:
     """Writing and reading gives the same conversations, and never the fault to a judge's case."""
     folder, _ = conversations()
