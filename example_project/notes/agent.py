@@ -23,7 +23,8 @@ from notes.models.costs import CostLog
 from notes.planning.executor import Executor, Result
 from notes.planning.plan import Plan, PlanError, SubTask
 from notes.planning.planner import Situation
-from notes.question import Kind, Question, query, understand, without_instructions
+from notes.querying import query
+from notes.question import Kind, Question, find_place, understand, without_instructions
 from notes.reflection.evaluation import Reflected
 from notes.reflection.loop import Outcome, Reflection
 from notes.research import Research
@@ -126,7 +127,7 @@ class NotesAgent:
             return self._named(message, resolved, self.memory.last)
         turn = self._worked(resolved)
         if not turn.draft.found and (resolved.scope or resolved.context):
-            alone = self._worked(Resolved(text=resolved.text, favour=resolved.favour))
+            alone = self._worked(Resolved(text=resolved.text, favour=resolved.favour[:1]))
             turn = alone if alone.draft.found else turn
         turn, outcome = self._reflected(turn)
         self.turns.append(turn)
@@ -219,6 +220,12 @@ class NotesAgent:
         if self.memory is None or self.roles.by_model or not is_recall(message):
             return ""
         since = self.log.clock()
+        number = find_place(fold(message))
+        if number and self.memory.exchanges:
+            exchange = self.memory.exchanges[min(number - 1, len(self.memory.exchanges) - 1) if number > 0 else -1]
+            told = f"{exchange.asked} / {exchange.answer}"
+            self._log("memory", message, told, since)
+            return voice.say("recall", text=told)
         names = [name for name in key_words(message) if not is_recall(name)]
         recalled = [one for one in self.memory.recall(message) if fold(one.text) != fold(message)]
         if _OWN_QUESTIONS.search(fold(message)):
@@ -262,7 +269,9 @@ class NotesAgent:
         items, are_sides = _items(turn)
         exchange = Exchange(
             asked=message,
-            resolved=turn.question.text,
+            resolved=f"{turn.question.text.rstrip(' ?!.')} ({resolved.context})?"
+            if resolved.context
+            else turn.question.text,
             answer=answer,
             subject=subject,
             sources=turn.draft.sources,

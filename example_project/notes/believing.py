@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from notes.answering import Answer
 from notes.drafts import Part
-from notes.question import Query
+from notes.querying import Query
 from notes.stopwords import STOPWORDS
 from notes.text import stem, words
 from notes.wording import WEAK, is_french
@@ -25,6 +25,8 @@ def holds(answer: Answer, part: Part) -> bool:
     if not answer.good or any(_is_other(name, part.query, answer.text) for name in unknown):
         return False
     if part.query.asked.kind in MEASURED and not answer.typed and not answer.says(part.query.weak):
+        return False
+    if part.query.asked.kind in MEASURED and part.query.anchors and not (answer.named or answer.called):
         return False
     return not unknown or bool(part.query.anchors) or answer.coverage >= TOO_LITTLE
 

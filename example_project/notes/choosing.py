@@ -1,17 +1,27 @@
 """Which sections to read first, judged by what the searches showed of them."""
 
 import posixpath
+import re
 from collections.abc import Collection, Sequence
 
 from notes.library import Library, Passage, Place, failed, passage
-from notes.question import Query
-from notes.text import stems
+from notes.querying import Query
+from notes.text import fold, named_by, stems
 from notes.wording import answers
 
 RANK, COVERED, HEADED, NAMED, CALLED, TYPED, FAVOURED = 0.6, 1.0, 0.4, 0.3, 0.4, 0.3, 0.8
 """What counts for a section: its rank in the text search, the share of the question's words seen in it, in its heading,
 the share of the heading that the question says, being in a note whose name the question says, having what is asked
 for, and being in the note that was talked about."""
+
+BEGINS, ENTITLED = 0.5, 0.8
+"""What a line counts for that begins with a name the question asks about, and a short title that has it."""
+
+SHORT_TITLE = 3
+"""Words of a title that names one thing."""
+
+CONTINUED = 0.3
+"""What being in the note of the last answer counts for, where a question does not point at it."""
 
 AGAIN = 0.3
 """What being the very section that was talked about counts for."""
@@ -21,6 +31,8 @@ LISTED = 0.8
 
 READ_LINES = 60
 """Lines of a section that are read at first; answers stand near its top more often than not."""
+
+_OPENING = re.compile(r"^\s*(?:(?:[-*+]|\d+[.)])\s+|\|)\s*(?P<mark>[\[(*_`'\"]*)(?P<word>[\w.$@/-]*\w)")
 
 Key = tuple[str, str]
 
@@ -38,7 +50,8 @@ def ranked(hits: Sequence[Place], headed: Sequence[Place], query: Query, *, favo
     for number, (key, seen) in enumerate(groups.items()):
         score = RANK / (1 + 0.3 * order[key]) if key in order else 0.0
         score += _judged(seen, query)
-        score += FAVOURED * (key[:1] == tuple(favour[:1])) + AGAIN * (key == tuple(favour))
+        likely = FAVOURED if len(favour) > 1 else CONTINUED
+        score += likely * (key[:1] == tuple(favour[:1])) + AGAIN * (key == tuple(favour))
         scored.append((-score, number, seen[0]))
     return [place for _, _, place in sorted(scored, key=lambda item: item[:2])]
 
@@ -51,7 +64,17 @@ def _judged(seen: Sequence[Place], query: Query) -> float:
     share = len(strong & (title | text | path)) / len(strong)
     weak = len({*query.weak} & (title | text)) / max(len(query.weak), 1)
     name = set(stems(posixpath.basename(seen[0].path).rpartition(".")[0]))
-    named = len(title & strong) / max(len(title), 1) if title != name else 0.0
+    whole = query.heard(stems(fold(seen[0].title)))
+    named = len(whole & strong) / max(len(whole), 1) if title != name else 0.0
+    wanted = set(query.anchors)
+    begins = any(
+        (strong if marked else wanted).intersection(stems(fold(first)))
+        for place in seen
+        for first, marked in opening(place.text)
+    )
+    whole = query.heard(stems(fold(named_by(seen[0].title))))
+    entitled = bool(wanted & whole) and len(whole) <= SHORT_TITLE and whole != name
+    entitled = entitled and 2 * len(whole & {*query.strong, *query.weak}) > len(whole)
     called = bool(name) and name <= {*query.strong, *query.weak}
     recalled = len({*query.context} & (title | text | path)) / max(len(query.context), 1)
     headed = len({*query.strong, *query.weak} & title) / max(len({*query.strong, *query.weak}), 1)
@@ -62,10 +85,18 @@ def _judged(seen: Sequence[Place], query: Query) -> float:
         + 0.5 * recalled
         + HEADED * headed
         + NAMED * named
+        + max(BEGINS * begins, ENTITLED * entitled)
+        + CALLED * bool(path.intersection(query.placed))
         + CALLED * called
         + TYPED * typed
         + LISTED * (bool(query.listed) and query.listed in title)
     )
+
+
+def opening(line: str) -> list[tuple[str, bool]]:
+    """Give the first word of an item or of a table's row, and whether it is marked as code; nothing of other lines."""
+    found = _OPENING.match(line)
+    return [(found["word"], "`" in found["mark"])] if found else []
 
 
 def read_place(library: Library, place: Place) -> Passage | None:

@@ -33,7 +33,8 @@ _DOUBT = re.compile(
     r"is| can't be| cannot be| doesn't| does not)(?: not)? (?:wrong|right|true|correct|seem "
     r"right|sound right|look right)|"
     r"\bis that (?:right|true|correct|really)|\b(?:double[- ]?check|check (?:it |that )?again|"
-    r"check (?:it|that)\b|verify)|\b(?:look|search|try|read)(?: it| for it| there)?(?: up)? (?:once )?(?:again|more)\b|"
+    r"check (?:it|that)\b|verify)|\b(?:look|search|try|read)(?: it| for it| there)?(?: up)? (?:once "
+    r")?(?:again|more)\b|"
     r"\b(?:cherche|regarde|relis|essaie|verifie)[sz]?\b[^?.!]*\b(?:encore|de nouveau|a nouveau|mieux)\b|"
     r"\bi doubt\b|\byou(?:'re| are) (?:wrong|mistaken)|"
     r"\b(?:tu (?:en )?es|t'es|es[- ]tu|etes[- ]vous|vous (?:en )?etes) (?:vraiment |bien |absolument "
@@ -41,13 +42,25 @@ _DOUBT = re.compile(
     r"\bje (?:croyais|pensais|crois|pense) (?:que|plutot|avoir)|\bce n'est pas plutot|"
     r"\bn'est-ce pas plutot|\bc'est (?:faux|bien vrai|vrai|exact|correct)|\best-ce (?:vrai|"
     r"exact|correct|juste)|"
+    r"^\W*(?:ah bon|tiens|serieux|serieusement|hm+|huh|oh)\b\W*(?:$|\?|!|\.\.\.)|\bil me sembl\w+|\bon "
+    r"m'a dit\b|\bj'aurais (?:dit|cru|parie)\b|"
+    r"\b(?:my|a|our|mon|ma|notre|un|une) (?:colleague|boss|friend|teacher|teammate|coworker|collegue|ami|"
+    r"amie|chef|prof)\w* "
+    r"(?:says?|said|told|claims?|thinks?|swears?|dit|disait|pretend|affirme|jure)\b|\b(?:someone|somebody|"
+    r"they|quelqu'un) "
+    r"(?:told me|says?|said|dit|m'a dit|pretend)\b|\bi was told\b|\bi(?:'d| would) have (?:said|thought|guessed)\b|"
+    r"\bc'(?:est|etait) pas\b|\bce n'(?:est|etait) pas\b|\bje (?:pensais|croyais)\b|\byou sure\b|\bi "
+    r"(?:do not|don't|can't|cannot) believe\b|\bnot convinced\b|\bpas convaincue?\b|\bje n'y crois pas\b|"
+    r"\bje ne (?:te|vous) crois pas\b|\bsur et certain\b|"
+    r"\b(?:sounds|seems|looks) (?:wrong|odd|off|strange|low|high|too)\b|"
     r"\bverifie\w*|\bj'en doute|\btu te trompes|\bj'avais (?:lu|entendu)"
 )
 _SOURCE = re.compile(
     r"\b(?:cite|quote|give|show|name|what(?:'s| is| are)|which|your|the|a|"
     r"any)\b[^?.!]*\b(?:sources?|references?|citations?|passage|evidence)\b|^\W*(?:sources?|"
     r"references?)\b\W*$|"
-    r"\bwhere (?:does|do|did|is|exactly|in the notes|have you|you)\b[^?.!]*\b(?:say|says|said|"
+    r"\bwhere(?:'s| is| does) (?:that|this|it) (?:come |taken )?from\b|\bwhere (?:does|do|did|is|exactly|"
+    r"in the notes|have you|you)\b[^?.!]*\b(?:say|says|said|"
     r"written|stated|find|found|get|got|from|come|comes|read|see)\b(?![^?.!]* (?:about|of) )|"
     r"\b(?:cite[sz]?|citer|donne[sz]?|indique[sz]?|quelle(?:s)?|ta|ton|tes|votre|vos|la|"
     r"les)\b[^?.!]*\b(?:sources?|references?|citations?|passage|preuves?)\b|"
@@ -55,7 +68,12 @@ _SOURCE = re.compile(
     r"cela est|as-tu|avez-vous|l'as-tu|est-il|exactement)\b[^?.!]*(?:ecrit|dit|lu|trouve|note|"
     r"indique|mentionne)|"
     r"\bwhich (?:note|lines?|section|file)\b(?: (?:says?|is that|exactly|did|was))|\bdans "
-    r"quelle (?:note|section|ligne)\b|\bquelle (?:note|ligne|section)\b|\bprove it\b|\bback "
+    r"quelle (?:note|section|ligne)\b|\bquelle (?:note|ligne|section)\b|\bprove it\b|\b(?:c'est|est-ce) "
+    r"(?:ecrit|dit|marque|indique) ou\b|"
+    r"\b(?:lu|vu|trouve|sors|tires?|tiens) (?:ca|cela) (?:ou|d'ou)\b|\bbased on what\b|\b(?:what|which) "
+    r"(?:page|file|document|doc)\b"
+    r"(?: (?:says?|is that|exactly|did|was))|\bdans quel(?:le)? (?:fichier|page|document)\b|\bsur quoi "
+    r"(?:te|vous|tu)\b|\bback "
     r"(?:that|it) up\b"
 )
 _MORE = re.compile(
@@ -112,7 +130,8 @@ def _claimed(folded: str) -> str:
     sentence = next((part for part in re.split(r"(?<=[.!?])\s+", folded) if _CLAIM.search(part)), "")
     match = _CLAIM.search(sentence)
     text = next((group for group in match.groups() if group), "") if match else ""
-    return text.strip(" ?!.,")
+    figures = re.findall(r"\d[\w.,:-]*", folded)
+    return text.strip(" ?!.,") or (figures[-1].strip(".,:-") if figures else "")
 
 
 def _own(text: str) -> list[str]:

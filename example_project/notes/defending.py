@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from notes.answering import Source, extract
+from notes.answering import Source
 from notes.choosing import read_place
 from notes.critique import Complaint, Critique
 from notes.drafts import Draft, Part
+from notes.extracting import extract
 from notes.library import Library, Passage, Place, passage, places
 from notes.planning.synthesis import word
 from notes.reflection.evaluation import Reflected

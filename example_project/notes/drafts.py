@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from notes.answering import Answer, Source
 from notes.library import Place
-from notes.question import Kind, Query
+from notes.querying import Query
+from notes.question import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,8 +18,13 @@ class Part:
     candidates: tuple[Place, ...] = ()
     tried: frozenset[tuple[str, str]] = frozenset()
     missing: tuple[str, ...] = ()
+    """Words of the search that no note holds, in either language."""
+    foreign: bool = False
+    """Whether the notes are in the other language than the question."""
     about: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """By note the stems that the searches showed of it."""
+    likely: tuple[str, ...] = ()
+    """The note that was talked about, and its section if the question points at it."""
     text: str = ""
     """An answer that is no extract: an overview, a list of paths."""
     sources: tuple[Source, ...] = ()

@@ -20,6 +20,7 @@ _MISSING = re.compile(r"no note holds (.*?)(?:; |:$)")
 RAISED = "Error: the tool failed with "
 """How the text of a tool that raised begins: unlike an error that a tool tells of, this may pass."""
 
+_HEADING = re.compile(r"^(?P<first>\d+)-(?P<last>\d+): #{1,6} (?P<title>.+)$")
 _MARK = re.compile(r"^(?:#{1,6}|\*\*|¶) ")
 
 
@@ -43,6 +44,8 @@ class Passage:
     lines: tuple[str, ...]
     also: tuple[int, ...] = ()
     """First lines of other sections with this title."""
+    above: tuple[tuple[int, str], ...] = ()
+    """Lines and titles of what the section stands under, outermost first, where the note's outline was looked at."""
 
     @property
     def last(self) -> int:
@@ -174,6 +177,12 @@ def shown_lines(text: str) -> list[Shown]:
         return [Shown(path=outline["path"], first=1, last=int(outline["lines"]))]
     found = [Shown(path=place.path, first=place.line, last=place.line) for place in places(text)]
     return found or [Shown(path=line, first=0, last=0) for line in rest.split("\n") if _PATH.fullmatch(line)]
+
+
+def enclosing(text: str, line: int) -> tuple[tuple[int, str], ...]:
+    """Give lines and titles of the headings of an outline whose sections hold a line, outermost first."""
+    found = [outlined for outlined in map(_HEADING.match, text.split("\n")[1:]) if outlined]
+    return tuple((int(one["first"]), one["title"]) for one in found if int(one["first"]) < line <= int(one["last"]))
 
 
 def items(text: str) -> list[str]:

@@ -1,13 +1,12 @@
-"""What kind of question a message is, and what it is about; English and French, by structure rather than by phrase."""
+"""What kind of question a message is, and what it is about; English and French, by structure rather "
+"than by phrase."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from notes.bilingual import TRANSLATED
-from notes.text import fold, key_words, stem
-from notes.wording import WEAK, Asked, asked, counted, listed_noun
+from notes.ellipsis import substituted
+from notes.text import fold, key_words
 
 
 class Kind(Enum):
@@ -20,34 +19,6 @@ class Kind(Enum):
     OVERVIEW = "overview"
     WHERE = "where"
     FOLDER = "folder"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Query:
-    """One search: the question, and the stems that an answer must, should and may have."""
-
-    text: str
-    asked: Asked
-    keyword: str
-    strong: tuple[str, ...]
-    weak: tuple[str, ...]
-    anchors: tuple[str, ...] = ()
-    """Names and figures: an answer without them is about something else."""
-    context: tuple[str, ...] = ()
-    """Stems of what was talked about before."""
-    also: tuple[tuple[str, frozenset[str]], ...] = ()
-    """Stems with those that say the same in the other language."""
-    counted: str = ""
-    """Stem of the noun that is counted: an answer has a figure beside it."""
-    listed: str = ""
-    """Stem of the noun whose list is wanted: sections that are called so have it."""
-    scope: str = ""
-    """Path of the note or folder to look in; empty for the vault."""
-
-    def heard(self, held: Iterable[str]) -> frozenset[str]:
-        """Give the stems of a text, and those of the question that it says in the other language."""
-        found = frozenset(held)
-        return found.union(one for one, others in self.also if not found.isdisjoint(others))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +48,15 @@ _COMPARE = tuple(
         r"^(?P<a>.+?) (?P<rest>(?:plus|moins)\b.*?) qu(?:e |['’])(?P<b>.+?)\s?[?.!]*$",
         r"^how (?:does|do) (?P<a>.+?) (?P<rest>compare) (?:to|with) (?P<b>.+?)[?.!]*$",
         (
+            r"^(?:which|what|quel\w*|lequel|laquelle) (?:of|de|des|entre) (?P<a>.+?) (?:and|or|et|ou) "
+            r"(?P<b>.+?) (?P<rest>(?:is|are|has|have|"
+            r"was|does|do|can|takes?|needs?|est|sont|a|ont|peut|prend|doit) .+?)\s?[?.!]*$"
+        ),
+        (
+            r"^(?:between|of|entre|de) (?P<a>.+?) (?:and|et) (?P<b>[^,]+?), (?P<rest>(?:which|who|what|lequel|"
+            r"laquelle|qui|quel\w*)\b.+?)\s?[?.!]*$"
+        ),
+        (
             r"^(?P<rest>(?:which|who)\b .*?\b(?:\w+er|more|less|most|best|longest)\b)(?: of the "
             r"two)?[,:]? (?P<a>(?:the |a |an )?[\w'-]+(?: [\w'-]+){0,2}) or (?P<b>[^,?]+?)[?.!]*$"
         ),
@@ -84,9 +64,11 @@ _COMPARE = tuple(
 )
 _OF = re.compile(r"^(.*\b(?:of|for|in|from|de|du|des|d'|d’|pour|dans)\b ?)(.+)$", re.IGNORECASE)
 _JOINED_QUESTION = re.compile(
-    r"(?:[,;]? (?:and|et|then|puis)|[;,]) (?=(?:also |aussi )?(?:(?:in |at |for |by |on |with "
-    r"|from |à |de |en |par |pour )?(?:what|who|when|where|how|why|which|qui|quand|"
-    r"combien|comment|où|pourquoi|quel|quelle|quels|quelles|qu'est-ce)\b|à partir de))",
+    r"(?:[,;]? (?:and|et|then|puis)|[;,]) (?=(?:also |aussi )?(?:(?:in |at |for |by |on |with |before |"
+    r"after |until |since |under |to |of |from |à |de |en |par |pour |avant |après |depuis |jusqu'à |sous "
+    r"|dans |sur )?(?:what|who|when|where|how|why|which|qui|quand|"
+    r"combien|comment|où|pourquoi|quel|quelle|quels|quelles|lequel|laquelle|lesquels|lesquelles|"
+    r"qu'est-ce)\b|à partir de))",
     re.IGNORECASE,
 )
 _COORDINATED = re.compile(
@@ -97,11 +79,6 @@ _COORDINATED = re.compile(
     r"(?P<of> (?:of|for|in|de|du|des|d['’]|pour) ?.+?)\s?[?.!]*$",
     re.IGNORECASE,
 )
-POINTED_AT = re.compile(
-    r"\b(?:that|this|cet|cette|ce) (?!is\b|are\b|was\b|were\b|qui\b|que\b)[a-zà-ÿ]{3,}", re.IGNORECASE
-)
-"""A noun pointed at; in a later part of a question it is what the earlier part answers."""
-
 _SHARED = re.compile(
     r"^(?P<lead>(?:what|who|when|where|how|quel|quelle|quels|quelles|combien|qui|quand|"
     r"comment)\b.*\b(?:of|for|from|de|du|des|d['’]|pour)) ?"
@@ -145,7 +122,8 @@ _WHERE = re.compile(
     r"where (?:did|do|have) i|where (?:is|are) .*\b(?:mentioned|"
     r"discussed|described|explained)|"
     r"list (?:all )?(?:the |my )?notes|find (?:the |my |all )?notes?|quel(?:le)?s? "
-    r"notes?|quel(?:le)?s? (?:fichiers?|documents?|pages?) (?:\w+ ){0,2}(?:parle|mention|dise|dit|trait|contien|decri|"
+    r"notes?|quel(?:le)?s? (?:fichiers?|documents?|pages?) (?:\w+ ){0,2}(?:parle|mention|dise|dit|trait|"
+    r"contien|decri|"
     r"expliqu)\w*|dans quel(?:le)?s? (?:fichiers?|documents?|pages?)|ou (?:ai-je|est-ce que j'ai|parle)|trouve\w* "
     r"(?:les|mes|la) notes?)\b"
 )
@@ -219,46 +197,16 @@ def find_ordinal(folded: str) -> int:
     return 0
 
 
-_NOISE = re.compile(
-    r"\b(?:lequel|laquelle|lesquel(?:le)?s|summari[sz]e|summary|overview|outline|gist|main|key|points|everything|folder|"
-    r"directory|dossiers?|repertoires?|files?|fichiers?|documents?|"
-    r"pages?|resum\w*|apercu|grandes|lignes|vue|ensemble|disent|dit|parlent|contient|"
-    r"contain\w*|wrote|written|ecrit|difference\w*|compare\w*|liste?|"
-    r"differ\w*|rapport|propos|sujet|linked?|links|refers?|liee?|first|second|third|last|"
-    r"premier\w*|deuxieme|troisieme|dernier\w*|"
-    r"how long|how often|what about|combien de temps|remind|rappelle\w*)\b"
-)
-
-
-_WEAK_STEMS = frozenset(map(stem, WEAK))
-
-
-def query(text: str, *, context: str = "", scope: str = "") -> Query:
-    """Make a search of a question: what it is about, without the words that only say what is wanted of it."""
-    bare = _NOISE.sub(" ", fold(text))
-    names = key_words(bare) or key_words(text)
-    names += [name for name in key_words(counted(text)) if name not in names]
-    strong = tuple(dict.fromkeys(stem(name) for name in names if stem(name) not in _WEAK_STEMS))
-    weak = tuple(dict.fromkeys(stem(name) for name in names if stem(name) in _WEAK_STEMS))
-    extra = [name for name in key_words(context) if name not in WEAK and name not in names]
-    if not strong:
-        said_before = tuple(dict.fromkeys(map(stem, extra)))
-        strong, weak = (said_before, weak) if said_before else (weak, ())
-    anchors = tuple(one for one in dict.fromkeys(stem(name) for name in _anchors(text)) if one in strong)
-    other = {stem(name): TRANSLATED[stem(name)] for name in names if stem(name) in TRANSLATED}
-    return Query(
-        text=text,
-        asked=asked(text),
-        keyword=" ".join([*names, *extra]),
-        also=tuple((one, frozenset(map(stem, words))) for one, words in other.items()),
-        strong=strong,
-        weak=weak,
-        anchors=anchors,
-        context=tuple(dict.fromkeys(stem(name) for name in extra)),
-        counted=stem(counted(text)),
-        listed=stem(listed_noun(text)),
-        scope=scope,
-    )
+def find_place(folded: str) -> int:
+    """Give the place in the conversation that a folded text asks for: 1 for “first”, -1 for “last”, 0 for none."""
+    if re.search(
+        r"\bau debut\b|\bd'abord\b|\bat the (?:very )?(?:start|beginning)\b|\bto begin with\b|\binitially\b", folded
+    ):
+        return 1
+    for number, words in _ORDINALS:
+        if re.search(rf"\b(?:{words})\b", folded):
+            return number
+    return 0
 
 
 _SAME_OF = re.compile(
@@ -268,26 +216,21 @@ _SAME_OF = re.compile(
 )
 
 
+_ASKING = re.compile(
+    r"(?:(?:in|at|for|by|on|with|from|à|de|en|par|pour) )?(?:what about|how about|what|who|when|where|how|"
+    r"why|which one|which|"
+    r"qui|quand|combien|comment|où|pourquoi|quelles?|quels?|lequel|laquelle|lesquels|lesquelles)\b ?",
+    re.IGNORECASE,
+)
+
+
 def _filled_in(part: str, first: str) -> str:
     """Give a later part its noun from the first: “…, and what is that of B?” after “What is the size of A?”."""
     same, attribute = _SAME_OF.match(part), _OF.match(first)
-    return f"{attribute[1]}{same['other']}" if same and attribute else part
-
-
-_IDENTIFIER = re.compile(r"^[A-Z]{2,}|[a-z][A-Z]|\w_\w")
-
-
-def _anchors(text: str) -> list[str]:
-    """Give the names and figures of a question: capitalised inside a sentence, like code, with digits, or in quotes."""
-    found: list[str] = []
-    for quoted in re.findall(r"[\"“«`]([^\"”»`]+)[\"”»`]", text):
-        found += key_words(quoted)
-    for match in re.finditer(r"(?<![\w'’])(?:[ldnqLDQ]['’])?([\w+#.-]*\w[+#]*)", text):
-        word, start = match[1], match.start()
-        inside = start > 0 and not re.search(r"[.?!:]\s*$|^\W*$", text[:start])
-        if any(c.isdigit() for c in word) or (inside and word[0].isupper()) or _IDENTIFIER.search(word):
-            found += key_words(word)
-    return found
+    if same and attribute:
+        return substituted(first, same["other"]) or f"{attribute[1]}{same['other']}"
+    short = _ASKING.match(part)
+    return (substituted(first, part[short.end() :]) if short else "") or part
 
 
 def _followed(text: str) -> tuple[str, ...]:
@@ -309,7 +252,10 @@ def _sides(text: str) -> tuple[str, ...]:
         if not (key_words(first) and key_words(second)):
             continue
         attribute = _OF.match(first)
-        if attribute and not match["rest"].strip() and len(key_words(second)) <= 2 and key_words(attribute[1]):
+        same = _SAME_OF.match(f" {second}")
+        if same:
+            second = substituted(first, same["other"]) or f"{attribute[1] if attribute else ''}{same['other']}"
+        elif attribute and not match["rest"].strip() and len(second.split()) <= 3 and key_words(attribute[1]):
             second = f"{attribute[1]}{second}"
         rest = match["rest"].strip()
         return f"{rest} {first}".strip(), f"{rest} {second}".strip()

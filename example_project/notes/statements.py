@@ -34,10 +34,12 @@ class Statement:
     titles: tuple[str, ...] = ()
     intro: str = ""
     ordered: bool = False
+    indent: int = 0
+    """Blanks before its first line: nested items have more than those they belong to."""
 
 
-def statements(read: Passage) -> list[Statement]:
-    """Give what a passage says, in order; lines count as in the note."""
+def statements(read: Passage, *, headings: bool = False) -> list[Statement]:
+    """Give what a passage says, in order, with its headings if asked for; lines count as in the note."""
     document = parse("\n".join(read.lines))
     offset = read.first - 1
     found: list[Statement] = []
@@ -49,6 +51,9 @@ def statements(read: Passage) -> list[Statement]:
         titles = around.around(first + 1)
         if token.type == "heading_open":
             intro = ""
+            if headings and titles:
+                place = {"line": first + 1 + offset, "end": first + 1 + offset}
+                found.append(Statement(text=titles[-1], **place, kind="title", group=group, titles=titles))
             continue
         block = list(_block(document, token, first, last, titled))
         for text, line, end, kind in block:
@@ -63,11 +68,16 @@ def statements(read: Passage) -> list[Statement]:
                     titles=titles,
                     intro=intro,
                     ordered=ordered,
+                    indent=_indent(document.lines[line - 1]),
                 )
             )
         announces = block and (token.type == "paragraph_open" or block[-1][0].endswith(":"))
         intro = block[-1][0] if announces else ""
     return found
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 class _Titles:

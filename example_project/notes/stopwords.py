@@ -14,7 +14,7 @@ many's something anything kind sort okay ok thanks thank hi hello
 
 _FRENCH = """
 ai aie ait alors apres as au aucun aussi autre autres aux avais avait avant avec avez avoir avons c ca car ce ceci cela
-celle celles celui ces cet cette ceux chaque chez ci comme comment contre d dans de depuis des deux-ci dire dis dit
+deja celle celles celui ces cet cette ceux chaque chez ci comme comment contre d dans de depuis des deux-ci dire dis dit
 donc dont du elle elles en encore entre es est et etaient etait etais ete etre eu eux faire fait fais faut font ici il
 ils j je jusque l la le les leur leurs lors lorsque lui m ma mais me meme memes mes moi moins mon n ne ni nos notre
 nous on ont ou par parle parlent parler pas pendant peu peut peux plus pour pourquoi pres puis qu quand que quel quelle

@@ -17,6 +17,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”»)\]*_]*\s+(?=[^\s.,;:!?a-zà-
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|cf|vs|etc|approx|ca|fig|no|dr|mr|mrs|mme?|st|al|env|p\.? ex|ex)\.$", re.I
 )
+_IN_BRACKETS = re.compile(r"\s*\([^()]*\)?:?\s*$")
 _SPELT = str.maketrans({"œ": "oe", "æ": "ae", "’": "'", "‘": "'", "´": "'"})
 _MARKS = re.compile("[\u0300-\u036f]+")
 _ENDINGS = (
@@ -75,11 +76,14 @@ def stem(word: str) -> str:
     word = IRREGULAR.get(word, word)
     if word in _WHOLE:
         return word
+    word = word.removesuffix("x") if word.endswith("eaux") else word
     while len(word) > _ROOT:
         ending = next((e for e in _ENDINGS if word.endswith(e) and len(word) - len(e) >= _ROOT), None)
         if ending is None:
             break
         word = word[: -len(ending)]
+    if len(word) > _ROOT + 1 and word.endswith(("iz", "yz")):
+        word = word[:-1]
     if len(word) > _ROOT and word[-1] == word[-2]:
         word = word[:-1]
     if len(word) == _ROOT and word[-1] == "s" and word[-2] != "s":
@@ -91,6 +95,11 @@ def beginnings(one: str) -> list[str]:
     """Give how words with a stem may begin: the stem, whose last letter may have changed, and irregular forms."""
     irregular = [form for form, word in IRREGULAR.items() if stem(word) == one]
     return [one[:-1] if len(one) > 3 else one, *irregular]
+
+
+def named_by(title: str) -> str:
+    """Give what a title names, without what it adds in brackets: `level (String)`."""
+    return _IN_BRACKETS.sub("", title) or title
 
 
 def sentences(text: str) -> Iterator[str]:

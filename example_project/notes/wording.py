@@ -35,19 +35,26 @@ _DURATION = re.compile(
     r"(?<!\ba )(?<!\bat )(?<!\bvers )"
     r"\b(?:[\d.,]+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|un|une|deux|trois|"
     r"quatre|cinq|sept|huit|neuf|dix|"
-    r"douze|a|an|several|few|plusieurs|quelques)[ \u00a0-]?(?:ms|milliseconds?|s|secs?|"
+    r"douze|a|an|several|few|plusieurs|quelques)[ \u00a0-]?(?:(?:consecutive|calendar|business|working|"
+    r"full|more) )?(?:ms|milliseconds?|s|secs?|"
     r"seconds?|secondes?|mins?|minutes?|"
     r"h|hours?|heures?|days?|jours?|nights?|nuits?|weeks?|semaines?|months?|mois|years?|ans?|"
     r"annees?|centur|siecles?)\b"
 )
+_PAGES = re.compile(r"\d ?(?:pages?|words?|lines?|characters?|mots|lignes?|caracteres?|chapters?|chapitres?)\b")
 _AMOUNT = re.compile(
     r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|deux|trois|quatre|cinq|sept|huit|neuf|dix)\b"
 )
 _MONEY = re.compile(r"[€$£]|\b(?:eur|euros?|dollars?|usd|cents?|centimes?|pounds?|free|gratuit)\b")
-_DEFAULT = re.compile(r"\bdefaults?\b|\bpar defaut\b|\bdefaut\b")
+_DEFAULT = re.compile(
+    r"\bdefaults?\b(?: values?| \w+)?\s*(?:\b(?:is|are|to|true|false|null|none|undefined|infinity|"
+    r"value)\b|[:=\d'\"`({\[])"
+    r"|\b(?:by|the) default\b|\bpar defaut\b|\bdefaut\b"
+)
 _DEGREES = re.compile(r"\d ?°|\bdegrees?\b|\bdegres?\b|\d ?[kf]\b|\bcelsius\b|\bfahrenheit\b")
 _DISTANCE = re.compile(r"\d[ \u00a0]?(?:[mck]?m|metres?|meters?|feet|ft|inch(?:es)?|miles?|kilomet\w+|centimet\w+)\b")
 _REASON = _any(
+    r"^why\b|^pourquoi\b|\breasons?\b|\braisons?\b",
     r"\bbecause\b|\bsince\b(?! (?:\d|january|february|march|april|may|june|july|august|september|october|november|"
     r"december))|\bso that\b|\bdue to\b|\btherefore\b|\bin order to\b|\bthis "
     r"(?:means|way|prevents|avoids)\b",
@@ -70,7 +77,7 @@ _ASKS: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
     (
-        "duration",
+        "extent",
         _any(
             r"\blonger\b|\bshorter\b|\bfaster\b|\bslower\b|\bplus longtemps\b|\bplus (?:vite|rapide|"
             r"lent)\w*\b"
@@ -191,10 +198,14 @@ WEAK = frozenset(
         "taken given kept should must "
         "temperature duration duree price prices prix far apart "
         "step steps etape etapes ingredient ingredients current currently default defaut year "
-        "annee date jour day month mois"
+        "annee date jour day month mois "
+        "value values valeur valeurs doit doivent precise preciser come came carry carries carried porte "
+        "portent go goes "
+        "put emet same two both deux ensemble"
     ).split()
 )
-"""Words that a question's wording brings along and that notes often put otherwise: they help, but need not be there."""
+"""Words that a question's wording brings along and that notes often put otherwise: they help, but need "
+"not be there."""
 
 
 _LEAD = re.compile(
@@ -250,6 +261,7 @@ def answers(kind: str, text: str) -> bool:
     """Whether a text has what an answer of this kind needs: a figure, a name, a reason."""
     folded = fold(text)
     tests = {
+        "extent": lambda: _DURATION.search(folded) or _DISTANCE.search(folded) or _PAGES.search(folded),
         "duration": lambda: _DURATION.search(folded),
         "money": lambda: _MONEY.search(folded) and NUMBER.search(folded),
         "default": lambda: _DEFAULT.search(folded),
@@ -264,6 +276,11 @@ def answers(kind: str, text: str) -> bool:
         "how": lambda: _CODE.search(text),
     }
     return bool(tests[kind]()) if kind in tests else True
+
+
+def names_said(text: str) -> list[str]:
+    """Give the names in a text, folded: what has a capital inside a sentence."""
+    return [fold(name) for name in _NAME.findall(text)]
 
 
 def is_french(text: str, *, default: bool) -> bool:

@@ -3,7 +3,8 @@
 import pytest
 from notes.answering import Answer, Source
 from notes.drafts import Draft, Part
-from notes.question import Kind, query
+from notes.querying import query
+from notes.question import Kind
 from notes.reflection.critic import judge
 from notes.reflection.evaluation import CRITERIA, Candidate, heuristic
 from notes.statements import Statement

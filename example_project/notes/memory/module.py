@@ -20,6 +20,8 @@ from notes.text import key_words
 RECENT = 4
 """Messages of the buffer, two turns (paper §3.2.4)."""
 
+SHORT = 2
+"""Key words of a message that hardly asks anything by itself."""
 
 ChooseStores = Callable[[str, str], frozenset[Store]]
 """Decides which long-term stores a message needs, beside the recent messages as text."""
@@ -52,11 +54,11 @@ class Memory:
 
     def resolve(self, message: str) -> Resolved:
         """Fill in what a message refers to."""
-        return (
-            resolve(message, self.last)
-            if refers(message) or not self._stands_alone(message)
-            else Resolved(text=message)
-        )
+        last = self.last
+        if last is None or refers(message) or len(key_words(message)) < SHORT:
+            return resolve(message, last)
+        note = last.sources[0].path if last.sources else ""
+        return Resolved(text=message, favour=(note,) if note else ())
 
     def recall(self, message: str) -> tuple[Remembered, ...]:
         """Give what to keep in mind for a message: the recent ones, and what the chosen stores recall.
@@ -92,6 +94,3 @@ class Memory:
         """Keep what a question and its answer were about."""
         self.exchanges.append(exchange)
         self.profile.note(exchange.sources, french=french)
-
-    def _stands_alone(self, message: str) -> bool:
-        return bool(key_words(message))

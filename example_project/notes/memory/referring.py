@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from notes.ellipsis import code_names, substituted
 from notes.memory.exchange import Exchange, Item
 from notes.question import find_ordinal
 from notes.text import fold, key_words, stem
@@ -34,6 +35,9 @@ _THIS_NOTE = re.compile(
     r"\b(?:that|this|the same|the|cette|ce|la meme|le meme) (?:note|file|document|page|"
     r"fichier)\b(?! (?:on|about|sur|that|which|qui|que|de|du|called|named))|\bin there\b|"
     r"\bla-dedans\b"
+)
+_CONDITION = re.compile(
+    r"^\W*(?:and|but|so|et|mais|ou|or|alors) (?:what )?(?:if|when|without|si|s'il|quand|lorsque?|sans)\b"
 )
 _LEAD = re.compile(
     r"^\W*(?:(?:and|but|so|ok(?:ay)?|then|now|et|mais|alors)\b[ ,]*)*(?:(?:what|how) about|"
@@ -75,20 +79,31 @@ def resolve(message: str, last: Exchange | None) -> Resolved:
     if _THIS_NOTE.search(folded) and note:
         return Resolved(text=message, scope=note)
     pronoun = bool(_PRONOUN.search(folded))
-    if _ELLIPSIS.search(folded) and not _is_question(folded):
+    if _CONDITION.match(folded):
+        return Resolved(text=message, context=last.subject, favour=favour)
+    if (_ELLIPSIS.search(folded) or len(own) < 2) and not _is_question(folded):
         return Resolved(text=_substituted(message, last), favour=favour)
     if pronoun or (_ELLIPSIS.search(folded) and len(own) < 2) or not own:
         return Resolved(text=message, context=last.subject, favour=favour)
-    return Resolved(text=message, favour=favour if _ELLIPSIS.search(folded) else ())
+    return Resolved(text=message, favour=favour if _ELLIPSIS.search(folded) else favour[:1])
 
 
 def subject_of(question: str) -> str:
-    """Give what a question is about: its last noun phrase after a preposition, else its words without the asked one."""
+    """Give what a question is about: its last noun phrase after a preposition, else its words without "
+    "the asked one."""
     asked_of_it = {counted(question), listed_noun(question)}
     names = [name for name in key_words(question) if name not in WEAK | asked_of_it]
     after = re.split(r"\b(?:of|about|for|from|du|des|de la|de l'|de|d'|sur|pour)\b", fold(question))
     last = [name for name in key_words(after[-1]) if name not in WEAK] if len(after) > 1 else []
-    return " ".join(last or names) or " ".join(name for name in key_words(question) if name not in WEAK)
+    code = [name for token in code_names(question) for name in key_words(fold(token))]
+    found = code or last or names or [name for name in key_words(question) if name not in WEAK]
+    return " ".join(_as_written(found, question))
+
+
+def _as_written(names: list[str], text: str) -> list[str]:
+    """Give folded words as a text writes them, which tells names from other words."""
+    written = {fold(word): word for word in re.findall(r"[^\W_]+", text)}
+    return [written.get(name, name) for name in names]
 
 
 def _nth(message: str, last: Exchange, ordinal: int) -> Resolved:
@@ -109,6 +124,9 @@ def _substituted(message: str, last: Exchange) -> str:
     """Put the message's own subject into the last question, in the place of its subject."""
     own = message[_LEAD.match(fold(message)).end() :] if len(fold(message)) == len(message) else message  # type: ignore[union-attr]
     own = own.strip(" ?!.,")
+    alike = substituted(last.resolved, own)
+    if alike:
+        return alike
     replaced = {stem(name) for name in key_words(last.subject)}
     kept = [word for word in last.resolved.split() if not {stem(name) for name in key_words(word)} & replaced]
     return f"{' '.join(kept).rstrip(' ?!.')} {own}?"

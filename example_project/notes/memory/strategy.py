@@ -8,10 +8,16 @@ from notes.text import fold
 Store = Literal["semantic", "conceptual", "profile"]
 
 _RECALL = re.compile(
+    r"\bqu.est-ce que (?:je|j.|nous|on) (?:\w+ ){0,3}(?:demande|dit|pose)\w*\b|"
     r"\bwhat (?:did|have) (?:i|we) (?:\w+ ){0,2}(?:ask|asked|say|said|talk|talked|discuss|"
     r"discussed|see|seen)|\bremind me\b|\bdid (?:i|we) (?:ask|talk)|"
     r"\b(?:earlier|before|previously|so far)\b.*\b(?:asked|said|talked|discussed)|\b(?:asked|"
     r"said|talked|discussed)\b.*\b(?:earlier|before|previously|so far)\b|"
+    r"\b(?:did|have|had) (?:i|we) (?:\w+ )?(?:ask|asked|mention|mentioned|start|begin)\b|\bmy (?:very "
+    r")?(?:first|last|previous|second) question\b|"
+    r"\b(?:t'ai-je|ai-je|avons-nous|a-t-on|j'ai|on a|je t'ai) (?:\w+ )?(?:demande|parle|dit|mentionne|"
+    r"evoque|pose|commence)\w*|"
+    r"\bma (?:toute )?(?:premiere|derniere|seconde|deuxieme) question\b|"
     r"\bremember (?:what|when)|\bqu'ai-je (?:demande|dit)|\bqu'est-ce que j'ai demande|"
     r"\brappelle[- ](?:moi|toi)|\bde quoi avons-nous parle|"
     r"\bqu'avons-nous (?:dit|vu)|\bce qu'on a dit|\bce que (?:j'ai|nous avons) (?:demande|dit|"

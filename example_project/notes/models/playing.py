@@ -22,7 +22,8 @@ from notes.planning.executor import Reason, Result
 from notes.planning.plan import Plan, PlanError, SubTask, read_plan
 from notes.planning.planner import Situation
 from notes.planning.synthesis import word
-from notes.question import Question, query
+from notes.querying import query
+from notes.question import Question
 from notes.reflection.evaluation import Candidate, Evaluation, heuristic
 from notes.research import Research
 from notes.roles import Roles

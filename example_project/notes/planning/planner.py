@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from notes.choosing import READ_LINES
+from notes.ellipsis import code_names
+from notes.memory.referring import subject_of
 from notes.planning.plan import Plan, SubTask
-from notes.question import POINTED_AT, Kind, Question, query
+from notes.querying import POINTED_AT, query
+from notes.question import Kind, Question
 from notes.text import fold, key_words
 
 MANY = 60
@@ -113,10 +116,16 @@ def _fact(steps: _Steps, question: Question) -> None:
 def _compare(steps: _Steps, question: Question) -> None:
     labels = _labels(question.parts)
     sides = [
-        steps.fact(part, context=steps.situation.context, label=label)
-        for part, label in zip(question.parts, labels, strict=True)
+        steps.fact(part, context=steps.situation.context or _other_side(part, label, other), label=label)
+        for part, label, other in zip(question.parts, labels, reversed(labels), strict=True)
     ]
     steps.think("compare", "Set the sides against each other", sides)
+
+
+def _other_side(part: str, label: str, other: str) -> str:
+    """Give the other side as context where only the difference is asked for: one section may tell of both."""
+    searched = query(part)
+    return other if not searched.asked.kind and set(searched.strong) <= set(query(label).strong) else ""
 
 
 def _several(steps: _Steps, question: Question) -> None:
@@ -127,7 +136,8 @@ def _several(steps: _Steps, question: Question) -> None:
         if POINTED_AT.search(part):
             answers.append(steps.fact(part, context="", after=answers[0]))
         else:
-            answers.append(steps.fact(part, context="" if query(part).anchors else first))
+            named = subject_of(first) if code_names(first) else first
+            answers.append(steps.fact(part, context="" if query(part).anchors else named))
     steps.think("combine", "Put the answers together", answers)
 
 

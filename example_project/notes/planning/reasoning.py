@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from notes.answering import Answer, Source, extract
+from notes.answering import Source
 from notes.drafts import Part
 from notes.inline import Link
 from notes.library import Library, Passage, Place, failed, items, missing, passage, places
@@ -14,12 +14,15 @@ from notes.overview import outline_summary, passage_summary
 from notes.planning.executor import Result
 from notes.planning.plan import SubTask
 from notes.planning.references import names_in
-from notes.question import POINTED_AT, Query, query
+from notes.querying import POINTED_AT, Query, query
 from notes.research import Research, better
 from notes.text import stems
 from notes.voice import Voice
 
 Step = tuple[str, Any]
+
+LOOKS, MOST_LOOKS = 2, 4
+"""Further sections that are read as long as an answer is not certain, and as long as it is not even sound."""
 
 MOST_LINKS = 4
 """Links of a note that are looked into when a question does not say which it means."""
@@ -75,20 +78,18 @@ class RuleReasoner:
         read = passage(text) if not failed(text) else None
         if read and _holds(read, place):
             tried = part.tried | {(place.path, place.title)}
-            part = replace(part, tried=tried, answer=better(part, self._extract(read, part, ordinal)))
+            part = replace(part, tried=tried, answer=better(part, self._research.extracted(read, part, ordinal)))
         else:
             part = self._research.read_on(part, ordinal=ordinal)
         for _ in range(attempt):
             if not part.found:
                 part = self._research.read_on(part, ordinal=ordinal)
-        if part.answer and not part.answer.sound:
-            part = self._research.read_on(part, ordinal=ordinal)
+        for look in range(MOST_LOOKS):
+            if part.answer is None or not (part.answer.certain or (look >= LOOKS and part.answer.sound)):
+                part = self._research.read_on(part, ordinal=ordinal)
         if not part.found:
             return f"Error: it does not say anything about {part.query.keyword!r}", part
         return part.said, part
-
-    def _extract(self, read: Passage, part: Part, ordinal: int) -> Answer | None:
-        return extract(read, part.query, ordinal=ordinal, about=part.about.get(read.path, ()))
 
     def _link(self, task: SubTask, needed: Mapping[int, Result], attempt: int) -> Step:
         part = _part(needed)
