@@ -39,6 +39,7 @@ _NUMBERS = frozenset({"id", "number", "key", "code"})
 
 _MAKES = frozenset({"create", "add", "new", "insert", "make", "register"})
 
+_WORD = re.compile(r"[a-z]+")
 _CONDITIONS = re.compile(r"if-(?:none-)?match|if-(?:un)?modified-since|if-range", re.I)
 """Headers of conditional requests (RFC 9110 §13.1): they tell a version, which no person asks for."""
 
@@ -176,6 +177,8 @@ def _into(
             and text not in accepted
             and any(last_refused.get((text, world), -1) > position for world, position in stood.items())
         ]
+        if is_tally(spot):
+            fitting = [value for value in fitting if not _is_count(value)]
         if not fitting or not _is_flow(
             spot,
             slot,
@@ -239,6 +242,8 @@ def _is_flow(
     if len(turned_down) > len(fitting) * (_MIXED if is_proven else 1):
         return False
     last = set(words(slot.name)[-1:])
+    if is_closed and not looks_up and like < 0.5 and not is_meant(spot.names, spot.tool, slot):
+        return False  # it finds what holds a text: that it finds one proves nothing
     if last & ASKS and not (looks_up and is_closed and is_natural and spot.origin == "result"):
         return False
     if last & _CHOICES and not any(is_specific(value) for value in fitting):
@@ -269,6 +274,13 @@ def _is_flow(
         return spot.origin == "result" and not turned_down
     is_text = is_written and spot.pattern in ("", LISTED, BOLD)
     return is_text and spot.origin == "result" and len(fitting) >= 2 and not turned_down
+
+
+def is_tally(spot: Spot) -> bool:
+    """Whether a place says how many there are, as `open tasks: 3` does; a list of numbers says which."""
+    name = spot.names[-1] if spot.names else ""
+    is_plural = name.lower().rstrip("s") != name.lower() and words(name)[-1:] != tuple(_WORD.findall(name.lower()))[-1:]
+    return is_plural and "id" not in words(name) and not spot.path.endswith("*")
 
 
 def _is_count(value: Any) -> bool:

@@ -91,6 +91,10 @@ _CODES = re.compile(r"(?:\(|:|one of|among|parmi)\s*((?:[a-z]{2}|[A-Z]{2,3}|\w{1
 _SENTENCES = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!eg\.)(?<!ex\.)(?<=[.;\n])\s+", re.I)
 _STEM = re.compile(r"[A-Za-z0-9]+(?=(?:\.[A-Za-z]{1,5})?$)")
 _SPAN = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)\s*(?:-|–|to|à|\.\.\.?|…)\s*(-?\d+(?:\.\d+)?)(?![\w.])")
+_LENGTH = re.compile(
+    r"\s*(?:characters?|chars?|letters?|digits?|bytes?|words?|caractères?|lettres?|chiffres?|mots?)\b", re.I
+)
+"""What a span counts that bounds the length of a text, not its value."""
 _NUMBER = re.compile(r"(?<![\w.-])(-?\d+(?:\.\d+)?)(?![\w.])")
 
 
@@ -119,7 +123,8 @@ def described(slot: Slot, tool_description: str = "") -> list[Any]:
     for match in _CODES.finditer(text):
         found += re.split(r"\s*(?:,|/|\||\bor\b|\bou\b|\band\b|\bet\b)\s*", match[1])
     for match in _SPAN.finditer(text):
-        found += [match[1], match[2]]
+        if slot.type in ("integer", "number") or not _LENGTH.match(text, match.end()):
+            found += [match[1], match[2]]
     if slot.type in ("integer", "number"):
         found += [match[1] for match in _NUMBER.finditer(text)]
     typed = [_as_type(value, slot) for value in found if value and value != slot.name]
@@ -146,7 +151,7 @@ def usual(slot: Slot, random: Random) -> list[Any]:
     if kind == "object":
         return [{}, {"note": "test"}]
     if kind == "array":
-        return [["alpha"], []]
+        return _tables(schema) or [["alpha"], []]
     found: list[Any] = list(_FORMATS.get(str(schema.get("format")), ()))
     for word in reversed(words(slot.name)):
         found += [value for value in _BY_WORD.get(word, ()) if kind == "any" or isinstance(value, str)]
@@ -262,6 +267,21 @@ def _piece(part: tuple[Any, Any]) -> str:
     if name == "BRANCH":
         return "".join(_piece(inner) for inner in given[1][0])
     return ""
+
+
+def _tables(schema: Mapping[str, Any]) -> list[Any]:
+    """Give tables for a list of lists: names of columns above, then rows, in the types that its entries may have."""
+    rows = schema.get("items")
+    cell = rows.get("items") if isinstance(rows, Mapping) and rows.get("type") == "array" else None
+    if not isinstance(cell, Mapping):
+        return []
+    kinds = set(cell.get("type") or ())
+    numbers, texts = bool(kinds & {"integer", "number"}), "string" in kinds or not kinds
+    if texts and (numbers or not kinds):
+        return [[["name", "city", "amount"], ["alpha", "Paris", 10], ["beta", "Lyon", 20]]]
+    if texts:
+        return [[["name", "city"], ["alpha", "Paris"], ["beta", "Lyon"]]]
+    return [[[1, 2], [3, 4]]] if numbers else []
 
 
 def _numbers(slot: Slot) -> list[Any]:

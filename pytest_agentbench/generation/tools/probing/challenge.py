@@ -17,6 +17,7 @@ from pytest_agentbench.generation.tools.probing.candidates import (
     usual,
 )
 from pytest_agentbench.generation.tools.probing.laboratory import Laboratory, Subject, Trial
+from pytest_agentbench.generation.tools.probing.observed import seen_for
 from pytest_agentbench.generation.tools.probing.replaying import Script, substituted
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.values import ProbeKind
@@ -44,12 +45,13 @@ async def challenge(script: Script, subject: Subject) -> None:
         await _without_base(lab, subject)
         return
     most = len(subject.trials) + lab.budget.challenges
-    plans = [list(challenges(lab, subject, slot, base)) for slot in subject.slots]
+    slots = sorted(subject.slots, key=lambda slot: subject.once and not _is_given(lab, subject, slot))
+    plans = [list(challenges(lab, subject, slot, base)) for slot in slots]
     plans.append([("cross_parameter", values) for values in crossed(subject, base)])
     unknown: list[Plan] = [("cross_parameter", {**base.values, STRANGE: "1"})]
     plans.append(unknown)
     is_spent = False
-    turns = _Turns(plans)
+    turns = _Turns(plans, first=sum(_is_given(lab, subject, slot) for slot in slots) if subject.once else 0)
     for kind, values in turns:
         if not lab.may_call(subject, most):
             return
@@ -64,21 +66,30 @@ async def challenge(script: Script, subject: Subject) -> None:
             script.keep(trial)
 
 
-class _Turns:
-    """Gives the first call of every argument, then the second, and so on, and at the end what was put off."""
+def _is_given(lab: Laboratory, subject: Subject, slot: Slot) -> bool:
+    """Whether results of other tools hold what an argument's name means: it may well refer to that."""
+    return any(one.likeness >= 0.5 and one.trial.tool != subject.name for one in seen_for(lab, subject, slot))
 
-    def __init__(self, plans: list[list[Plan]]) -> None:
-        self._plans = [list(plan) for plan in plans]
+
+class _Turns:
+    """Gives the first call of every argument, then the second, and so on, and at the end what was put off.
+
+    All calls of the `first` arguments come before those of the others.
+    """
+
+    def __init__(self, plans: list[list[Plan]], *, first: int = 0) -> None:
+        self._groups = [[list(plan) for plan in several] for several in (plans[:first], plans[first:])]
         self._now: list[Plan] = []
         self._late: list[Plan] = []
 
     def __iter__(self) -> Iterator[Plan]:
         """Give calls, as long as there are any."""
-        while any(self._plans):
-            for plan in self._plans:
-                self._now = plan
-                if plan:
-                    yield plan.pop(0)
+        for plans in self._groups:
+            while any(plans):
+                for plan in plans:
+                    self._now = plan
+                    if plan:
+                        yield plan.pop(0)
         yield from self._late
 
     def put_off(self) -> None:

@@ -277,6 +277,7 @@ async def try_making(script: Script, makers: Sequence[Subject]) -> None:
     tried again: nothing else was called in between.
     """
     lab = script.lab
+    await script.restore()
     for maker in makers:
         if maker.is_read or maker.destroys or maker.base is None:
             continue
@@ -287,22 +288,26 @@ async def try_making(script: Script, makers: Sequence[Subject]) -> None:
             if maker.once and not await script.restore(before=maker):
                 continue
             name = sibling(maker.base.values[slot.path], Random(f"{slot.path} {maker.name} {given}"))  # noqa: S311 - no secret
-            unknown = []
+            unknown: list[tuple[Subject, Slot, str]] = []
             for subject, taker in _takers(lab, maker, slot, name):
-                if not await _takes(lab, subject, taker, name):
-                    unknown.append((subject, taker))
+                before = await _verdict(lab, subject, taker, name)
+                if before != "ok":
+                    unknown.append((subject, taker, before))
             made = await lab.try_values(maker, {**maker.base.values, slot.path: name}, "observed")
             if made is None or not made.ok:
                 continue
-            for subject, taker in unknown:
-                if await _takes(lab, subject, taker, name):
+            for subject, taker, before in unknown:
+                after = await _verdict(lab, subject, taker, name)
+                if after == "ok" or (
+                    after == "empty" and before in ("refused", "broken")
+                ):  # it is there, with nothing in it
                     lab.made.setdefault((maker.name, slot.path, subject.name, taker.path), []).append(name)
 
 
-async def _takes(lab: Laboratory, subject: Subject, slot: Slot, value: str) -> bool:
+async def _verdict(lab: Laboratory, subject: Subject, slot: Slot, value: str) -> str:
     known = subject.base.values if subject.base is not None else {}
     trial = await lab.try_values(subject, {**known, slot.path: value}, "observed", again=True)
-    return trial is not None and trial.ok
+    return trial.verdict if trial is not None else ""
 
 
 def _takers(lab: Laboratory, maker: Subject, slot: Slot, name: str) -> Iterator[tuple[Subject, Slot]]:

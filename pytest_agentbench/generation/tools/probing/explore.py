@@ -1,23 +1,20 @@
 """Finding calls that work: declared and usual values first, then those that other tools' results hold, in rounds."""
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import chain
 from random import Random
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.generation.tools.graph.meanings import ASKS
-from pytest_agentbench.generation.tools.graph.names import nouns, words
-from pytest_agentbench.generation.tools.probing.candidates import declared, described, fits, sibling, usual
+from pytest_agentbench.generation.tools.graph.names import words
+from pytest_agentbench.generation.tools.probing.candidates import sibling
+from pytest_agentbench.generation.tools.probing.elsewhere import NEW, PATHS, accepted_elsewhere
 from pytest_agentbench.generation.tools.probing.laboratory import Laboratory, Subject, Trial
-from pytest_agentbench.generation.tools.probing.observed import as_argument, seen_for, spread
-from pytest_agentbench.generation.tools.probing.ordering import is_bare, is_reference, ordered
-from pytest_agentbench.generation.tools.probing.reading import atoms
-from pytest_agentbench.generation.tools.probing.refusals import QUOTED, blames, is_news
+from pytest_agentbench.generation.tools.probing.learning import Lessons
+from pytest_agentbench.generation.tools.probing.observed import seen_for
+from pytest_agentbench.generation.tools.probing.ordering import is_reference, ordered
+from pytest_agentbench.generation.tools.probing.proposing import Proposals, creates
 from pytest_agentbench.generation.tools.probing.replaying import Script
-from pytest_agentbench.generation.tools.probing.schemas import Slot
 
 ROUNDS = 5
 """Rounds over all tools: an id of an id of an id is found in the fourth."""
@@ -25,20 +22,12 @@ _A_ROUND = 7
 """Calls of one tool in one round."""
 _OPTIONAL = 6
 """Optional arguments that are tried one by one to make a thing that has all of them."""
+_ATTEMPTS = 3
+"""Values of an optional argument that are tried until one is taken."""
 _CONTEXTS = 4
 """Different accepted calls to look for: what has no effect in one may have some in another."""
-
-
-_SEARCHES = frozenset({"query", "search", "keyword", "term", "place", "city", "text"})
-_PATHS = frozenset({"path", "file", "directory", "source", "destination", "target", "workbook"})
-_NEW = frozenset({"name", "title", "label", "branch", "key", "slug"})
-_CREATES = frozenset({"create", "add", "new", "register", "insert", "make", "put", "write", "save", "post", "upload"})
-_EXTENSION = re.compile(r"(?<![\w.])\.([a-z]{2,5})\b")
-_NAMES = frozenset({"name", "title", "label", "subject", "city", "place"})
-"""What arguments are called that look for something by its name, and what results call such names."""
-
-
-_FOLDER = re.compile(r"/(?:[\w.@+-]+/)*[\w@+-]+/?")
+_VARIED = 10
+"""Values of an argument that was blamed for a refusal which are tried in its place."""
 
 
 class Explorer:
@@ -48,14 +37,24 @@ class Explorer:
         self._lab = lab
         self._script = script
         self._tried: set[str] = set()
-        self._extra: dict[str, list[str]] = {}
-        self._extensions: list[str] = []
-        self._wanted: dict[tuple[str, str], list[str]] = {}
-        self._focus: dict[str, tuple[dict[str, Any], str, int]] = {}
-        self._told: dict[str, dict[str, list[Any]]] = {}
+        self._ever: set[str] = set()
+        self._nameless: set[str] = set()
+        self._lessons = Lessons(lab)
+        self._proposals = Proposals(lab, self._lessons)
 
     async def explore(self, subjects: Sequence[Subject], rounds: int = ROUNDS) -> None:
-        """Go over the tools, reads first, until a round brings nothing new; then look for further contexts."""
+        """Go over the tools, reads first, until a round brings nothing new; then look for further contexts.
+
+        What makes things comes before what changes them: that may spoil what the others need.
+        """
+        makers = [subject for subject in subjects if subject.is_read or creates(subject)]
+        if 0 < len(makers) < len(subjects):
+            await self._rounds(makers, rounds)
+        await self._rounds(subjects, rounds)
+        for subject in ordered(subjects):
+            await self._contexts(subject)
+
+    async def _rounds(self, subjects: Sequence[Subject], rounds: int) -> None:
         for number in range(rounds):
             before = len(self._lab.trials)
             progress = False
@@ -64,14 +63,12 @@ class Explorer:
                     progress |= await self._search(subject)
             if not progress and (number > 1 or len(self._lab.trials) == before):
                 break
-        for subject in ordered(subjects):
-            await self._contexts(subject)
 
     async def _search(self, subject: Subject) -> bool:
         nominal = sum(trial.kind == "nominal" for trial in subject.trials)
         left = min(_A_ROUND if self._is_ready(subject) else 3, self._lab.budget.nominal - nominal)
         for _ in range(max(left, 0)):
-            values = next((one for one in self._assignments(subject) if self._is_new(subject, one)), None)
+            values = self._next(subject)
             if values is None:
                 return False
             trial = await self._try(subject, values)
@@ -80,9 +77,22 @@ class Explorer:
             if trial.ok:
                 self._script.adopt(subject, trial)
                 self._script.keep(trial)
+                if (
+                    subject.moves or subject.destroys
+                ):  # what it worked on may be what other tools are known to work with
+                    await self._script.restore()
                 return True
-            self._learn(subject, trial)
+            self._lessons.learn(subject, trial)
         return False
+
+    def _next(self, subject: Subject) -> dict[str, Any] | None:
+        """Give the arguments to try next: first and foremost, then any that were never tried, then those that were
+        tried before something changed.
+        """
+        several = list(self._assignments(subject))
+        fresh = [one for one in several if self._is_new(subject, one)]
+        never = (one for one in fresh if one is several[0] or dumps([subject.name, one]) not in self._ever)
+        return next(never, fresh[0] if fresh else None)
 
     def _is_ready(self, subject: Subject) -> bool:
         """Whether each id that a tool needs was given by another one; until then it is hardly worth guessing."""
@@ -97,7 +107,9 @@ class Explorer:
         made = 0
         if not subject.is_read:
             await self._enrich(subject)
-        self._extra.setdefault(subject.name, []).extend(path for path in subject.base.values if subject.slot(path))
+        self._lessons.extra.setdefault(subject.name, []).extend(
+            path for path in subject.base.values if subject.slot(path)
+        )
         for values in list(self._assignments(subject)):
             if not self._is_new(subject, values):
                 continue
@@ -110,33 +122,52 @@ class Explorer:
                 self._script.keep(trial)
 
     async def _enrich(self, subject: Subject) -> None:
-        """Make one thing with all that can be said of it: each optional argument that is taken, then all of these."""
+        """Make things with all that can be said of them: each optional argument that is taken, then all of these, once
+        with the first value of each and once with the next.
+        """
         base = subject.base.values if subject.base is not None else {}
         optional = [slot for slot in subject.slots if not slot.required and slot.path not in base]
         taken: dict[str, Any] = {}
+        further: dict[str, Any] = {}
         for slot in optional[:_OPTIONAL]:
-            value = next(iter(self.options(subject, slot)), None)
-            if value is None or slot.type == "boolean" or not self._lab.may_call(subject):
-                continue
-            trial = await self._try(subject, {**self._fresh(subject, base), slot.path: value})
-            if trial is not None and trial.ok:
-                taken[slot.path] = value
-        if len(taken) > 1:
-            trial = await self._try(subject, {**self._fresh(subject, base), **taken})
+            values = self._proposals.of(subject, slot)
+            for place, value in enumerate([] if slot.type == "boolean" else values[:_ATTEMPTS]):
+                trial = await self._extended(subject, base, {slot.path: value})
+                if trial is not None and trial.ok:
+                    taken[slot.path] = value
+                    further[slot.path] = _nth(values, place + 1)
+                    break
+        for several in (taken, further) if len(taken) > 1 else ():
+            trial = await self._extended(subject, base, several)
             if trial is not None and trial.ok:
                 self._script.keep(trial)
 
+    async def _extended(self, subject: Subject, base: dict[str, Any], also: dict[str, Any]) -> Trial | None:
+        """Make the call that works with more arguments, under a fresh name where that is what it makes."""
+        if not self._lab.may_call(subject):
+            return None
+        renamed = base if subject.name in self._nameless else self._fresh(subject, base)
+        trial = await self._try(subject, {**renamed, **also})
+        if trial is None or trial.ok or renamed == base:
+            return trial
+        again = await self._try(subject, {**base, **also})
+        if again is not None and again.ok:  # what seemed the name of the new thing is what it works on
+            self._nameless.add(subject.name)
+        return again
+
     def _fresh(self, subject: Subject, base: dict[str, Any]) -> dict[str, Any]:
         """Give the arguments of a call that works with a name that is not taken yet, where it makes something."""
-        if not _CREATES & set(words(subject.name)):
-            return dict(base)
+        if not creates(subject):
+            return base
         number = len(subject.trials)
         chance = Random(f"{subject.name} {number}")  # noqa: S311 - no secret hangs on it
-        named = {slot.path for slot in subject.slots if set(words(slot.name)) & (_NEW | _PATHS)}
+        named = {slot.path for slot in subject.slots if set(words(slot.name)) & NEW}
+        named = named or {slot.path for slot in subject.slots if set(words(slot.name)) & PATHS}
         return {path: sibling(value, chance) if path in named else value for path, value in base.items()}
 
     async def _try(self, subject: Subject, values: dict[str, Any]) -> Trial | None:
         self._tried.add(self._key(subject, values))
+        self._ever.add(dumps([subject.name, values]))
         return await self._lab.try_values(subject, values, "nominal", again=True)
 
     def _is_new(self, subject: Subject, values: dict[str, Any]) -> bool:
@@ -148,15 +179,19 @@ class Explorer:
 
     def _assignments(self, subject: Subject) -> Iterator[dict[str, Any]]:
         """Give arguments to try; optional ones that answers have asked for are among them."""
-        extra = self._extra.get(subject.name, [])
+        extra = self._lessons.extra.get(subject.name, [])
         required = [slot for slot in subject.slots if slot.required]
         slots = {slot.path: slot for slot in subject.slots}
 
         @cache
         def options(path: str) -> list[Any]:
-            return self.options(subject, slots[path])
+            return self._proposals.of(subject, slots[path])
 
-        pinned = {slot.path for slot in subject.slots if not is_reference(slot) and self._elsewhere(subject, slot)}
+        pinned = {
+            slot.path
+            for slot in subject.slots
+            if not is_reference(slot) and accepted_elsewhere(self._lab, subject, slot)
+        }
 
         def chosen(index: int, *, pin: bool = True, also: Sequence[str] = extra) -> dict[str, Any]:
             taken = [*required, *(slot for slot in subject.slots if slot.path in also and not slot.required)]
@@ -168,13 +203,15 @@ class Explorer:
 
         if len(extra) > 1:  # "either this or that" names both, and takes one
             yield from (chosen(0, also=[path]) for path in extra)
-        values, blamed, world = self._focus.get(subject.name, ({}, "", 0))
-        if blamed in slots and world == self._lab.world_number:
-            settled = {path: value for path, value in chosen(0).items() if path in pinned}
-            yield from ({**values, **settled, blamed: value} for value in options(blamed)[:10])
+        focus = self._lessons.focus(subject)
+        kept = {path for path in pinned if not self._lessons.is_doubted(subject, slots[path])}
+        if focus is not None and focus.blamed in slots:
+            settled = {path: value for path, value in chosen(0).items() if path in kept}
+            for value in options(focus.blamed)[: 1 if focus.blamed in kept else _VARIED]:
+                yield {**focus.values, **settled, focus.blamed: value}
         yield chosen(0)
         varied = [*required, *(slot for slot in subject.slots if slot.path in extra and not slot.required)]
-        varied.sort(key=lambda slot: slot.path in pinned)
+        varied = [slot for slot in varied if slot.path not in kept]
         longest = min(max((len(options(slot.path)) for slot in varied), default=1), 14)
         for index in range(1, longest):
             yield chosen(index)
@@ -189,153 +226,6 @@ class Explorer:
         )
         if pinned:
             yield from (chosen(index, pin=False) for index in range(1, longest))
-
-    def options(self, subject: Subject, slot: Slot) -> list[Any]:
-        """Give values to try for an argument, the most promising first."""
-        hints = self._lab.world.hints
-        given = [*hints.get(f"{subject.name}.{slot.name}", ()), *hints.get(slot.name, ())]
-        told = [value for value in self._told.get(subject.name, {}).get(slot.path, []) if fits(value, slot)]
-        seen = seen_for(self._lab, subject, slot)
-        likely = [one.value for one in seen if one.likeness >= 0.5][:8]
-        may_refer = subject.is_read or is_reference(slot) or bool(set(words(slot.name)) & _PATHS)
-        rest = [one for one in seen if one.likeness < 0.5 and (may_refer or one.likeness >= 0.2)]
-        unlike = [one.value for one in spread(rest, 1)]
-        unlike = unlike[: 8 if is_reference(slot) else 4]
-        stated = [*declared(slot), *described(slot, subject.spec.description)]
-        chance = self._lab.chance(subject, slot)
-        by_name = usual(slot, chance)
-        if slot.schema.get("enum"):
-            likely, unlike = [], []
-        named = [*told, *stated]
-        if is_reference(slot):
-            by_name = [*unlike, *by_name]
-        elif set(words(slot.name)) & _PATHS and slot.type in ("string", "any"):
-            told = [*told, *self._paths(subject, slot, told)]
-        elif subject.is_read and set(words(slot.name)) & _SEARCHES:
-            names = [one.value for one in seen if set(words(one.atom.names[-1] if one.atom.names else "")) & _NAMES]
-            by_name = [*self._put_in(slot), *by_name[:2], *names[:6], *by_name[2:]]
-        if _CREATES & set(words(subject.name)) and slot.type == "string" and set(words(slot.name)) & _NEW:
-            noun = nouns_first(subject, slot)
-            by_name = [*(f"{noun}-{chance.randrange(100, 999)}" for _ in range(3)), *by_name]
-        elif not subject.is_read and set(words(slot.name)[-1:]) & ASKS:
-            likely, unlike = [], []  # texts that are kept: what stands elsewhere would seem to come from here later
-        elif subject.is_read and not is_reference(slot) and not slot.schema.get("enum"):
-            by_name = [*(one.value for one in spread([one for one in rest if one.likeness >= 0.3], 1)[:2]), *by_name]
-        known, news = self._elsewhere(subject, slot), told[:4]
-        if self._focus.get(subject.name, ({}, "", 0))[1] == slot.path:  # what was known is not accepted any more
-            known, news = news, known
-        ordered_values = chain(given, known, news, declared(slot), likely, named, by_name, unlike)
-        values = {dumps(value): value for value in ordered_values if fits(value, slot) or value in given}
-        return list(values.values())
-
-    def _elsewhere(self, subject: Subject, slot: Slot, *, other_names: bool = True) -> list[Any]:
-        """Give the values that other tools accepted under the same name, unless they name what was to be made anew."""
-        if slot.type == "boolean" or set(words(slot.name)) & _NEW:
-            return []
-        values: dict[str, Any] = {}
-        for other in self._lab.subjects.values():
-            if other.name == subject.name or other.base is None:
-                continue
-            for path, value in other.base.values.items():
-                same = path.rstrip(".*").split(".")[-1] == slot.name
-                goes_there = (
-                    other_names
-                    and {"source", "from"} & set(words(slot.name))
-                    and _PATHS & set(words(path.split(".")[-1]))
-                )
-                if same and is_bare(slot) and not self._is_of_its_kind(subject, slot, other, path):
-                    continue
-                if (same or goes_there) and fits(value, slot):
-                    values.setdefault(dumps(value), value)
-        return list(values.values())[:2]
-
-    def _is_of_its_kind(self, subject: Subject, slot: Slot, other: Subject, path: str) -> bool:
-        """Whether another tool's argument of the same name is about the same things, as two tools' `id` need not be."""
-        names = tuple(step for step in path.split(".") if step != "*")
-        return self._lab.likeness(slot.path, subject.name, names, other.name) >= 0.5
-
-    def _put_in(self, slot: Slot) -> list[Any]:
-        """Give short texts that calls put into the service: what can be searched for."""
-        found: dict[str, Any] = {}
-        for trial in self._lab.trials:
-            if trial.ok and trial.kind == "nominal" and not self._lab.subjects[trial.tool].is_read:
-                for value in trial.values.values():
-                    if isinstance(value, str) and 2 < len(value) <= 40 and fits(value, slot):
-                        found.setdefault(value, value)
-        return list(found)[-4:]
-
-    def _paths(self, subject: Subject, slot: Slot, told: list[Any]) -> list[str]:
-        """Give names of files below the folders that are known: absolute paths without an extension."""
-        hints = [value for values in self._lab.world.hints.values() for value in values]
-        seen = [one.value for one in seen_for(self._lab, subject, slot)]
-        texts = [value for value in (*told, *hints, *seen) if isinstance(value, str)]
-        folders = dict.fromkeys(text.rstrip("/") for text in texts if _FOLDER.fullmatch(text))
-        said = f"{slot.described} {subject.spec.description}"
-        stated = [f".{match[1]}" for match in _EXTENSION.finditer(said)]
-        wanted = self._wanted.get((subject.name, slot.path), [])
-        extensions = list(dict.fromkeys([*wanted, *self._extensions, *stated, ".txt"]))[:3]
-        number = self._lab.chance(subject, slot).randrange(100, 999)
-        names = [f"file-{number}{extension}" for extension in extensions]
-        below = [f"{folder}/{name}" for folder in list(folders)[:2] for name in names[:1]]
-        return [*below, *names] if self._extensions else [*below, *names[:1]]
-
-    def _learn(self, subject: Subject, trial: Trial) -> None:
-        """Read a refusal: which argument it asks for, and which values it names."""
-        message = trial.answer.content
-        if trial.verdict == "empty":  # all is right but for what is looked for
-            asked = [slot.path for slot in subject.slots if slot.path in trial.values and set(words(slot.name)) & ASKS]
-            self._focus[subject.name] = (trial.values, asked[0] if asked else "", trial.world)
-        if trial.verdict not in ("refused", "broken") or len(message) > 5_000:
-            return
-        spoken = set(words(message))
-        blamed = self._blamed(subject, trial)
-        self._focus[subject.name] = (trial.values, blamed, trial.world)
-        stated = [f".{match[1]}" for match in _EXTENSION.finditer(message)]
-        fresh = [one for one in stated if not any(one in str(value) for value in trial.values.values())]
-        self._extensions += [one for one in fresh if one not in self._extensions]
-        if blamed:
-            self._wanted.setdefault((subject.name, blamed), fresh)
-        extra = self._extra.setdefault(subject.name, [])
-        known = {*self._lab.subjects, *(slot.name for slot in subject.slots), *map(str, trial.values.values())}
-        for slot in subject.slots:
-            is_named = re.search(rf"(?<!\w){re.escape(slot.name)}(?!\w)", message) is not None
-            is_usage = "It takes: " in message  # our own refusal of wrong arguments lists all of them
-            if is_named and not is_usage and not slot.required and slot.path not in (*extra, *trial.values):
-                extra.append(slot.path)
-            is_meant = is_named or slot.path == blamed or set(words(slot.name)) & spoken
-            if slot.type in ("string", "any") and not is_usage and is_meant:
-                values = [as_argument(atom.value, slot) for atom in atoms(message) if _is_told(slot, atom.names[-1:])]
-                fresh = [value for value in values if value is not None and is_news(str(value), known)]
-                told = self._told.setdefault(subject.name, {}).setdefault(slot.path, [])
-                told[:0] = [value for value in fresh[:6] if value not in told]
-
-    def _blamed(self, subject: Subject, trial: Trial) -> str:
-        """Name the argument that a refusal is about, "" where that cannot be told: its value is repeated.
-
-        Of several, one that no other tool has accepted such a value for; then one whose value stands in quotes.
-        """
-        message = trial.answer.content
-        found = {path: how for path, value in trial.values.items() if (how := blames(message, value))}
-        known = {
-            path
-            for path in found
-            if (slot := subject.slot(path)) is not None
-            and trial.values[path] in self._elsewhere(subject, slot, other_names=False)
-        }
-        for several in (set(found) - known, {path for path, how in found.items() if how == QUOTED}):
-            if len(several) == 1:
-                return several.pop()
-        return next(iter(found)) if len(found) == 1 else ""
-
-
-def _is_told(slot: Slot, names: tuple[str, ...]) -> bool:
-    """Whether what a refusal calls so may be meant for an argument: a hash is, for one that refers to something."""
-    return names != ("error",) and (names != ("hash",) or is_reference(slot))
-
-
-def nouns_first(subject: Subject, slot: Slot) -> str:
-    """Give a word for what a tool makes, to name new things by."""
-    return min(nouns(slot.name, subject.name), default="item")
 
 
 def _nth(values: Sequence[Any], index: int) -> Any:

@@ -47,7 +47,7 @@ class Budget:
     invalid inputs, effects and handed-on values need; `gentle` holds for tools whose calls cannot be undone.
     """
 
-    nominal: int = 40
+    nominal: int = 60
     challenges: int = 60
     observed: int = 60
     effects: int = 40

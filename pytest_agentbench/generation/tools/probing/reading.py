@@ -72,6 +72,11 @@ class Atom:
     names: tuple[str, ...] = ()
 
 
+def is_quoted(atom: Atom) -> bool:
+    """Whether a value stood in quotes."""
+    return atom.pattern == _ANY_QUOTED or atom.pattern.endswith(_ANY_QUOTED)
+
+
 def parsed(content: str) -> Any:
     """Give the JSON (or Python literal) that a result is, else the text itself; a huge one is cut off first."""
     text = content.strip()

@@ -47,8 +47,10 @@ class Script:
         return self.lab.world.resettable
 
     def keep(self, trial: Trial) -> None:
-        """Keep a call that worked."""
+        """Keep a call that worked, but for one that takes away, or moves, what others are known to work with."""
         subject = self.lab.subjects[trial.tool]
+        if subject.moves or subject.destroys:
+            return
         if len(self.kept) >= _LONGEST or (subject.is_read and any(one.tool == trial.tool for one in self.kept)):
             return
         back = {str(now): then for then, now in self._now.items()}

@@ -25,6 +25,7 @@ _CHANGES = frozenset({
 _MAKES = frozenset({
     "create", "add", "insert", "write", "put", "save", "make", "new", "copy", "edit", "update", "append", "move", "set",
     "apply", "format", "rename", "merge", "import", "register", "upload", "post", "modify", "start", "commit",
+    "export", "sort",
 })  # fmt: skip
 _LOOKS = frozenset({
     "get", "return", "list", "fetch", "find", "search", "read", "show", "look", "query", "retrieve", "describe",

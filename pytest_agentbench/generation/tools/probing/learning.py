@@ -1,0 +1,142 @@
+"""What refusals teach: which argument a tool asks for, which value it blames, and which values it names instead."""
+
+import re
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from pytest_agentbench.generation.tools.graph.meanings import ASKS
+from pytest_agentbench.generation.tools.graph.names import words
+from pytest_agentbench.generation.tools.probing.candidates import fits, sibling
+from pytest_agentbench.generation.tools.probing.elsewhere import accepted_elsewhere
+from pytest_agentbench.generation.tools.probing.laboratory import Laboratory, Subject, Trial
+from pytest_agentbench.generation.tools.probing.observed import as_argument
+from pytest_agentbench.generation.tools.probing.ordering import is_reference
+from pytest_agentbench.generation.tools.probing.reading import atoms, is_quoted
+from pytest_agentbench.generation.tools.probing.refusals import QUOTED, blames, is_news, speaks_of
+from pytest_agentbench.generation.tools.probing.schemas import Slot
+from pytest_agentbench.generation.tools.probing.strangers import EXISTS
+
+_LONGEST = 5_000
+"""Characters of a refusal that is read."""
+_NAMED = 6
+"""Values that one refusal names for one argument."""
+_EXTENSION = re.compile(r"(?<![\w.])\.([a-z]{2,5})\b")
+
+
+def extensions_in(text: str) -> list[str]:
+    """Give the extensions of files that a text names, each with its dot."""
+    return list(dict.fromkeys(f".{match[1]}" for match in _EXTENSION.finditer(text)))
+
+
+@dataclass(frozen=True)
+class Focus:
+    """The call that was refused last, the argument to blame for it ("": nobody can tell), and in which environment."""
+
+    values: dict[str, Any]
+    blamed: str
+    world: int
+
+
+class Lessons:
+    """Keeps what the refusals of all tools said.
+
+    `extra` are optional arguments that a tool asked for, `told` values that were named for an argument, `extensions`
+    those of files.
+    """
+
+    def __init__(self, lab: Laboratory) -> None:
+        self._lab = lab
+        self.extra: dict[str, list[str]] = {}
+        self.extensions: list[str] = []
+        self._wanted: dict[tuple[str, str], list[str]] = {}
+        self._focus: dict[str, Focus] = {}
+        self._told: dict[tuple[str, str], list[Any]] = {}
+        self._doubted: dict[str, set[tuple[str, int]]] = {}
+
+    def focus(self, subject: Subject) -> Focus | None:
+        """Give what the last refusal of a tool was about, None where it was in another environment."""
+        found = self._focus.get(subject.name)
+        return found if found is not None and found.world == self._lab.world_number else None
+
+    def told(self, subject: Subject, slot: Slot) -> list[Any]:
+        """Give the values that refusals named for an argument."""
+        return [value for value in self._told.get((subject.name, slot.path), []) if fits(value, slot)]
+
+    def wanted(self, subject: Subject, slot: Slot) -> list[str]:
+        """Give the extensions that a refusal asked for."""
+        return self._wanted.get((subject.name, slot.path), [])
+
+    def is_doubted(self, subject: Subject, slot: Slot) -> bool:
+        """Whether a value that other tools take was blamed in the environment as it is."""
+        return (slot.path, self._lab.world_number) in self._doubted.get(subject.name, set())
+
+    def learn(self, subject: Subject, trial: Trial) -> None:
+        """Read a refusal: which argument it asks for, and which values it names."""
+        if trial.verdict == "empty":  # all is right but for what is looked for
+            asked = [slot.path for slot in subject.slots if slot.path in trial.values and set(words(slot.name)) & ASKS]
+            self._focus[subject.name] = Focus(trial.values, asked[0] if asked else "", trial.world)
+        if trial.verdict not in ("refused", "broken") or len(trial.answer.content) > _LONGEST:
+            return
+        message = trial.answer.content.replace(subject.name, "…")  # what it is called says nothing of its arguments
+        blamed = self._blamed(subject, trial, message)
+        self._focus[subject.name] = Focus(trial.values, blamed, trial.world)
+        stated = extensions_in(message)
+        fresh = [one for one in stated if not any(one in str(value) for value in trial.values.values())]
+        self.extensions += [one for one in fresh if one not in self.extensions]
+        if blamed:
+            self._wanted.setdefault((subject.name, blamed), fresh)
+            slot = subject.slot(blamed)
+            if slot is not None and trial.values[blamed] in accepted_elsewhere(self._lab, subject, slot):
+                self._doubted.setdefault(subject.name, set()).add((blamed, trial.world))
+            self._offer_another(subject, trial, blamed)
+        self._read_names(subject, trial, message, blamed)
+
+    def _offer_another(self, subject: Subject, trial: Trial, blamed: str) -> None:
+        """Where a name is taken, put one like it first."""
+        value = trial.values.get(blamed)
+        if isinstance(value, str) and EXISTS.search(trial.judged.reason):
+            chance = Random(f"{subject.name} {blamed} {value}")  # noqa: S311 - no secret hangs on it
+            self._told.setdefault((subject.name, blamed), []).insert(0, sibling(value, chance))
+
+    def _read_names(self, subject: Subject, trial: Trial, message: str, blamed: str) -> None:
+        spoken = set(words(message))
+        extra = self.extra.setdefault(subject.name, [])
+        known = {*self._lab.subjects, *(slot.name for slot in subject.slots), *map(str, trial.values.values())}
+        is_usage = "It takes: " in message  # our own refusal of wrong arguments lists all of them
+        for slot in subject.slots:
+            is_named = re.search(rf"(?<!\w){re.escape(slot.name)}(?!\w)", message) is not None
+            if is_named and not is_usage and not slot.required and slot.path not in (*extra, *trial.values):
+                extra.append(slot.path)
+            is_meant = is_named or slot.path == blamed or set(words(slot.name)) & spoken
+            if slot.type in ("string", "any") and not is_usage and is_meant:
+                named = [atom for atom in atoms(message) if _is_told(slot, atom.names[-1:])]
+                named.sort(key=lambda atom: not is_quoted(atom))
+                values = [as_argument(atom.value, slot) for atom in named]
+                fresh = [value for value in values if value is not None and is_news(str(value), known)]
+                told = self._told.setdefault((subject.name, slot.path), [])
+                told[:0] = [value for value in fresh[:_NAMED] if value not in told]
+
+    def _blamed(self, subject: Subject, trial: Trial, message: str) -> str:
+        """Name the argument that a refusal is about, "" where that cannot be told: its value is repeated.
+
+        Of several, one that no other tool has accepted such a value for; then one whose value stands in quotes.
+        """
+        found = {path: how for path, value in trial.values.items() if (how := blames(message, value, path))}
+        known = {
+            path
+            for path in found
+            if (slot := subject.slot(path)) is not None
+            and trial.values[path] in accepted_elsewhere(self._lab, subject, slot)
+        }
+        for several in (set(found) - known, {path for path, how in found.items() if how == QUOTED}):
+            if len(several) == 1:
+                return several.pop()
+        if not found:
+            found = {path: "" for path in trial.values if speaks_of(message, path)}
+        return next(iter(found)) if len(found) == 1 else ""
+
+
+def _is_told(slot: Slot, names: tuple[str, ...]) -> bool:
+    """Whether what a refusal calls so may be meant for an argument: a hash is, for one that refers to something."""
+    return names != ("error",) and (names != ("hash",) or is_reference(slot))

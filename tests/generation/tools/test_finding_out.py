@@ -1,0 +1,232 @@
+"""How calls that work are found where refusals say what is wrong, and which edges follow from what was seen."""
+
+from pathlib import Path
+
+from tests.generation.tools.probed import card, edges_of, probed, written
+
+
+def test_what_is_put_under_the_id_of_something_else_does_not_come_from_there(tmp_path: Path) -> None:
+    """A service that makes things under the caller's ids repeats each; only what was unknown before was made."""
+    tools = """
+def list_racks(*, state: dict) -> list[dict]:
+    "List the racks."
+    return [{"id": key} for key in state["racks"]]
+
+def get_rack(id: str, *, state: dict) -> dict:
+    "Get a rack."
+    if id not in state["racks"]:
+        raise LookupError(f"no rack {id}")
+    return {"id": id, "height": 3}
+
+def put_rack(id: str, *, state: dict) -> dict:
+    "Create or replace a rack."
+    state["racks"][id] = {}
+    return {"id": id, "height": 3}
+
+def get_cask(rack_id: str, id: str, *, state: dict) -> dict:
+    "Get a cask of a rack."
+    if id not in state["racks"].get(rack_id, {}):
+        raise LookupError(f"no cask {id}")
+    return {"id": id, "litres": 90}
+
+def put_cask(rack_id: str, id: str, *, state: dict) -> dict:
+    "Create or replace a cask in a rack."
+    if rack_id not in state["racks"]:
+        raise LookupError(f"no rack {rack_id}")
+    state["racks"][rack_id][id] = 90
+    return {"id": id, "litres": 90}
+"""
+
+    found = edges_of(probed(written(tmp_path, tools, {"racks": {"rk-4071": {}, "rk-5162": {}}})))
+
+    assert {("put_rack", "get_rack"), ("put_cask", "get_cask"), ("list_racks", "put_cask")} <= found
+    assert {("put_cask", "get_rack"), ("put_cask", "put_rack"), ("put_cask", "list_racks")} & found == set()
+
+
+def test_what_takes_anything_leaves_calls_for_what_does_not(tmp_path: Path) -> None:
+    """Each accepted call uses a seat up; names of passengers are all accepted, seats that are none are refused."""
+    tools = """
+def list_seats(*, state: dict) -> list[dict]:
+    "List the free seats."
+    return [{"seat": seat} for seat in state["free"]]
+
+def book_seat(seat: str, passenger: str, meal: str, luggage: int, *, state: dict) -> str:
+    "Book a seat for a passenger."
+    if seat not in ("11", "12", "13", "14"):
+        raise LookupError(f"no seat {seat}")
+    if seat not in state["free"]:
+        raise ValueError(f"seat {seat} is taken")
+    state["free"].remove(seat)
+    return "Have a good journey, and mind the step."
+"""
+
+    found = edges_of(probed(written(tmp_path, tools, {"free": ["11", "12", "13", "14"]})))
+
+    assert ("list_seats", "book_seat") in found
+
+
+def test_how_many_there_are_is_not_which(tmp_path: Path) -> None:
+    """`Open cases: 1` counts them, though there is a case of that number."""
+    tools = """
+def list_cases(*, state: dict) -> list[dict]:
+    "List the cases."
+    return [{"case_id": number} for number in state["cases"]]
+
+def sum_up(*, state: dict) -> str:
+    "Sum up what is to be done."
+    return f"# Summary\\n\\n**Open Cases**: {len(state['cases'])}\\n"
+
+def show_case(case_id: int, *, state: dict) -> dict:
+    "Show a case."
+    if case_id not in state["cases"]:
+        raise LookupError(f"no case {case_id}")
+    return {"about": "a broken gate"}
+"""
+
+    found = edges_of(probed(written(tmp_path, tools, {"cases": [1, 2]})))
+
+    assert ("list_cases", "show_case") in found
+    assert ("sum_up", "show_case") not in found
+
+
+def test_that_a_filter_finds_a_text_joins_nothing(tmp_path: Path) -> None:
+    """A filter for words finds what holds an id too; what it does not find, it answers with an empty list."""
+    tools = """
+TRIPS = [{"trip_id": "TR-10442", "to": "the seaside"}, {"trip_id": "TR-20817", "to": "the hills"}]
+
+def list_trips() -> list[dict]:
+    "List the trips."
+    return TRIPS
+
+def suggest_trips(mood: str | None = None) -> dict:
+    "Suggest trips."
+    return {"trips": [one["to"] for one in TRIPS if not mood or mood in str(one)]}
+
+def show_trip(trip_id: str) -> dict:
+    "Show a trip."
+    return {"days": {one["trip_id"]: 3 for one in TRIPS}[trip_id]}
+"""
+
+    found = edges_of(probed(written(tmp_path, tools)))
+
+    assert ("list_trips", "show_trip") in found
+    assert ("list_trips", "suggest_trips") not in found
+
+
+def test_refusals_lead_to_the_call_that_works(tmp_path: Path) -> None:
+    """One names the pages there are, one wants another name, one a table with a row below its head, one its extent."""
+    tools = """
+import re
+
+def add_page(new_name: str, *, state: dict) -> dict:
+    "Add a page."
+    if new_name in state["pages"]:
+        raise ValueError(f"There is a page named '{new_name}' already.")
+    state["pages"][new_name] = []
+    return {"page": new_name}
+
+def fill_page(page: str, rows: list[list[str | int]], *, state: dict) -> str:
+    "Fill a page with rows."
+    if page not in state["pages"]:
+        raise LookupError(f"Page '{page}' not found. Available pages: {str(sorted(state['pages']))[1:-1]}.")
+    if len(rows) < 2 or not any(isinstance(cell, int) for cell in rows[1]):
+        raise ValueError("rows need a head, and numbers below")
+    state["pages"][page] = rows
+    return f"{len(rows)} rows were written"
+
+def draw_page(page: str, source: str, *, state: dict) -> dict:
+    "Draw what a page holds."
+    if page not in state["pages"]:
+        raise LookupError(f"Page '{page}' not found. Available pages: {str(sorted(state['pages']))[1:-1]}.")
+    if not re.fullmatch(r"[A-Z]\\d+:[A-Z]\\d+", source):
+        raise ValueError(f"Invalid block '{source}'. Say for example 'C2' or 'A1:C9'.")
+    if len(state["pages"][page]) < 2:
+        raise ValueError("source needs a head and a row below")
+    return {"drawing": "D-4410"}
+"""
+
+    cards = probed(written(tmp_path, tools, {"pages": {"a": []}}))
+
+    assert all(any(probe.verdict == "ok" for probe in one.probes) for one in cards.cards)
+    assert ("add_page", "fill_page") in edges_of(cards)
+
+
+def test_what_was_renamed_is_there_under_its_name_for_the_others(tmp_path: Path) -> None:
+    """A tool that renames is tried, and what the others know by the old name is brought back."""
+    tools = """
+def open_ledger(name: str, *, state: dict) -> dict:
+    "Open a new ledger."
+    state["ledgers"][name] = 1
+    return {"ledger": name}
+
+def rename_ledger(ledger: str, new_name: str, *, state: dict) -> dict:
+    "Rename a ledger."
+    state["ledgers"][new_name] = state["ledgers"].pop(ledger)
+    return {"ledger": new_name}
+
+def read_ledger(ledger: str, *, state: dict) -> dict:
+    "Read a ledger."
+    return {"entries": state["ledgers"][ledger]}
+
+def delete_ledger(ledger: str, *, state: dict) -> str:
+    "Delete a ledger."
+    del state["ledgers"][ledger]
+    return "It is gone for good, as was asked."
+
+def clear_ledger(ledger: str, *, state: dict) -> str:
+    "Clear a ledger of its entries."
+    state["ledgers"][ledger] = 0
+    return "It is empty now, as was asked."
+"""
+
+    cards = probed(written(tmp_path, tools, {"ledgers": {}}))
+
+    wanted = {
+        (source, target)
+        for source in ("open_ledger", "rename_ledger")
+        for target in ("read_ledger", "delete_ledger", "clear_ledger")
+    }
+    assert wanted <= edges_of(cards)
+
+
+def test_a_thing_that_holds_nothing_yet_is_known(tmp_path: Path) -> None:
+    """What was refused before it was made, and is answered with an empty list after, is there."""
+    tools = """
+def start_log(name: str, *, state: dict) -> str:
+    "Start a log."
+    state["logs"][name] = []
+    return "done"
+
+def list_logs(*, state: dict) -> list[dict]:
+    "List the logs."
+    return [{"log": name} for name in state["logs"]]
+
+def list_lines(log: str, *, state: dict) -> list[str]:
+    "List the lines of a log."
+    if log not in state["logs"]:
+        raise LookupError(f"no log {log}")
+    return state["logs"][log]
+"""
+
+    found = edges_of(probed(written(tmp_path, tools, {"logs": {"log-2201": ["it begins"]}})))
+
+    assert ("start_log", "list_lines") in found
+
+
+def test_arguments_on_top_are_looked_at_before_those_deep_within(tmp_path: Path) -> None:
+    """Forty settings do not hide the argument that is declared after them."""
+    settings = "\n".join(f"    option_{number}: int | None = None" for number in range(45))
+    tools = f"""
+from pydantic import BaseModel
+
+class Settings(BaseModel):
+{settings}
+
+def paint(settings: Settings | None = None, colour: str = "red") -> dict:
+    "Paint something in a colour, such as 'blue'."
+    return {{"painted": colour}}
+"""
+
+    cards = probed(written(tmp_path, tools))
+
+    assert "colour" in {one.path for one in card(cards, "paint").parameters}
