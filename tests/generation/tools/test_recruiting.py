@@ -15,8 +15,9 @@ from pytest_agentbench.generation.tools.probing.probing import probe
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.recruiting import Recruiter
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
+from pytest_agentbench.generation.tools.stories.flows import assignments
 from pytest_agentbench.generation.tools.stories.natural import natural
-from pytest_agentbench.generation.tools.values import Card, Cards, Graph, PoolEntry
+from pytest_agentbench.generation.tools.values import Card, Cards, Graph, Place, PoolEntry, SemanticType
 from pytest_agentbench.generation.tools.walks.rehearsal import closed_edges
 from pytest_agentbench.generation.tools.world import World
 from tests.generation.tools.making import run
@@ -254,3 +255,28 @@ def test_arguments_that_are_empty_objects_are_chosen_from_like_others() -> None:
     ]
 
     assert natural(entries, Card(tool="put")) == entries
+
+
+def test_values_of_different_records_do_not_go_together() -> None:
+    """A name in one list and an end in another are two things; columns of one table belong together."""
+    one = SemanticType(
+        id="name",
+        produced=(
+            Place(tool="look", path="people.*.name"),
+            Place(tool="look", path="ties.*.to"),
+        ),
+        consumed=(Place(tool="tie", path="from"), Place(tool="tie", path="to")),
+    )
+    days = SemanticType(
+        id="day", produced=(Place(tool="plan", path="days.*"),), consumed=(Place(tool="book", path="day"),)
+    )
+    rooms = SemanticType(
+        id="room", produced=(Place(tool="plan", path="rooms.*"),), consumed=(Place(tool="book", path="room"),)
+    )
+    people = {"people": [{"name": "Ada"}, {"name": "Ben"}], "ties": [{"to": "Cleo"}, {"to": "Dora"}]}
+
+    tied = assignments([one], "look", people, Card(tool="tie"))
+    booked = assignments([days, rooms], "plan", {"days": ["mon", "tue"], "rooms": ["7", "8"]}, Card(tool="book"))
+
+    assert all(len(row.arguments) == 1 for row in tied)
+    assert [dict(row.arguments) for row in booked] == [{"day": "mon", "room": "7"}, {"day": "tue", "room": "8"}]

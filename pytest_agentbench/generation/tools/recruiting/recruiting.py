@@ -244,9 +244,15 @@ class Recruiter:
         return tuple(sorted(text for text in texts if not grounds.says(text)))
 
     def _suggested(self, card: Card) -> Iterator[dict[str, JsonValue]]:
-        """Give what results in the pool give this tool, one of each result in turn."""
+        """Give what results in the pool give this tool, one of each result in turn.
+
+        What a change made is not there where an environment has just opened, so it suggests nothing.
+        """
         rows: list[list[dict[str, JsonValue]]] = []
         for source in sorted(self._entries):
+            maker = self.cards.get(source)
+            if self.world.resettable and maker is not None and maker.writes is not False:
+                continue
             types = connecting(self.taxonomy, source, card.tool)
             rows += [
                 [

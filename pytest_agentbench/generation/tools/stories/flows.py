@@ -5,7 +5,7 @@ Paths are dotted; `*` stands for any entry of a list or mapping, and a text on t
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.values import JsonValue
@@ -21,11 +21,14 @@ _MOST = 50
 
 @dataclass(frozen=True)
 class Found:
-    """A value and where exactly it stands: `indexes` are the list entries that its path goes through."""
+    """A value and where exactly it stands: `indexes` are the list entries that its path goes through, `records` where
+    each of these stands.
+    """
 
     value: JsonValue
     path: str
     indexes: tuple[int, ...] = ()
+    records: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ def found_at(result: JsonValue, path: str, pattern: str = "") -> Iterator[Found]
             yield found
         elif isinstance(found.value, str):
             for match in re.finditer(pattern, found.value):
-                yield Found(match[1] if match.re.groups else match[0], found.path, found.indexes)
+                yield replace(found, value=match[1] if match.re.groups else match[0])
 
 
 def value_at(result: JsonValue, path: str) -> JsonValue:
@@ -58,7 +61,7 @@ def value_at(result: JsonValue, path: str) -> JsonValue:
 
 def _walk(value: JsonValue, parts: Sequence[str], at: Found) -> Iterator[Found]:
     if not parts:
-        yield Found(value, at.path, at.indexes)
+        yield replace(at, value=value)
         return
     value = inner(value)
     first, rest = parts[0], parts[1:]
@@ -77,7 +80,8 @@ def _walk(value: JsonValue, parts: Sequence[str], at: Found) -> Iterator[Found]:
 
 
 def _step(at: Found, name: str, *index: int) -> Found:
-    return Found(None, f"{at.path}.{name}" if at.path else name, (*at.indexes, *index))
+    path = f"{at.path}.{name}" if at.path else name
+    return Found(None, path, (*at.indexes, *index), (*at.records, path) if index else at.records)
 
 
 def assignments(
@@ -167,11 +171,21 @@ def _last(path: str) -> str:
 
 
 def _beside(lead: Found, column: Sequence[Found]) -> Found | None:
-    """Give the value of a column that stands in the record of `lead`: that shares most of its list entries."""
+    """Give the value of a column that stands in the record of `lead`: that shares most of its list entries.
+
+    Lists of plain values side by side are columns of one table: their entries of one number belong together.
+    """
     if lead in column:
         return lead
-    shared = [found for found in column if found.indexes == lead.indexes[: len(found.indexes)]]
+    shared = [found for found in column if found.records == lead.records[: len(found.records)]]
+    if not shared and _is_plain_entry(lead):
+        shared = [found for found in column if _is_plain_entry(found) and found.indexes == lead.indexes]
     return shared[0] if shared else None
+
+
+def _is_plain_entry(found: Found) -> bool:
+    """Whether a value is itself the entry of a list."""
+    return bool(found.records) and found.records[-1] == found.path
 
 
 def _typed(found: Found, schema: Mapping[str, JsonValue]) -> Found | None:
@@ -182,11 +196,11 @@ def _typed(found: Found, schema: Mapping[str, JsonValue]) -> Found | None:
     kind = schema.get("type")
     try:
         if kind == "integer" and isinstance(value, str):
-            return Found(int(value), found.path, found.indexes)
+            return replace(found, value=int(value))
         if kind == "number" and isinstance(value, str):
-            return Found(float(value), found.path, found.indexes)
+            return replace(found, value=float(value))
     except ValueError:
         return None
     if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
-        return Found(str(value), found.path, found.indexes)
+        return replace(found, value=str(value))
     return found
