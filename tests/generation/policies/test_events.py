@@ -122,17 +122,6 @@ def test_a_user_told_of_policies_tools_or_expected_behaviour_is_found():
     assert leaks(user.model_copy(update={"says": ("I return the lamp.",)}), [policy], ["return_items"]) == []
 
 
-async def test_users_speak_french_where_asked_to(tmp_path):
-    """Lines and goal are framed in French; ids and values stay."""
-    maker = await maker_for(airline(tmp_path), seed=2)
-    one = PolicySet(id="c3-001", first="open-only", policies=("open-only",), requested=3, realised=3)
-
-    event = await maker.make(one, language="fr")
-
-    assert event.language == "fr"
-    assert event.says[0].startswith("Bonjour")
-
-
 async def test_policies_of_one_and_tools_of_none_get_an_answer(tmp_path):
     """A set whose policies are about no tool still becomes an event with calls, and says that a judge decides."""
     maker = await maker_for(airline(tmp_path), seed=2)

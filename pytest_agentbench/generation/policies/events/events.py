@@ -16,6 +16,7 @@ from pytest_agentbench.generation.policies.events.plans import Act, OracleError,
 from pytest_agentbench.generation.policies.events.rows import Made, RowMaker, RowsError
 from pytest_agentbench.generation.policies.events.tables import OUTER_KEY, Schema
 from pytest_agentbench.generation.policies.events.user import Told, leaks, told
+from pytest_agentbench.generation.policies.events.vocabulary import NoWordsError, vocabulary_of
 from pytest_agentbench.generation.policies.events.writers import ModelNarrator, ModelRower
 from pytest_agentbench.generation.policies.roles import Roles
 from pytest_agentbench.generation.policies.values import (
@@ -69,6 +70,8 @@ class EventMaker:
                 last = _rejected(one, "oracle", "no right run", str(error), attempt)
             except UnusableAnswerError as error:
                 last = _rejected(one, "story", "badly worded", str(error), attempt)
+            except NoWordsError as error:
+                last = _rejected(one, "story", "no words in the user's language", str(error), attempt)
             except RowsError as error:
                 last = _rejected(one, "rows", "inconsistent row", str(error), attempt)
         raise RejectedEventError(last)
@@ -90,9 +93,11 @@ class EventMaker:
         async with self.oracle.world.open(state_of_rows(made.rows, self.oracle.samples.schema, self._lists)) as opened:
             performed = await perform(self.oracle, planned, scene, opened, seeds, policies=one.policies)
         bindings = decide(self.oracle, one.policies, performed)
-        user = told(performed, policies, bindings, scene, random, language=language)
         tools = [spec.name for spec in self.oracle.tools]
         chat = self.writers.chat("narrator") if self.writers else None
+        # a model words the draft anew, in whatever language
+        words = None if chat else vocabulary_of(self.oracle.tools, self.oracle.policies, language)
+        user = told(performed, policies, bindings, scene, random, language=language, vocabulary=words)
         if chat is not None:
             user = await ModelNarrator(chat)(user, policies, tools, random, language=language)
         wrong = leaks(user, policies, tools)

@@ -10,9 +10,13 @@ from random import Random
 from typing import Any
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.generation.policies.events.acts import Proposal, Scene
-from pytest_agentbench.generation.policies.events.plans import Act, Performed
+from pytest_agentbench.generation.policies.events.acts import Proposal, Said, Scene
+from pytest_agentbench.generation.policies.events.plans import Act, Fact, Performed
+from pytest_agentbench.generation.policies.events.vocabulary import NoWordsError, Vocabulary
+from pytest_agentbench.generation.policies.events.vocabulary import about as put_behind
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicyBinding, UserFact
+from pytest_agentbench.generation.tools.wording.phrasing import with_article
+from pytest_agentbench.generation.tools.wording.tongue_fr import FRENCH
 from pytest_agentbench.users.kinds import humanize, kind_of
 
 _SHINGLE = 6
@@ -22,49 +26,45 @@ _DENIAL = re.compile(
     r"^(?P<verb>[A-Z][a-z]+) no (?P<rest>.+?)\.?$|^Never (?P<never>.+?)\.?$|^(?:Do not|Don't) (?P<dont>.+?)\.?$"
 )
 
-_LOOKING = re.compile(r"^(?:get|fetch|read|show|retrieve|display|query)\b")
-"""What tools that look something up begin with; a user would not say it so."""
-
 _OPENINGS = {
     "en": ("Hello, I would like to {wish}.", "Hi, please {wish}.", "Could you {wish}, please?", "I want to {wish}."),
-    "fr": ("Bonjour, je voudrais ceci : {wish}.", "Bonjour, il me faut ceci : {wish}."),
+    "fr": ("Bonjour, pourriez-vous {wish} ?", "Bonjour, pouvez-vous {wish}, s'il vous plaît ?"),
 }
 _ALSO = {
     "en": ("I would also like to {wish}.", "Then please {wish}.", "One more thing: please {wish}."),
-    "fr": ("Ensuite, je voudrais ceci : {wish}.",),
+    "fr": ("Ensuite, pourriez-vous {wish} ?", "Pouvez-vous aussi {wish} ?"),
 }
 _TELLS_WHO = frozenset(("email", "name", "phone"))
 """Kinds of columns that somebody is known by to a friend."""
-_QUESTION = {"en": "Hello, what is the {asked}?", "fr": "Bonjour, quel est ceci : {asked} ?"}
+_QUESTION = {"en": "Hello, what is the {asked}?", "fr": "Bonjour, pouvez-vous m'indiquer {asked} ?"}
 _NO = {
     "en": ("No, thank you. Leave it as it is.", "No. I have changed my mind, leave it."),
     "fr": ("Non, merci. Laissez cela en l'état.",),
 }
-_INSTEAD = {"en": "No, sorry, I meant {wish}, please.", "fr": "Non, pardon, je voulais dire ceci : {wish}."}
+_INSTEAD = {"en": "No, sorry, I meant {wish}, please.", "fr": "Non, pardon, je voulais dire {wish}."}
 _NO_PROOF = {
     "en": "That is all I can tell you, it must do.",
     "fr": "Je ne peux rien vous dire de plus, cela doit suffire.",
 }
 _FOR_ANOTHER = {
     "en": "Now one for a friend of mine, {mine}: please {wish}.",
-    "fr": "Encore ceci pour un ami, {mine} : {wish}.",
+    "fr": "Encore une chose pour un ami, {mine} : pourriez-vous {wish} ?",
 }
-_EVEN_SO = {"en": "Could you {wish}?", "fr": "Pouvez-vous faire ceci : {wish} ?"}
+_EVEN_SO = {"en": "Could you {wish}?", "fr": "Pourriez-vous {wish} ?"}
 _PERSONAS = {
     "en": ("Polite and brief.", "In a hurry.", "Friendly, a little talkative.", "Matter-of-fact."),
     "fr": ("Polie et brève.", "Pressée.", "Aimable.", "Précise."),
 }
-_MINE = {"en": "My {name} is {value}.", "fr": "Voici mon identifiant ({name}) : {value}."}
+_MINE = {"en": "My {name} is {value}.", "fr": "Voici de quoi me trouver : {value}."}
 _WORDS = {
     "en": {
         "for": "for",
         "to": "to",
         "with": "with",
-        "reason": "because it",
         "of": "the",
         "about": "get help with {topic}",
     },
-    "fr": {"for": "contre", "to": ":", "with": ":", "reason": "motif :", "of": "", "about": "de l'aide pour {topic}"},
+    "fr": {"for": "contre", "to": ":", "with": ":", "of": "", "about": "m'aider au sujet de ceci : {topic}"},
 }
 _BEHAVIOUR = {
     "stranger": "Does not do {what}: the row is somebody else's.",
@@ -94,15 +94,20 @@ def told(
     random: Random,
     *,
     language: str = "en",
+    vocabulary: Vocabulary | None = None,
 ) -> Told:
-    """Make the user of an event from templates: one wish for each act, and what refusing policies make it ask for."""
-    wishes = [wish(proposal, language) for _, proposal in performed.acts]
+    """Make the user of an event from templates: one wish for each act, and what refusing policies make it ask for.
+
+    Raises `NoWordsError` where the vocabulary has no words of the language for what the user has to say.
+    """
+    words = vocabulary or Vocabulary()
+    wishes = [wish(proposal, language, words) for _, proposal in performed.acts]
     facts = facts_of(performed, scene)
     asked = next((one for one in performed.facts if one.question), None)
-    question = _QUESTION[language].format(asked=asked.question) if asked else ""
+    question = _QUESTION[language].format(asked=_asked(asked, language, words)) if asked else ""
     of_a_wish = [act.is_plain and asked is not None and proposal == asked.call for act, proposal in performed.acts]
     says = [question] if asked and not any(of_a_wish) else []
-    beside = [_EVEN_SO[language].format(wish=one) for one in provoked(policies, bindings)]
+    beside = [_EVEN_SO[language].format(wish=one) for one in provoked(policies, bindings) if language == "en"]
     for at, (act, proposal) in enumerate(performed.acts):
         if act.is_("failing"):  # a no behind it would pass for what is said of the failure
             says += beside
@@ -110,7 +115,7 @@ def told(
         if of_a_wish[at]:
             says.append(question)
         else:
-            says += _wished(act, proposal, performed.firsts.get(at), scene, random, language, is_first=not says)
+            says += _wished(act, proposal, performed.firsts.get(at), scene, random, language, words, is_first=not says)
     says += beside
     if performed.unproven:
         says[0] += " " + _NO_PROOF[language]
@@ -125,20 +130,33 @@ def told(
     )
 
 
-def wish(proposal: Proposal, language: str) -> str:
-    """Say what a call is for: the tool's name in words, with what the user knows of its arguments in their places."""
-    words = _LOOKING.sub("look up", humanize(proposal.tool))
+def _asked(fact: Fact, language: str, vocabulary: Vocabulary) -> str:
+    """Word what a user asks for: a value by its name, and of what."""
+    if language == "en" or fact.call is None or vocabulary.plain:
+        return fact.question
+    name = vocabulary.name(fact.name)
+    if not name:
+        raise NoWordsError(f"no text of the suite has a word of the user's language for {fact.name!r}")
+    return f"{with_article(name, FRENCH)}, pour {next(iter(fact.call.arguments.values()))}"
+
+
+def wish(proposal: Proposal, language: str, vocabulary: Vocabulary) -> str:
+    """Say what a call is for: the tool's deed in words, with what the user knows of its arguments in their places."""
+    words = vocabulary.deed(proposal.tool)
     parts = {
         how: [one for one in proposal.said if one.how == how] for how in ("which", "of", "for", "to", "with", "reason")
     }
     for one in parts["which"]:
+        if language == "fr":
+            words = put_behind(words, vocabulary.name(one.argument, proposal.tool), one.text)
+            continue
         noun = humanize(one.argument).removesuffix(" id").removesuffix(" number")
         if re.search(rf"\b{re.escape(noun)}\b", words):
             words = re.sub(rf"\b{re.escape(noun)}\b", f"{noun} {one.text}", words, count=1)
         else:
-            words += f" of {noun} {one.text}" if language == "en" else f" ({noun} {one.text})"
+            words += f" of {noun} {one.text}"
     joins = _WORDS[language]
-    about = [one.text for one in proposal.said if one.how == "about"]
+    about = [_known(one, language, vocabulary) for one in proposal.said if one.how == "about"]
     if about:
         words = joins["about"].format(topic=about[0])
     if parts["of"]:
@@ -147,10 +165,27 @@ def wish(proposal: Proposal, language: str) -> str:
         words += f" {joins['for']} " + ", ".join(f"{joins['of']} {one.text}".strip() for one in parts["for"])
     for how in ("with", "to"):
         if parts[how]:
-            words += f" {joins[how]} " + ", ".join(one.text for one in parts[how])
+            said = [
+                _known(one, language, vocabulary) if one.text == humanize(one.argument) else one.text
+                for one in parts[how]
+            ]
+            words += f" {joins[how]} " + ", ".join(said)
     if parts["reason"]:
-        words += ", " + ", ".join(f"{humanize(one.argument)}: {one.text}" for one in parts["reason"])
+        words += ", " + ", ".join(_named(one, proposal, language, vocabulary) for one in parts["reason"])
     return words
+
+
+def _known(said: Said, language: str, vocabulary: Vocabulary) -> str:
+    """Give words that a text of the suite has: a topic of a policy, the name of a sum; raise `NoWordsError`."""
+    if language == "en" or vocabulary.value(said.text) == said.text:
+        return said.text
+    raise NoWordsError(f"no text of the suite has words of the user's language for {said.text!r}")
+
+
+def _named(said: Said, proposal: Proposal, language: str, vocabulary: Vocabulary) -> str:
+    """Say a value by the name of its argument, or alone where the language has no word for that."""
+    name, value = vocabulary.name(said.argument, proposal.tool), vocabulary.value(said.text)
+    return f"{name}{' :' if language == 'fr' else ':'} {value}" if name else value
 
 
 def _wished(  # noqa: PLR0917 - one wish depends on all of it
@@ -160,6 +195,7 @@ def _wished(  # noqa: PLR0917 - one wish depends on all of it
     scene: Scene,
     random: Random,
     language: str,
+    vocabulary: Vocabulary,
     *,
     is_first: bool,
 ) -> list[str]:
@@ -167,7 +203,7 @@ def _wished(  # noqa: PLR0917 - one wish depends on all of it
     opening = random.choice(_OPENINGS[language] if is_first else _ALSO[language])
     if act.is_("second"):
         opening = _FOR_ANOTHER[language].replace("{mine}", known_by(act, scene))
-    said = [opening.format(wish=wish(first or proposal, language))]
+    said = [opening.format(wish=wish(first or proposal, language, vocabulary))]
     if act.is_("declined"):
         said.append(random.choice(_NO[language]))
     if first is not None:
