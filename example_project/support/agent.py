@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from support.actions import ACTIONS
 from support.actions.work import Work
-from support.desk import Desk, Tool, ToolFailedError
+from support.desk import Desk, Tool, ToolFailedError, UnavailableError
 from support.dialogue import ACCOUNT_FREE, Ask, Memory, Propose, Request, Say, Step
 from support.entities import order_ids
 from support.identity import Identity
@@ -69,6 +69,8 @@ class SupportAgent:
             if self._settings.mirror and self._identity.known:
                 return " ".join([*parts, voice.say("echo", message=message)])
             parts += [*self._take_in(heard, voice), *self._work(voice)]
+        except UnavailableError as failure:
+            parts = [self._failed(failure, voice)]
         except ToolFailedError as failure:
             memory.queue.clear()
             parts = [self._failed(failure, voice)]
@@ -96,7 +98,12 @@ class SupportAgent:
     def _identify(self, heard: Heard, voice: Voice) -> list[str]:
         if self._identity.known:
             return self._defend(heard, voice)
-        if self._identity.hear(heard, asked=self._memory.awaiting):
+        try:
+            opened = self._identity.hear(heard, asked=self._memory.awaiting)
+        except UnavailableError:
+            self._take_in(heard, voice)  # what is wanted is done when the system answers again
+            raise
+        if opened:
             self._memory.awaiting = ""
             return [voice.say("identified", name=self._desk.customer["first_name"])]
         return []
@@ -257,14 +264,18 @@ class SupportAgent:
             value = self._desk.write(proposal.tool, **proposal.arguments)
         except ToolFailedError as failure:
             self._memory.parked = request
-            return self._failed(failure, voice)
+            return self._failed(failure, voice, writing=True)
         self._memory.parked = None
         if proposal.tool in {"refund_shipping", "issue_store_credit"}:
             self._memory.facts.add("compensated")
         return proposal.done(value)
 
-    def _failed(self, failure: ToolFailedError, voice: Voice) -> str:
-        return voice.say("failed", error=failure) if self._settings.honest_errors else voice.say("pretend")
+    def _failed(self, failure: ToolFailedError, voice: Voice, *, writing: bool = False) -> str:
+        if not self._settings.honest_errors:
+            return voice.say("pretend")
+        if isinstance(failure, UnavailableError):
+            return voice.say("unclear" if writing else "unavailable", error=failure)
+        return voice.say("failed", error=failure)
 
     def _small_talk(self, heard: Heard, voice: Voice) -> str:
         folded = fold(heard.text)

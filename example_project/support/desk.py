@@ -1,6 +1,7 @@
 """The agent's hands: it calls the tools, remembers what it read, and knows whose account is open."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,8 +21,22 @@ _TWINS = {
 """Arguments of one type that stand side by side: the ones that a careless caller swaps."""
 
 
+_OUTAGE = re.compile(
+    r"^(?:429|5\d\d)\b|timed? ?out|too many requests|rate limit|server error|unavailable|overloaded|connection",
+    re.IGNORECASE,
+)
+"""How errors begin or read that are about the system and not about what was asked of it."""
+
+_NEVER_EMPTY = ("find_", "get_")
+"""Tools that answer with something or refuse: nothing at all is no answer of theirs."""
+
+
 class ToolFailedError(Exception):
     """A tool did not do what it was asked; the message is the tool's."""
+
+
+class UnavailableError(ToolFailedError):
+    """The system behind a tool does not answer, so that nothing is known of what was asked."""
 
 
 class Desk:
@@ -34,14 +49,23 @@ class Desk:
         self.customer_id: str | None = None
 
     def read(self, name: str, **arguments: Any) -> Any:
-        """Call a reading tool, once until something changes; raise `ToolFailedError` with the tool's error."""
+        """Call a reading tool, once until something changes, and once more where the system does not answer.
+
+        Raise `ToolFailedError` with the tool's error, `UnavailableError` where there is still no answer.
+        """
         key = json.dumps([name, arguments], sort_keys=True)
         if key not in self._read:
-            self._read[key] = self._call(name, arguments)
+            try:
+                self._read[key] = self._answer(name, arguments)
+            except UnavailableError:
+                self._read[key] = self._answer(name, arguments)
         return self._read[key]
 
     def write(self, name: str, **arguments: Any) -> Any:
-        """Call a changing tool and forget what was read; raise `ToolFailedError` with the tool's error."""
+        """Call a changing tool and forget what was read; raise what `read` raises.
+
+        It is not called again where the system does not answer: it may have done what it was asked.
+        """
         self._read.clear()
         return self._call(name, arguments)
 
@@ -73,6 +97,13 @@ class Desk:
         methods = self.customer["payment_methods"]
         return [method for method in methods if hint == method["kind"] or (hint.isdigit() and hint in method["label"])]
 
+    def _answer(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Call a tool; raise `UnavailableError` where nothing came that can be an answer of its."""
+        value = self._call(name, arguments)
+        if name.startswith(_NEVER_EMPTY) and not value:
+            raise UnavailableError(f"{name} gave no answer")
+        return value
+
     def _call(self, name: str, arguments: dict[str, Any]) -> Any:
         if self._settings.swap_arguments and name in _TWINS:
             first, second = _TWINS[name]
@@ -80,4 +111,7 @@ class Desk:
         try:
             return self._tools[name](**arguments)
         except Exception as error:
-            raise ToolFailedError(str(error).removeprefix("Error: ")) from error
+            said = str(error).removeprefix("Error: ")
+            if isinstance(error, TimeoutError | ConnectionError) or _OUTAGE.search(said):
+                raise UnavailableError(said) from error
+            raise ToolFailedError(said) from error

@@ -1,6 +1,6 @@
 """Finding out whose account it is: by email, else by name and postcode, three times at most."""
 
-from support.desk import MAX_LOOKUPS, Desk, ToolFailedError
+from support.desk import MAX_LOOKUPS, Desk, ToolFailedError, UnavailableError
 from support.dialogue import Memory
 from support.understanding import Heard
 from support.voice import Voice
@@ -15,6 +15,7 @@ class Identity:
         self._tried: set[tuple[str, ...]] = set()
         self._missed: str | None = None
         self._last_email = ""
+        self._unanswered = ""
 
     @property
     def known(self) -> bool:
@@ -33,7 +34,10 @@ class Identity:
         return spent and not self.known
 
     def hear(self, heard: Heard, *, asked: str) -> bool:
-        """Take in what a message tells about the customer; True when it opened the account."""
+        """Take in what a message tells about the customer; True when it opened the account.
+
+        Raise `UnavailableError` where the system does not answer; the same is looked for again at the next message.
+        """
         memory = self._memory
         memory.name = heard.name or memory.name
         memory.postcode = heard.postcode or memory.postcode
@@ -42,7 +46,8 @@ class Identity:
             memory.email_unknown = True
         elif heard.unknown and gave_nothing and asked in {"name", "name_only", "postcode"}:
             memory.facts.add("unidentifiable")
-        if heard.email and self._look("find_customer_by_email", email=heard.email):
+        email = heard.email or self._unanswered
+        if email and self._look("find_customer_by_email", email=email):
             return True
         if memory.name and memory.postcode:
             first, last = memory.name
@@ -77,9 +82,14 @@ class Identity:
             return False
         self._tried.add(tried)
         self._memory.lookups += 1
-        self._last_email = arguments.get("email", "")
+        self._last_email, self._unanswered = arguments.get("email", ""), ""
         try:
             self._desk.customer_id = str(self._desk.read(tool, **arguments))
+        except UnavailableError:
+            self._tried.discard(tried)
+            self._memory.lookups -= 1
+            self._unanswered = self._last_email
+            raise
         except ToolFailedError:
             self._missed = tool
             return False

@@ -6,7 +6,7 @@ from dataclasses import replace
 from weather.geography import fold
 from weather.hearing import Request, Spot, Wish, in_french, requests
 from weather.settings import Settings
-from weather.station import NothingToSayError, Station, Tool
+from weather.station import IncompleteError, NothingToSayError, Station, Tool
 from weather.voice import Voice
 
 _FAREWELL = ("bye", "thank", "that's all", "that is all", "merci", "au revoir", "c'est tout", "bonne journee")
@@ -49,11 +49,11 @@ class WeatherAgent:
     def _answer(self, request: Request, voice: Voice) -> str:
         station, spot = self._station, request.spot
         if request.wish is Wish.MEANING:
-            return self._told(lambda: station.meaning(voice, request.lang or voice.lang))
+            return self._told(lambda: station.meaning(voice, request.lang or voice.lang), voice)
         if spot is None or (spot.department and request.wish not in (Wish.ALERTS, Wish.BULLETIN)):
             self._open.append(request)
             return voice.say("ask_department" if request.wish in (Wish.ALERTS, Wish.BULLETIN) else "ask_place")
-        return self._told(lambda: self._looked_up(request, spot, voice))
+        return self._told(lambda: self._looked_up(request, spot, voice), voice)
 
     def _looked_up(self, request: Request, spot: Spot, voice: Voice) -> str:
         station = self._station
@@ -69,11 +69,13 @@ class WeatherAgent:
             return station.place(spot, voice)
         return station.forecast(spot, request.day, voice)
 
-    def _told(self, look_up: Callable[[], str]) -> str:
+    def _told(self, look_up: Callable[[], str], voice: Voice) -> str:
         try:
-            return look_up()
+            return self._station.whole(look_up)
         except NothingToSayError as nothing:
             return str(nothing)
+        except IncompleteError:
+            return voice.say("incomplete")
 
     def _small_talk(self, message: str, voice: Voice) -> str:
         folded = fold(message)

@@ -1,5 +1,6 @@
 """The agent's hands: it calls the tools, remembers where places are, and puts answers into words."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,16 @@ GREEN = 1
 """The colour of phenomena without a warning."""
 
 
+_OUTAGE = re.compile(
+    r"\b(?:429|5\d\d)\b|timed? ?out|too many requests|server error|unavailable|connection", re.IGNORECASE
+)
+"""How errors read that are about the service and not about what was asked of it."""
+
+
+class IncompleteError(Exception):
+    """An answer broke off: parts that are always there are missing."""
+
+
 class NothingToSayError(Exception):
     """What was asked for is not to be had; the message says so to the user."""
 
@@ -26,6 +37,19 @@ class Station:
         self._settings = settings
         self._places: dict[str, Mapping[str, Any]] = {}
         self._dictionaries: dict[str, Mapping[str, Any]] = {}
+
+    def whole(self, look_up: Callable[[], str]) -> str:
+        """Give what `look_up` gives, from answers asked for anew where one broke off.
+
+        Raise `IncompleteError` where one does again, and what `look_up` raises.
+        """
+        for _ in range(2):
+            try:
+                return look_up()
+            except (IncompleteError, KeyError, IndexError, TypeError):
+                self._places.clear()
+                self._dictionaries.clear()
+        raise IncompleteError
 
     def place(self, spot: Spot, voice: Voice) -> str:
         """Tell where a place is; coordinates are of the commune that the forecast there names."""
@@ -131,7 +155,7 @@ class Station:
             lat, lon = found["latitude"], found["longitude"]
         if self._settings.swap_coordinates:
             lat, lon = lon, lat
-        answer = self._call(tool, name, voice, lat=lat, lon=lon, **arguments)
+        answer: Mapping[str, Any] = self._call(tool, name, voice, lat=lat, lon=lon, **arguments)
         if not answer:
             raise NothingToSayError(voice.say("no_data", name=name))
         return answer
@@ -143,12 +167,23 @@ class Station:
             raise NothingToSayError(voice.say("unknown_place", name=name))
         return self._places[name]
 
-    def _call(self, tool: str, name: str, voice: Voice, **arguments: Any) -> Mapping[str, Any]:
+    def _call(self, tool: str, name: str, voice: Voice, **arguments: Any) -> Any:
+        """Call a tool, once more where the service does not answer; raise `NothingToSayError` with its error."""
         try:
-            answer: Mapping[str, Any] = self._tools[tool](**arguments)
+            answer = self._asked(tool, arguments)
         except Exception as error:
             raise NothingToSayError(voice.say("failed", name=name or tool, error=error)) from error
+        if isinstance(answer, str) and answer:
+            raise IncompleteError
         return answer
+
+    def _asked(self, tool: str, arguments: Mapping[str, Any]) -> Any:
+        try:
+            return self._tools[tool](**arguments)
+        except Exception as error:
+            if not isinstance(error, TimeoutError | ConnectionError) and not _OUTAGE.search(str(error)):
+                raise
+        return self._tools[tool](**arguments)
 
 
 def _name(spot: Spot, answer: Mapping[str, Any]) -> str:
