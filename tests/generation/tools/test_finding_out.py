@@ -230,3 +230,37 @@ def paint(settings: Settings | None = None, colour: str = "red") -> dict:
     cards = probed(written(tmp_path, tools))
 
     assert "colour" in {one.path for one in card(cards, "paint").parameters}
+
+
+def test_what_another_tool_made_meanwhile_is_not_taken_for_made(tmp_path: Path) -> None:
+    """Saving makes a sheet, mending works on one: that it does after saving was tried with a name says nothing."""
+    tools = """
+def view_sheet(path: str, *, state: dict) -> dict:
+    "View a sheet."
+    if path not in state["sheets"]:
+        raise LookupError(f"no sheet {path}")
+    return {"text": state["sheets"][path]}
+
+def list_sheets(*, state: dict) -> list[dict]:
+    "List the sheets."
+    return [{"path": path} for path in sorted(state["sheets"])]
+
+def save_sheet(path: str, text: str, *, state: dict) -> str:
+    "Save a sheet."
+    if not path.startswith("/srv/"):
+        raise ValueError(f"outside of /srv/box: {path}")
+    state["sheets"][path] = text
+    return "done"
+
+def mend_sheet(path: str, *, state: dict) -> str:
+    "Mend a sheet."
+    if path not in state["sheets"]:
+        raise LookupError(f"no sheet {path}")
+    state["mended"].append(path)
+    return "done"
+"""
+
+    found = edges_of(probed(written(tmp_path, tools, {"sheets": {}, "mended": []})))
+
+    assert {("save_sheet", "view_sheet"), ("save_sheet", "mend_sheet"), ("list_sheets", "mend_sheet")} <= found
+    assert ("mend_sheet", "view_sheet") not in found

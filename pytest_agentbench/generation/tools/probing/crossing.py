@@ -288,19 +288,18 @@ async def try_making(script: Script, makers: Sequence[Subject]) -> None:
             if maker.once and not await script.restore(before=maker):
                 continue
             name = sibling(maker.base.values[slot.path], Random(f"{slot.path} {maker.name} {given}"))  # noqa: S311 - no secret
-            unknown: list[tuple[Subject, Slot, str]] = []
-            for subject, taker in _takers(lab, maker, slot, name):
-                before = await _verdict(lab, subject, taker, name)
-                if before != "ok":
-                    unknown.append((subject, taker, before))
+            takers = list(_takers(lab, maker, slot, name))
+            spoiling = [one for one in takers if not one[0].is_read and await _verdict(lab, *one, name) == "ok"]
+            if spoiling:  # what takes a name that nobody knows may have made the thing itself
+                name = sibling(name, Random(f"{name} {maker.name}"))  # noqa: S311 - no secret hangs on it
+                takers = [one for one in takers if one not in spoiling]
+            before = [await _verdict(lab, *one, name) for one in takers]
             made = await lab.try_values(maker, {**maker.base.values, slot.path: name}, "observed")
             if made is None or not made.ok:
                 continue
-            for subject, taker, before in unknown:
-                after = await _verdict(lab, subject, taker, name)
-                if after == "ok" or (
-                    after == "empty" and before in ("refused", "broken")
-                ):  # it is there, with nothing in it
+            for (subject, taker), was in zip(takers, before, strict=True):
+                now = await _verdict(lab, subject, taker, name) if was != "ok" else ""
+                if now == "ok" or (now == "empty" and was in ("refused", "broken")):  # it is there, with nothing in it
                     lab.made.setdefault((maker.name, slot.path, subject.name, taker.path), []).append(name)
 
 

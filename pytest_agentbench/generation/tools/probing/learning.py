@@ -53,6 +53,7 @@ class Lessons:
         self._focus: dict[str, Focus] = {}
         self._told: dict[tuple[str, str], list[Any]] = {}
         self._doubted: dict[str, set[tuple[str, int]]] = {}
+        self._refuted: set[tuple[str, str]] = set()
 
     def focus(self, subject: Subject) -> Focus | None:
         """Give what the last refusal of a tool was about, None where it was in another environment."""
@@ -70,6 +71,10 @@ class Lessons:
     def is_doubted(self, subject: Subject, slot: Slot) -> bool:
         """Whether a value that other tools take was blamed in the environment as it is."""
         return (slot.path, self._lab.world_number) in self._doubted.get(subject.name, set())
+
+    def is_refuted(self, subject: Subject, slot: Slot) -> bool:
+        """Whether a value that no other tool takes was blamed."""
+        return (subject.name, slot.path) in self._refuted
 
     def learn(self, subject: Subject, trial: Trial) -> None:
         """Read a refusal: which argument it asks for, and which values it names."""
@@ -89,6 +94,8 @@ class Lessons:
             slot = subject.slot(blamed)
             if slot is not None and trial.values[blamed] in accepted_elsewhere(self._lab, subject, slot):
                 self._doubted.setdefault(subject.name, set()).add((blamed, trial.world))
+            else:
+                self._refuted.add((subject.name, blamed))
             self._offer_another(subject, trial, blamed)
         self._read_names(subject, trial, message, blamed)
 

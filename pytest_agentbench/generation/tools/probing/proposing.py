@@ -64,6 +64,8 @@ class Proposals:
         elif _is_path(slot, [*told, *stated]):
             paths = self._paths(subject, slot, told)
             told = [*paths, *told] if creates(subject) else [*told, *paths]
+            if self._makes_files(subject, slot):
+                given = [*given, *paths[:1]]
         if creates(subject) and slot.type == "string" and set(words(slot.name)) & NEW:
             named, likely = [*named, *self._fresh(subject, slot), *likely], []
         elif not subject.is_read and set(words(slot.name)[-1:]) & ASKS:
@@ -73,6 +75,11 @@ class Proposals:
             known, news = news, known
         ends = paths_elsewhere(self._lab, subject, slot)
         return _distinct(slot, given, chain(given, known, news, declared(slot), likely, named, ends, by_name, unlike))
+
+    def _makes_files(self, subject: Subject, slot: Slot) -> bool:
+        """Whether a tool makes what a path names, as far as its name tells and no refusal has said otherwise."""
+        is_named = any(set(words(other.name)) & NEW for other in subject.slots)
+        return creates(subject) and not is_named and not self._lessons.is_refuted(subject, slot)
 
     def _chance(self, subject: Subject, slot: Slot) -> Random:
         return self._lab.chance(subject, slot)
