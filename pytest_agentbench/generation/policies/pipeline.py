@@ -135,14 +135,18 @@ class _Pipeline:
         self, maker: EventMaker, one: PolicySet, language: str, hashes: Hashes, shared: Shared, suite: Suite
     ) -> None:
         recipe = recipe_of(self.suite)
-        try:
-            event = await maker.make(one, language=language)
-            form = scenario_form(event, maker.oracle.samples, hashes=hashes, seed=recipe.seed)
-            await self._validated(one, form, shared, suite)
-        except RejectedEventError as error:
-            self.rejections.append(error.rejection)
-            self.told(f"{one.id} lost: {error}")
-            return
+        for by_key in (False, True):
+            try:
+                event = await maker.make(one, language=language, by_key=by_key)
+                form = scenario_form(event, maker.oracle.samples, hashes=hashes, seed=recipe.seed)
+                await self._validated(one, form, shared, suite)
+                break
+            except RejectedEventError as error:
+                if error.rejection.reason == "unreachable" and not by_key:
+                    continue  # nothing leads there from the names that people use: keys are said instead
+                self.rejections.append(error.rejection)
+                self.told(f"{one.id} lost: {error}")
+                return
         self.accepted.append((event, form))
         self.told(f"scenario {len(self.accepted)} of {recipe.count}")
 

@@ -15,9 +15,12 @@ _KEY_WORDS = frozenset(
     ("id", "ids", "number", "numbers", "no", "num", "code", "codes", "ref", "reference", "key", "numero", "identifiant")
 )
 """Words by which an argument says that it takes the key of a row: `owner_number`, `id_usager`."""
-_FEW = (1, 2)
-"""Numbers of something that a user asks for, where no row says how many."""
-_NAMING = ("label", "title", "name", "full_name", "description")
+_FEW = 3
+"""Most of something that a user asks for, where nothing says how many there may be."""
+_RANGE = re.compile(r"(?<![\d-])(?P<low>\d{1,3})\s*(?:-|–|to|à)\s*(?P<high>\d{1,3})(?![\d-])")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_NAMING = ("label", "title", "name", "full_name", "description", "intitule", "libelle", "titre", "nom")
+"""Columns by which people tell rows apart; English and French."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +37,7 @@ class Argument:
     values: tuple[Any, ...] = ()
 
 
-How = Literal["which", "of", "to", "for", "with", "reason", "about"]
+How = Literal["which", "of", "to", "for", "with", "reason", "about", "count"]
 """The part of a wish in which a value stands."""
 
 
@@ -59,13 +62,17 @@ class Proposal:
 
 @dataclass(kw_only=True)
 class Scene:
-    """The rows of an event, sampled ones or fresh, by the places of the samples; `root` owns all of them."""
+    """The rows of an event, sampled ones or fresh, by the places of the samples; `root` owns all of them.
+
+    `by_key` has the user name rows by their keys, where nothing leads there from what people call them.
+    """
 
     samples: Samples
     rows: dict[Place, dict[str, Any]]
     root: Place
     focuses: tuple[Place, ...]
     about: Mapping[str, str] = field(default_factory=dict)
+    by_key: bool = False
 
     def of(self, table: str) -> list[dict[str, Any]]:
         """Give the scene's rows of a table."""
@@ -79,14 +86,14 @@ def arguments_of(spec: ToolSpec, samples: Samples) -> tuple[Argument, ...] | Non
     found: list[Argument] = []
     for name in required:
         form = properties.get(name)
-        argument = _argument(name, form if isinstance(form, Mapping) else {}, samples)
+        argument = _argument(name, form if isinstance(form, Mapping) else {}, samples, spec.description)
         if argument is None:
             return None
         found.append(argument)
     return tuple(found)
 
 
-def _argument(name: str, form: Mapping[str, Any], samples: Samples) -> Argument | None:
+def _argument(name: str, form: Mapping[str, Any], samples: Samples, described: str) -> Argument | None:
     kind = form.get("type")
     if isinstance(form.get("enum"), list):
         return Argument(name=name, role="enum", values=tuple(form["enum"]))
@@ -102,13 +109,33 @@ def _argument(name: str, form: Mapping[str, Any], samples: Samples) -> Argument 
         return Argument(name=name, role="key", table=holder.name, column=key, many=many, new=bare != name)
     if many or kind == "object":
         return None
+    link = next((one for table in samples.schema.tables for one in table.references if one.columns == (bare,)), None)
+    if link is not None and len(link.target) == 1 and samples.rows.get(link.table):
+        return Argument(name=name, role="key", table=link.table, column=link.target[0], new=bare != name)
     holders = [one for one in samples.schema.tables if one.column(column) is not None and samples.rows.get(one.name)]
     if holders:
         number = kind in ("number", "integer")
         return Argument(name=name, role="column", column=column, table=holders[0].name, number=number)
     if kind == "integer":
-        return Argument(name=name, role="enum", values=_FEW)
+        return Argument(name=name, role="enum", number=True, values=_numbers(form, described))
+    dates = _DATE.findall(str(form.get("description", "")))
+    if dates:  # a date given as an example is one that the service takes
+        return Argument(name=name, role="enum", values=tuple(dates))
     return Argument(name=name, role="text") if kind in ("string", None) else None
+
+
+def _numbers(form: Mapping[str, Any], described: str) -> tuple[int, ...]:
+    """Give how many of something may be asked for, as far as the declaration tells; few where it does not."""
+    told = _RANGE.search(str(form.get("description", ""))) or _RANGE.search(described)
+    low, high = form.get("minimum"), form.get("maximum")
+    if not (isinstance(low, int) and isinstance(high, int)):
+        low, high = (int(told["low"]), int(told["high"])) if told else (1, _FEW)
+    return tuple(range(max(low, 1), min(high, low + 2 * _FEW) + 1))
+
+
+def handle_of(row: Mapping[str, Any], table: Table) -> str:
+    """Give the name by which people speak of a row, "" where it has none."""
+    return next((str(row[name]) for name in _NAMING if isinstance(row.get(name), str) and name not in table.key), "")
 
 
 def _holder(name: str, samples: Samples) -> Table | None:
@@ -148,5 +175,7 @@ def describe(row: Mapping[str, Any], table: Table, samples: Samples) -> str:
         and not any(column.name in link.columns for link in table.references)
     ]
     if parent:
+        if own and _DATE.match(own[0]):
+            return f"{parent}, {own[0]}"
         return f"{parent} ({', '.join(own[:2])})" if own else parent
     return str(row[table.key[0]]) if table.key and row.get(table.key[0]) is not None else ", ".join(own[:2])

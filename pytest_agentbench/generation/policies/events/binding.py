@@ -8,6 +8,7 @@ from pytest_agentbench.checks.rules import AllOf, AnyOf, Before, Rule, When, rea
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.generation.policies.events.conditions import limits_on
 from pytest_agentbench.generation.policies.extraction.identity import word_set
 from pytest_agentbench.generation.policies.extraction.language import stem
 from pytest_agentbench.generation.policies.graph.graph import ToolWords, policy_tools
@@ -19,6 +20,8 @@ _COMMON = 3
 
 
 _WORD = re.compile(r"[^\W\d_]+")
+_DOUBLED = re.compile(r"([bdglmnprt])\1$")
+"""How English writes what ends in one consonant before an ending: cancelled, booked on a plan, planning."""
 _ACT_NOUN = re.compile(r"(?:ment|ion|al)$")
 _SHORT = 5
 """Letters up to which a stem has no ending to cut."""
@@ -63,7 +66,8 @@ def bound_tools(
             things = _roots(humanize(spec.name).partition(" ")[2] or spec.name)
             if spec.name not in found and len(shared) >= 2 and things & said:
                 found[spec.name] = Bound(tool=spec.name, evidence=f"its words describe it: {', '.join(shared[:4])}")
-        for tool, evidence in _by_act(policy, tools, verbs).items():
+        acts = {**_by_argument(policy, tools), **_by_act(policy, tools, verbs)}
+        for tool, evidence in acts.items():
             found.setdefault(tool, Bound(tool=tool, evidence=evidence))
         if found:
             bound[policy.id] = tuple(found[name] for name in sorted(found))
@@ -92,6 +96,22 @@ def _by_act(policy: ExtractedPolicy, tools: Sequence[ToolSpec], verbs: Counter[s
     return found
 
 
+def _by_argument(policy: ExtractedPolicy, tools: Sequence[ToolSpec]) -> dict[str, str]:
+    """Find tools that take a number of what a policy limits: `three packs at most` is about what orders packs."""
+    counted: dict[str, list[str]] = {}
+    for spec in tools:
+        properties = spec.parameters.get("properties", {}) if spec.kind != "read" else {}
+        for name, form in properties.items():
+            if isinstance(form, Mapping) and form.get("type") == "integer" and limits_on(policy.text, name):
+                counted.setdefault(humanize(name).split()[-1], []).append(spec.name)
+    return {
+        tool: f"it limits the {noun} that it takes"
+        for noun, names in counted.items()
+        if len(names) <= _FEW
+        for tool in names
+    }
+
+
 def _roots(text: str) -> frozenset[str]:
     """Give the stems of the words that carry meaning, nouns of an act as the act: a payment is what is paid."""
     return frozenset(_ACT_NOUN.sub("", word) if len(word) > _SHORT else word for word in word_set(text))
@@ -102,7 +122,8 @@ def _verb(name: str) -> str:
 
 
 def _stems(text: str) -> set[str]:
-    return {stem(word) for word in _WORD.findall(text.lower().replace("_", " ").replace("-", " ")) if len(word) > 2}
+    found = {stem(word) for word in _WORD.findall(text.lower().replace("_", " ").replace("-", " ")) if len(word) > 2}
+    return found | {_DOUBLED.sub(r"\1", word) for word in found}
 
 
 def prerequisites(rules: Mapping[str, Policy]) -> list[Before]:

@@ -37,12 +37,24 @@ _BEYOND = re.compile(
 _BELOW = re.compile(
     rf"\b(?:less than|fewer than|under|below|younger than|moins de)\s+{_NUMBER}\s+{_UNIT}", re.IGNORECASE
 )
+_PLAIN = re.compile(
+    rf"\b(?:no more than|pas plus de|(?:a |au )?maximum(?: of| de)?)\s+{_NUMBER}\s+{_UNIT}", re.IGNORECASE
+)
+_OF_STATE = re.compile(r"\b(?:if|when|whenever|once|that|which|who|si|lorsqu\w*|quand|qui)\b[^,;:.]*$", re.IGNORECASE)
 _AFTER = re.compile(
     r"(?P<one>[^\W\d]+)\s+(?P<way>after|before|après|avant)\s+(?P<other>[^\W\d]+(?: [^\W\d]+){0,2})",
     re.IGNORECASE,
 )
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MONEY = frozenset(map(stem, ("euro", "euros", "dollar", "dollars", "pounds", "eur", "usd", "gbp", "€", "$", "£")))
+
+
+_PAST = {
+    "held": "hold", "kept": "keep", "sent": "send", "paid": "pay", "lent": "lend", "made": "make", "bought": "buy",
+    "sold": "sell", "left": "leave", "taken": "take", "given": "give", "written": "write", "spent": "spend",
+    "hired": "hire", "won": "win", "lost": "lose", "met": "meet", "built": "build", "drawn": "draw", "driven": "drive",
+}  # fmt: skip
+"""Forms of English verbs that no ending tells; columns are named after the other one."""
 
 
 class Condition(Model):
@@ -55,6 +67,11 @@ class Condition(Model):
     limit: float = 0
     other: str = ""
     evidence: str = ""
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it is about a number that a call gives, or about something that two rows have in common."""
+        return self.kind == "argument" and self.other.startswith(("most:", "alike:"))
 
     def holds(self, facts: Mapping[str, Any]) -> bool | None:
         """Say whether it holds; None where the facts do not tell."""
@@ -137,7 +154,7 @@ def _limits(
     policy: ExtractedPolicy, text: str, patterns: Iterable[tuple[re.Pattern[str], str]], facts: Mapping[str, Any]
 ) -> Iterable[Condition]:
     """Find limits whose unit and thing a numeric field is named after; money limits what an amount is named after."""
-    words = {stem(word) for word in re.findall(r"[^\W\d_]+", text.lower())}
+    words = stems_of(text)
     for pattern, kind in patterns:
         for match in pattern.finditer(text):
             unit = stem(match["unit"].lower())
@@ -159,6 +176,29 @@ def _limits(
 
 COUNT = "count_of_"
 """Begins the names of facts that count the rows which belong to a row."""
+
+
+def stems_of(text: str) -> set[str]:
+    """Give the stems of a text's words, those of irregular verbs too."""
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    return {stem(word) for word in words} | {stem(_PAST[word]) for word in words if word in _PAST}
+
+
+def limits_on(text: str, noun: str) -> list[int]:
+    """Give the most of something that a text allows for: `at most 7 days`, `never more than three packs`."""
+    counted = {stem(word) for word in humanize(noun).split() if len(word) > 3}
+    found = []
+    for start, end in sentences(text):
+        said = text[start:end]
+        forbids = lexicon(language_of(said)).occasions["prohibition"].search(said) is not None
+        for pattern in (_WITHIN, *((_BEYOND,) if forbids else ()), _PLAIN):
+            for match in pattern.finditer(said):
+                limit = _number(match["number"])
+                if _OF_STATE.search(said[: match.start()]):
+                    continue  # it is about what there is already
+                if stem(match["unit"].lower()) in counted and limit == int(limit):
+                    found.append(int(limit))
+    return list(dict.fromkeys(found))
 
 
 def _number(text: str) -> float:

@@ -56,8 +56,11 @@ class EventMaker:
     seed: int = 0
     writers: Roles | None = None
 
-    async def make(self, one: PolicySet, *, language: str = "en") -> Event:
-        """Give the event of a set; raise `RejectedEventError`. The same set and seed give the same event."""
+    async def make(self, one: PolicySet, *, language: str = "en", by_key: bool = False) -> Event:
+        """Give the event of a set; raise `RejectedEventError`. The same set and seed give the same event.
+
+        `by_key` has the user name things by their keys instead of by what people call them.
+        """
         policies = [policy for name in one.policies if (policy := self._policy(name)) is not None]
         last = EventRejection(set=one.id, stage="oracle", reason="not tried")
         for attempt in range(1, _ATTEMPTS + 1):
@@ -65,7 +68,8 @@ class EventMaker:
             try:
                 planned = await plan(self.oracle, one.policies, random)
                 made = await self._filled(self.rows.make(self._cluster(planned), random), random)
-                return await self._event(one, policies, planned, made, random, language, attempt)
+                made = self.rows.changed(made, {act.focus: act.changes for act in planned.acts if act.changes})
+                return await self._event(one, policies, planned, made, random, language, attempt, by_key)
             except OracleError as error:
                 last = _rejected(one, "oracle", "no right run", str(error), attempt)
             except UnusableAnswerError as error:
@@ -85,10 +89,11 @@ class EventMaker:
         random: Random,
         language: str,
         attempt: int,
+        by_key: bool,
     ) -> Event:
         rows = {place: row.values for place, row in made.fresh.items()}
         focuses = tuple(act.focus for act in planned.acts if act.owner is None)
-        scene = Scene(samples=self.oracle.samples, rows=rows, root=planned.root, focuses=focuses)
+        scene = Scene(samples=self.oracle.samples, rows=rows, root=planned.root, focuses=focuses, by_key=by_key)
         seeds = {act.focus: one.id for act in planned.acts}
         async with self.oracle.world.open(state_of_rows(made.rows, self.oracle.samples.schema, self._lists)) as opened:
             performed = await perform(self.oracle, planned, scene, opened, seeds, policies=one.policies)
@@ -97,7 +102,8 @@ class EventMaker:
         chat = self.writers.chat("narrator") if self.writers else None
         # a model words the draft anew, in whatever language
         words = None if chat else vocabulary_of(self.oracle.tools, self.oracle.policies, language)
-        user = told(performed, policies, bindings, scene, random, language=language, vocabulary=words)
+        speech = self.oracle.speech
+        user = told(performed, policies, bindings, scene, random, language=language, vocabulary=words, speech=speech)
         if chat is not None:
             user = await ModelNarrator(chat)(user, policies, tools, random, language=language)
         wrong = leaks(user, policies, tools)

@@ -7,15 +7,18 @@ from random import Random
 from typing import Any
 
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.generation.policies.events.acts import Argument, How, Proposal, Said, Scene, describe
+from pytest_agentbench.generation.policies.events.acts import Argument, How, Proposal, Said, Scene, describe, handle_of
+from pytest_agentbench.generation.policies.events.conditions import limits_on
 from pytest_agentbench.generation.policies.events.occasions import topics_of
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
-from pytest_agentbench.generation.policies.events.tables import Table
+from pytest_agentbench.generation.policies.events.tables import Table, singular
 from pytest_agentbench.generation.policies.extraction.language import stem
 from pytest_agentbench.users.kinds import humanize
 
 _MOST_CALLS = 6
 """Calls of one tool on one scene that are tried."""
+_FEW = 3
+"""Numbers of something that are tried."""
 
 
 def proposals(
@@ -35,11 +38,19 @@ def proposals(
         choices.append(made)
     free = tuple(argument.name for argument in arguments if argument.role == "text")
     found = []
-    for combination in itertools.islice(itertools.product(*choices), _MOST_CALLS * 2):
+    most = _MOST_CALLS * (4 if any(one.role == "enum" and one.number for one in arguments) else 2)
+    for combination in itertools.islice(itertools.product(*choices), most):
         values = {argument.name: value for argument, (value, _) in zip(arguments, combination, strict=True)}
         said = tuple(one for _, one in combination if one is not None)
         found.append(Proposal(tool=spec.name, arguments=values, said=said, free=free))
     return found
+
+
+def telling_choice(offered: Sequence[Proposal]) -> int:
+    """Choose the first call; where a user would say nothing of it but what it is about, the one that says most."""
+    if len(offered[0].said) > 1 or all(len(one.said) == len(offered[0].said) for one in offered):
+        return 0
+    return max(range(len(offered)), key=lambda at: (len(offered[at].said), -at))
 
 
 def _home(arguments: Sequence[Argument], scene: Scene) -> Table | None:
@@ -74,9 +85,7 @@ def _values(  # noqa: PLR0917 - one value depends on all of it
     policies: str,
 ) -> Iterator[tuple[Any, Said | None]]:
     if argument.role == "enum":
-        yield from (
-            (value, Said(argument=argument.name, how="reason", text=humanize(str(value)))) for value in argument.values
-        )
+        yield from _counts(argument, scene, focus, policies) if argument.number else _listed(argument)
     elif argument.role == "text":
         topics = topics_of(policies)
         at = scene.root[1] % len(topics) if topics else 0
@@ -103,14 +112,45 @@ def _values(  # noqa: PLR0917 - one value depends on all of it
         yield from _known_values(argument, scene)
 
 
-def _topics(argument: Argument, spec: ToolSpec, scene: Scene, policies: str) -> Iterator[tuple[Any, Said | None]]:
-    """Give what a text in free words may be about: what policies list, from another place on for each owner."""
-    topics = topics_of(policies)
-    at = scene.root[1] % len(topics) if topics else 0
-    for topic in (*topics[at:], *topics[:at]):
-        yield topic, Said(argument=argument.name, how="about", text=topic)
-    if not topics:
-        yield _sentence(spec), None
+def _listed(argument: Argument) -> Iterator[tuple[Any, Said | None]]:
+    """Give those of a closed list, said in their words; a date as it is."""
+    for value in argument.values:
+        text = str(value) if re.match(r"\d{4}-\d\d-\d\d", str(value)) else humanize(str(value))
+        yield value, Said(argument=argument.name, how="reason", text=text)
+
+
+def _counts(argument: Argument, scene: Scene, focus: Place, policies: str) -> Iterator[tuple[Any, Said | None]]:
+    """Give numbers of something: some that the tool takes, from another on for each row, then one beyond each limit."""
+    noun = humanize(argument.name)
+    known = _metered(argument, scene, focus)
+    at = (scene.root[1] + focus[1] + 1) % len(argument.values) if argument.values else 0
+    values = known or [*argument.values[at:], *argument.values[:at]][:_FEW]
+    beyond = [limit + 1 + at % 3 for limit in limits_on(policies, noun)]
+    for value in dict.fromkeys([*values, *beyond]):
+        counted = singular(noun) if value == 1 else noun
+        yield value, Said(argument=argument.name, how="count", text=f"{value} {counted}")
+
+
+def _metered(argument: Argument, scene: Scene, focus: Place) -> list[int]:
+    """Give readings beyond the last one, where a row that the focus refers to has one of this name."""
+    words = set(humanize(argument.name).split())
+    for row in _linked(scene, focus):
+        for name, value in row.items():
+            own = set(humanize(name).split())
+            if isinstance(value, int) and not isinstance(value, bool) and len(words) > len(own) and own <= words:
+                return [value + 6]
+    return []
+
+
+def _linked(scene: Scene, focus: Place) -> Iterator[Mapping[str, Any]]:
+    """Give the rows that the focus refers to."""
+    table = scene.samples.schema.get(focus[0])
+    for link in table.references if table else ():
+        value = scene.rows[focus].get(link.columns[0])
+        own = next((row for row in scene.of(link.table) if link.target and row.get(link.target[0]) == value), None)
+        place = scene.samples.place_of(link.table, link.target[0], value) if link.target else None
+        if own is not None or place is not None:
+            yield own if own is not None else scene.samples.row(place)  # type: ignore[arg-type]  # one of the two is
 
 
 def _keys(argument: Argument, scene: Scene, focus: Place) -> Iterator[tuple[Any, Said | None]]:
@@ -118,8 +158,9 @@ def _keys(argument: Argument, scene: Scene, focus: Place) -> Iterator[tuple[Any,
     assert table is not None  # noqa: S101 - arguments are of the schema's tables
     if argument.table == focus[0] and not argument.many and not argument.new:
         value = scene.rows[focus].get(argument.column)
-        known = argument.table == scene.root[0]
-        yield value, None if known else Said(argument=argument.name, how="which", text=str(value))
+        known = argument.table == scene.root[0] and scene.samples.is_person(argument.table)
+        text = _spoken_of(table, scene, focus)
+        yield value, None if known else Said(argument=argument.name, how="which", text=text)
         return
     if argument.table == scene.root[0]:
         yield scene.rows[scene.root].get(argument.column), None
@@ -127,20 +168,38 @@ def _keys(argument: Argument, scene: Scene, focus: Place) -> Iterator[tuple[Any,
     if argument.many or argument.new:
         yield from _parts(argument, table, scene, focus)
         return
-    own = scene.rows[focus].get(argument.column)
-    if own is not None:
+    own = own_of(argument, scene, focus)
+    if own is not None and argument.table not in scene.samples.pools(scene.root[0]):
         yield own, None
     # what is there for everybody is not among the event's own rows
-    for row in scene.of(argument.table) or _shared(argument.table, scene, focus):
+    pooled = argument.table in scene.samples.pools(scene.root[0])
+    for row in ([] if pooled else scene.of(argument.table)) or _shared(argument.table, scene, focus):
         if row.get(argument.column) not in (None, own):
-            text = describe(row, table, scene.samples)
+            text = str(row[argument.column]) if scene.by_key else describe(row, table, scene.samples)
             how: How = "to" if own is not None else "with"
             yield row[argument.column], Said(argument=argument.name, how=how, text=text)
+
+
+def own_of(argument: Argument, scene: Scene, focus: Place) -> Any:
+    """Give the key of this kind that the focus itself has: of the same name, or by what refers to the table."""
+    table = scene.samples.schema.get(focus[0])
+    names = [link.columns[0] for link in table.references if link.table == argument.table] if table else []
+    return next((scene.rows[focus][one] for one in (argument.column, *names) if scene.rows[focus].get(one)), None)
+
+
+def _spoken_of(table: Table, scene: Scene, focus: Place) -> str:
+    """Give what the user calls the row that it is about: by its name where no other of its rows has the same."""
+    row = scene.rows[focus]
+    name = handle_of(row, table)
+    same = [one for one in scene.of(table.name) if one is not row and handle_of(one, table) == name]
+    return name if name and not same and focus != scene.root and not scene.by_key else str(row.get(table.key[0]))
 
 
 def _shared(table: str, scene: Scene, focus: Place) -> list[dict[str, Any]]:
     """Give the sampled rows of a table that belong to nobody, from another one on for each owner and row."""
     rows = [] if table in scene.samples.owned(scene.root[0]) else list(scene.samples.rows.get(table, ()))
+    if table in scene.samples.pools(scene.root[0]):
+        rows = scene.samples.vacant(table, scene.root[0])
     at = (scene.root[1] + focus[1]) % len(rows) if rows else 0
     return [*rows[at:], *rows[:at]]
 

@@ -21,6 +21,7 @@ from pytest_agentbench.generation.policies.events.conditions import Condition, c
 from pytest_agentbench.generation.policies.events.learning import derived, merged
 from pytest_agentbench.generation.policies.events.occasions import Occasion, occasions_of, topics_of
 from pytest_agentbench.generation.policies.events.offers import proposals
+from pytest_agentbench.generation.policies.events.requests import Speech
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
 from pytest_agentbench.generation.tools.probing.reading import parsed
@@ -74,6 +75,12 @@ class Oracle:
         """The tools whose arguments can be told from the schema."""
         return tuple(self._arguments)
 
+    @property
+    def speech(self) -> Speech:
+        """What requests for the tools are worded with."""
+        asking = self.root if self.samples.is_person(self.root) else ""
+        return Speech(tools=self.by_name, arguments=self._arguments, asking=asking)
+
     async def learn(self) -> None:
         """Read what the tools tell of each sampled row, which conditions may be about."""
         async with self.world.open() as opened:
@@ -114,12 +121,15 @@ class Oracle:
         )
 
     async def working(self, tool: str, root: Place, focus: Place) -> int | None:
-        """Find the first call of a tool that succeeds on sampled rows; learned once for each row."""
+        """Find the first call of a tool that succeeds on sampled rows and keeps limits; learned once for each row."""
         key = (tool, root, focus)
         if key not in self._works:
             self._works[key] = None
             scene = self.sampled(root, focus)
             for number, proposal in enumerate(self.proposals(tool, scene, focus, "")):
+                broken = self.broken_choices(tool, proposal.arguments, scene, focus)
+                if any(one.is_measured for one in broken):
+                    continue
                 async with self.world.open() as opened:
                     answer = await opened.call(tool, proposal.arguments)
                 is_write = self.by_name[tool].kind == "write"
@@ -156,7 +166,7 @@ class Oracle:
     def broken_choices(
         self, tool: str, values: Mapping[str, Any], scene: Scene, focus: Place, policies: Sequence[str] = ()
     ) -> tuple[Condition, ...]:
-        """Give what policies about a tool (or some of them) demand of its arguments, and these do not keep."""
+        """Give what policies about a tool demand of its arguments, and these break; of some, what they surely break."""
         arguments = self._arguments[tool]
         if tool not in self._choices:
             about = (one for one in self.policies if any(b.tool == tool for b in self.bound.get(one.id, ())))
@@ -166,7 +176,8 @@ class Oracle:
         return tuple(
             one
             for one in self._choices[tool]
-            if (not policies or one.policy in policies) and is_broken(one, values, arguments, scene, focus)
+            if (not policies or one.policy in policies)
+            and is_broken(one, values, arguments, scene, focus, surely=bool(policies))
         )
 
     def another(self, tool: str, scene: Scene, focus: Place, seed: str, than: Proposal) -> Proposal | None:
@@ -211,7 +222,7 @@ class Oracle:
     def table_of(self, tool: str) -> str:
         """Give the table of the row that a tool is asked for about: the farthest from its owner that it takes."""
         if tool not in self._tables:
-            owned = self.samples.owned(self.root) if self.root else set()
+            owned = self._owned()
             keys = [one for one in self._arguments.get(tool, ()) if one.role == "key" and not one.many and not one.new]
             tables = [one.table for one in keys if one.table in owned]
             others = [name for name in tables if name != self.root]
@@ -293,9 +304,13 @@ class Oracle:
                     return False
         return True
 
+    def _owned(self) -> set[str]:
+        """Give the tables of what belongs to the root's rows, without the places that these only take for a while."""
+        return self.samples.owned(self.root) - self.samples.pools(self.root) if self.root else set()
+
     def _main_table(self) -> str:
         """Find the table that most tools work on, beside the root."""
-        owned = self.samples.owned(self.root) - {self.root} if self.root else set()
+        owned = self._owned() - {self.root}
         uses = dict.fromkeys(sorted(owned), 0)
         for arguments in self._arguments.values():
             for name in {one.table for one in arguments if one.role == "key" and not one.many}:
@@ -331,10 +346,3 @@ def _telling_words(said: Sequence[tuple[str, str]]) -> set[str]:
     """Give the words that tell two wishes apart for whoever hears them; a single letter is easily missed."""
     words = (word.strip(".,;:()").lower() for _, text in said for word in text.split())
     return {word for word in words if len(word) > 2 or any(map(str.isdigit, word))}
-
-
-def telling_choice(offered: Sequence[Proposal]) -> int:
-    """Choose the first call; where a user would say nothing of it but what it is about, the one that says most."""
-    if len(offered[0].said) > 1 or all(len(one.said) == len(offered[0].said) for one in offered):
-        return 0
-    return max(range(len(offered)), key=lambda at: (len(offered[at].said), -at))

@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+from pytest_agentbench.generation.policies.events.conditions import Condition
 from pytest_agentbench.generation.policies.events.occasions import OWN_REQUEST, Occasion
-from pytest_agentbench.generation.policies.events.oracle import Oracle, telling_choice
+from pytest_agentbench.generation.policies.events.offers import telling_choice
+from pytest_agentbench.generation.policies.events.oracle import Oracle
 from pytest_agentbench.generation.policies.events.plans import Act, OracleError, Planned
 from pytest_agentbench.generation.policies.events.samples import Place
+from pytest_agentbench.generation.policies.events.shaping import breaking
 
 _MOST_PLAIN = 3
 """Requests in one event that policies are bound to."""
@@ -137,7 +140,7 @@ class _Planning:
                         choice = telling_choice(offered)
                         self.acts.append(Act(tool=tool, focus=place, choice=choice, refused_by=tuple(broken)))
                         return True
-                wrong = self._wrongly_chosen(tool, place) if refusing and not broken else None
+                wrong = self._broken(tool, place, own) if refusing and not broken else None
                 if wrong is not None:
                     self.acts.append(wrong)
                     return True
@@ -147,6 +150,32 @@ class _Planning:
                         self.acts.append(Act(tool=tool, focus=place, choice=right))
                         return True
         return False
+
+    def _broken(self, tool: str, place: Place, own: Sequence[Condition]) -> Act | None:
+        """Find a call that a policy of the set refuses: by what is asked for, or by a row that is made so."""
+        by_choice = self._wrongly_chosen(tool, place)
+        by_row = self._shaped(tool, place, own)
+        return by_choice if by_row is None or (by_choice is not None and sum(place[1:], len(tool)) % 2) else by_row
+
+    def _shaped(self, tool: str, place: Place, own: Sequence[Condition]) -> Act | None:
+        """Have a row be one for which a policy of the set refuses what would work on it, where no sampled one is."""
+        oracle = self._oracle
+        offered = oracle.proposals(tool, oracle.sampled(self._root, place), place, "")
+        if not offered or oracle.by_name[tool].kind == "read":
+            return None
+        for condition in own:
+            if any(condition.holds(known) is False for other, known in oracle.facts.items() if other[0] == place[0]):
+                continue  # some sampled row is one already
+            changes = breaking(condition, place, oracle.samples, oracle.facts)
+            known = {**oracle.facts.get(place, {}), **changes}
+            if condition.field.startswith("days_since_") and changes:
+                broken = [condition]
+            else:
+                broken = [one for one in oracle.conditions(tool) if one.holds(known) is False]
+            if changes and condition in broken:
+                choice = telling_choice(offered)
+                return Act(tool=tool, focus=place, choice=choice, refused_by=tuple(broken), changes=changes)
+        return None
 
     def _wrongly_chosen(self, tool: str, place: Place) -> Act | None:
         """Find a call on a row whose arguments are what a policy of the set does not allow."""
@@ -206,7 +235,8 @@ class _Planning:
     async def _stranger(self, tool: str, occasion: Occasion) -> Act | None:
         """Find a row of somebody else's on which a tool would work."""
         oracle = self._oracle
-        if oracle.table_of(tool) == oracle.root:
+        is_thing = not oracle.samples.is_person(oracle.root)
+        if oracle.table_of(tool) == oracle.root and not is_thing:
             return None
         owners = [(oracle.root, at) for at in range(len(oracle.samples.rows[oracle.root])) if at != self._root[1]]
         self._random.shuffle(owners)
@@ -215,16 +245,21 @@ class _Planning:
             for place in oracle.focuses(tool, owner):
                 told = mine & {str(value) for value in oracle.samples.row(place).values()}
                 broken = any(one.holds(oracle.facts.get(place, {})) is False for one in oracle.conditions(tool))
-                if place[0] == oracle.root or told or broken:
+                if (place[0] == oracle.root and not self._is_others(place)) or told or broken:
                     continue
                 choice = await oracle.working(tool, owner, place)
                 if choice is None:
                     continue
                 offered = oracle.proposals(tool, oracle.sampled(owner, place), place, "")[choice]
                 # what somebody else's is to be changed to would pass for a wish about one's own
-                if not any(one.how == "to" for one in offered.said):
+                if is_thing or not any(one.how == "to" for one in offered.said):
                     return Act(tool=tool, focus=place, choice=choice, occasion=occasion, owner=owner)
         return None
+
+    def _is_others(self, place: Place) -> bool:
+        """Whether a thing has another owner than the one it is about: other names and contacts of a person."""
+        mine, other = (self._oracle.samples.contacts(one) for one in (self._root, place))
+        return bool(mine) and not set(mine) & set(other)
 
     async def _turned(self, occasion: Occasion, tools: Sequence[str]) -> bool:
         """Have a request take the turn that an occasion is about, or add one that can."""
@@ -251,7 +286,10 @@ class _Planning:
         taken = {act.focus for act in self.acts}
         used = {act.tool for act in self.acts}
         places = self._oracle.focuses(tool, self._root)
-        free = [one for one in places if one not in taken or (one == self._root and tool not in used)]
+        shaped = {act.focus for act in self.acts if act.changes}
+        free = [
+            one for one in places if one not in taken or (one == self._root and one not in shaped and tool not in used)
+        ]
         self._random.shuffle(free)
         return free
 

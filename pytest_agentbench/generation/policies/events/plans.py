@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pytest_agentbench.generation.policies.events.acts import Proposal
 from pytest_agentbench.generation.policies.events.conditions import Condition
@@ -19,6 +20,7 @@ class Act:
     """One request: a tool, the row it is about, whether policies allow it, and which refuse it.
 
     `occasion` is what else happens; `owner` the row that the focus belongs to, where that is not the event's own root.
+    `changes` are values of the focus that differ from the sampled row's.
     """
 
     tool: str
@@ -27,6 +29,7 @@ class Act:
     refused_by: tuple[Condition, ...] = ()
     occasion: Occasion | None = None
     owner: Place | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_refused(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.generation.policies.events.acts import Proposal, Said, Scene
 from pytest_agentbench.generation.policies.events.plans import Act, Fact, Performed
+from pytest_agentbench.generation.policies.events.requests import Request, Speech, asked_for, opening_of
 from pytest_agentbench.generation.policies.events.vocabulary import NoWordsError, Vocabulary
 from pytest_agentbench.generation.policies.events.vocabulary import about as put_behind
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicyBinding, UserFact
@@ -59,6 +60,7 @@ _MINE = {"en": "My {name} is {value}.", "fr": "Voici de quoi me trouver : {value
 _WORDS = {
     "en": {
         "for": "for",
+        "count": "for",
         "to": "to",
         "with": "with",
         "of": "the",
@@ -95,13 +97,15 @@ def told(
     *,
     language: str = "en",
     vocabulary: Vocabulary | None = None,
+    speech: Speech | None = None,
 ) -> Told:
     """Make the user of an event from templates: one wish for each act, and what refusing policies make it ask for.
 
+    `speech` words requests by the tools' descriptions where these say it better than their names.
     Raises `NoWordsError` where the vocabulary has no words of the language for what the user has to say.
     """
     words = vocabulary or Vocabulary()
-    wishes = [wish(proposal, language, words) for _, proposal in performed.acts]
+    wishes = [_request(act, proposal, language, words, speech) for act, proposal in performed.acts]
     facts = facts_of(performed, scene)
     asked = next((one for one in performed.facts if one.question), None)
     question = _QUESTION[language].format(asked=_asked(asked, language, words)) if asked else ""
@@ -115,7 +119,9 @@ def told(
         if of_a_wish[at]:
             says.append(question)
         else:
-            says += _wished(act, proposal, performed.firsts.get(at), scene, random, language, words, is_first=not says)
+            first = performed.firsts.get(at)
+            request = _request(act, first or proposal, language, words, speech)
+            says += _wished(act, proposal, first, scene, random, language, request, is_first=not says)
     says += beside
     if performed.unproven:
         says[0] += " " + _NO_PROOF[language]
@@ -123,7 +129,7 @@ def told(
         says[0] += " " + " ".join(_MINE[language].format(name=one.name, value=one.value) for one in facts)
     return Told(
         persona=random.choice(_PERSONAS[language]),
-        goal=_sentence("; ".join(wishes)),
+        goal=_sentence("; ".join(one.text for one in wishes)),
         says=tuple(says),
         facts=facts,
         expected_behaviour=expected_behaviour(performed, policies, bindings),
@@ -144,7 +150,8 @@ def wish(proposal: Proposal, language: str, vocabulary: Vocabulary) -> str:
     """Say what a call is for: the tool's deed in words, with what the user knows of its arguments in their places."""
     words = vocabulary.deed(proposal.tool)
     parts = {
-        how: [one for one in proposal.said if one.how == how] for how in ("which", "of", "for", "to", "with", "reason")
+        how: [one for one in proposal.said if one.how == how]
+        for how in ("which", "of", "for", "to", "with", "reason", "count")
     }
     for one in parts["which"]:
         if language == "fr":
@@ -170,6 +177,8 @@ def wish(proposal: Proposal, language: str, vocabulary: Vocabulary) -> str:
                 for one in parts[how]
             ]
             words += f" {joins[how]} " + ", ".join(said)
+    if parts["count"]:
+        words += f" {joins['count']} " + ", ".join(one.text for one in parts["count"])
     if parts["reason"]:
         words += ", " + ", ".join(_named(one, proposal, language, vocabulary) for one in parts["reason"])
     return words
@@ -188,6 +197,11 @@ def _named(said: Said, proposal: Proposal, language: str, vocabulary: Vocabulary
     return f"{name}{' :' if language == 'fr' else ':'} {value}" if name else value
 
 
+def _request(act: Act, proposal: Proposal, language: str, vocabulary: Vocabulary, speech: Speech | None) -> Request:
+    named = wish(proposal, language, vocabulary)
+    return asked_for(proposal, named, speech, language, for_me=not act.is_("second")) if speech else Request(named)
+
+
 def _wished(  # noqa: PLR0917 - one wish depends on all of it
     act: Act,
     proposal: Proposal,
@@ -195,15 +209,18 @@ def _wished(  # noqa: PLR0917 - one wish depends on all of it
     scene: Scene,
     random: Random,
     language: str,
-    vocabulary: Vocabulary,
+    request: Request,
     *,
     is_first: bool,
 ) -> list[str]:
     """Word a wish, and what the user answers to what the agent proposes."""
-    opening = random.choice(_OPENINGS[language] if is_first else _ALSO[language])
+    openings = _OPENINGS[language] if is_first else _ALSO[language]
+    opening = random.choice(openings)
     if act.is_("second"):
         opening = _FOR_ANOTHER[language].replace("{mine}", known_by(act, scene))
-    said = [opening.format(wish=wish(first or proposal, language, vocabulary))]
+    elif request.is_described:
+        opening = opening_of(openings.index(opening) + len(proposal.arguments), language, is_first=is_first)
+    said = [" ".join(filter(None, (opening.format(wish=request.task), request.beside)))]
     if act.is_("declined"):
         said.append(random.choice(_NO[language]))
     if first is not None:
@@ -236,9 +253,12 @@ def facts_of(performed: Performed, scene: Scene) -> tuple[UserFact, ...]:
     known: dict[str, UserFact] = {}
     said = {one.text for _, proposal in performed.acts for one in proposal.said}
     acting = {proposal.tool for _, proposal in performed.acts}
+    about = [
+        scene.rows[act.focus].get(key) for act, _ in performed.acts if act.owner is None for key in _keys(scene, act)
+    ]
     for call in performed.expected:
         for name, value in call.arguments.items():
-            is_key = value in [root.get(key) for key in _keys(scene)]
+            is_key = value in [root.get(key) for key in _keys(scene)] or value in about
             if call.tool not in acting and str(value) not in said and not is_key and _is_of_root(value, scene):
                 known[name] = UserFact(name=humanize(name), value=value, column=name)
     return tuple(known.values())
@@ -297,8 +317,8 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[at : at + _SHINGLE]) for at in range(len(words) - _SHINGLE + 1)}
 
 
-def _keys(scene: Scene) -> tuple[str, ...]:
-    table = scene.samples.schema.get(scene.root[0])
+def _keys(scene: Scene, act: Act | None = None) -> tuple[str, ...]:
+    table = scene.samples.schema.get(act.focus[0] if act else scene.root[0])
     return table.key if table else ()
 
 
