@@ -125,3 +125,28 @@ def test_a_rule_that_points_back_says_what_to():
     assert policy.text == "They are allowed from May to June only, and never on a Sunday."
     assert policy.policy().text == f"{policy.text} (Fires have been a sore point.)"
     assert "fires" not in policy.id
+
+
+def test_a_clause_without_a_subject_says_whose_it_is():
+    """What goes on about the subject of the clause before is told with that clause."""
+    text = "L'inscription coûte 90 euros, et n'est enregistrée qu'après réception de la pièce d'identité."
+
+    found = extract(PolicyDocument(text=text)).policies
+
+    assert found[-1].text == "N'est enregistrée qu'après réception de la pièce d'identité."
+    assert found[-1].policy().text.endswith("(L'inscription coûte 90 euros.)")
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Crews set off at six, but we do not promise a time.", "We do not promise a time."),
+        ("Before speaking of a file, the assistant asks for the number.", None),
+        ("Avant de parler d'un dossier, l'assistant demande le numéro.", None),
+        ("No address may have a second bin.", None),
+        ("After that a visit can be neither moved nor cancelled.", None),
+    ],
+)
+def test_more_rules_without_an_order(text, rule):
+    """What leads to a `but` is left out; what the assistant does, and what nothing can, are rules."""
+    assert texts(text) == [rule or text]

@@ -47,7 +47,8 @@ def _are_two(left: str, right: str, joint: re.Match[str], words: Lexicon) -> boo
     if orders:
         # `claims need a receipt, and go to the team`: what looks like an order may go on about the subject
         return is_imperative(left, words) or bool(words.addressed.search(left) or words.forbids.match(right))
-    return not leans and modality(left, words).strength is not None
+    # what stands before a `but` and is no rule only leads to the one behind it
+    return not leans and (joint["but"] is not None or modality(left, words).strength is not None)
 
 
 def _has_subject(text: str, words: Lexicon) -> bool:

@@ -27,6 +27,7 @@ class Lexicon:
     descriptive: re.Pattern[str]
     joints: re.Pattern[str]
     subjects: re.Pattern[str]
+    unfinished: re.Pattern[str]
     leaning: re.Pattern[str]
     leaning_starts: re.Pattern[str]
     forbids: re.Pattern[str]
@@ -71,6 +72,7 @@ def lexicon(name: str) -> Lexicon:
         descriptive=_any(sorted(_words(data["descriptive"]))),
         joints=re.compile("|".join(data["joints"]), re.IGNORECASE),
         subjects=_starts(data["subjects"]),
+        unfinished=_starts(data["unfinished"]),
         leaning=_any(data["leaning"]),
         leaning_starts=_starts(data["leaning_starts"]),
         forbids=_starts(data["forbids"]),

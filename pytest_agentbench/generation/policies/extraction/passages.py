@@ -183,6 +183,8 @@ class _Reader:
             words = self._words(text)
             leans = words.continuations.match(text) is not None
             points_back = words.anaphors.match(text) is not None
+            if (start, end) not in ranges and words.unfinished.match(text):
+                points_back = True
             leans = leans or (points_back and not (found.strong and len(text.split()) > _SHORT))
             if held is not None and held.strength and (leans or (found.strength and self._is_short(text, block))):
                 held = _grown(held, text, block.place(start, end))
