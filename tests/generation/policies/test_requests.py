@@ -1,4 +1,4 @@
-"""Requests and refusals on a service that nothing was built with: things in places, kept for nights, found by a phone."""
+"""Requests and refusals on a service that nothing was built with: things in places, for nights, found by a phone."""
 
 import json
 
