@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_agentbench.agents.openai_history import with_ids
-from pytest_agentbench.agents.pairing import paired
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.suite import OpenAIAgentSpec
@@ -18,10 +17,12 @@ class OpenAIChatAgent:
     """Answers each turn with one model call; the calls it asks for are executed by the conversation.
 
     It answers what the turn tells, which is the whole conversation. `log` collects what the transcript does not
-    show, such as an answer that was cut off.
+    show, such as an answer that was cut off. `works_by_chat` says that it does nothing but ask its `Chat`, which takes
+    a slot for each call and ends when it is cancelled.
     """
 
     calls_visible = True
+    works_by_chat = True
 
     def __init__(self, chat: Chat, spec: OpenAIAgentSpec) -> None:
         self.log: list[str] = []
@@ -42,9 +43,7 @@ class OpenAIChatAgent:
                 f"(`rounds: {self._spec.rounds}` of the agent bounds them)"
             )
         answer = await self._chat.complete(self._messages(turn), tools=[tool.openai() for tool in turn.tools])
-        message = self._read(answer)
-        number = 1 + sum(earlier.role == "assistant" for earlier in turn.messages)
-        return Reply(messages=tuple(paired([message], number)))
+        return Reply(messages=(self._read(answer),))
 
     @property
     def _named(self) -> str:

@@ -50,7 +50,8 @@ class ChatModel:
     """The `Chat` of one role of one run.
 
     `transport` opens the way to the server when a call has to be made live, and only then. `forms` is what was learnt
-    about how the provider is asked for structured answers.
+    about how the provider is asked for structured answers. `working` holds a slot while a request is out, and no
+    longer: what is made of an answer keeps nobody from asking.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class ChatModel:
         recorder: Recorder | None = None,
         forms: Forms | None = None,
         paused: Paused = nullcontext,
+        working: Paused = nullcontext,
     ) -> None:
         self.spec = spec
         self.caller = caller
@@ -74,6 +76,7 @@ class ChatModel:
         self._ways = ways or Ways()
         self._recorder = recorder
         self._paused = paused
+        self._working = working
         self._meter = Meter()
         self._asked_at: float | None = None
 
@@ -148,10 +151,12 @@ class ChatModel:
         """Send, and again where that may help, with the run's clock stopped in between."""
         ways = self._ways
         retries = Retries(self.spec.retries, random=ways.random, now=ways.now, patience=ways.patience)
-        self._asked_at = ways.now()
+        self._asked_at = None
         while True:
             try:
-                response = await self._send_once(transport, request, money)
+                async with self._working():
+                    self._asked_at = self._asked_at or ways.now()
+                    response = await self._send_once(transport, request, money)
                 self._asked_at = None
                 return response
             except SendError as error:

@@ -84,8 +84,7 @@ class DirectTransport:
                 status, headers = response.status, response.headers
         except (aiohttp.ClientError, OSError, ValueError) as error:  # ValueError: a header that HTTP cannot hold
             raise hidden(connection_error(error, where=self._where, seconds=self._seconds), self._secrets) from error
-        known = {name.lower(): value for name, value in headers.items()}
-        return understood(status, known, content, where=self._where, wall=self._wall(), secrets=self._secrets)
+        return understood(status, headers, content, where=self._where, wall=self._wall(), secrets=self._secrets)
 
     async def close(self) -> None:
         """Close its own connections; closing twice is fine."""

@@ -47,8 +47,13 @@ class Models:
         """The limiter of each provider in use, by `base_url`."""
         return self._limiters
 
-    def chat(self, spec: ModelSpec, caller: Caller, *, paused: Paused = nullcontext) -> ChatModel:
-        """Give the model of `spec` to a role; `paused` stops the run's clock while a call waits for its turn."""
+    def chat(
+        self, spec: ModelSpec, caller: Caller, *, paused: Paused = nullcontext, working: Paused = nullcontext
+    ) -> ChatModel:
+        """Give the model of `spec` to a role.
+
+        `paused` stops the run's clock while a call waits for its turn, `working` holds a slot while it is out.
+        """
         url = server_of(spec, self._environ).rstrip("/")
         limiter = self._limiters.get(url)
         if limiter is None:
@@ -69,6 +74,7 @@ class Models:
             recorder=self._recorder_of(caller) if self._recorder_of is not None else None,
             forms=self._forms.setdefault(url, Forms()),
             paused=paused,
+            working=working,
         )
 
     def key_of(self, spec: ModelSpec) -> str:

@@ -37,6 +37,8 @@ def read_reply(
 def _first_logprobs(choice: dict[str, Any]) -> dict[str, float]:
     """Give the log-probabilities of the first token's alternatives; {} where the server gave none that can be read."""
     given = choice.get("logprobs")
+    if given is None:
+        return {}
     content = given.get("content") if isinstance(given, dict) else None
     first = content[0] if isinstance(content, list) and content and isinstance(content[0], dict) else {}
     found = first.get("top_logprobs")

@@ -11,11 +11,14 @@ LONGEST_REPLY = 32 * 1024 * 1024
 """Bytes of a reply that are read; a longer one is refused."""
 
 
+_PLAIN = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
 def encode(body: dict[str, Any]) -> bytes:
     """Write `body` as ASCII JSON, lone surrogates escaped."""
     try:
         # plain JSON is the hot path: the codec's two passes over long conversations cost more than the rest of a call
-        return json.dumps(body, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
+        return _PLAIN.encode(body).encode("ascii")
     except (TypeError, ValueError):
         return dumps(body).encode("ascii")
 

@@ -125,9 +125,11 @@ class SessionModels:
         """Say that a run was played to its end, judges included."""
         self._recordings.finished(plan)
 
-    def chat(self, spec: ModelSpec, caller: Caller, *, paused: Paused = nullcontext) -> ChatModel:
+    def chat(
+        self, spec: ModelSpec, caller: Caller, *, paused: Paused = nullcontext, working: Paused = nullcontext
+    ) -> ChatModel:
         """Give a role of a run its model."""
-        return self._models.chat(spec, caller, paused=paused)
+        return self._models.chat(spec, caller, paused=paused, working=working)
 
     async def proxied(self, caller: Caller, *, upstream: str, price: Price | None, paused: Paused = nullcontext) -> str:
         """Give the base URL through which the model calls of a run's own agent are seen, recorded and budgeted."""

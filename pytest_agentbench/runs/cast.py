@@ -1,6 +1,7 @@
 """Who plays the roles of a run: simulated user, judges, critic."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from functools import cached_property
 from random import Random
 from typing import Any, cast
@@ -33,8 +34,10 @@ from pytest_agentbench.users.scripted import ScriptedUser
 class Cast(RunModels):
     """The parties of one run, as far as models play them."""
 
-    def __init__(self, plan: RunPlan, models: SessionModels | None, *, seed: int, paused: Paused) -> None:
-        super().__init__(plan, models, paused=paused)
+    def __init__(
+        self, plan: RunPlan, models: SessionModels | None, *, seed: int, paused: Paused, working: Paused = nullcontext
+    ) -> None:
+        super().__init__(plan, models, paused=paused, working=working)
         self._seed = int(digest([seed, plan.key.scenario, plan.key.trial]), 16)
         self._behaviours: tuple[Behaviour, ...] = ()
         self._unfit: dict[str, str] = {}

@@ -79,7 +79,7 @@ class Conductor:
 
     def cast(self, plan: RunPlan) -> Cast:
         """Give who plays and judges a run that is not played here."""
-        return Cast(plan, self.models, seed=self.seed, paused=nullcontext)
+        return Cast(plan, self.models, seed=self.seed, paused=nullcontext, working=self.slot or nullcontext)
 
     async def conduct(self, plan: RunPlan, *, agent: AgentBuilder | None = None) -> Judged:
         """Play and judge one run; whatever breaks in it becomes its verdict, never an exception."""
@@ -134,7 +134,8 @@ class Stage:
         self.faults = Schedule(self.plan.strikes, seed=digest([self.seed, str(self.plan.key)]))
         self.player = self.plan.suite.agent.target
         self._stopwatch = Stopwatch(self.now, self.slot)
-        self.cast = Cast(self.plan, self.models, seed=self.seed, paused=self._stopwatch.paused)
+        clock = self._stopwatch
+        self.cast = Cast(self.plan, self.models, seed=self.seed, paused=clock.paused, working=clock.working)
         self._blocked_before = self.all_blocked()
         if task := asyncio.current_task():
             task.set_name(self.name)
@@ -234,8 +235,7 @@ class Stage:
     async def judge(self, run: Run) -> Judgement:
         """Judge by each way that is right until one passes, then have models judge the rest."""
         judgement = await best_of(self.plan.ways, lambda plan: self._judge_by(plan, run))
-        async with self._stopwatch.working() if self.cast.has_judge else nullcontext():
-            return await self.cast.judged(run, judgement, self.runner)
+        return await self.cast.judged(run, judgement, self.runner)
 
     async def _judge_by(self, plan: RunPlan, run: Run) -> Judgement:
         """Compute the expected state, then run all checks in the run's thread."""
@@ -279,7 +279,6 @@ class Stage:
             scenario=self.plan.scenario,
             agent=agent,
             user=user,
-            user_works=self.plan.suite.user.kind == "llm",
             objection=objection,
             environment=self.environment,
             recording=self.recording,

@@ -4,6 +4,7 @@ import asyncio
 import concurrent.futures
 import threading
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeVar
@@ -32,15 +33,43 @@ class LoopBlockedError(Exception):
         self.task = task
 
 
-class Slots:
-    """Bounds how many agent turns are in flight at a time."""
+class Slots(AbstractAsyncContextManager[None]):
+    """Bounds how many agent turns are in flight at a time; whoever has waited longest is next.
+
+    A slot is handed over to the next one that waits, where `asyncio.Semaphore` looks through all of them at each turn.
+    """
 
     def __init__(self, count: int) -> None:
-        self._semaphore = asyncio.Semaphore(count)
+        self._free = count
+        self._waiting: deque[asyncio.Future[None]] = deque()
 
     def __call__(self) -> AbstractAsyncContextManager[None]:
         """Wait for a slot and hold it."""
-        return self._semaphore
+        return self
+
+    async def __aenter__(self) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except BaseException:
+            if turn.done() and not turn.cancelled():  # handed over just as the run was cancelled
+                self._hand_over()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
 
 
 class Pool(Generic[T]):

@@ -1,5 +1,6 @@
 """What is kept of a run: the judged run, or why there is none, as a `Result`."""
 
+from functools import lru_cache
 from pathlib import PurePath
 
 from pytest_agentbench.core.run import Result
@@ -18,7 +19,7 @@ def blank(plan: RunPlan, *, nodeid: str = "") -> Result:
         key=plan.key,
         nodeid=nodeid,
         title=plan.scenario.title,
-        file=_relative(plan),
+        file=_relative(plan.scenario.file or plan.suite.path, plan.suite.path, plan.suite_key),
         line=plan.scenario.line,
         scenario_hash=scenario_hash(_as_run(plan), plan.suite.secrets),
         suite_hash=plan.suite.content_hash,
@@ -93,10 +94,10 @@ def crash_result(before: Result, reason: str) -> Result:
     )
 
 
-def _relative(plan: RunPlan) -> str:
-    """Give the scenario's file relative to where the suite's key starts."""
-    file = PurePath(plan.scenario.file or plan.suite.path)
-    base = plan.suite.path
-    for _ in PurePath(plan.suite_key).parts:
+@lru_cache(maxsize=64)  # a file holds many scenarios
+def _relative(file: str | PurePath, suite: PurePath, key: str) -> str:
+    """Give a scenario's file relative to where the key of its suite starts."""
+    path, base = PurePath(file), suite
+    for _ in PurePath(key).parts:
         base = base.parent
-    return file.relative_to(base).as_posix() if file.is_relative_to(base) else file.as_posix()
+    return path.relative_to(base).as_posix() if path.is_relative_to(base) else path.as_posix()

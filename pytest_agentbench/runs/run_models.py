@@ -1,6 +1,7 @@
 """What one run may use of models, what that took, and what became of it, whatever the run's parties made of it."""
 
 from collections import defaultdict
+from contextlib import nullcontext
 from dataclasses import replace
 
 from pytest_agentbench.core.errors import (
@@ -26,13 +27,17 @@ from pytest_agentbench.simulation.conversation import Closed, crashed
 class RunModels:
     """The models of one run: its chats, its proxied agent, its budgets and recordings.
 
-    `not_run` says why the run could not take place. `paused` stops the run's clock while a call waits its turn.
+    `not_run` says why the run could not take place. `paused` stops the run's clock while a call waits its turn,
+    `working` holds a slot while one is out.
     """
 
-    def __init__(self, plan: RunPlan, models: SessionModels | None, *, paused: Paused) -> None:
+    def __init__(
+        self, plan: RunPlan, models: SessionModels | None, *, paused: Paused, working: Paused = nullcontext
+    ) -> None:
         self._plan = plan
         self._models = models
         self._paused = paused
+        self._working = working
         self._chats: dict[str, list[ChatModel]] = defaultdict(list)
         self._watched: tuple[Usage, tuple[AgentBenchError, ...], SendError | None] | None = None
         self._is_proxied = False
@@ -66,7 +71,8 @@ class RunModels:
         if self._models is None:
             raise SuiteFaultError(f"the {role} needs a model, which only a session with suites gives")
         spec = self._plan.extensions.priced(spec, server_of(spec))
-        chat = self._models.chat(spec, Caller(role=role, run=self._plan.key), paused=self._paused)
+        caller = Caller(role=role, run=self._plan.key)
+        chat = self._models.chat(spec, caller, paused=self._paused, working=self._working)
         self._chats[role].append(chat)
         return chat
 

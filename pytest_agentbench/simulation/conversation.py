@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +53,6 @@ class Closed:
 class Conversation:
     """One conversation between a simulated user and the agent under test, in an environment of its own.
 
-    `user_works` says that a model plays the user, so that what it says needs a slot like the agent's turns.
     `objection` is asked whenever the user closes; a closing line that does not stand is never sent.
     """
 
@@ -69,7 +67,6 @@ class Conversation:
     context: dict[str, Any] = field(default_factory=dict)
     progress: Progress = field(default_factory=Progress)
     blocked: Blocked = lambda: (0.0, 0.0)
-    user_works: bool = False
     objection: Objection | None = None
     _acting: Blame = Blame.AGENT
     _agent_turns: int = 0
@@ -135,8 +132,7 @@ class Conversation:
             messages, begun = self.recording.messages, self.recording.begun
             tools = self.environment.tools
             view = user_view(self.scenario, messages, begun=begun, tools=tools, feedback=feedback)
-            async with self.stopwatch.working() if self.user_works else nullcontext():
-                said = await self.user.reply(view)
+            said = await self.user.reply(view)
             if isinstance(said, Stop):
                 if feedback := await self._not_over(said):
                     continue
@@ -158,8 +154,7 @@ class Conversation:
             return ""
         closing = (Message(role="user", content=said.message),) if said.message else ()
         transcript = Transcript(messages=(*self.recording.messages, *closing))
-        async with self.stopwatch.working():
-            return await self.objection(transcript, said.reason) or ""
+        return await self.objection(transcript, said.reason) or ""
 
     async def _agent_speaks(self) -> Closed | None:
         self._agent_turns += 1
@@ -194,6 +189,8 @@ class Conversation:
             context=self.context,
             tools=self.environment.tools,
         )
+        if getattr(self.agent, "works_by_chat", False):
+            return await self.agent.reply(turn)
         async with self.stopwatch.working():
             return await abandonable(self.agent.reply(turn))
 

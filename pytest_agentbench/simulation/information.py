@@ -1,6 +1,7 @@
 """What a text adds to a conversation: values and words that nobody has said, small talk and waiting left out."""
 
 import re
+from functools import lru_cache
 
 _WORD = re.compile(r"\w+")
 _VALUE = re.compile(r"(?<!\w)[^\W\d]*\d\w*")
@@ -92,16 +93,16 @@ class Known:
         )
 
 
+@lru_cache(maxsize=512)  # a message is held against those before and after it
 def content(text: str) -> frozenset[str]:
     """Give the stems of the words of `text` that are more than small talk, values left out."""
     words = {word for word in _WORD.findall(text) if len(word) >= _SHORTEST} - _FILLERS
-    return frozenset(word[:_STEM] for word in words if not _is_idle(word)) if words else frozenset()
+    if _DIGIT.search(text):
+        words = {word for word in words if not _DIGIT.search(word)}
+    return frozenset(word[:_STEM] for word in words if word.removesuffix("s") not in _FILLERS)
 
 
+@lru_cache(maxsize=512)
 def values_in(text: str) -> frozenset[str]:
     """Give the words of `text` that hold a digit."""
     return frozenset(_VALUE.findall(text)) if _DIGIT.search(text) else frozenset()
-
-
-def _is_idle(word: str) -> bool:
-    return word.removesuffix("s") in _FILLERS or _DIGIT.search(word) is not None

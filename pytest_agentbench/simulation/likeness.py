@@ -1,6 +1,7 @@
 """Whether two texts say the same: almost letter by letter, or with the persons exchanged."""
 
 import re
+from functools import lru_cache
 
 from pytest_agentbench.core.alike import alike
 from pytest_agentbench.simulation.information import content, values_in
@@ -49,6 +50,7 @@ def mirrors(text: str, other: str, ratio: float = SIMILARITY) -> bool:
     return bool(said) and said == content(right) and values_in(left) == values_in(right)
 
 
+@lru_cache(maxsize=512)  # each message is compared with the one before and the one after it
 def _impersonal(text: str) -> str:
     return _PERSONS.sub("·", text)
 

@@ -11,6 +11,8 @@ _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _QUOTED = re.compile(r"“[^”\n]{0,400}”|«[^»\n]{0,400}»|\"[^\"\n]{0,400}\"|`[^`\n]{0,400}`")
 _SHORT_QUOTE = 2
+_MARKED = re.compile(r"[`>*#_\"“«]")
+"""What code, quotations and markup begin with."""
 _MARKUP = re.compile(r"\*\*|__|^#{1,6} ", re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)]|[a-z]\))\s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”»)]*\s+(?=[^\s])|(?<=[.!?…])(?=[A-ZÀ-Ý][a-zà-ý]+\s)")
@@ -39,7 +41,10 @@ def clip(text: str) -> str:
 
 def unquoted(text: str) -> str:
     """Drop code, block quotes, markup and quotations of more than two words."""
-    plain = _BLOCK_QUOTE.sub("", _FENCE.sub("", _MARKUP.sub("", clip(text))))
+    text = clip(text)
+    if not _MARKED.search(text):
+        return text
+    plain = _BLOCK_QUOTE.sub("", _FENCE.sub("", _MARKUP.sub("", text)))
     return _QUOTED.sub(lambda found: found[0] if len(found[0].split()) <= _SHORT_QUOTE else " ", plain)
 
 

@@ -17,6 +17,8 @@ def in_force(behaviours: Sequence[Behaviour], view: View, *, closing: bool = Fal
 
     A behaviour with `from_message` N is in force once the agent has sent N messages of this run.
     """
+    if not behaviours:
+        return ()
     heard = agent_messages(view.messages[view.begun :])
     return tuple(behaviour for behaviour in behaviours if closing or heard >= behaviour.from_message)
 
