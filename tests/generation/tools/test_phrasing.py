@@ -220,3 +220,67 @@ def test_routes_and_patterns_are_for_programs(tool: str, description: str, task:
     card = Card(tool=tool, declared_description=description)
 
     assert task_of(card, TONGUES["en"]) == task
+
+
+RETURNED = card_of(
+    "Take a unit back and close its hire.", contract="The hire contract", hours="What the hour meter shows"
+)
+KEPT = card_of("Keep a parcel for some more days.", tracking="", days="")
+FOUND = card_of("Find a trade or private customer by phone number.", phone="Phone number")
+FREE = card_of("Free consultation times of a vet on a day.", vet="Staff number of the vet", day="The day as YYYY-MM-DD")
+DEPOTS = card_of("Our depots, all of them or those of a town.", town="Name of the town")
+FROZEN = card_of(
+    "Suspendre un abonnement jusqu'à une date.", numero="Numéro de l'abonnement", jusque="Date de reprise, AAAA-MM-JJ"
+)
+RENTED = card_of("Rendre un casier loué.", casier="Numéro du casier")
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        (
+            Wish(RETURNED, {"contract": "HC-870", "hours": 310}),
+            "take a unit back and close its hire. The hire contract is HC-870 and the hour meter shows 310.",
+        ),
+        (Wish(KEPT, {"tracking": "PX-1043", "days": 3}), "keep parcel PX-1043 for 3 more days"),
+        (Wish(FOUND, {"phone": "+44 7700 900014"}), "find the customer with the phone number +44 7700 900014"),
+        (
+            Wish(FREE, {"vet": "V2", "day": "2026-12-07"}),
+            "give me the free consultation times of vet V2 on 7 December 2026",
+        ),
+        (Wish(DEPOTS, {"town": "Skelmer"}), "give me your depots, those of the town Skelmer"),
+        (Wish(DEPOTS, {}), "give me your depots, all of them"),
+    ],
+)
+def test_a_line_says_values_as_people_do(wish: Wish, said: str) -> None:
+    """Codes stand behind their things, dates are words, and what has no place in the request is said after it."""
+    assert wish_text(wish, EN) == said
+
+
+@pytest.mark.parametrize(
+    ("wish", "said"),
+    [
+        (
+            Wish(FROZEN, {"numero": "AB690", "jusque": "2026-12-01"}),
+            "suspendre l'abonnement AB690 jusqu'au 1er décembre 2026",
+        ),
+        (
+            Wish(FROZEN, {"numero": "AB690"}, Reference((), 1, ("jusque",))),
+            "suspendre l'abonnement AB690 jusqu'à cette date",
+        ),
+        (Wish(RENTED, {"casier": "K12"}), "rendre le casier K12"),
+    ],
+)
+def test_a_french_line_says_values_as_people_do(wish: Wish, said: str) -> None:
+    """Dates are contracted with what stands before them, and what a thing is known to be is left out."""
+    assert wish_text(wish, FR) == said
+
+
+def test_a_change_is_reported_and_an_answer_told() -> None:
+    """`Report that …` of a tool that writes is no wish to be told something; the service's words are turned round."""
+    fault = Card(tool="report", declared_description="Report that a unit is broken.", writes=True)
+    status = Card(tool="status", declared_description="Report the status of our units.", writes=False)
+
+    assert task_of(fault, EN) == "report that a unit is broken"
+    assert task_of(status, EN) == "tell me the status of your units"
+    assert task_of(status, EN, "you") == "tell you the status of their units"

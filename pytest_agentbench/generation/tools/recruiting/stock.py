@@ -29,7 +29,8 @@ class Stock:
     @cached_property
     def handles(self) -> Handles:
         """What people call the entries of the pool."""
-        return Handles(self.pool, self.cards, self.taxonomy)
+        lookups = {spec.name for spec in self.world.toolset.of("assistant") if spec.kind == "read"}
+        return Handles(self.pool, self.cards, self.taxonomy, lookups=lookups)
 
     def card(self, tool: str) -> Card:
         """Give a tool's card; a tool without one has an empty card."""

@@ -96,7 +96,7 @@ class Attempt:
             []
             if fails
             else await worth_telling(
-                self._made, self._steps, said=telling.said, stock=self._stock, opened=self._opened, tongue=self._tongue
+                self._made, self._steps, said=telling.said, lost=self._memory.lost, stock=self._stock, opened=self._opened, tongue=self._tongue
             )
         )
         fact = self._random.choice(facts[:_FACTS]) if facts else None
@@ -277,6 +277,8 @@ class Attempt:
         entries = (*pool.of(card.tool), *pool.behind(card.tool))
         companions = natural([entry for entry in entries if entry.id not in self._withdrawn], card)
         self._random.shuffle(companions)
+        said = {str(value) for value in read_slots(self._made[-1].arguments).values()}
+        companions.sort(key=lambda entry: -len(said & set(map(str, read_slots(entry.arguments).values()))))
         options = propagated(source.tool, card, self._made, self._stock.taxonomy, companions)
         return [one for one in options if lasts(one.provenance, self._made, card, self._memory.lost)]
 

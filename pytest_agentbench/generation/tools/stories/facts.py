@@ -57,8 +57,8 @@ def facts_of(
         if tongue.code != "en" and not is_described and not all(word in listed for word in plain(name).split()):
             continue
         if plain(text) not in known and plain(name) != plain(text):
-            accented = " ".join(spelt.get(plain(word), word) for word in name.split())
-            yield Fact(name if is_described else _asked_for(accented, value, tongue), path, text)
+            whole = " ".join(spelt.get(plain(word), word) for word in name.split())
+            yield Fact(name if is_described else _asked_for(whole, value, tongue), path, text)
 
 
 def _asked_for(name: str, value: JsonValue, tongue: Tongue) -> str:
@@ -68,8 +68,10 @@ def _asked_for(name: str, value: JsonValue, tongue: Tongue) -> str:
     is_code = isinstance(value, str) and re.fullmatch(r"[A-Z]{1,5}[-/]?\d[\w/-]*|\d{5,}", value) is not None
     if not is_code or tongue.identifying & set(name.split()):
         return name
-    what = with_article(name, tongue) if tongue.code == "fr" else name
-    return contracted(tongue.code_of.format(what=what), tongue)
+    what, of, above = name.partition(" of ")
+    if tongue.code == "en":
+        return f"{tongue.code_of.format(what=what)}{of}{above}"
+    return contracted(tongue.code_of.format(what=with_article(name, tongue)), tongue)
 
 
 def _named(path: str, returns: Mapping[str, JsonValue] | None, tongue: Tongue) -> tuple[str, bool]:
@@ -86,7 +88,8 @@ def _named(path: str, returns: Mapping[str, JsonValue] | None, tongue: Tongue) -
         if name != key and name != tongue.abbreviations.get(key, key):
             return name, True
     above, _, key = path.rpartition(".")
-    if above and not above.rpartition(".")[2].isdigit():
+    holder = above.rpartition(".")[2]
+    if holder and not holder.isdigit() and holder.lower() not in tongue.questions:
         return tongue.of_thing.format(what=humanize(key), thing=humanize(above.rpartition(".")[2])), False
     return humanize(key), False
 

@@ -5,7 +5,7 @@ and its answer is that one thing, users say the name; whoever answers has to loo
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.values import JsonValue
@@ -23,8 +23,13 @@ _LONGEST = 60
 class Handles:
     """The names of a pool's entries, found once."""
 
-    def __init__(self, pool: Pool, cards: Cards, taxonomy: Taxonomy) -> None:
+    def __init__(self, pool: Pool, cards: Cards, taxonomy: Taxonomy, *, lookups: Container[str] | None = None) -> None:
+        """Prepare; `lookups` are the tools that anybody knows for reads, all where it is None.
+
+        Whoever hears a name must know where to look it up.
+        """
         self._pool = pool
+        self._lookups = lookups
         self._cards = cards
         self._taxonomy = taxonomy
         self._found: dict[str, Handle | None] = {}
@@ -54,6 +59,8 @@ class Handles:
         for source in self._cards.cards:
             types = connecting(self._taxonomy, source.tool, card.tool) if source.tool != card.tool else ()
             if not types or source.writes is not False:
+                continue
+            if self._lookups is not None and source.tool not in self._lookups:
                 continue
             for entry in self._pool.of(source.tool):
                 handle = _name_of(entry, source)

@@ -12,24 +12,36 @@ from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import FAILURE
 from pytest_agentbench.generation.tools.recruiting.stock import Lost, Stock
+from pytest_agentbench.generation.tools.stories.facts import spoken_form
 from pytest_agentbench.generation.tools.stories.flows import ARGUMENT, found_at
 from pytest_agentbench.generation.tools.stories.tracing import is_same_value
 from pytest_agentbench.generation.tools.values import Provenance, Step
+
+TOLD = "told"
+"""Stands in the place of a tool where a value went to the user."""
 
 
 async def lost_values(steps: Sequence[Step], stock: Stock) -> set[Lost]:
     """Give the values that another environment has not, as source, target and argument; {} where none is handed on.
 
-    A call that fails there loses what it was given by results. Where environments do not open anew, none is known.
+    What is told of a change counts too, as source, `TOLD` and where it stands; facts of reads were asked for twice. A
+    call that fails there loses what it was given by results. Where environments do not open anew, none is known.
     """
     calls = [step for step in steps if step.call is not None]
-    if not stock.world.resettable or not any(one.source == "result" for step in calls for one in step.provenance):
+    changes = [step.source for step in steps if step.facts and stock.card(step.source).writes is not False]
+    is_handed_on = any(one.source == "result" for step in calls for one in step.provenance)
+    if not stock.world.resettable or not (is_handed_on or changes):
         return set()
     lost: set[Lost] = set()
     results: list[JsonValue] = []
+    told: JsonValue = None
     async with stock.world.open() as opened:
-        for step in calls:
-            assert step.call is not None  # noqa: S101 - filtered above
+        for step in steps:
+            if step.call is None:
+                paths = step.facts.values() if step.source in changes else ()
+                lost |= {(step.source, TOLD, path) for path in paths if _said(told, path) != _said(results[-1], path)}
+                continue
+            told = parsed(step.content)
             slots = read_slots(step.call.arguments)
             taken = [one for one in step.provenance if one.source == "result" and not one.path.startswith(ARGUMENT)]
             gone = [one for one in taken if not _stands(slots.get(one.argument), one, results)]
@@ -42,6 +54,11 @@ async def lost_values(steps: Sequence[Step], stock: Stock) -> set[Lost]:
                 lost.add((source.name if source is not None else "", step.call.name, one.argument))
             results.append(parsed(answer.content))
     return lost
+
+
+def _said(result: JsonValue, path: str) -> str | None:
+    found = next(found_at(result, path), None)
+    return None if found is None else spoken_form(found.value)
 
 
 def _stands(value: JsonValue, proof: Provenance, results: Sequence[JsonValue]) -> bool:

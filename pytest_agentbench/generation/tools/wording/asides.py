@@ -15,7 +15,9 @@ _LONG = 110
 def aside(said: Said, tongue: Tongue) -> str:
     """Give the clause that says one value, beginning with a small letter."""
     if said.is_truth:
-        return tongue.aside.format(label=said.label, value=said.text)
+        for pattern, yes, no in tongue.whether_aside:
+            if match := pattern.match(said.label):
+                return (yes if said.text == tongue.yes else no).format(**match.groupdict())
     for pattern, phrase in tongue.asides:
         match = pattern.match(said.label)
         if match is not None:

@@ -26,7 +26,7 @@ _QUOTED = re.compile(r"[\"“«]\s*([^\"”»]{1,200}?)\s*[\"”»]")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _BREAK = re.compile(r"[.!?:;\n«\"“(]\s*$")
 _ISO = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
-_DATE_LIKE = re.compile(r"(?<!\d)\d{1,2}[/.]\d{1,2}(?:[/.](?:\d{4}|\d{2}))?(?![\d.])")
+_DATE_LIKE = re.compile(r"(?<![\w/.-])\d{1,2}[/.]\d{1,2}(?:[/.](?:\d{4}|\d{2}))?(?![\d.])")
 _COMPOUND = re.compile(r"(\d+(?:[.,]\d+)?)-[a-zà-ÿ]{3,}(?:-[a-zà-ÿ]{2,})?")
 _DAYS = words(
     "monday tuesday wednesday thursday friday saturday sunday lundi mardi mercredi jeudi vendredi samedi dimanche "

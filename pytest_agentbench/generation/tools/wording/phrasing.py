@@ -7,6 +7,7 @@ A user does not know tools. It says what the description says the tool is for, a
 import re
 from collections.abc import Iterable, Mapping
 
+from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.values import Card
@@ -32,10 +33,14 @@ _UNIT = re.compile(
 )
 _FORMAT = re.compile(r" (?:as|in|au format|format) (?:the )?(?:YYYY|ISO|AAAA|DD|JJ|HH)\S*.*$", re.IGNORECASE)
 _NO_NAME = re.compile(
-    r"(?:for example|e\.g|one of|either|such as|as |par exemple|l['’]une? des?|parmi|tel|comme )", re.IGNORECASE
+    r"(?:only |leave out |pour ne |seulement |"
+    r"for example|e\.g|one of|either|such as|as |par exemple|l['’]une? des?|parmi|tel|comme )",
+    re.IGNORECASE,
 )
 """What descriptions begin with that say what a value is like and not what it is."""
-_ARTICLE = re.compile(r"^(?:(?:an?|the|your|un|une|le|la|les)\s+|l['’])(?=\w)", re.IGNORECASE)
+_ARTICLE = re.compile(
+    r"^(?:(?:an?|the|your|its|their|un|une|le|la|les|son|sa|ses|leurs?)\s+|l['’])(?=\w)", re.IGNORECASE
+)
 _ROUTE = re.compile(r"(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) +/\S*")
 """What REST services have for a description where nobody wrote one."""
 _PATTERN = re.compile(r"(?:,? (?:given|written|formatted|specified) as)?(?: (?:the|a|an))? \S*<[\w -]+>\S*")
@@ -62,13 +67,15 @@ def task_of(card: Card, tongue: Tongue, person: Person = "user") -> str:
     text = "" if _ROUTE.fullmatch(text.strip()) else text
     text = re.sub(r"\be\. ?g\.", "for example", text)  # its points end no sentence
     sentence = _SENTENCE.match(text)
-    plain = _PATTERN.sub("", _EXAMPLES.sub("", _ASIDE.sub("", sentence[1] if sentence else "")))
-    plain = _TOKEN.sub(lambda token: humanize(token[0]), " ".join(plain.split())).strip(" ,.-")
+    said = _PATTERN.sub("", _EXAMPLES.sub("", _ASIDE.sub("", sentence[1] if sentence else "")))
+    said = _TOKEN.sub(lambda token: humanize(token[0]), " ".join(said.split())).strip(" ,.-")
     for _ in range(3):
         for lead in tongue.leads:
-            plain = lead.sub("", plain)
-    spoken = _swapped(plain, tongue.service).split() or _from_name(card.tool, tongue)
-    task = _with_infinitive(spoken[:_LONG], tongue, {} if card.writes else tongue.gives)
+            said = lead.sub("", said)
+    spoken = _swapped(said, tongue.service).split() or _from_name(card.tool, tongue)
+    asked = len(spoken) > 1 and spoken[1].lower() in tongue.questions
+    task = _with_infinitive(spoken[:_LONG], tongue, {} if card.writes and not asked else tongue.gives)
+    task = tongue.needless.sub("", task)
     return _swapped(tongue.boolean.sub(tongue.whether, task), tongue.persons[person])
 
 
@@ -86,17 +93,26 @@ def label_of(card: Card, path: str, tongue: Tongue) -> str:
     label = labels.get(path) or _spelt(path, tongue)
     same = [other for other, known in labels.items() if known == label and other != path]
     label = _spelt(path, tongue) if same else label
-    return _of_thing(label, card, tongue) if label in tongue.identifying else label
+    return _of_thing(label, card, path, tongue) if label in tongue.identifying else label
 
 
-def _of_thing(label: str, card: Card, tongue: Tongue) -> str:
-    """Say what a bare `name` or `code` is of, where the tool is to find something by it."""
-    found = tongue.searches.match(task_of(card, tongue))
-    thing = found.groupdict().get("noun") if found else None
-    if not thing:
+def _of_thing(label: str, card: Card, path: str, tongue: Tongue) -> str:
+    """Say what a bare `name` or `code` is of: what the argument is called, else what the tool is to find by it."""
+    task = task_of(card, tongue)
+    found = tongue.searches.match(task)
+    own = _spelt(path, tongue)
+    thing = "" if own in tongue.identifying or own == label else accented(own, task)
+    thing = thing or (found.groupdict().get("noun") or "" if found else "")
+    if not thing or tongue.identifying & set(thing.split()):
         return label
     whole = tongue.of_thing.format(what=label, thing=thing if tongue.code == "en" else with_article(thing, tongue))
     return contracted(whole, tongue)
+
+
+def accented(words_: str, text: str) -> str:
+    """Spell words as a text does, whose accents names of programs lack."""
+    spelt = {plain(word): word for word in re.findall(r"[^\W\d_]+", text.lower())}
+    return " ".join(spelt.get(plain(word), word) for word in words_.split())
 
 
 def contracted(text: str, tongue: Tongue) -> str:
@@ -153,7 +169,7 @@ def value_text(value: JsonValue, tongue: Tongue, *, is_listed: bool = False) -> 
         return text.replace("_", " ")
     if is_date(text):
         return date_text(text, tongue)
-    is_long = len(text.split()) > 2 and re.search(r"[^\W\d_]", text) is not None
+    is_long = len(text.split()) > 2 and re.search(r"[a-zß-ÿ]{2}", text) is not None
     return f'"{text}"' if is_long or re.search(r"[,()?!;:\n]", text) or text != text.strip() else text
 
 
@@ -239,18 +255,20 @@ def _unknown_verb(first: str, rest: list[str], tongue: Tongue) -> str | None:
 def _label(path: str, schema: Mapping[str, JsonValue], tongue: Tongue) -> str:
     spelt = _spelt(path, tongue)
     described = schema.get("description")
-    plain = printable(shorten(described, _READ), newlines=True).strip() if isinstance(described, str) else ""
-    clause = _CLAUSE.match(plain)
+    told = printable(shorten(described, _READ), newlines=True).strip() if isinstance(described, str) else ""
+    clause = _CLAUSE.match(told)
     text = _ARTICLE.sub("", _EXAMPLES.sub("", _ASIDE.sub("", clause[1])).strip()) if clause else ""
     text = _FORMAT.sub("", _UNIT.sub("", text))
     if _NO_NAME.match(text):
         return spelt
     spoken = text.split()
-    if tongue.listing.match(_SENTENCE_END.sub("", plain)):
+    if tongue.listing.match(_SENTENCE_END.sub("", told)) or tongue.joining & set(spelt.split()):
         return spelt
     if not 1 <= len(spoken) <= _LABEL or _TOKEN.search(text) or '"' in text:
         return spelt
     if all(word.lower().strip("'’-") in tongue.vague for word in spoken):
+        return spelt
+    if spoken[0].lower() in tongue.questions and len(spoken) < 3:  # `how many`, `why`
         return spelt
     return text if text[:2].isupper() else text[0].lower() + text[1:]
 

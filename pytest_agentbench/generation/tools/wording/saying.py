@@ -50,9 +50,14 @@ def said_of(card: Card, given: Mapping[str, JsonValue], handle: Handle | None, t
     found: list[Said] = []
     if handle is not None:
         label = name_of(handle.path, handle.described, tongue)
-        replaced = named(card, handle.replaces, tongue)
+        replaced = named(card, handle.replaces, tongue)[0]
         text = value_text(handle.value, tongue)
-        found.append(_with(replaced[0], label=label, text=text, is_name=True, paths=handle.replaces))
+        thing = _found_by(handle.tool)
+        nouns = (thing, *(noun for noun in (replaced.noun, *replaced.others) if noun != thing))
+        replaced = _with(replaced, label=label, text=text, is_name=True, paths=handle.replaces)
+        found.append(
+            _with(replaced, noun=nouns[0], others=nouns[1:]) if thing and not replaced.is_position else replaced
+        )
     for one in named(card, tuple(left), tongue):
         texts = [_text(card, path, left[path], tongue) for path in one.paths]
         forms = tuple(value_text(left[path], tongue).strip('"') for path in one.paths)
@@ -62,9 +67,11 @@ def said_of(card: Card, given: Mapping[str, JsonValue], handle: Handle | None, t
         else:
             text = tongue.joined.join(texts)
         first = left[one.paths[0]]
-        unit = next((noun for noun in (one.label, *one.others) if noun in tongue.units), "")
-        if unit and is_number(first):
-            one = _with(one, noun=unit, is_amount=True)  # noqa: PLW2901 - `days: 3` is three days
+        one = _with(one, label=_chosen(one.label, first))  # noqa: PLW2901
+        if _is_single(one.paths[0], first) and tongue.code == "en" and one.label.endswith("s"):
+            one = _with(one, label=one.label[:-1], noun=one.noun.removesuffix("s"))  # noqa: PLW2901
+        if one.label in tongue.units and is_number(first):
+            one = _with(one, noun=one.label, is_amount=True)  # noqa: PLW2901 - `days: 3` is three days
         found.append(
             _with(
                 one,
@@ -109,6 +116,29 @@ def mentioned(said: Said) -> str:
 def counted(said: Said) -> str:
     """Give what is counted, in the singular where it is one."""
     return said.noun[:-1] if said.text == "1" and said.noun.endswith("s") else said.noun
+
+
+def _is_single(path: str, value: JsonValue) -> bool:
+    """Whether a value is the only one of a list."""
+    return (isinstance(value, list) and len(value) == 1) or path.endswith(".*")
+
+
+def _found_by(tool: str) -> str:
+    """Name what a look-up finds by its own name: `find_owner`, `trouver_lecteur`."""
+    spelt = humanize(tool).split()
+    thing = spelt[-1] if len(spelt) == 2 else ""
+    return thing[:-1] if thing.endswith("s") and not thing.endswith("ss") else thing
+
+
+def _chosen(label: str, value: JsonValue) -> str:
+    """Take the half of `surname or email` that a value is."""
+    halves = re.split(r" or | ou ", label)
+    if len(halves) != 2 or not isinstance(value, str) or any(len(half.split()) > 2 for half in halves):
+        return label
+    kinds = ("mail", "courriel") if "@" in value else ("phone", "number", "code", "numéro", "téléphone", "id")
+    if "@" in value or any(char.isdigit() for char in value):
+        return next((half for half in halves if any(kind in half for kind in kinds)), label)
+    return next((half for half in halves if not any(kind in half for kind in (*kinds, "mail", "courriel"))), label)
 
 
 def _each(card: Card, paths: Sequence[str], tongue: Tongue) -> Iterator[Said]:

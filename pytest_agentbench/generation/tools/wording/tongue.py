@@ -38,6 +38,7 @@ class Tongue:
     gives: Mapping[str, str]
     service: Mapping[str, str]
     persons: Mapping[Person, Mapping[str, str]]
+    needless: re.Pattern[str]
     leads: tuple[re.Pattern[str], ...]
     determiners: frozenset[str]
     singular: frozenset[str]
@@ -107,6 +108,9 @@ class Tongue:
     noun_of_both: str
     by_value: str
     asides: tuple[tuple[re.Pattern[str], str], ...]
+    whether_aside: tuple[tuple[re.Pattern[str], str, str], ...]
+    attributes: frozenset[str]
+    with_that: str
     is_value: str
     are_values: str
     aside: str

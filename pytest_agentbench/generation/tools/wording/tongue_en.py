@@ -8,18 +8,22 @@ from pytest_agentbench.generation.tools.wording.tongue import Tongue
 from pytest_agentbench.users.phrases.language import words
 
 _VERBS = """
-accept activate add adjust annotate apply approve archive assign authenticate authorize book calculate call cancel change
-check checkout clear close commit compare complete compute confirm convert copy count create deactivate decline decode
-define delete deliver describe determine diff disable display download draft edit enable encode enroll estimate evaluate
-execute explain export extend extract fetch file filter find finish fix format forward generate geocode get give grant
-group hold import inform insert inspect install invite issue join keep launch leave lend link list load locate lock log
-look lower make mark match measure merge modify move name note notify obtain open order pause pay perform pick place plan
-post prepare preview price print process produce provide publish purchase put query quote raise rank rate read rebook
-receive recommend record redeem refund register reject release remind remove rename renew rent repeat replace reply report
-request reschedule reserve reset resolve restart restore resume retrieve return reverse review revoke route run save scan
-schedule search select sell send set settle share ship show sign sort split start stop store submit subscribe suggest
-summarize suspend switch sync tag tell test top track transfer translate trigger unassign undo unlock unsubscribe update
-upgrade upload validate verify view void withdraw work write
+accept activate add adjust aggregate analyse analyze annotate append apply approve archive assign authenticate authorize
+book browse build calculate call cancel change check checkout clean clear clone close collect combine commit compare
+complete compute configure confirm connect convert copy count create crop deactivate decline decode define delete deliver
+deploy describe detect determine diff disable disconnect display download draft draw edit emit enable encode enroll ensure
+enumerate estimate evaluate execute expand explain export extend extract fetch file filter find finish fix format forward generate geocode get give grant
+group highlight hold identify import index inform initialize insert inspect install integrate investigate invite issue join
+keep label launch leave lend link list load locate lock log look lower make manage map mark match measure merge modify
+monitor move name navigate note notify obtain open order organize parse patch pause pay perform pick place plan poll
+populate post predict prepare preview price print process produce profile prolong provide prune publish pull purchase push
+put query quote raise rank rate read rebook rebuild receive recommend record redeem reduce refresh refund register reject
+release remind remove rename render renew rent reorder repeat replace reply report request reschedule reserve reset resize
+resolve restart restore resume retrieve return reverse review revoke rotate route run sample save scan schedule search
+select sell send serve set settle share ship show sign simulate sort split stage start stop store stream strike submit
+subscribe subtract suggest sum summarize suspend switch sync tag take tell test toggle tokenize top trace track transfer
+translate trigger trim unassign undo unlock unsubscribe unzip update upgrade upload validate verify view visit void wait
+watch withdraw work wrap write zip
 """
 
 _GIVES = {
@@ -64,6 +68,7 @@ ENGLISH = Tongue(
         "you": {"me": "you", "my": "your", "mine": "yours", "your": "their", "you": "them"},
         "third": {"me": "the user", "my": "the user's", "mine": "the user's", "your": "their", "you": "them"},
     },
+    needless=re.compile(r"\b(?:multiple|existing|one or more|specific|specified|given) (?=[a-z])"),
     leads=tuple(
         re.compile(pattern, re.IGNORECASE)
         for pattern in (
@@ -100,7 +105,7 @@ ENGLISH = Tongue(
     listing=re.compile(r"^[\w'-]+(?:, [\w'-]+)+,? or [\w'-]+$"),
     people_words=words("full first last family given middle maiden"),
     units=words("days nights hours minutes seconds weeks months years"),
-    marks=words("tracking serial barcode sku isbn vin plate id code number reference no identifier ref key"),
+    marks=words("path file filename tracking serial barcode sku isbn vin plate id code number reference no identifier ref key"),
     some_thing=re.compile(r"\b(?:an?|one) (?:[\w-]+ )??(?P<noun>[\w-]+)(?= (?:of|to|at|in|for|from|by|with|that|which|and|on|into|as)\b|,|$)"),
     makes=words("create register add open start make new insert enroll submit book file"),
     searches_in=re.compile(r"^(?:search|query|browse|look in|look through) (?:the|your|my)\b"),
@@ -150,9 +155,18 @@ ENGLISH = Tongue(
     asides=(
         (re.compile(r"^what (?P<it>(?:the|an?|your|its) .+?) (?P<is>is about|is called|is for)$"), "{it} {is} {value}"),
         (re.compile(r"^what (?P<it>(?:the|an?|your|its) .+?) (?P<is>[a-z]+s)$"), "{it} {is} {value}"),
+        (re.compile(r"^who (?P<it>the .+?) (?P<is>is|are) for$"), "{it} {is} for {value}"),
+        (re.compile(r"^where (?P<it>the .+? (?:go|goes|is sent|are sent|is delivered|are delivered))$"), "{it} to {value}"),
+        (re.compile(r"^how (?P<it>the .+? (?:pays|is paid))$"), "{it} by {value}"),
         (re.compile(r"^who (?P<is>[a-z]+s (?:it|this|that|them))$"), "{value} {is}"),
         (re.compile(r"^(?P<it>.+) in (?P<unit>[a-z]{3,}s|percent)$"), "the {it} is {value} {unit}"),
     ),
+    whether_aside=(
+        (re.compile(r"^(?:whether to )?(?P<what>(?:include|show|send|keep|add|use|skip|allow|ignore|overwrite|force|return)\b.*)$"), "please {what}", "please do not {what}"),
+        (re.compile(r"^(?P<what>.*)$"), "{what}, please", "not {what}, please"),
+    ),
+    attributes=words("name surname email e-mail phone title address number email address phone number"),
+    with_that="with {this} {noun}",
     is_value="{label} is {value}",
     are_values="{label} are {value}",
     aside="{label}: {value}",

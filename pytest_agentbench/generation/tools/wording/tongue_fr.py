@@ -8,7 +8,7 @@ from pytest_agentbench.generation.tools.wording.tongue import Tongue
 from pytest_agentbench.users.phrases.language import words
 
 _VERBS = """
-accepter activer actualiser afficher ajouter annuler appliquer approuver archiver assigner bloquer calculer charger
+accepter activer actualiser analyser encaisser résumer retrouver régler prêter régulariser afficher ajouter annuler appliquer approuver archiver assigner bloquer calculer charger
 chercher classer cloturer clôturer commander comparer compter confirmer consulter convertir copier corriger créer débloquer
 décrire définir demander déplacer désactiver donner écrire effacer emprunter enregistrer envoyer estimer évaluer exécuter
 exporter extraire faire fermer filtrer finaliser fournir générer géocoder importer indiquer inscrire interroger lancer lire
@@ -56,6 +56,7 @@ FRENCH = Tongue(
         "you": {"me": "vous", "m'": "vous ", "mon": "votre", "ma": "votre", "mes": "vos", "votre": "leur", "vos": "leurs"},
         "third": {"me": "lui", "m'": "lui ", "mon": "son", "ma": "sa", "mes": "ses", "votre": "leur", "vos": "leurs"},
     },
+    needless=re.compile(r"\b(?:existantes?|donnée?s?) (?=[a-z])(?!)"),
     leads=tuple(
         re.compile(pattern, re.IGNORECASE)
         for pattern in (
@@ -81,9 +82,9 @@ FRENCH = Tongue(
     identifying=words("numéro numero numéros identifiant code référence reference nom clé cle id matricule"),
     joining=words("ou et"),
     matching="correspondant à {value}",
-    searches_several=re.compile(r"^(?:trouver|rechercher|chercher|lister) (?:(?:des|les) )?(?:[\w-]+ )?[\w-]+s\b"),
+    searches_several=re.compile(r"^(?:trouver|retrouver|rechercher|chercher|lister) (?:(?:des|les) )?(?:[\w-]+ )?[\w-]+s\b"),
     searching=words("q requete requête recherche texte terme termes mot mots nom titre query name"),
-    searches=re.compile(r"^(?:trouver|rechercher|chercher|localiser|géocoder|consulter) (?P<object>(?P<article>une?|le|la|l['’]) ?(?P<noun>[\w-]+))\b"),
+    searches=re.compile(r"^(?:trouver|retrouver|rechercher|chercher|localiser|géocoder|consulter) (?P<object>(?P<article>une?|le|la|l['’]) ?(?P<noun>[\w-]+))\b"),
     of_noun=re.compile(r"^(?P<head>[\w -]+?) (?:(?P<article>du|de la|de l['’]|d['’]une|d['’]un|des|de|d['’]) ?)(?P<noun>[\w-]+(?: [\w-]+)?)$"),
     amount=re.compile(r"^(?:(?:le )?nombre|combien|quantité) (?:de |d['’])(?P<noun>[\w-]+s)(?P<after> (?:de|en) plus| supplémentaires)?$"),
     relative=re.compile(r" (?:qui |que |qu['’]|dont |où |(?:à|dans|sur|pour|par|avec) (?:laquelle|lequel|qui) |à (?=\w+(?:er|ir|re)\b)).*$"),
@@ -91,7 +92,7 @@ FRENCH = Tongue(
     people_words=words("prénom famille complet"),
     units=words("jours nuits heures minutes secondes semaines mois ans années"),
     marks=words("code numéro identifiant référence id"),
-    some_thing=re.compile(r"(?!)"),
+    some_thing=re.compile(r"(?:(?<=d['’])|(?<![\w'’]))(?:(?P<article>une?) )(?P<noun>[\w-]+)(?= (?:de|du|des|à|au|pour|par|avec|dans|sur|dont|qui|que|et|loué|réservé)\b| d['’]|,|$)"),
     makes=words("créer ajouter inscrire ouvrir enregistrer"),
     searches_in=re.compile(r"(?!)"),
     for_text="pour {value}",
@@ -151,8 +152,16 @@ FRENCH = Tongue(
     noun_of_both="le {which} {noun} du {of} résultat",
     by_value=" avec {noun} {value}",
     asides=(
+        (re.compile(r"^où (?P<it>(?:le |la |les |l['’]).+)$"), "{it} ici : {value}"),
+        (re.compile(r"^comment (?P<it>(?:le |la |les |l['’]).+)$"), "{it} ainsi : {value}"),
         (re.compile(r"^(?P<it>.+) en (?P<unit>[a-zà-ÿ]{3,}s|pour cent)$"), "{it} : {value} {unit}"),
     ),
+    whether_aside=(
+        (re.compile(r"^(?:si l'on doit )?(?P<what>(?:inclure|afficher|envoyer|garder|ajouter|utiliser|ignorer)\b.*)$"), "merci de {what}", "merci de ne pas {what}"),
+        (re.compile(r"^(?P<what>.*)$"), "{what}, s'il vous plaît", "pas de {what}, s'il vous plaît"),
+    ),
+    attributes=words("nom prénom téléphone adresse titre courriel"),
+    with_that="avec {this} {noun}",
     is_value="{label} est {value}",
     are_values="{label} sont {value}",
     aside="{label} : {value}",

@@ -6,10 +6,11 @@ at GPS coordinates` becomes `the weather in Paris`. What a task has no place for
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_agentbench.generation.tools.values import Card
 from pytest_agentbench.generation.tools.wording.asides import aside, sentences
+from pytest_agentbench.generation.tools.wording.nouns import article_and_noun, head, is_doubled, is_plural, speaks_of
 from pytest_agentbench.generation.tools.wording.phrasing import (
     contracted,
     is_feminine,
@@ -66,6 +67,8 @@ class _Loom:
             return
         else:
             self._identified(said)
+            if self._set(said):
+                return
             if not self._replace(self._whole(said), said.text) and not self._thing(said, alone=alone):
                 self._beside(said)
 
@@ -117,6 +120,7 @@ class _Loom:
             return
         if any(self._marks(one, reference, before) for one in every):
             return
+        every = [replace(one, noun=head(one)) for one in every]
         pointed = sorted((one for one in every if one.noun and not one.is_amount), key=lambda one: not one.is_identity)
         if pointed:
             self.behind.append(self._pointing(pointed[0], reference, before))
@@ -125,19 +129,24 @@ class _Loom:
         self.behind.append(tongue.for_it if reference.is_plain else tongue.for_nth.format(which=which))
 
     def _marks(self, one: Said, reference: Reference, before: str) -> bool:
-        """Refer to the first thing that a task is about by the code that was given for it."""
-        match = self.tongue.some_thing.search(self.task)
-        if match is None or _HERE in match[0] or one.label.split()[-1].lower() not in self.tongue.marks:
-            return False
-        self._put(match, self._referring(reference, match["noun"], "", before), noun_of=match)
-        return True
+        """Refer to a thing that a task is about: that the call before it spoke of, or that a code was given for."""
+        is_mark = one.label.split()[-1].lower() in self.tongue.marks
+        for match in self.tongue.some_thing.finditer(self.task):
+            if _HERE in match[0] or not (is_mark or speaks_of(before, match["noun"])):
+                continue
+            article = (match.groupdict().get("article") or "").lower().replace("’", "'")
+            self._put(match, self._referring(reference, match["noun"], article, before), noun_of=match)
+            return True
+        return False
 
     def _pointing(self, one: Said, reference: Reference, before: str) -> str:
         """Speak of a thing that the task does not mention: `for that contract`, `for the first contract`."""
         tongue = self.tongue
-        _, this = self._articles(one.article, one.noun)
+        _, this = self._articles("" if tongue.code == "fr" else one.article, one.noun)
+        if reference.is_plain and one.noun.split()[-1].lower() in tongue.attributes:
+            return tongue.with_that.format(noun=one.noun, this=this)
         if reference.is_plain:
-            phrase = tongue.for_that if one.is_identity is False or _speaks_of(before, one.noun) else tongue.for_its
+            phrase = tongue.for_that if one.is_identity is False or speaks_of(before, one.noun) else tongue.for_its
             return phrase.format(noun=one.noun, this=this)
         referred = self._referring(reference, one.noun, one.article, before)
         return tongue.for_value.format(value=referred)
@@ -175,6 +184,7 @@ class _Loom:
             (self._whole(one), noun),
             *((self._mention(each), each) for each in nouns),
             *((rf"\b(?:its|their) {re.escape(each)}\b", each) for each in nouns if self.tongue.code == "en"),
+            *((rf"(?<=^put ){re.escape(each)}\b", each) for each in nouns if is_plural(each)),
             (self._object(one), noun),
         ]
         for pattern, named_so in patterns:
@@ -205,7 +215,7 @@ class _Loom:
         outer, last = reference.places[0], reference.places[-1]
         if len(reference.places) > 1 and last:
             return tongue.noun_of_both.format(which=tongue.ordinal(last), noun=noun, of=tongue.ordinal(outer))
-        phrase = tongue.nth_noun if _speaks_of(before, noun) else tongue.noun_of_nth
+        phrase = tongue.nth_noun if speaks_of(before, noun) else tongue.noun_of_nth
         which = tongue.ordinal(outer)
         if the == "la" and phrase == tongue.nth_noun and which == "premier":
             which = "première"
@@ -235,7 +245,8 @@ class _Loom:
         tongue = self.tongue
         patterns = [tongue.by_noun.format(noun=re.escape(noun)) for noun in nouns]
         found = [match for pattern in patterns if (match := re.search(pattern, self.task, re.IGNORECASE))]
-        if not found and alone and (match := tongue.by_any.search(self.task)):
+        found = [match for match in found if not is_doubled(match, self.task)]
+        if not found and alone and (match := tongue.by_any.search(self.task)) and not is_doubled(match, self.task):
             found = [match]
         if not found or _HERE in found[0][0]:
             return False
@@ -267,7 +278,9 @@ class _Loom:
     def _marked(self, said: Said) -> bool:
         """Weave a code in behind the first thing that a task is about: `move a parcel` by its tracking number."""
         words = said.label.split()
-        is_mark = words[-1].lower() in self.tongue.marks and " " not in said.text and any(map(str.isdigit, said.text))
+        is_path = words[-1].lower() in ("path", "file", "filename") and re.search(r"[./\\]", said.text) is not None
+        is_code = " " not in said.text and any(map(str.isdigit, said.text))
+        is_mark = words[-1].lower() in self.tongue.marks and (is_path or is_code)
         match = self.tongue.some_thing.search(self.task)
         if not is_mark or match is None or _HERE in match[0] or self.task.split()[0] in self.tongue.makes:
             return False
@@ -278,7 +291,7 @@ class _Loom:
         """Find the argument's whole name, which is of several words: `the name of a commune`."""
         if len(said.label.split()) < 3:
             return None
-        return rf"(?:\b(?:an?|the|une?|le|la|les) |\bl['’])?{re.escape(said.label)}\b"
+        return rf"(?<!son )(?<!leur )(?<!its )(?:\b(?:an?|the|une?|le|la|les) |\bl['’])?\b{re.escape(said.label)}\b"
 
     def _mention(self, noun: str) -> str:
         return self.tongue.mention.format(noun=re.escape(noun))
@@ -286,20 +299,30 @@ class _Loom:
     def _object(self, said: Said) -> str | None:
         """Find what is searched for, where the argument is what to search with."""
         match = self.tongue.searches.match(self.task) if self._words(said) & self.tongue.searching else None
-        return rf"(?<={re.escape(self.task[: match.start('object')])}){_named(match)}" if match else None
+        return rf"(?<={re.escape(self.task[: match.start('object')])}){article_and_noun(match)}" if match else None
 
     @staticmethod
     def _words(said: Said) -> set[str]:
         return set(re.findall(r"\w+", f"{said.label} {' '.join(said.paths)}".lower()))
 
     def _articles(self, article: str, noun: str) -> tuple[str, str]:
+        if self.tongue.code == "en":
+            return ("the", "those" if is_plural(noun) else "that")
         known = self.tongue.articles.get(article.strip().replace("’", "'"))
-        if known is None and self.tongue.code == "fr":
-            return ("la", "cette") if is_feminine(noun.split(maxsplit=1)[0]) else ("le", "ce")
-        return known or self.tongue.articles[""]
+        return known or (("la", "cette") if is_feminine(noun.split(maxsplit=1)[0]) else ("le", "ce"))
 
     def _which(self, reference: Reference) -> str:
         return self.tongue.ordinal(reference.places[0] if reference.places else 0)
+
+    def _set(self, said: Said) -> bool:
+        """Weave several of a thing in behind the verb: `put seats aside`."""
+        noun = said.noun or said.label
+        plural = noun if is_plural(noun) else f"{noun}s"
+        match = re.search(self.tongue.bare_plural.format(noun=re.escape(plural)), self.task)
+        if match is None or self.tongue.code != "en":
+            return False
+        self._put(match, f"{match['verb']} {noun} {said.text}")
+        return True
 
     def _replace(self, pattern: str | re.Pattern[str] | None, text: str) -> bool:
         match = re.search(pattern, self.task) if pattern else None
@@ -313,18 +336,3 @@ class _Loom:
         if noun_of is not None:  # the thing is told from others: "by its number" is said
             after = self.tongue.by_identity.sub("", after, count=1)
         self.task = f"{self.task[: match.start()]}{text}{_HERE}{after}"
-
-
-def _named(match: re.Match[str]) -> str:
-    article = match.groupdict().get("article")
-    noun = rf"(?P<noun>{re.escape(match['noun'])})\b"
-    if article is None:
-        return rf"(?:an?|the|one) {noun}"
-    return rf"(?P<article>{re.escape(article)}) ?{noun}"
-
-
-def _speaks_of(task: str, noun: str) -> bool:
-    """Whether a task is about things of a kind: `find free rooms` about a room."""
-    last = noun.rsplit(maxsplit=1)[-1].lower() if noun.split() else ""
-    stem = last[:-1] if last.endswith(("s", "y")) else last
-    return bool(stem) and re.search(rf"\b{re.escape(stem)}(?:s|es|x|y|ies)?\b", task.lower()) is not None
