@@ -280,3 +280,20 @@ def test_values_of_different_records_do_not_go_together() -> None:
 
     assert all(len(row.arguments) == 1 for row in tied)
     assert [dict(row.arguments) for row in booked] == [{"day": "mon", "room": "7"}, {"day": "tue", "room": "8"}]
+
+
+def test_what_a_change_draws_is_not_to_be_told(tmp_path: Path) -> None:
+    """A receipt that is another one in each environment is no value that an agent must say; a fee is."""
+    tools = NOTES.replace(
+        '    return f"Created note N{number}."',
+        "    import uuid\n\n"
+        '    return {"note_id": f"N{number}", "receipt": uuid.uuid4().hex, "fee": 12 + len(state["notes"])}',
+    )
+    path = suite_of(tmp_path, tools, "count: 6, seed: 7", {"notes": {}})
+
+    outcome = run(path)
+
+    assert outcome.is_complete, outcome.lines
+    forms = [yaml.safe_load(file.read_text()) for file in tmp_path.glob("generated/scenarios/*.yaml")]
+    told = {fact["path"] for form in forms for fact in form["provenance"]["facts"]}
+    assert "receipt" not in told

@@ -96,7 +96,13 @@ class Attempt:
             []
             if fails
             else await worth_telling(
-                self._made, self._steps, said=telling.said, lost=self._memory.lost, stock=self._stock, opened=self._opened, tongue=self._tongue
+                self._made,
+                self._steps,
+                said=telling.said,
+                stock=self._stock,
+                opened=self._opened,
+                tongue=self._tongue,
+                lost=self._memory.lost,
             )
         )
         fact = self._random.choice(facts[:_FACTS]) if facts else None

@@ -26,8 +26,8 @@ async def worth_telling(
 ) -> list[Fact]:
     """Give what the last call's result says that was not said yet.
 
-    What a read answers otherwise when it is asked again is left out: the time, a counter, a drawn number; and so is what
-    was `lost`, since another environment has another value there.
+    Left out is what a read answers otherwise when it is asked again (the time, a counter, a drawn number), and what was
+    `lost`, since another environment has another value there.
     """
     last = made[-1]
     values = [str(value) for one in made for value in read_slots(one.arguments).values()]
