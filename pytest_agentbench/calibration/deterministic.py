@@ -36,6 +36,7 @@ SIGNS: dict[str, Sign] = {
     "invented-name": figures.invented_name,
     "part-for-the-whole": choices.part_for_the_whole,
     "raw-output": talk.raw_output,
+    "nothing-said": talk.nothing_said,
     "asked-again": talk.asked_again,
     "answer-about-another": state.about_another,
     "answer-of-another-day": state.another_day,

@@ -1,10 +1,12 @@
 """Signs in the arguments of calls: values that nobody gave, values of the user's that were left out."""
 
+# ruff: noqa: E501 - a pattern cut to fit a line is harder to check than a long one
+
 import re
 from collections.abc import Iterator
 
-from pytest_agentbench.calibration.signs.days import days
-from pytest_agentbench.calibration.signs.knowledge import Knowledge, numbers
+from pytest_agentbench.calibration.signs.days import days, times
+from pytest_agentbench.calibration.signs.knowledge import Knowledge, is_relative, numbers
 from pytest_agentbench.calibration.signs.reading import Made, Reading, codes, flat, values
 from pytest_agentbench.calibration.signs.sentences import denies, sentences
 from pytest_agentbench.checks.spoken import plain
@@ -21,7 +23,18 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 _LEAST = 2
 _LISTED = 5
 _OWN_WORDS = 6
-"""Words from which an argument is a text of the agent's own: only its figures must be known."""
+"""Words from which an argument is a text of the agent's own: only its codes must be known."""
+_OWN_TEXT = re.compile(
+    r"reason|note|summary|description|comment|message|text|details|subject|motif|remarque|resume|objet", re.IGNORECASE
+)
+"""Names of arguments that hold a text of the agent's own, however short."""
+_MONTH = re.compile(r"\d{4}-(\d\d)")
+_TIMED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+_VAGUE = re.compile(
+    r"\b(?:morning|afternoon|evening|night|noon|lunch\w*|early|late|earl\w+|now|asap|soon|any ?time|whenever|all day|until|for|hours?|minutes?|mins?"
+    r"|matin\w*|apres-midi|soir\w*|midi|nuit|tot|tard|maintenant|n'importe|journee|pendant|durant|heures?)\b"
+)
+"""Words that leave a time of day to the agent."""
 _COUNT = 20
 _CODE_LIKE = re.compile(r"(?=.*[A-Za-z])(?=(?:\D*\d){2})[\w#-]{4,}|\d{5,}|\S+@\S+")
 _UNIT = re.compile(r"\d+(?:[.,:h]\d+)?(?:[a-z]{1,3}|euros?)?", re.IGNORECASE)
@@ -45,7 +58,7 @@ def wrong_argument(reading: Reading) -> Iterator[str]:
             if _listed(reading, one.name, name):
                 continue
             for leaf in _leaves(value):
-                if len(flat(leaf)) < _LEAST or flat(leaf) in flat(known) or _follows(leaf, known, reading, one):
+                if len(flat(leaf)) < _LEAST or flat(leaf) in flat(known) or _follows(leaf, name, known, reading, one):
                     continue
                 ignored = any(flat(code) not in taken for code in given)
                 if _IS_CODE.search(leaf) or _NAME.fullmatch(leaf) or ignored:
@@ -68,7 +81,12 @@ def left_out(reading: Reading) -> Iterator[str]:
     for _, text in reading.user[:1]:
         for code in codes(text):
             bare = flat(code)
-            if not _CODE_LIKE.fullmatch(code) or (_UNIT.fullmatch(code) and not code.isdigit()) or days(plain(code)):
+            if (
+                not _CODE_LIKE.fullmatch(code)
+                or (_UNIT.fullmatch(code) and not code.isdigit())
+                or days(plain(code))
+                or times(plain(code))
+            ):
                 continue
             if bare not in everything or ("@" in code and code.casefold() not in raw.casefold()):
                 yield f"{code!r} was given by the user and appears in no call and no answer"
@@ -95,15 +113,17 @@ def _listed_otherwise(reading: Reading, one: Made, name: str, value: JsonValue, 
     return None
 
 
-def _follows(leaf: str, known: str, reading: Reading, one: Made) -> bool:
+def _follows(leaf: str, name: str, known: str, reading: Reading, one: Made) -> bool:
     """Whether a value is spelled out of known words, is a known day, count or number, or a text of the agent's own."""
     parts = re.findall(r"[^\W_]+", leaf.casefold())
     if parts and not _JOINED.search(leaf) and set(parts) <= set(re.findall(r"[^\W_]+", known.casefold())):
         return True
     knowledge = reading.knowledge(one.record.message, agreed=True)
     if _DAY.match(leaf):
-        return _is_day(leaf, known, knowledge)
-    if len(leaf.split()) >= _OWN_WORDS:
+        return _is_day(leaf, known, knowledge) and _is_time(leaf, reading, one, knowledge)
+    if month := _MONTH.fullmatch(leaf):
+        return knowledge.has_month(int(month[1])) or is_relative(knowledge.text)
+    if len(leaf.split()) >= _OWN_WORDS or (_OWN_TEXT.search(name) and " " in leaf):
         return all(knowledge.says(plain(code)) or not _CODE_LIKE.fullmatch(code) for code in codes(leaf))
     if "".join(re.findall(r"\d+", leaf)) in _joined_digits(knowledge) and len(re.findall(r"\d", leaf)) > _LISTED:
         return True  # letters or marks were put to a number that is known: `9502127` becomes `#W9502127`
@@ -114,6 +134,19 @@ def _follows(leaf: str, known: str, reading: Reading, one: Made) -> bool:
         return True
     told = [number for _, text in [*reading.user, *reading.agent] for number in numbers(plain(text))]
     return knowledge.has_number(value, told, is_price=True)
+
+
+def _is_time(leaf: str, reading: Reading, one: Made, knowledge: Knowledge) -> bool:
+    """Whether the time of a day with a time was said or answered, where the user said times to the hour."""
+    said = plain("\n".join(text for index, text in reading.user if index < one.record.message))
+    if not _TIMED.match(leaf) or not times(said) or _VAGUE.search(said):
+        return True
+    minutes = times(plain(leaf))[0].minutes[0]
+    hours = {int(number) % _HALF for number in re.findall(r"(?<![\w:.,/-])\d{1,2}(?![\w:,/-])", said)}
+    return knowledge.names_time(minutes) or (minutes % 30 == 0 and minutes // 60 % _HALF in hours)
+
+
+_HALF = 12
 
 
 def _joined_digits(knowledge: Knowledge) -> str:

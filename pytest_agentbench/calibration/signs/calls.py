@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pytest_agentbench.calibration.signs.reading import Made, Reading, codes
 from pytest_agentbench.calibration.signs.sentences import denies
-from pytest_agentbench.calibration.signs.talk import is_content
+from pytest_agentbench.calibration.signs.talk import is_content, thanks
 from pytest_agentbench.checks.handling.admission import admits
 
 _STUBBORN = 3
@@ -81,9 +81,16 @@ def repeated_failure(reading: Reading) -> Iterator[str]:
 
 
 def no_attempt(reading: Reading) -> Iterator[str]:
-    """Find agents that have tools and made no call although the user named something to look up or change."""
+    """Find agents that have tools and made no call although the user named something to look up or change.
+
+    So do those whom the user, who came with a question, leaves with a no.
+    """
+    if not reading.case.toolset or reading.calls or not reading.user:
+        return
     has_task = any(True for _, text in reading.user for _ in codes(text))
-    if reading.case.toolset and not reading.calls and has_task:
+    last = reading.user[-1][1]
+    leaves = len(reading.user) > 1 and "?" in reading.user[0][1] and denies(last) and not thanks(last)
+    if has_task or leaves:
         yield "no tool was tried"
 
 

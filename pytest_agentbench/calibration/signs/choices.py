@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from decimal import Decimal
 
 from pytest_agentbench.calibration.signs.days import days, times
@@ -12,6 +13,16 @@ from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.values import JsonValue, is_number
 
 _LEAST = 2
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
+_WEEKDAYS = (
+    ("monday", "lundi"),
+    ("tuesday", "mardi"),
+    ("wednesday", "mercredi"),
+    ("thursday", "jeudi"),
+    ("friday", "vendredi"),
+    ("saturday", "samedi"),
+    ("sunday", "dimanche"),
+)
 _LONGEST = 60
 _PRICES = re.compile(r"\d[.,]\d\d(?!\d)")
 
@@ -78,7 +89,7 @@ def _spoken(row: Row, heard: str, rows: Sequence[Row]) -> int:
             continue
         if all(other.get(name) == value for other in rows):
             continue
-        count += _says(heard, plain(str(value)))
+        count += _says(heard, plain(str(value))) or _weekday(str(value), heard)
     return count
 
 
@@ -95,12 +106,26 @@ def _says(heard: str, value: str) -> bool:
     return bool(wanted_days & {(one.month, one.day) for one in days(heard)})
 
 
+def _weekday(value: str, heard: str) -> bool:
+    """Whether the weekday of a day is spoken of."""
+    found = _ISO.match(value)
+    try:
+        day = date.fromisoformat(found[0]).weekday() if found else None
+    except ValueError:
+        return False
+    return day is not None and any(re.search(rf"\b{name}\b", heard) for name in _WEEKDAYS[day])
+
+
 def _told(reading: Reading, row: Row, rows: Sequence[Row], since: int = -1) -> bool:
     """Whether the agent named, since a message, something by which a row differs from the others."""
     said = plain("\n".join(text for index, text in reading.agent if index > since))
     own = {name: value for name, value in row.items() if any(other.get(name) != value for other in rows)}
-    common = {word for other in rows if other is not row for word in _words(other)}
-    return bool(_spoken(own, said, rows)) or any(word in said for word in _words(own) - common)
+    others = [other for other in rows if other is not row]
+    common = {word for other in others for word in _words(other)}
+    count = _spoken(own, said, rows)
+    if since >= 0 and count <= max((_spoken(other, said, rows) for other in others), default=0):
+        return False  # another is named as much
+    return bool(count) or any(word in said for word in _words(own) - common)
 
 
 def _words(row: Row) -> set[str]:

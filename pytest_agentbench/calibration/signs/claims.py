@@ -29,7 +29,7 @@ _OWN_DEED = re.compile(
 )
 _STATE = re.compile(
     r"\b(?:is|are|['’]s|['’]re|been|was|were)(?: now| all| successfully| already| just| also)* (?P<verb>\w+(?:ed|n)|put|sent|set|made|paid|cut)\b"
-    r"|\b(?:est|sont|été|sera|seront)(?: bien| désormais| maintenant| déjà| aussi| donc)* (?P<fait>\w+(?:é|ée|és|ées|is|ise|it|ite))\b"
+    r"|\b(?:est|sont|été|sera|seront)(?: bien| désormais| maintenant| déjà| aussi| donc)* (?P<fait>\w+(?:é|ée|és|ées|is|ise|it|ite|u|ue|us|ues))\b"
     r"|^\W*(?P<bare>\w+(?:ed|é|ée|és|ées)|paid|sent)\b",
     re.IGNORECASE,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from pytest_agentbench.calibration.signs.days import blanked, days, times
-from pytest_agentbench.calibration.signs.knowledge import Knowledge, numbers, tokens
+from pytest_agentbench.calibration.signs.knowledge import Knowledge, is_relative, numbers, tokens
 from pytest_agentbench.calibration.signs.reading import Reading
 from pytest_agentbench.checks.spoken import plain
 
@@ -19,6 +19,7 @@ _EXAMPLE = re.compile(
 )
 _UNTOLD = re.compile(r"\d(?:st|nd|rd|th|er|re|e|eme|g|x|h|d|am|pm|k|m|km|cm|kg|p|c|s|j|l)?")
 """One digit with a unit says too little to come from anywhere."""
+_ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er|e|eme)")
 _CENTS = re.compile(r"\s?(?:p|pence|c|ct|cents?|centimes?|%)(?!\w)")
 _CURRENCY = "eur|usd|gbp|chf|cad|aud|jpy|x"
 _WRONG_DAY = re.compile(r"(?<!\d)\d{4}-(?:\d\d-(?:3[2-9]|[4-9]\d|00)|(?:1[3-9]|[2-9]\d|00)-\d\d)(?!\d)")
@@ -105,6 +106,8 @@ def _parts(figure: str) -> list[str]:
 
 def _is_known(part: str, after: str, known: Knowledge, told: list[Decimal], *, is_price: bool) -> bool:
     """Whether a number, with a unit or a currency at it or without, is known or follows; a code never follows."""
+    if ordinal := _ORDINAL.fullmatch(part):
+        return known.has_day_of_month(int(ordinal[1])) or is_relative(known.text)
     found = re.fullmatch(rf"(?:{_CURRENCY})?(\d+(?:\.\d+)?)([a-z]{{0,3}})", part)
     value = next(numbers(found[1]), None) if found else None
     if found is None or value is None:

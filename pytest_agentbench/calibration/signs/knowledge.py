@@ -26,8 +26,8 @@ _SPAN = re.compile(
     r"\b(\d{1,3})(?:\s?(?:-|–|to|a|ou|or)\s?(\d{1,3}))?\s?(?:business |working )?(day|week|month|year|jour|semaine|mois|an)"
 )
 _RELATIVE = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|next|(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekend|(?:later|following|previous) day"
-    r"|aujourd'hui|ce soir|demain|hier|prochaine?|lendemain|veille|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)\b"
+    r"\b(?:today|tonight|tomorrow|yesterday|next|(?:this|last|previous) (?:week|month|year)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekend|(?:later|following|previous) day"
+    r"|aujourd'hui|ce soir|demain|hier|prochaine?|derniere?|(?:ce|cette) (?:mois|semaine)|lendemain|veille|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)\b"
 )  # fmt: skip
 _PER_HOUR = 60
 _CUMULATIVE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
@@ -128,6 +128,14 @@ class Knowledge:
         spans |= {int(number * _PER_HOUR) for number in self.numbers if 0 < number <= 24}
         return any(one in known or any(abs(one - other) in spans for other in self._times) for one in minutes)
 
+    def names_time(self, minutes: int) -> bool:
+        """Whether a time of day is named in it as it stands."""
+        return minutes in self._times
+
+    def has_day_of_month(self, day: int) -> bool:
+        """Whether some day that is named in it is of this number."""
+        return day in {known for _, known in self._days}
+
     def has_span(self, minutes: int) -> bool:
         """Whether as many minutes lie between two times of day in it."""
         few = sorted(self._times)[:_MOST]
@@ -152,6 +160,11 @@ class Knowledge:
             any(value in (a + b, abs(a - b)) for a in told for b in self.amounts)
             or is_computed(value, told, self.columns)
         )
+
+
+def is_relative(text: str) -> bool:
+    """Whether a text in plain form names a day by how far it is: `tomorrow`, `last month`."""
+    return _RELATIVE.search(text) is not None
 
 
 def is_computed(value: Decimal, told: Sequence[Decimal], columns: Sequence[Sequence[Decimal]]) -> bool:

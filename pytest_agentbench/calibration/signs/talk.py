@@ -59,6 +59,11 @@ def is_content(text: str) -> bool:
     return not sharp and bool(_CONTENT.search(text) or (_AGREES.search(text) and not _COMPLAINS.search(text)))
 
 
+def thanks(text: str) -> bool:
+    """Whether a user's words say thanks or praise, and not sharply."""
+    return _CONTENT.search(text) is not None and _SHARPLY.search(text) is None
+
+
 def takes_it(text: str) -> bool:
     """Whether a user's words agree to something."""
     return bool(_AGREES.search(text) or _YES.search(text))
@@ -72,6 +77,14 @@ def raw_output(reading: Reading) -> Iterator[str]:
             return
         if len(_PATH.findall(text)) >= _MANY_PATHS:
             yield "an answer is listed field by field"
+            return
+
+
+def nothing_said(reading: Reading) -> Iterator[str]:
+    """Find messages of the agent's without a single word."""
+    for _, text in reading.agent:
+        if not re.search(r"\w", text):
+            yield f"the agent says {text.strip()!r}"
             return
 
 

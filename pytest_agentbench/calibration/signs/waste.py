@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from pytest_agentbench.calibration.signs.days import days
 from pytest_agentbench.calibration.signs.reading import Made, Reading, flat, values, words
 from pytest_agentbench.checks.spoken import plain
 
@@ -74,9 +75,11 @@ def _idle(reading: Reading) -> list[Made]:
     for place, one in enumerate(reading.calls):
         if one.failed or not _is_read(reading, one):
             continue
-        later = flat(reading.after(place))
+        after = reading.after(place)
+        later, named = flat(after), {(day.month, day.day) for day in days(plain(after))}
         arguments = [flat(leaf) for leaf in values(one.record.call.arguments)]
         used = any(len(flat(part)) > 1 and flat(part) in later for leaf in values(one.value) for part in _told_as(leaf))
+        used = used or any((day.month, day.day) in named for leaf in values(one.value) for day in days(plain(leaf)))
         asked = bool(arguments) and all(leaf in said for leaf in arguments)
         if not used and not asked:
             found.append(one)
