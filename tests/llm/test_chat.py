@@ -355,3 +355,22 @@ def test_what_is_no_url_is_said(base_url: str, transport: Any) -> None:
 
     with pytest.raises(SendError, match="is no URL"):
         play(lambda models: models.chat(spec, CALLER).complete(HELLO))
+
+
+def test_a_slot_is_held_only_while_a_request_is_out() -> None:
+    """Who rests before it asks again, and who has its answer, keeps no slot from others."""
+    held = Pauses()
+    seen: list[int] = []
+
+    async def sleep(_: float) -> None:
+        seen.append(held.open)
+
+    async def scene(models: Models) -> int:
+        spec = ModelSpec(model="m", base_url=server.base_url, retries=1)
+        await models.chat(spec, CALLER, working=held).complete(HELLO)
+        return held.open
+
+    with ModelServer({"m": [fault.status(500), text("hi")]}) as server:
+        left = play(scene, Ways(sleep=sleep, random=lambda: 0.5))
+
+    assert (held.count, seen, left) == (2, [0], 0)
