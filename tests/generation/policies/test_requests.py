@@ -12,7 +12,7 @@ from pytest_agentbench.generation.policies.events.requests import Speech, descri
 from pytest_agentbench.generation.running import Asked, generate
 
 TOOLS = '''
-def find_trunks(state: dict, phone: str) -> list[dict]:
+def trunks_of(state: dict, phone: str) -> list[dict]:
     """List the trunks of a traveller by phone number."""
     return [dict(one, pin=None) for one in state["trunks"].values() if one["phone"] == phone]
 
@@ -92,7 +92,7 @@ def calls(scenario, name, key="expect"):
 
 
 def test_requests_name_the_thing_and_vary(made):
-    """Both writing tools are asked for, in words that hold the trunk's tag and each value, and no tool's name."""
+    """Both writing tools are asked for, in words that hold tag and value; what only its calls tell to read finds who asks."""
     _, scenarios, _ = made
 
     said = [" ".join(one["says"]) for one in scenarios]
@@ -105,7 +105,7 @@ def test_requests_name_the_thing_and_vary(made):
         for arguments in calls(scenario, "shift_trunk"):
             assert f"trunk {arguments['tag']} to shelf {arguments['shelf']}" in words
         assert "stay," not in words
-        assert calls(scenario, "find_trunks") == [{"phone": scenario["knows"]["phone"]}]
+        assert calls(scenario, "trunks_of") == [{"phone": scenario["knows"]["phone"]}]
 
 
 def test_limits_are_broken_by_what_is_asked_or_by_the_row_and_kept_elsewhere(made):

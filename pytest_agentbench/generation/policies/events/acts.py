@@ -98,20 +98,26 @@ def _argument(name: str, form: Mapping[str, Any], samples: Samples, described: s
     if isinstance(form.get("enum"), list):
         return Argument(name=name, role="enum", values=tuple(form["enum"]))
     many = kind == "array"
-    bare = _PREFIX.sub("", name)
+    bare = _PREFIX.sub("", name).partition("_or_")[0]
     column = bare.removesuffix("s") if many else bare
     table = samples.schema.keyed_by(column)
     if table is not None:
-        return Argument(name=name, role="key", table=table.name, column=column, many=many, new=bare != name)
+        return Argument(
+            name=name, role="key", table=table.name, column=column, many=many, new=_PREFIX.match(name) is not None
+        )
     holder = _holder(bare, samples)
     if holder is not None:
         key = holder.key[0]
-        return Argument(name=name, role="key", table=holder.name, column=key, many=many, new=bare != name)
+        return Argument(
+            name=name, role="key", table=holder.name, column=key, many=many, new=_PREFIX.match(name) is not None
+        )
     if many or kind == "object":
         return None
     link = next((one for table in samples.schema.tables for one in table.references if one.columns == (bare,)), None)
     if link is not None and len(link.target) == 1 and samples.rows.get(link.table):
-        return Argument(name=name, role="key", table=link.table, column=link.target[0], new=bare != name)
+        return Argument(
+            name=name, role="key", table=link.table, column=link.target[0], new=_PREFIX.match(name) is not None
+        )
     holders = [one for one in samples.schema.tables if one.column(column) is not None and samples.rows.get(one.name)]
     if holders:
         number = kind in ("number", "integer")

@@ -11,7 +11,7 @@ from pytest_agentbench.generation.policies.events.acts import Argument, How, Pro
 from pytest_agentbench.generation.policies.events.conditions import limits_on
 from pytest_agentbench.generation.policies.events.occasions import topics_of
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
-from pytest_agentbench.generation.policies.events.tables import Table, singular
+from pytest_agentbench.generation.policies.events.tables import OUTER_KEY, Table, singular
 from pytest_agentbench.generation.policies.extraction.language import stem
 from pytest_agentbench.users.kinds import humanize
 
@@ -184,7 +184,8 @@ def own_of(argument: Argument, scene: Scene, focus: Place) -> Any:
     """Give the key of this kind that the focus itself has: of the same name, or by what refers to the table."""
     table = scene.samples.schema.get(focus[0])
     names = [link.columns[0] for link in table.references if link.table == argument.table] if table else []
-    return next((scene.rows[focus][one] for one in (argument.column, *names) if scene.rows[focus].get(one)), None)
+    own = [] if argument.column == OUTER_KEY and argument.table != focus[0] else [argument.column]
+    return next((scene.rows[focus][one] for one in (*own, *names) if scene.rows[focus].get(one)), None)
 
 
 def _spoken_of(table: Table, scene: Scene, focus: Place) -> str:

@@ -11,6 +11,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.generation.policies.events.binding import bound_tools
 from pytest_agentbench.generation.policies.events.checking import Validator
+from pytest_agentbench.generation.policies.events.deeds import with_kinds
 from pytest_agentbench.generation.policies.events.events import EventMaker
 from pytest_agentbench.generation.policies.events.oracle import Oracle
 from pytest_agentbench.generation.policies.events.rows import RowMaker
@@ -33,7 +34,7 @@ async def maker_of(
     """Give the maker of a suite's events; raise `SuiteFaultError` where tools or rows are missing."""
     world = world_of(suite, toolset=toolset)
     samples = await samples_of(suite, world)
-    tools = toolset.of("assistant")
+    tools = await with_kinds(toolset.of("assistant"), samples, world)
     rules = {one.id: one for one in suite.policies}
     oracle = Oracle(
         world=world,

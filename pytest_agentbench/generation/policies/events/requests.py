@@ -13,7 +13,7 @@ from pytest_agentbench.generation.policies.events.acts import Argument, Proposal
 from pytest_agentbench.generation.policies.events.tables import singular
 from pytest_agentbench.generation.tools.values import Card, ParameterCard
 from pytest_agentbench.generation.tools.wording.asides import sentences
-from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, contracted, language_of
+from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, contracted, language_of, with_article
 from pytest_agentbench.generation.tools.wording.tongue import Code, Tongue
 from pytest_agentbench.generation.tools.wording.weaving import woven
 from pytest_agentbench.generation.tools.wording.wishes import Wish
@@ -28,6 +28,11 @@ _BEHIND = words(
     "to for of with in on at and from by into as until till out is are or that which who back over off up down away"
 )
 """Words that may stand behind a value."""
+_OTHER_DEEDS = words(
+    "escalate exchange start take return issue hand shift extend swap refund look buy sell borrow lend pick drop ring"
+    " leave swap bring collect charge put claim"
+)
+"""What names of tools begin with, beside the verbs that descriptions do."""
 _MOST_BESIDE = 2
 """Sentences beside a request for values that it has no place for."""
 _TELLS = {"en": ("give", "tell", "show", "get"), "fr": ("me", "donner", "dire")}
@@ -70,7 +75,8 @@ def asked_for(proposal: Proposal, named: str, speech: Speech, language: str, *, 
     """Give a request as the tool's description words it, or as `named`, which its name does, where that is better."""
     request = described(proposal, speech, language, for_me=for_me)
     if request is None or request.task == named or request.cost > cost_of_name(named, proposal):
-        return Request(named)
+        is_deed = language != "en" or named.split(maxsplit=1)[0] in {*TONGUES["en"].verbs, *_OTHER_DEEDS}
+        return Request(named if is_deed else f"look up {with_article(named, TONGUES['en'])}")
     return request
 
 
@@ -111,7 +117,8 @@ def _worded(
     proposal: Proposal, spec: ToolSpec, speech: Speech, tongue: Tongue, *, by_table: bool, for_me: bool
 ) -> Request | None:
     asking = singular(speech.asking) if speech.asking else ""
-    text = _of_oneself(spec.description, asking, tongue.code, for_me=for_me)
+    is_french = tongue.code == "fr"
+    text = spec.description if is_french else _of_oneself(spec.description, asking, tongue.code, for_me=for_me)
     more = _MORE.search(text)
     text = _MORE.sub("for longer", text)
     said = {one.argument: one for one in proposal.said}
@@ -134,7 +141,8 @@ def _worded(
     for name, value in given.items():
         argument = next(one for one in speech.arguments[spec.name] if one.name == name)
         task = _without_echo(task.replace(f'"{value}"', str(value)), str(value), argument)
-    task = _to_oneself(task, asking, tongue.code, for_me=for_me)
+    if is_french:
+        task = _to_oneself(_of_oneself(task, asking, "fr", for_me=for_me), asking, "fr", for_me=for_me)
     valued = sum(len(str(value).split()) for value in given.values())
     is_told = spec.kind != "read" and task.split(maxsplit=1)[0] in _TELLS[tongue.code]
     if (
@@ -212,6 +220,7 @@ def _of_oneself(text: str, asking: str, code: Code, *, for_me: bool) -> str:
     one = rf"(?:an?|the|this|their|one) (?:\w+ )?{noun}\b(?!['’])"
     text = re.sub(rf"\b(for|to|with) {one}", r"\1 me" if for_me else r"\1 them", text, flags=re.IGNORECASE)
     mine = "my" if for_me else "their"
+    text = re.sub(rf"(?<=know) of {one}", " of me" if for_me else " of them", text, flags=re.IGNORECASE)
     text = re.sub(rf"\b(?:the |an? )?(?P<what>\w+(?: \w+)?) (?:of|from) {one}", rf"{mine} \g<what>", text)
     text = re.sub(rf"\b(?:an?|the|this|their) {noun}['’]s\b", mine, text, flags=re.IGNORECASE)
     return re.sub(rf"\b{mine} [A-Z](?=[a-z])", lambda match: match[0].lower(), text)

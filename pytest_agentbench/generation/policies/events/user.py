@@ -259,8 +259,10 @@ def facts_of(performed: Performed, scene: Scene) -> tuple[UserFact, ...]:
     for call in performed.expected:
         for name, value in call.arguments.items():
             is_key = value in [root.get(key) for key in _keys(scene)] or value in about
-            if call.tool not in acting and str(value) not in said and not is_key and _is_of_root(value, scene):
-                known[name] = UserFact(name=humanize(name), value=value, column=name)
+            is_own_key = scene.by_key and value in [root.get(key) for key in _keys(scene)]
+            is_fact = call.tool not in acting and not is_key and _is_of_root(value, scene)
+            if str(value) not in said and (is_fact or is_own_key):
+                known[name] = UserFact(name=humanize(name).partition(" or ")[0], value=value, column=name)
     return tuple(known.values())
 
 
