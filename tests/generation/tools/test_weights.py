@@ -1,7 +1,10 @@
 """Where transition probabilities come from, and what a conversation already holds."""
 
+import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,7 +16,10 @@ from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph
 from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
 from pytest_agentbench.generation.tools.walks.weights import from_walks, loops_from, row_sums, weigh, with_rows
+from pytest_agentbench.generation.tools.walks.weights_llm import weighed_by_model
+from pytest_agentbench.llm.reply import ChatReply
 from tests.generation.tools.test_graph import cards, flow, graph
+from tests.users.llm.chat import PlayedChat
 
 GIVEN = cards("find", "look", "act", flows=(flow("find", "look", "place"), flow("find", "act", "place")))
 
@@ -111,3 +117,43 @@ def test_fetching_again_what_is_held_is_improbable() -> None:
     assert after["find"] < 0.3 * fresh["find"]
     assert after["act"] > fresh["act"]
     assert used["find"] == pytest.approx(fresh["find"])
+
+
+class Patient(PlayedChat):
+    """Answers nobody until so many have asked, the last one first: everything on the first edge of a node."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.waiting: list[asyncio.Event] = []
+        self.count = count
+
+    async def complete(self, messages: Sequence[dict[str, Any]], **options: Any) -> ChatReply:
+        """Wait for the others, then for those that asked later."""
+        del options
+        mine = asyncio.Event()
+        self.waiting.append(mine)
+        if len(self.waiting) == self.count:
+            mine.set()
+        await mine.wait()
+        if (place := self.waiting.index(mine)) > 0:
+            self.waiting[place - 1].set()
+        text = str(messages[-1]["content"])
+        record = json.loads(text[text.index("{") : text.rindex("}") + 1])
+        shares = [{"node": record["may_follow"][0], "share": 100}]
+        return ChatReply(content=json.dumps({"shares": shares}))
+
+
+def test_a_model_is_asked_of_all_nodes_at_once_and_each_answer_is_for_its_node() -> None:
+    """No answer comes before all questions, and the first question is answered last."""
+    made = graph(GIVEN)
+    several = [node for node in (RUN_CONVERSATION, *made.tools) if sum(edge.source == node for edge in made.edges) > 1]
+    chat = Patient(len(several))
+
+    weighed = asyncio.run(weighed_by_model(chat, made, GIVEN, Random(1)))
+
+    assert len(several) > 1
+    assert len(chat.waiting) == len(several)
+    for node in several:
+        targets = [edge.target for edge in made.edges if edge.source == node]
+        assert weight(weighed, node, targets[0]) > 0.9
+        assert sum(weight(weighed, node, target) for target in targets) == pytest.approx(1)
