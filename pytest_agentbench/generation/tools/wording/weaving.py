@@ -132,7 +132,8 @@ class _Loom:
         """Refer to a thing that a task is about: that the call before it spoke of, or that a code was given for."""
         is_mark = one.label.split()[-1].lower() in self.tongue.marks
         for match in self.tongue.some_thing.finditer(self.task):
-            if _HERE in match[0] or not (is_mark or speaks_of(before, match["noun"])):
+            is_meant = is_mark or (speaks_of(before, match["noun"]) and not (one.is_identity and one.noun))
+            if _HERE in match[0] or not is_meant:
                 continue
             article = (match.groupdict().get("article") or "").lower().replace("’", "'")
             self._put(match, self._referring(reference, match["noun"], article, before), noun_of=match)
