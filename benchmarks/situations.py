@@ -7,9 +7,10 @@ The judge was developed on the first suite's conversations. Scored first on the 
 looking at these and at τ²'s, so that neither is strictly held out any more. `--labelled` takes folders of labelled
 conversations, such as the 60 in `tests/calibration/independent`, which somebody worded who had not seen the judge:
 scored first it had 15 of 21 hard negatives and 14 of 22 POS; then days, sums, units, claims of deeds and answers that
-break off were mended after looking at them. Those in `tests/calibration/held_out` were scored once before anybody looked: 12 of 23 and 20 of 25; then
-times of calls, weekdays, ordinals and months were mended. `--tau2` takes τ²-bench's oracle and perturbed trajectories
-(`labelled/*.jsonl`, labelled by its own evaluator, without states) and `domains/`.
+break off were mended after looking at them. Those in `tests/calibration/held_out` were scored once before anybody
+looked: 12 of 23 and 20 of 25; then times of calls, weekdays, ordinals and months were mended. `--tau2` takes
+τ²-bench's oracle and perturbed trajectories (`labelled/*.jsonl`, labelled by its own evaluator, without states) and
+`domains/`.
 """
 
 import argparse
