@@ -92,7 +92,7 @@ def calls(scenario, name, key="expect"):
 
 
 def test_requests_name_the_thing_and_vary(made):
-    """Both writing tools are asked for, in words that hold tag and value; what only its calls tell to read finds who asks."""
+    """Both writing tools are asked for, tag and value in words; a tool that only calls tell to read finds who asks."""
     _, scenarios, _ = made
 
     said = [" ".join(one["says"]) for one in scenarios]

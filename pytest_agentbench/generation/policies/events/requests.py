@@ -74,7 +74,7 @@ class Request:
 def asked_for(proposal: Proposal, named: str, speech: Speech, language: str, *, for_me: bool = True) -> Request:
     """Give a request as the tool's description words it, or as `named`, which its name does, where that is better."""
     request = described(proposal, speech, language, for_me=for_me)
-    if request is None or request.task == named or request.cost > cost_of_name(named, proposal):
+    if request is None or request.task == named or request.cost >= cost_of_name(named, proposal):
         is_deed = language != "en" or named.split(maxsplit=1)[0] in {*TONGUES["en"].verbs, *_OTHER_DEEDS}
         return Request(named if is_deed else f"look up {with_article(named, TONGUES['en'])}")
     return request
@@ -154,7 +154,7 @@ def _worded(
         return None
     spare = max(0, len(task.split()) - valued - _SHORT)
     commas = re.sub("|".join(re.escape(str(value)) for value in given.values()) or "$^", "", task).count(",")
-    cost = 1.5 * len(said_so.asides) + 0.25 * spare + 0.75 * commas + 0.5 * (" one of " in task)
+    cost = 1.5 * len(said_so.asides) + 0.25 * spare + 0.75 * commas
     return Request(contracted(task, tongue), beside, cost, is_described=True)
 
 
@@ -183,6 +183,7 @@ def _is_bad(task: str, asking: str, tongue: Tongue, valued: int) -> bool:
         or speaks_of_users
         or is_made_up
         or "(" in task
+        or " one of " in task
         or re.search(r"\b\w+_\w+\b", task) is not None
     )
 
