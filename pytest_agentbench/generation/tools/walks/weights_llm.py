@@ -73,36 +73,47 @@ async def weighed_by_model(
     for source in (RUN_CONVERSATION, *graph.tools):
         targets = [edge.target for edge in graph.edges if edge.source == source]
         if len(targets) > 1:
-            asked.append(_Question(source, targets, _tools(cards), Random(random.getrandbits(64))))  # noqa: S311
+            asked.append(_question(chat, cards, source, targets, random))
     answers = await _at_once([_shares(chat, question) for question in asked])
     rows = {question.source: row for question, (row, _) in zip(asked, answers, strict=True) if row}
     _tell([line for _, refused in answers for line in refused], told)
     return with_rows(graph, rows, named="prompting")
 
 
+Messages = list[dict[str, Any]]
+
+
 @dataclass(frozen=True)
 class _Question:
-    """What follows a node; its own `random` makes the nonces, so that answers may come in any order."""
+    """What follows a node; `numbered` asks for one choice, whose log-probabilities are the shares."""
 
     source: str
     targets: list[str]
-    tools: list[dict[str, str]]
-    random: Random
+    shares: Messages
+    numbered: Messages | None
+
+
+def _question(chat: Chat, cards: Cards, source: str, targets: list[str], random: Random) -> _Question:
+    """Word a question, nonces included, so that answers may come in any order."""
+    record = {"tools": _tools(cards), "node": source, "may_follow": targets}
+    numbered = None
+    if chat.spec.extra_body.get("logprobs") and len(targets) < 100:
+        choices = {str(n): target for n, target in enumerate(targets, start=1)}
+        numbered = _messages("next.v1", {**record, "may_follow": choices}, random)
+    return _Question(source, targets, _messages("shares.v1", record, random), numbered)
 
 
 async def _shares(chat: Chat, asked: _Question) -> tuple[dict[str, float], list[str]]:
     """Give the shares of what follows one node, none where no answer was usable, and what was refused."""
     source, targets = asked.source, asked.targets
     refused: list[str] = []
-    record = {"tools": asked.tools, "node": source, "may_follow": targets}
-    if chat.spec.extra_body.get("logprobs") and len(targets) < 100:
-        numbered = {**record, "may_follow": {str(n): target for n, target in enumerate(targets, start=1)}}
-        reply = await chat.complete(_messages("next.v1", numbered, asked.random), temperature=0)
+    if asked.numbered is not None:
+        reply = await chat.complete(asked.numbered, temperature=0)
         if found := rows_from_logprobs({source: targets}, {source: reply.first_logprobs}):
             return found[source], refused
         refused.append(f"{source}: no log-probabilities were given")
     try:
-        answer = await structured(chat, Shares, _messages("shares.v1", record, asked.random), temperature=TEMPERATURE)
+        answer = await structured(chat, Shares, asked.shares, temperature=TEMPERATURE)
     except UnusableAnswerError as error:
         return {}, [*refused, f"{source}: {shorten(str(error), 200)}"]
     given = {one.node: one.share for one in answer.shares if math.isfinite(one.share) and one.share >= 0}
