@@ -20,6 +20,8 @@ SHOWN = 6_000
 """Characters of a result that a card keeps: enough for what scenarios quote, and a card stays readable."""
 _VALUES = 12
 _MODES = 12
+_FAULT = 600
+"""Characters of what an environment was faulted for: first comes the command that started it, and then the reason."""
 
 
 def card_of(subject: Subject, effects: Mapping[str, Effect]) -> Card:
@@ -204,7 +206,7 @@ def _partial(subject: Subject) -> str:
     if subject.given_up:
         return f"probing stopped: {shorten(subject.given_up, 200)}"
     if subject.trials and all(trial.verdict == "environment" for trial in subject.trials):
-        return f"the environment is in the way: {shorten(subject.trials[-1].judged.reason, 200)}"
+        return f"the environment is in the way: {shorten(subject.trials[-1].judged.reason, 600)}"
     if not subject.gives():
         last = next((trial for trial in reversed(subject.trials) if trial.judged.reason), None)
         return f"no call was found that it accepts{f'; it says: {shorten(last.judged.reason, 200)}' if last else ''}"
