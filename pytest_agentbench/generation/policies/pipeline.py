@@ -1,5 +1,6 @@
 """Scenarios from policies, stage after stage: policies, graph, sets, events, scenarios (IntellAgent §3.1, Table 3)."""
 
+import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -106,7 +107,8 @@ class _Pipeline:
         folder.save_scenarios(form for _, form in self.accepted)
         made = self._made(maker, graph, first.infeasible)
         folder.save_report(document_of(made))
-        return Outcome(lines=tuple(lines_of(made)), accepted=len(self.accepted), wanted=recipe.count)
+        lines = [*lines_of(made), *self._to_add(folder, suite)]
+        return Outcome(lines=tuple(lines), accepted=len(self.accepted), wanted=recipe.count)
 
     async def _all(
         self, maker: EventMaker, graph: PolicyGraph, sets: Sequence[PolicySet], hashes: Hashes, suite: Suite
@@ -189,6 +191,13 @@ class _Pipeline:
         own = {one.id for one in self.suite.policies}
         found = tuple(one.policy() for one in extraction.policies if one.id not in own)
         return self.suite.model_copy(update={"policies": (*self.suite.policies, *found)})
+
+    def _to_add(self, folder: PolicyFolder, suite: Suite) -> list[str]:
+        """Say what the suite's file needs, where its scenarios name policies that it does not list."""
+        if len(suite.policies) == len(self.suite.policies):
+            return []
+        found = os.path.relpath(folder.found, self.suite.root)
+        return [f"add `policies: {found}` to {self.suite.path.name}: its scenarios name policies that it does not list"]
 
     def _made(self, maker: EventMaker, graph: PolicyGraph, infeasible: Sequence[Infeasible]) -> Made:
         recipe = recipe_of(self.suite)

@@ -23,6 +23,11 @@ class PolicyFolder:
         self.path = path
         self._scenarios = Folder(path)
 
+    @property
+    def found(self) -> Path:
+        """Where the policies of a document are, as a suite reads them."""
+        return self.path / FOUND
+
     def save_extraction(self, extraction: Extraction, *, found: bool) -> None:
         """Write the policies; those `found` in a document also as a suite reads them."""
         self._write(POLICIES, extraction.model_dump(mode="json", exclude_defaults=True))
@@ -30,7 +35,7 @@ class PolicyFolder:
             listed = [one.policy().model_dump(exclude={"rule"}) for one in extraction.policies]
             text = yaml.safe_dump(listed, sort_keys=False, allow_unicode=True, width=110)
             self.path.mkdir(parents=True, exist_ok=True)
-            (self.path / FOUND).write_text(text, encoding="utf-8")
+            self.found.write_text(text, encoding="utf-8")
 
     def save_graph(self, graph: PolicyGraph) -> None:
         """Write the edges; the nodes stand with the policies."""

@@ -122,3 +122,4 @@ def test_policies_of_a_document_are_used_and_written_for_the_suite(tmp_path):
 
     assert outcome.accepted == 3
     assert "void-open" in (tmp_path / "generated" / "policies.yaml").read_text(encoding="utf-8")
+    assert "add `policies: generated/policies.yaml` to agentbench.yaml" in outcome.lines[-1]
