@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.generation.tools.graph.names import likeness
-from pytest_agentbench.generation.tools.probing.reading import at, atoms
+from pytest_agentbench.generation.tools.probing.reading import KEYS, at, atoms
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 
 HASH = "8d493a01a5c56fff0e596360ff1669a54e5ca82f"
@@ -31,6 +31,8 @@ UUID = "123e4567-e89b-42d3-a456-426614174000"
         ("See https://example.org/x for more", "https://example.org/x"),
         ("T1", "T1"),
         ("Allowed directories:\n/tmp/work", "/tmp/work"),
+        ('{"a.txt": 4756, "b.txt": 12}', "b.txt"),
+        ('{"data": {"PX-1": {"open": true}, "PX-2": {"open": false}}}', "PX-2"),
     ],
 )
 def test_values_are_seen_and_found_again(content: str, value: Any) -> None:
@@ -39,6 +41,13 @@ def test_values_are_seen_and_found_again(content: str, value: Any) -> None:
 
     assert found
     assert all(str(value) in map(str, at(content, atom.path, atom.pattern)) for atom in found)
+
+
+def test_names_of_fields_are_no_values() -> None:
+    """Keys that say what stands behind them are not things, nor are keys of different contents."""
+    answer = '{"id": 1, "line2": 2, "x-rate-limit": 3, "created_at": 4, "byDay": 5, "PX-1": "left"}'
+
+    assert [atom.value for atom in atoms(answer) if atom.path.endswith(KEYS)] == []
 
 
 json_values = st.recursive(

@@ -16,6 +16,8 @@ LONGEST = 300_000
 _DEEP = 12
 _ENTRIES = 25
 """Entries of a list that are read: the others look like these."""
+KEYS = "~"
+"""The last step of a path to the keys of an object that holds things by their names: `{"a.txt": 12, "b.txt": 7}`."""
 _PROSE = 60
 """Characters up to which a text on one line is also a value as a whole."""
 
@@ -37,6 +39,8 @@ _NUMBERED = (
     ("id", r"(?m)^[ \t>*#-]*\[(\d{1,12})\](?=[ \t])"),
 )
 """How lists number their things: `#12`, and `[12]` where a line begins."""
+_FIELD = re.compile(r"[A-Za-z_$@-]*|[a-z][A-Za-z]*\d{0,2}|[a-z]+(_[a-z0-9]+)*")
+"""What fields of objects are called; names of things have blanks, points or numbers in them."""
 _ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$")
 _RULE = re.compile(r"[ \t|:-]+")
 _PAIR = re.compile(r"(?<![\d.])(-?\d{1,3}\.\d{1,10})\s*[,;/]\s*(-?\d{1,3}\.\d{1,10})(?![\d.])")
@@ -130,6 +134,8 @@ def _at(value: Any, path: list[str]) -> Iterator[Any]:
     if path[0] == "*" and isinstance(value, list):
         for entry in value:
             yield from _at(entry, path[1:])
+    elif path == [KEYS] and isinstance(value, dict):
+        yield from _things(value)
     elif isinstance(value, dict):
         if path[0] in value:
             yield from _at(value[path[0]], path[1:])
@@ -138,11 +144,20 @@ def _at(value: Any, path: list[str]) -> Iterator[Any]:
                 yield from _at(entry, path[1:])
 
 
+def _things(value: dict[Any, Any]) -> list[str]:
+    """Give the keys of an object that holds things by their names: none is one of a field, and all hold the like."""
+    keys = [key for key in value if isinstance(key, str)]
+    alike = len({type(entry) for entry in value.values()}) == 1
+    return keys if alike and keys and not any(_FIELD.fullmatch(key) for key in keys) else []
+
+
 def _within(value: Any, path: str, names: tuple[str, ...], depth: int) -> Iterator[Atom]:
     if depth > _DEEP:
         return
     value = inner(value)
     if isinstance(value, dict):
+        for key in _things(value)[:_ENTRIES]:
+            yield Atom(key, f"{path}.{KEYS}" if path else KEYS, "", names)
         for key, entry in list(value.items())[:200]:
             name = str(key)
             step = f"{path}.{name}" if path else name
