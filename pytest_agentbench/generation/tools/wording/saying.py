@@ -67,9 +67,9 @@ def said_of(card: Card, given: Mapping[str, JsonValue], handle: Handle | None, t
         else:
             text = tongue.joined.join(texts)
         first = left[one.paths[0]]
-        one = _with(one, label=_chosen(one.label, first))  # noqa: PLW2901
+        one = _with(one, label=_chosen(one.label, first))  # noqa: PLW2901 - the same one, told better
         if _is_single(one.paths[0], first) and tongue.code == "en" and one.label.endswith("s"):
-            one = _with(one, label=one.label[:-1], noun=one.noun.removesuffix("s"))  # noqa: PLW2901
+            one = _with(one, label=one.label[:-1], noun=one.noun.removesuffix("s"))  # noqa: PLW2901 - same
         if one.label in tongue.units and is_number(first):
             one = _with(one, noun=one.label, is_amount=True)  # noqa: PLW2901 - `days: 3` is three days
         found.append(
