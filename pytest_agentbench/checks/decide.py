@@ -5,8 +5,9 @@ communicated was said; no forbidden call was made and no policy broken. What cou
 nor fails: a run that relies on it is not scored.
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Container, Coroutine, Iterable, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import TypeVar, get_args
 
 from pytest_agentbench.checks.calls import check_calls
@@ -48,7 +49,7 @@ def judge(
     a check that raised, blamed on the scenario. Everything else is judged on the agent: FAILED, blame *agent*, when a
     required finding failed; ERROR, blame *scenario*, when a required one could not be measured, since the scenario
     relies on it; and PASSED otherwise. Faults that were let loose on purpose: what a silent one spoilt is the
-    environment's; what one that lasts made impossible is not asked of an agent that said so.
+    environment's; what one that lasts made impossible is not asked of an agent that said so and had done what came before.
     """
     guard = _Guard()
     nothing = match_calls((), run.transcript.trajectory)
@@ -118,9 +119,16 @@ def _excused(findings: Sequence[Finding], explanations: Sequence[CallExplanation
     did_else = any(
         call.status in ("extra_write", "wrong_arguments") and call.write is not False for call in explanations
     )
-    if not (handling.lasting and handling.told) or handling.made_up or did_else:
+    excuse = handling.lasting and handling.told and not handling.made_up
+    if not excuse or did_else or _left_out_before(explanations, handling.lasting):
         return list(findings)
     return [one.model_copy(update={"required": False}) if one.kind in _SUFFERS else one for one in findings]
+
+
+def _left_out_before(explanations: Sequence[CallExplanation], struck: Container[str]) -> bool:
+    """Tell whether a write is missing that was due before anything that the tools with a fault were needed for."""
+    due = takewhile(lambda call: call.tool not in struck, (call for call in explanations if call.expected is not None))
+    return any(call.status == "not_attempted" and call.write is not False for call in due)
 
 
 def _badness(finding: Finding) -> tuple[int, int, int]:

@@ -7,6 +7,7 @@ from pytest_agentbench.core.fault import FaultHit, FaultSpec
 from pytest_agentbench.core.verdict import Blame, Verdict
 from tests.checks.builders import agent, call, run_of, user, want
 
+BROKEN = FaultSpec(kind="error", calls=())
 TIMEOUT = FaultSpec(kind="timeout")
 
 
@@ -33,3 +34,21 @@ def test_a_question_in_the_place_of_a_failure_is_the_agents(reply: str, verdict:
     judgement = judge(run)
 
     assert (judgement.verdict, judgement.blame) == (verdict, blame)
+
+
+@pytest.mark.parametrize(("done", "verdict"), [(True, Verdict.PASSED), (False, Verdict.FAILED)])
+def test_a_tool_that_stays_broken_excuses_nothing_that_was_due_before(done: bool, verdict: Verdict) -> None:
+    """What is asked first is not made impossible by a tool that comes later."""
+    run = run_of(
+        user("Cancel order W1, then change my address to a@b.com."),
+        *([call("cancel_order", wrote=True, order_id="W1")] if done else []),
+        call("change_email", error=True, email="a@b.com"),
+        agent("I am sorry, changing the address did not work."),
+        expect=[want("cancel_order", order_id="W1"), want("change_email", email="a@b.com")],
+        faults=(BROKEN,),
+        met=(FaultHit(fault=BROKEN, call=1, tool="change_email", arguments={"email": "a@b.com"}),),
+    )
+
+    judgement = judge(run)
+
+    assert judgement.verdict == verdict

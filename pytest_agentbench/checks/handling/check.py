@@ -26,14 +26,14 @@ SENSIBLE = 5
 class Handling:
     """What is found of all faults of a run: `told` and `made_up` are about those that show and were never overcome.
 
-    `silent` says that a fault struck that no answer shows; `lasting` that one struck every call it fits; `ignored` that
-    one that shows was neither overcome nor told.
+    `silent` says that a fault struck that no answer shows; `lasting` names the tools of which one struck every call it
+    fits; `ignored` says that one that shows was neither overcome nor told.
     """
 
     findings: tuple[Finding, ...] = ()
     metrics: dict[str, float | None] = field(default_factory=dict)
     silent: bool = False
-    lasting: bool = False
+    lasting: frozenset[str] = frozenset()
     told: bool = False
     made_up: bool = False
     ignored: bool = False
@@ -58,7 +58,7 @@ def check_handling(run: Run) -> Handling:
             "faults_made_up": float(len(made_up)),
         },
         silent=any(not case.hit.fault.shows for case in cases),
-        lasting=any(not case.hit.fault.calls for case in open_ones),
+        lasting=frozenset(case.hit.tool for case in open_ones if not case.hit.fault.calls),
         told=bool(open_ones) and not silence,
         made_up=bool(made_up),
         ignored=bool(silence),
