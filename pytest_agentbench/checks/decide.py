@@ -49,7 +49,8 @@ def judge(
     a check that raised, blamed on the scenario. Everything else is judged on the agent: FAILED, blame *agent*, when a
     required finding failed; ERROR, blame *scenario*, when a required one could not be measured, since the scenario
     relies on it; and PASSED otherwise. Faults that were let loose on purpose: what a silent one spoilt is the
-    environment's; what one that lasts made impossible is not asked of an agent that said so and had done what came before.
+    environment's; what one that lasts made impossible is not asked of an agent that said so and had done what came
+    before.
     """
     guard = _Guard()
     nothing = match_calls((), run.transcript.trajectory)
