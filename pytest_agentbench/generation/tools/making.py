@@ -95,7 +95,7 @@ class Maker:
                 history={name: faults[-LAST:] for name, faults in self.history.narrator.items()},
                 critique=self.history.critique[-LAST:],
                 attempts=ATTEMPTS if self.roles.player("narrator") else PATIENCE,
-                usage=None if self.roles.player("narrator") else self.history.usage,
+                usage=self.history.usage,
             )
         except HydrationError as error:
             operation = error.operation if isinstance(error, WordingError) else ""

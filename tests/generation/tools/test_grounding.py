@@ -12,7 +12,13 @@ def known() -> Grounds:
     """What one result of a tool makes known."""
     grounds = Grounds()
     grounds.add(
-        {"city": "Saint-Étienne", "temp": 17.46, "date": "2026-03-01", "rows": [{"id": "W-104", "cost": 1234.5}] * 3}
+        {
+            "city": "Saint-Étienne",
+            "lat": 48.859,
+            "temp": 17.46,
+            "date": "2026-03-01",
+            "rows": [{"id": "W-104", "cost": 1234.5}] * 3,
+        }
     )
     return grounds
 
@@ -26,10 +32,12 @@ def known() -> Grounds:
         "I found 3 rows.",
         "It is about 17 degrees on 01/03/2026.",
         'For "Saint-Étienne" it is 17.46°C.',
+        "La latitude est de 48,859, mesurée le 1er mars. La suite est inconnue.",
+        "It was warm on 1 Mar. Sunny days follow, until 1 Mar. 2026.",
     ],
 )
 def test_reformatted_values_are_traced(text: str) -> None:
-    """Rounding, dates in words, thousands, accents and units change nothing."""
+    """Rounding, dates in words, thousands, decimals behind a comma, accents and units change nothing."""
     assert known().unknown(text) == []
 
 
@@ -40,6 +48,7 @@ def test_reformatted_values_are_traced(text: str) -> None:
         ("It rains in Lyon today.", "Lyon"),
         ("Order W-105 is late.", "W-105"),
         ("le 2 mars 2026", "2"),
+        ("à la latitude 48,860", "48,860"),
         ("on 02/03/2026", "02/03/2026"),
         ("There are 4 rows.", "4"),
         ("Write to ada@example.com.", "ada@example.com"),

@@ -15,6 +15,7 @@ from pytest_agentbench.generation.recipe import Outcome
 from pytest_agentbench.generation.running import Asked, generate
 from pytest_agentbench.generation.tools.saved import CARDS, load
 from pytest_agentbench.generation.tools.stories.critic import story_faults
+from pytest_agentbench.generation.tools.stories.usage import OPENING
 from pytest_agentbench.generation.tools.storing import STORIES, Finished, Folder
 from pytest_agentbench.generation.tools.values import Cards
 from pytest_agentbench.llm.cassette.modes import Mode
@@ -115,7 +116,7 @@ class Player:
 
 OPENINGS = {
     "You scout inputs": "recruiter",
-    "Choose the one entry": "narrator select",
+    "Choose the one of `entries`": "narrator select",
     "It has received `previous_result`": "narrator extract",
     "You write the next line of a user": "narrator request",
     "You write what an assistant tells": "narrator tell",
@@ -218,6 +219,34 @@ def test_what_a_model_does_badly_now_and_then_is_mended(folder: Path, wrong: str
     assert outcome.accepted == 2
     assert player.faults
     check_grounded(folder)
+
+
+class Fond(Player):
+    """Begins with what comes first in the alphabet wherever that is offered, as models do with what is known best."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.offered: list[int] = []
+        self.begun: list[str] = []
+
+    def narrator_select(self, data: dict[str, Any], bad: str) -> Any:
+        named = [json.dumps(entry["values"]) for entry in data["entries"]]
+        if not data["conversation"]:
+            self.offered.append(len(named))
+            self.begun.append(min(named))
+        return {"entry_index": named.index(min(named))}
+
+
+def test_conversations_begin_with_something_else_each_time(folder: Path) -> None:
+    """A model that always likes the same best is offered few, and nothing that earlier conversations were about."""
+    player = Fond()
+
+    outcome = played(folder, player, count=4, roles="[narrator]")
+
+    assert outcome.accepted == 4
+    assert len(player.begun) > 1
+    assert len(set(player.begun)) == len(player.begun)
+    assert max(player.offered) <= OPENING
 
 
 def test_inputs_that_a_scout_makes_up_never_reach_the_pool(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
+from functools import partial
 from random import Random
 
 from pytest_agentbench.core.scenario import ExpectedCall
@@ -148,7 +149,7 @@ class Attempt:
         entries = self._candidates(card, cards[1] if len(cards) > 1 else None, fails=fails)
         if not entries:
             return await self._recall(card, fails=fails)
-        shown = entries[:SHOWN]
+        shown = entries[:SHOWN] if self._made else self._usage.least(entries, self._stock.handles)
         given = SelectGiven(
             card=card,
             entries=tuple(shown),
@@ -160,7 +161,7 @@ class Attempt:
         if not 0 <= index < len(given.entries):
             detail = f"entry {index} of {len(given.entries)} for {card.tool}"
             raise WordingError("index out of range", detail, operation="select")
-        ordered = [given.entries[index], *(entry for place, entry in enumerate(given.entries) if place != index)]
+        ordered = [entries[index], *(entry for place, entry in enumerate(entries) if place != index)]
         for entry in ordered[:_TRIED]:
             answer = await self._call(card, entry.arguments, fails=FAILURE in entry.id)
             if answer is None:
@@ -234,16 +235,13 @@ class Attempt:
                 options=tuple(option.arguments for option in options[:_TRIED]),
                 **self._telling.given("extract"),
             )
-            extracted = await self._narrator.extract(given)
-            option = self._chosen(extracted.arguments, options, card)
+            option, sentence = await self._telling.extract(given, partial(self._chosen, options=options, card=card))
             answer = await self._call(card, option.arguments)
             if answer is None:
                 continue
-            self._telling.learn(option.arguments)
-            self._telling.check(extracted.sentence)
             handle = self._handle(option)
             self._note(source.tool, card, option.arguments, answer, option.provenance, handle=handle)
-            self._steps[-1] = self._steps[-1].model_copy(update={"sentence": extracted.sentence})
+            self._steps[-1] = self._steps[-1].model_copy(update={"sentence": sentence})
             self._withdrawn |= {one.entry for one in option.provenance if one.entry}
             taken = tuple(one.argument for one in option.provenance if one.source == "result")
             return WishGiven(

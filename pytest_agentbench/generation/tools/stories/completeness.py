@@ -34,7 +34,7 @@ def request_faults(line: str, check: RequestCheck) -> list[Fault]:
         every = said_of(wish.card, wish.given, wish.handle, tongue)
         faults += _left_out(every, wish.given, wish.handle, heard, tongue)
     if check.asks_for and not all(heard.said.has_word(word) for word in check.asks_for.split()):
-        faults.append(Fault("left out", f"that the user wants to be told the {check.asks_for}"))
+        faults.append(Fault("left out", f"that the user wants to be told {check.asks_for!r}, in these words"))
     return faults
 
 

@@ -270,9 +270,10 @@ def described(cards: Cards) -> Grounds:
 
 
 def grounds_of(story: Story, cards: Cards) -> Grounds:
-    """Give all that is known at the end of a story: arguments, results, what users call things, descriptions."""
+    """Give all that is known at the end of a story: arguments, results, what users call things and ask to be told."""
     grounds = described(cards)
     for step in story.steps:
+        grounds.add(list(step.facts))
         if step.call is not None:
             grounds.add(step.call.arguments)
             grounds.add(parsed(step.content))

@@ -66,7 +66,9 @@ class ModelNarrator:
         self._random = random
 
     async def select(self, given: SelectGiven) -> Selected:
-        """Have an entry chosen by its index."""
+        """Have an entry chosen by its index; a single one needs no choice."""
+        if len(given.entries) == 1:
+            return Selected(entry_index=0)
         handles = given.handles or (None,) * len(given.entries)
         tongue = TONGUES[given.language]
         entries: list[dict[str, JsonValue]] = []
@@ -75,7 +77,7 @@ class ModelNarrator:
             answer = shown(entry.content, (), _GLIMPSE)
             entries.append({"index": index, "values": {one.label: one.text for one in said}, "answer": answer})
         data = {"next_request": _about(given.card), "then": [_about(card) for card in given.then], "entries": entries}
-        return Selected(entry_index=(await self._ask(Entry, "narrator_select.v1", given, data)).entry_index)
+        return Selected(entry_index=(await self._ask(Entry, "narrator_select.v2", given, data)).entry_index)
 
     async def extract(self, given: ExtractGiven) -> Extracted:
         """Have arguments taken from a result; raise `UnusableAnswerError` where they are no JSON object."""
@@ -101,7 +103,7 @@ class ModelNarrator:
             "wants_to_be_told": given.asks_for or None,
             "is_opening": not given.narrative,
         }
-        return (await self._ask(Sentence, "narrator_request.v1", given, data)).sentence
+        return (await self._ask(Sentence, "narrator_request.v2", given, data)).sentence
 
     async def tell(self, given: TellGiven) -> str:
         """Have the agent's words worded."""
@@ -142,7 +144,8 @@ def _wish(wish: WishGiven, given: RequestGiven) -> dict[str, JsonValue]:
     values: dict[str, JsonValue] = {one.label: one.text for one in said_of(wish.card, wish.given, wish.handle, tongue)}
     about: dict[str, JsonValue] = {**_about(wish.card), "values_to_say": values}
     if wish.places is not None:
-        entry = f"entry {'.'.join(str(place + 1) for place in wish.places)}" if wish.places else "the result as a whole"
+        numbers = ".".join(str(place + 1) for place in wish.places)
+        entry = f"entry {numbers} of {wish.count}" if numbers else "the result as a whole"
         names = ", ".join(label_of(wish.card, path, tongue) for path in wish.taken)
-        about["takes_from_the_result_before"] = f"{names or 'what it needs'}: {entry} of {wish.count}"
+        about["takes_from_the_result_before"] = f"{names or 'what it needs'}: {entry}"
     return about

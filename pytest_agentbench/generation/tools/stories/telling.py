@@ -11,11 +11,13 @@ from pytest_agentbench.generation.tools.stories.faults import Fault
 from pytest_agentbench.generation.tools.stories.narrator import (
     Answered,
     CloseGiven,
+    ExtractGiven,
     Narrator,
     RequestGiven,
     TellGiven,
     WishGiven,
 )
+from pytest_agentbench.generation.tools.stories.propagation import Propagated
 from pytest_agentbench.generation.tools.values import Cards
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES
 from pytest_agentbench.generation.tools.wording.saying import said_of
@@ -84,10 +86,20 @@ class Telling:
         """Take a value in that may be said from now on."""
         self._grounds.add(value)
 
-    def check(self, sentence: str) -> None:
-        """Raise `WordingError` where what the agent says about its next call is not known."""
-        if faults := sentence_faults(sentence, self._grounds, self._names, speaker="agent"):
-            raise WordingError(faults[0].reason, faults[0].detail, operation="extract")
+    async def extract(
+        self, given: ExtractGiven, choose: Callable[[dict[str, JsonValue]], Propagated]
+    ) -> tuple[Propagated, str]:
+        """Give the arguments of a call that follows, and what the agent says about it; raise what `choose` does."""
+        chosen: list[Propagated] = []
+
+        async def ask(faults: tuple[str, ...]) -> str:
+            extracted = await self._narrator.extract(given.model_copy(update={"faults": (*given.faults, *faults)}))
+            chosen.append(choose(extracted.arguments))
+            self.learn(chosen[-1].arguments)
+            return extracted.sentence
+
+        sentence = await self._worded(ask, "extract")
+        return chosen[-1], sentence
 
     async def request(self, wishes: Sequence[WishGiven], asks_for: str) -> str:
         """Give the user's line for the calls of a turn."""
@@ -135,7 +147,7 @@ class Telling:
         further: Callable[[str], list[Fault]] = lambda _: [],
     ) -> str:
         faults: tuple[str, ...] = ()
-        speaker: Speaker = "agent" if operation == "tell" else "user"
+        speaker: Speaker = "agent" if operation in ("tell", "extract") else "user"
         for _ in range(1 + _REWRITES):
             sentence = " ".join((await ask(faults)).split())
             wrong = [*sentence_faults(sentence, self._grounds, self._names, speaker=speaker), *further(sentence)]

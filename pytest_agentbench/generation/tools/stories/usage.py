@@ -1,9 +1,14 @@
 """What earlier scenarios were about, so that later ones are about something else where there is a choice."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.stories.handles import Handles
 from pytest_agentbench.generation.tools.values import Handle, PoolEntry, Story
+
+OPENING = 5
+"""Entries that a conversation may begin with: enough to choose from, too few for one that is always liked best."""
 
 
 class Usage:
@@ -34,3 +39,12 @@ class Usage:
         replaced = handle.replaces if handle is not None else ()
         values = [value for path, value in slots.items() if path not in replaced and isinstance(value, str)]
         return sum(self._named[value] for value in [*values, *([str(handle.value)] if handle is not None else [])])
+
+    def least(self, entries: Sequence[PoolEntry], handles: Handles) -> list[PoolEntry]:
+        """Give the first `OPENING` of the entries that are about what earlier stories named least, in their order.
+
+        A model begins with what is known best, whatever it is asked to do; what it is not shown it cannot choose.
+        """
+        counts = [self.of(entry, handles.of(entry)) for entry in entries]
+        least = min(counts, default=0)
+        return [entry for entry, count in zip(entries, counts, strict=True) if count == least][:OPENING]

@@ -7,6 +7,7 @@ the decimals that the text gives, a number in words or before a hyphen (`15-day`
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -70,14 +71,15 @@ class Grounds:
 
     def has_number(self, token: str) -> bool:
         """Whether a number is known, exactly or before it was rounded to the decimals of `token`."""
-        number = _float(token)
-        if number is None:
+        readings = _readings(token)
+        if not readings:
             return self.says(token)
         decimals = len(re.split(r"[.,]", token)[-1]) if re.search(r"[.,]\d+$", token) else 0
         half = 0.5 * 10**-decimals
         return any(
             abs(number - known) < 1e-9 or (abs(abs(number) - abs(known)) <= half + 1e-9 and known != int(known))
             for known in self._numbers
+            for number in readings
         )
 
     def has_value(self, value: JsonValue) -> bool:
@@ -168,7 +170,7 @@ def _read(part: str) -> _Read:
     text = plain(part)
     moments = Moments()
     moments.add(part)
-    numbers = {number for token in _NUMBER.findall(_ISO.sub(" ", part)) if (number := _float(token)) is not None}
+    numbers = {number for token in _NUMBER.findall(_ISO.sub(" ", part)) for number in _readings(token)}
     return _Read(
         text=text,
         words=frozenset(re.findall(r"[^\W_]+", text)) | frozenset(re.findall(r"[\w'-]+", text)),
@@ -211,8 +213,13 @@ def _parts(value: JsonValue) -> Iterator[JsonValue]:
         yield value
 
 
-def _float(token: str) -> float | None:
-    try:
-        return float(plain(token.lstrip("-"))) * (-1 if token.startswith("-") else 1)
-    except ValueError:
-        return None
+def _readings(token: str) -> list[float]:
+    """Give the numbers that a token may mean: `51,034` is thousands to some and has decimals to others."""
+    sign = -1 if token.startswith("-") else 1
+    bare = token.lstrip("-")
+    spelt = [plain(bare), *([bare.replace(",", ".")] if re.fullmatch(r"\d{1,3},\d{3}", bare) else [])]
+    found: list[float] = []
+    for one in spelt:
+        with suppress(ValueError):
+            found.append(float(one) * sign)
+    return found

@@ -149,7 +149,8 @@ def _worded(names: list[str]) -> re.Pattern[str]:
     either = "|".join(names)
     return re.compile(
         rf"\b(?:(?P<before>{either})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"
-        rf"|(?P<late>\d{{1,2}})(?:st|nd|rd|th|er)?(?: of)? (?P<after>{either})\b\.?)(?:,? (?P<year>(?:19|20)\d\d)\b)?",
+        rf"|(?P<late>\d{{1,2}})(?:st|nd|rd|th|er)?(?: of)? (?P<after>{either})\b(?:\.(?=,? (?:19|20)\d\d\b))?)"
+        r"(?:,? (?P<year>(?:19|20)\d\d)\b)?",
         re.IGNORECASE,
     )
 
