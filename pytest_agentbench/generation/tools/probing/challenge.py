@@ -63,7 +63,8 @@ async def challenge(script: Script, subject: Subject) -> None:
             turns.put_off()
         if is_spent and trial is not None and subject.base is None:
             script.adopt(subject, trial)
-            script.keep(trial)
+            if not await script.spoils(trial):
+                script.keep(trial)
 
 
 def _is_given(lab: Laboratory, subject: Subject, slot: Slot) -> bool:

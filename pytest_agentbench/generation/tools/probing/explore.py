@@ -39,6 +39,7 @@ class Explorer:
         self._tried: set[str] = set()
         self._ever: set[str] = set()
         self._nameless: set[str] = set()
+        self._spoiling: set[tuple[str, str]] = set()
         self._lessons = Lessons(lab)
         self._proposals = Proposals(lab, self._lessons)
 
@@ -76,6 +77,8 @@ class Explorer:
                 return False
             if trial.ok:
                 self._script.adopt(subject, trial)
+                if await self._script.spoils(trial):
+                    return True
                 self._script.keep(trial)
                 if (
                     subject.moves or subject.destroys
@@ -118,28 +121,35 @@ class Explorer:
                 return
             trial = await self._try(subject, values)
             made += trial is not None
-            if trial is not None and trial.ok and not subject.is_read:
+            if trial is not None and trial.ok and not subject.is_read and not await self._script.spoils(trial):
                 self._script.keep(trial)
 
     async def _enrich(self, subject: Subject) -> None:
         """Make things with all that can be said of them: each optional argument that is taken, then all of these, once
-        with the first value of each and once with the next.
+        with the first value of each and once with the next; what spoils reads is left out of these.
         """
         base = subject.base.values if subject.base is not None else {}
         optional = [slot for slot in subject.slots if not slot.required and slot.path not in base]
+        optional = [slot for slot in optional if (subject.name, slot.path) not in self._spoiling]
         taken: dict[str, Any] = {}
         further: dict[str, Any] = {}
+        last: Trial | None = None
         for slot in optional[:_OPTIONAL]:
             values = self._proposals.of(subject, slot)
             for place, value in enumerate([] if slot.type == "boolean" else values[:_ATTEMPTS]):
                 trial = await self._extended(subject, base, {slot.path: value})
                 if trial is not None and trial.ok:
-                    taken[slot.path] = value
-                    further[slot.path] = _nth(values, place + 1)
+                    if await self._script.spoils(trial):
+                        self._spoiling.add((subject.name, slot.path))
+                    else:
+                        last, taken[slot.path] = trial, value
+                        further[slot.path] = _nth(values, place + 1)
                     break
+        if last is not None and len(taken) == 1:
+            self._script.keep(last)
         for several in (taken, further) if len(taken) > 1 else ():
             trial = await self._extended(subject, base, several)
-            if trial is not None and trial.ok:
+            if trial is not None and trial.ok and not await self._script.spoils(trial):
                 self._script.keep(trial)
 
     async def _extended(self, subject: Subject, base: dict[str, Any], also: dict[str, Any]) -> Trial | None:

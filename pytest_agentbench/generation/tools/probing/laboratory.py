@@ -176,6 +176,7 @@ class Laboratory:
         self.is_stuck = False
         self.reviver: Callable[[], Awaitable[None]] | None = None
         self._hangs: Counter[str] = Counter()
+        self._hung: dict[str, Trial] = {}
         self._environmental: Counter[str] = Counter()
 
     async def __aenter__(self) -> "Laboratory":
@@ -224,13 +225,17 @@ class Laboratory:
     async def call(
         self, subject: Subject, arguments: dict[str, Any], kind: ProbeKind, *, again: bool = False
     ) -> Trial | None:
-        """Call a tool and judge its answer. An equal call of a read is not made again unless asked for."""
+        """Call a tool and judge its answer. An equal call of a read is not made again unless asked for, one that never
+        came back not at all.
+        """
         if not subject.permission.called or subject.given_up:
             return None
         if self.is_stuck and self.reviver is not None:
             await self.reviver()
         if self._opened is None:
             return None
+        if (hung := self._hung.get(dumps([subject.name, arguments]))) is not None:
+            return hung
         key = dumps([subject.name, arguments, self.epoch])
         known = self._known.get(key)
         if known is not None and not again and subject.is_read:
@@ -316,6 +321,8 @@ class Laboratory:
                 self.seen.append((trial, atom))
 
     def _note(self, subject: Subject, trial: Trial) -> None:
+        if trial.answer.hung:
+            self._hung[dumps([subject.name, trial.arguments])] = trial
         if trial.answer.hung or trial.answer.crashed:
             self._hangs[subject.name] += 2 * _HANGS if trial.answer.crashed else 1
             if self._hangs[subject.name] >= _HANGS * (1 + any(one.ok for one in subject.trials)):

@@ -70,7 +70,8 @@ async def propose(
             made.append(trial)
             if trial.ok and subject.base is None:
                 script.adopt(subject, trial)
-                script.keep(trial)
+                if not await script.spoils(trial):
+                    script.keep(trial)
     return made
 
 

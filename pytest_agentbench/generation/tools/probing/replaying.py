@@ -3,6 +3,7 @@
 Probes leave things behind, and use things up: a name is taken, a file has moved, nothing is left to commit. Where the
 environment opens anew, the calls that worked first are made again before a tool is examined; ids that the service
 makes, and folders of a run, are other ones then, and each is put in the place of the one that stood there before.
+A change after which reads fail that named nothing (`spoiling`) is not made again.
 """
 
 from collections import defaultdict
@@ -14,6 +15,7 @@ from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.generation.tools.probing.laboratory import Laboratory, Subject, Trial
 from pytest_agentbench.generation.tools.probing.observed import is_specific
 from pytest_agentbench.generation.tools.probing.reading import atoms
+from pytest_agentbench.generation.tools.probing.spoiling import FAILS, watched
 
 _PER_TOOL = 4
 """Environments that one tool may use up."""
@@ -40,6 +42,8 @@ class Script:
     _now: dict[str, Any] = field(default_factory=dict)
     _used: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _here: tuple[int, int] | None = None
+    _harmless: set[tuple[str, frozenset[str]]] = field(default_factory=set)
+    _unsteady: set[str] = field(default_factory=set)
 
     @property
     def can_restore(self) -> bool:
@@ -56,6 +60,33 @@ class Script:
         back = {str(now): then for then, now in self._now.items()}
         arguments = substituted(trial.arguments, back)
         self.kept.append(_Kept(trial.tool, arguments, substituted(trial.answer.content, back)))
+
+    async def spoils(self, trial: Trial) -> bool:
+        """Whether reads fail after a call that changed something, which answered before; probing goes on without it.
+
+        They are asked once for every set of arguments, and where they fail, again in a fresh environment: one that
+        fails there too says nothing.
+        """
+        subject = self.lab.subjects[trial.tool]
+        if not trial.ok or subject.is_read or subject.moves or subject.destroys or not self.can_restore:
+            return False
+        kind = (trial.tool, frozenset(trial.values))
+        if kind in self._harmless:
+            return False
+        for one in watched(self.lab):
+            if one.tool in self._unsteady or not await self._fails(one):
+                continue
+            if not await self.restore():
+                return False
+            if not await self._fails(one):
+                return True
+            self._unsteady.add(one.tool)
+        self._harmless.add(kind)
+        return False
+
+    async def _fails(self, read: Trial) -> bool:
+        now = await self.lab.replay(self.lab.subjects[read.tool], read.arguments)
+        return now is not None and now.verdict in FAILS
 
     def adopt(self, subject: Subject, trial: Trial) -> None:
         """Take a call as the one that a tool is examined around."""
