@@ -25,12 +25,13 @@ def aside(said: Said, tongue: Tongue) -> str:
     if set(said.label.lower().split()) & (tongue.searching - tongue.identifying):
         return tongue.looking.format(value=said.text)
     first = said.label.split(maxsplit=1)[0].lower()
-    is_told = first in tongue.questions or tongue.joining & set(said.label.split()) or "\n" in said.text
     text = said.text.strip('"')
-    if is_told or (text != said.text and is_prose(text)):
+    is_told = first in tongue.questions or bool(tongue.joining & set(said.label.split())) or "\n" in text
+    if is_told or tongue.statement.match(text) or (text != said.text and is_prose(text)):
         return tongue.aside.format(label=said.label, value=text)
     label = with_article(_INDEFINITE.sub(" of the ", said.label), tongue)
-    phrase = tongue.are_values if tongue.plural.search(label) else tongue.is_value
+    turning = re.split(r" (?:of|for|to|from|in|that|with|pour|de|des|du) ", label)[0] if tongue.code == "en" else label
+    phrase = tongue.are_values if tongue.plural.search(turning) else tongue.is_value
     return contracted(phrase.format(label=label, value=text), tongue)
 
 

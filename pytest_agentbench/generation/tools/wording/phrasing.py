@@ -99,7 +99,7 @@ def label_of(card: Card, path: str, tongue: Tongue) -> str:
 def _of_thing(label: str, card: Card, path: str, tongue: Tongue) -> str:
     """Say what a bare `name` or `code` is of: what the argument is called, else what the tool is to find by it."""
     task = task_of(card, tongue)
-    found = tongue.searches.match(task)
+    found = tongue.searches.match(task) or tongue.one_thing.match(task)
     own = _spelt(path, tongue)
     thing = "" if own in tongue.identifying or own == label else accented(own, task)
     thing = thing or (found.groupdict().get("noun") or "" if found else "")
@@ -231,7 +231,8 @@ def _coordinated(spoken: list[str], tongue: Tongue) -> list[str]:
     """Give the same form to verbs that follow `and`, `or`, `then`: `creates and returns a ticket`."""
     said: list[str] = []
     for place, word in enumerate(spoken):
-        verb = tongue.forms.get(word.lower()) if place and spoken[place - 1].lower() in _JOINTS else None
+        is_next = 0 < place < len(spoken) - 1 and spoken[place - 1].lower() in _JOINTS
+        verb = tongue.forms.get(word.lower()) if is_next else None
         said.append(tongue.gives.get(verb, verb) if verb else word)
     return said
 
@@ -269,6 +270,8 @@ def _label(path: str, schema: Mapping[str, JsonValue], tongue: Tongue) -> str:
     if all(word.lower().strip("'’-") in tongue.vague for word in spoken):
         return spelt
     if spoken[0].lower() in tongue.questions and len(spoken) < 3:  # `how many`, `why`
+        return spelt
+    if spoken[0].lower() == "whether" and schema.get("type", "boolean") != "boolean":  # one of several ways
         return spelt
     return text if text[:2].isupper() else text[0].lower() + text[1:]
 

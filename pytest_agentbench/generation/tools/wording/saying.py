@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_agentbench.core.values import JsonValue, is_number
 from pytest_agentbench.generation.tools.values import Card, Handle
+from pytest_agentbench.generation.tools.wording.agreeing import singular
 from pytest_agentbench.generation.tools.wording.calendar import is_date
 from pytest_agentbench.generation.tools.wording.phrasing import is_prose, label_of, name_of, value_text
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
@@ -22,8 +23,9 @@ class Said:
 
     `noun` is what an identifier is of (`number of a room`: room), `others` are further words for it, from the
     argument's own name and from its label. A noun that is joined to its identifier (`room number`) may stand for
-    something else where a text speaks of `the room`: it `is_joined`. `forms` are further spellings of the value that
-    say the same. `text` is "" for arguments that are taken from a result.
+    something else where a text speaks of `the room`: it `is_joined`. `is_one` marks the only entry of a list, `joint`
+    is the preposition that an argument is named by (`from`). `forms` are further spellings of the value that say the
+    same. `text` is "" for arguments that are taken from a result.
     """
 
     paths: tuple[str, ...]
@@ -41,6 +43,8 @@ class Said:
     is_name: bool = False
     is_date: bool = False
     is_truth: bool = False
+    is_one: bool = False
+    joint: str = ""
     forms: tuple[str, ...] = ()
 
 
@@ -68,8 +72,8 @@ def said_of(card: Card, given: Mapping[str, JsonValue], handle: Handle | None, t
             text = tongue.joined.join(texts)
         first = left[one.paths[0]]
         one = _with(one, label=_chosen(one.label, first))  # noqa: PLW2901 - the same one, told better
-        if _is_single(one.paths[0], first) and tongue.code == "en" and one.label.endswith("s"):
-            one = _with(one, label=one.label[:-1], noun=one.noun.removesuffix("s"))  # noqa: PLW2901 - same
+        if _is_single(one.paths[0], first) and tongue.code == "en":
+            one = _as_one(one)  # noqa: PLW2901 - same
         if one.label in tongue.units and is_number(first):
             one = _with(one, noun=one.label, is_amount=True)  # noqa: PLW2901 - `days: 3` is three days
         found.append(
@@ -91,6 +95,8 @@ def named(card: Card, paths: Sequence[str], tongue: Tongue) -> list[Said]:
     if len(position) < 2:
         position = []
     found = list(_each(card, [path for path in paths if path not in position], tongue))
+    if tongue.code == "en":
+        found = [_as_one(one) if one.paths[0].endswith(".*") else one for one in found]
     if position:
         label = tongue.joined.join(label_of(card, path, tongue) for path in position)
         found.append(Said(paths=tuple(position), label=label, is_position=True))
@@ -123,6 +129,11 @@ def _is_single(path: str, value: JsonValue) -> bool:
     return (isinstance(value, list) and len(value) == 1) or path.endswith(".*")
 
 
+def _as_one(said: Said) -> Said:
+    """Name the only entry of a list in the singular."""
+    return _with(said, label=singular(said.label), noun=singular(said.noun), is_one=True)
+
+
 def _found_by(tool: str) -> str:
     """Name what a look-up finds by its own name: `find_owner`, `trouver_lecteur`."""
     spelt = humanize(tool).split()
@@ -147,7 +158,9 @@ def _each(card: Card, paths: Sequence[str], tongue: Tongue) -> Iterator[Said]:
         core = tongue.relative.sub("", label)
         plain = Said(paths=(path,), label=label, others=_others(path, core, tongue))
         words = core.split()
-        if counted := tongue.amount.match(label):
+        if label in tongue.prepositions:
+            yield _with(plain, joint=label, noun=_thing_at(card, path, tongue))
+        elif counted := tongue.amount.match(label):
             more = counted.groupdict()
             yield _with(plain, noun=counted["noun"], is_amount=True, is_more=bool(more.get("more") or more["after"]))
         elif tongue.language_label.search(label):
@@ -166,6 +179,15 @@ def _each(card: Card, paths: Sequence[str], tongue: Tongue) -> Iterator[Said]:
             yield plain
         else:
             yield _with(plain, noun=core if len(words) <= _NOUN else "")
+
+
+def _thing_at(card: Card, path: str, tongue: Tongue) -> str:
+    """Give what stands behind a preposition, as its description says: `name of the entity where it starts`."""
+    described = next((one.schema_.get("description") for one in card.parameters if one.path == path), None)
+    told = described if isinstance(described, str) else ""
+    core = tongue.relative.sub("", re.split(r"[.,;:(\n]", told)[0].strip())
+    found = tongue.of_noun.match(re.sub(r"^(?:The|An?) ", "", core))
+    return found["noun"] if found is not None and set(found["head"].lower().split()) & tongue.identifying else ""
 
 
 def _others(path: str, core: str, tongue: Tongue) -> tuple[str, ...]:

@@ -29,7 +29,10 @@ class Tongue:
     the demonstrative article for the one that was there, and `""` for where none was. `by_any` is what a search goes
     by, `one_found` the thing that it is for, `alternatives` a clause of which a user means one half. `asides` are
     labels and the sentence that says their value, where a task has no place for it; `is_value` and `are_values` say
-    any other.
+    any other. `prepositions` are names of arguments that stand before their value (`from`), `features` what a value may
+    be of a thing without telling it from others. `made` finds what a task makes, `called` names it, `one_thing` is what
+    a task does something to, `towards` are verbs after which one of several stands behind `to`. `by_query` finds the
+    search text of a task, `optional` what it may do without, `statement` a value that says something.
     """
 
     code: Code
@@ -53,6 +56,8 @@ class Tongue:
     asks_question: str
     identifying: frozenset[str]
     joining: frozenset[str]
+    prepositions: frozenset[str]
+    features: frozenset[str]
     searching: frozenset[str]
     matching: str
     searches_several: re.Pattern[str]
@@ -66,6 +71,12 @@ class Tongue:
     marks: frozenset[str]
     some_thing: re.Pattern[str]
     makes: frozenset[str]
+    called: str
+    towards: frozenset[str]
+    made: re.Pattern[str]
+    one_thing: re.Pattern[str]
+    by_query: re.Pattern[str]
+    statement: re.Pattern[str]
     searches_in: re.Pattern[str]
     for_text: str
     looking: str
@@ -76,6 +87,7 @@ class Tongue:
     by_any: re.Pattern[str]
     by_rest: re.Pattern[str]
     unsaid: re.Pattern[str]
+    optional: re.Pattern[str]
     bare_plural: str
     one_found: re.Pattern[str]
     found: str

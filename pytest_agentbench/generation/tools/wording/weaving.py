@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_agentbench.generation.tools.values import Card
+from pytest_agentbench.generation.tools.wording.agreeing import of_one, singular
 from pytest_agentbench.generation.tools.wording.asides import aside, sentences
 from pytest_agentbench.generation.tools.wording.nouns import article_and_noun, head, is_doubled, is_plural, speaks_of
 from pytest_agentbench.generation.tools.wording.phrasing import (
@@ -18,12 +19,10 @@ from pytest_agentbench.generation.tools.wording.phrasing import (
     with_article,
     without_choices,
 )
+from pytest_agentbench.generation.tools.wording.placing import HERE, called, is_of_other, one_of, queried, several
 from pytest_agentbench.generation.tools.wording.saying import Said, counted, named, said_of
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
 from pytest_agentbench.generation.tools.wording.wishes import Reference, Wish, Woven
-
-_HERE = "\0"
-"""Marks where something was woven in, until the line is done."""
 
 
 def wish_text(wish: Wish, tongue: Tongue, *, before: str = "") -> str:
@@ -34,7 +33,8 @@ def wish_text(wish: Wish, tongue: Tongue, *, before: str = "") -> str:
 
 def woven(wish: Wish, tongue: Tongue, *, before: str = "") -> Woven:
     """Say one call of a request; `before` is what the call before it was for."""
-    loom = _Loom(task_of(wish.card, tongue), tongue)
+    lists = [*wish.given, *(wish.reference.taken if wish.reference is not None else ())]
+    loom = _Loom(of_one(task_of(wish.card, tongue), lists, tongue), tongue)
     if wish.reference is not None:
         loom.refer(wish.card, wish.reference, before)
     every = said_of(wish.card, wish.given, wish.handle, tongue)
@@ -63,21 +63,32 @@ class _Loom:
             self.behind.append(tongue.in_language.format(value=said.text))
         elif said.is_amount:
             self._counted(said)
+        elif said.joint:
+            self._joined(said.joint, said.text)
         elif said.is_date and self._dated(said):
             return
-        else:
+        elif not self._placed(called(self.task, said, tongue) or queried(self.task, said, tongue)):
             self._identified(said)
-            if self._set(said):
+            if self._placed(several(self.task, said, tongue)):
                 return
             if not self._replace(self._whole(said), said.text) and not self._thing(said, alone=alone):
                 self._beside(said)
+
+    def _placed(self, task: str | None) -> bool:
+        self.task = task or self.task
+        return task is not None
+
+    def _joined(self, joint: str, text: str) -> None:
+        """Say a value behind the preposition that its argument is named by: `from Lyon`."""
+        is_used = not self.behind and re.search(rf"\b{joint}\b", self.task)
+        self.behind.append(f", {joint} {text}" if is_used else f"{joint} {text}")
 
     def _counted(self, said: Said) -> None:
         tongue = self.tongue
         noun = counted(said)
         pattern, phrase = tongue.longer
         if said.is_more and pattern.search(self.task):
-            self.task = pattern.sub(f" {phrase.format(value=said.text, noun=noun)}{_HERE}", self.task)
+            self.task = pattern.sub(f" {phrase.format(value=said.text, noun=noun)}{HERE}", self.task)
         elif bare := re.search(tongue.bare_plural.format(noun=re.escape(said.noun)), self.task):
             self._put(bare, f"{bare['verb']} {said.text} {noun}")
         elif some := re.search(tongue.some.format(noun=re.escape(said.noun)), self.task):
@@ -111,7 +122,10 @@ class _Loom:
                 is_said = True
                 continue
             noun = one.noun or one.label
-            if one.is_amount:
+            if one.joint:
+                self._joined(one.joint, self._referring(reference, one.noun or "one", "", before))
+                is_said = True
+            elif one.is_amount:
                 as_many = tongue.as_many.format(noun=noun)
                 is_said |= self._replace(tongue.some.format(noun=re.escape(noun)), as_many)
             else:
@@ -130,10 +144,11 @@ class _Loom:
 
     def _marks(self, one: Said, reference: Reference, before: str) -> bool:
         """Refer to a thing that a task is about: that the call before it spoke of, or that a code was given for."""
-        is_mark = one.label.split()[-1].lower() in self.tongue.marks
-        for match in self.tongue.some_thing.finditer(self.task):
+        tongue = self.tongue
+        is_mark = one.label.split()[-1].lower() in tongue.marks and not is_of_other(self.task, one, tongue)
+        for match in tongue.some_thing.finditer(self.task):
             is_meant = is_mark or (speaks_of(before, match["noun"]) and not (one.is_identity and one.noun))
-            if _HERE in match[0] or not is_meant:
+            if HERE in match[0] or not is_meant:
                 continue
             article = (match.groupdict().get("article") or "").lower().replace("’", "'")
             self._put(match, self._referring(reference, match["noun"], article, before), noun_of=match)
@@ -156,19 +171,20 @@ class _Loom:
         """Give the request without its asides."""
         task = self.tongue.or_else.sub("", self.task)
         half = self.tongue.alternatives.search(task)
-        if half is not None and _HERE in half["one"]:
+        if half is not None and HERE in half["one"]:
             task = f"{task[: half.start()]}, {half['one']}"
-        task = self.tongue.unsaid.sub("", without_choices(task, self.tongue))
+        task = self.tongue.optional.sub("", without_choices(task, self.tongue))
+        task = self.tongue.unsaid.sub("", task)
         place = self._end(task)
         task = " ".join([task[:place], *self.behind]) + task[place:]
-        return contracted(" ".join(task.replace(_HERE, "").split()), self.tongue)
+        return contracted(" ".join(task.replace(HERE, "").split()).replace(" , ", ", "), self.tongue)
 
     @staticmethod
     def _end(task: str) -> int:
         """Give where what is said behind a task stands: before a clause of its own, where nothing was woven into it."""
         place = task.find(", ")
         is_clause = (
-            task.count(", ") == 1 and _HERE not in task[place:] and not re.search(r" (?:and|or|et|ou) ", task[place:])
+            task.count(", ") == 1 and HERE not in task[place:] and not re.search(r" (?:and|or|et|ou) ", task[place:])
         )
         return place if place > 0 and is_clause else len(task)
 
@@ -184,25 +200,26 @@ class _Loom:
         patterns = [
             (self._whole(one), noun),
             *((self._mention(each), each) for each in nouns),
-            *((rf"\b(?:its|their) {re.escape(each)}\b", each) for each in nouns if self.tongue.code == "en"),
+            *((rf"\b(?:its|their) {re.escape(each)}s?\b", each) for each in nouns if self.tongue.code == "en"),
             *((rf"(?<=^put ){re.escape(each)}\b", each) for each in nouns if is_plural(each)),
             (self._object(one), noun),
         ]
         for pattern, named_so in patterns:
-            if pattern is None or not (match := re.search(pattern, self.task, re.IGNORECASE)) or _HERE in match[0]:
+            if pattern is None or not (match := re.search(pattern, self.task, re.IGNORECASE)) or HERE in match[0]:
                 continue
             found = match.groupdict()
             thing = found.get("noun") or named_so
             referred = self._referring(reference, thing, (found.get("article") or "").lower(), before)
             self._put(match, referred, noun_of=match)
             return True
-        return self._by_that(nouns, reference, before)
+        the_one = one_of(self.task, one, self._referring(reference, one.noun, "", before), self.tongue)
+        return self._placed(the_one) or self._by_that(nouns, reference, before)
 
     def _by_that(self, nouns: Iterable[str], reference: Reference, before: str) -> bool:
         """Refer to what a task goes by: `with that phone number`."""
         for noun in nouns:
             match = re.search(self.tongue.by_noun.format(noun=re.escape(noun)), self.task, re.IGNORECASE)
-            if match is not None and _HERE not in match[0]:
+            if match is not None and HERE not in match[0]:
                 that = self._referring(reference, match["by"].strip(), "", before)
                 self._put(match, f" {self.tongue.by_value.split()[0]} {that}")
                 return True
@@ -227,19 +244,22 @@ class _Loom:
         if self._words(said) & self.tongue.searching and self.tongue.searches_in.match(self.task):
             self.behind.append(self.tongue.for_text.format(value=said.text))
             return True
+        if set(said.label.lower().split()[:1]) & self.tongue.features:
+            return False
         nouns = [noun for noun in (said.noun, *said.others) if noun]
         patterns = [(self._mention(noun), noun) for noun in nouns] + [(self._object(said), said.noun or said.label)]
         for pattern, noun in patterns:
             for match in re.finditer(pattern, self.task, re.IGNORECASE) if pattern else ():
                 article = (match.groupdict().get("article") or "").lower()
-                if _HERE in match[0] or (said.is_joined and noun == said.noun and article in self.tongue.definite):
+                if HERE in match[0] or (said.is_joined and noun == said.noun and article in self.tongue.definite):
                     continue
                 noun = match.groupdict().get("noun") or noun  # noqa: PLW2901 - as the task spells it
                 the, _ = self._articles(article, noun)
                 is_bare = self.tongue.code == "en" and re.search(r"[a-zà-ÿ]{2}", said.text) is None
                 self._put(match, f"{noun} {said.text}" if is_bare else f"{the} {noun} {said.text}", noun_of=match)
                 return True
-        return self._by_noun(said, nouns, alone=alone)
+        the_one = one_of(self.task, said, f"the {said.noun} {said.text}", self.tongue)
+        return self._placed(the_one) or self._by_noun(said, nouns, alone=alone)
 
     def _by_noun(self, said: Said, nouns: Sequence[str], *, alone: bool) -> bool:
         """Weave a value in where the task names it as what to go by: `search books by title`."""
@@ -249,14 +269,14 @@ class _Loom:
         found = [match for match in found if not is_doubled(match, self.task)]
         if not found and alone and (match := tongue.by_any.search(self.task)) and not is_doubled(match, self.task):
             found = [match]
-        if not found or _HERE in found[0][0]:
+        if not found or HERE in found[0][0]:
             return False
-        noun = found[0]["by"].strip()
+        noun = singular(found[0]["by"].strip()) if said.is_one else found[0]["by"].strip()
         named_so = with_article(noun, tongue) if tongue.code == "fr" else noun
         self._put(found[0], tongue.by_value.format(noun=named_so, value=said.text))
         self.task = tongue.one_found.sub(lambda match: tongue.found.format(**match.groupdict()), self.task)
         if tongue.code == "en":
-            self.task = re.sub(rf"\ban? ((?:[\w-]+ )?[\w-]+)(?= with the [^{_HERE}]*{_HERE})", r"the \1", self.task)
+            self.task = re.sub(rf"\ban? ((?:[\w-]+ )?[\w-]+)(?= with the [^{HERE}]*{HERE})", r"the \1", self.task)
         return True
 
     def _beside(self, said: Said) -> None:
@@ -268,9 +288,10 @@ class _Loom:
             return
         if self._marked(said):
             return
-        used = rf"\b{tongue.for_value.split()[0]} [^,{_HERE}]*{_HERE}|^{tongue.for_value.split()[0]} "
+        used = rf"\b{tongue.for_value.split()[0]} [^,{HERE}]*{HERE}|^{tongue.for_value.split()[0]} "
         is_free = not any(re.search(used, part) for part in [self.task, *self.behind])
-        if said.is_identity and not said.is_joined and is_free:
+        is_sure = not said.is_joined or said.label.split()[-1].lower() in ("id", "identifier")
+        if said.is_identity and is_sure and is_free:
             noun = said.noun if tongue.code == "en" else with_article(said.noun, tongue)
             self.behind.append(tongue.for_value.format(value=f"{noun} {said.text}"))
         else:
@@ -283,7 +304,7 @@ class _Loom:
         is_code = " " not in said.text and any(map(str.isdigit, said.text))
         is_mark = words[-1].lower() in self.tongue.marks and (is_path or is_code)
         match = self.tongue.some_thing.search(self.task)
-        if not is_mark or match is None or _HERE in match[0] or self.task.split()[0] in self.tongue.makes:
+        if not is_mark or match is None or HERE in match[0] or self.task.split()[0] in self.tongue.makes:
             return False
         self._put(match, f"{match['noun']} {said.text}", noun_of=match)
         return True
@@ -315,16 +336,6 @@ class _Loom:
     def _which(self, reference: Reference) -> str:
         return self.tongue.ordinal(reference.places[0] if reference.places else 0)
 
-    def _set(self, said: Said) -> bool:
-        """Weave several of a thing in behind the verb: `put seats aside`."""
-        noun = said.noun or said.label
-        plural = noun if is_plural(noun) else f"{noun}s"
-        match = re.search(self.tongue.bare_plural.format(noun=re.escape(plural)), self.task)
-        if match is None or self.tongue.code != "en":
-            return False
-        self._put(match, f"{match['verb']} {noun} {said.text}")
-        return True
-
     def _replace(self, pattern: str | re.Pattern[str] | None, text: str) -> bool:
         match = re.search(pattern, self.task) if pattern else None
         if match is None:
@@ -336,4 +347,4 @@ class _Loom:
         after = self.task[match.end() :]
         if noun_of is not None:  # the thing is told from others: "by its number" is said
             after = self.tongue.by_identity.sub("", after, count=1)
-        self.task = f"{self.task[: match.start()]}{text}{_HERE}{after}"
+        self.task = f"{self.task[: match.start()]}{text}{HERE}{after}"
