@@ -107,6 +107,14 @@ class World:
     now: Callable[[], float] = time.monotonic
     _opened: int = 0
 
+    @property
+    def stands_alone(self) -> bool:
+        """Whether each opened environment is a process of its own, so that two at a time do not touch each other."""
+        remote = self.spec.tools.remote if self.spec.tools is not None else None
+        if remote is None or self.spec.state is not None or not is_resettable(self.spec):
+            return False
+        return isinstance(remote, McpSpec) or not remote.reset
+
     async def described(self) -> Toolset:
         """Give the tools; a server that only tells them itself is asked, once."""
         if not self.toolset:

@@ -24,6 +24,8 @@ from pytest_agentbench.generation.tools.values import Flow
 
 _CERTAIN = 0.8
 """Likeness of names from which a small number that was accepted is no count that happens to be one that is known."""
+_SAME_NAME = 0.2
+"""Likeness of equal names that say of different things (`names.likeness`)."""
 _MIXED = 4
 """Values refused for one accepted where a place holds things of several kinds, as a folder holds files and folders."""
 _KEPT = 5
@@ -242,7 +244,8 @@ def _is_flow(
     if len(turned_down) > len(fitting) * (_MIXED if is_proven else 1):
         return False
     last = set(words(slot.name)[-1:])
-    if is_closed and not looks_up and like < 0.5 and not is_meant(spot.names, spot.tool, slot):
+    is_bound = slot.required and is_proven and like >= _SAME_NAME  # what it needs is of what it tells
+    if is_closed and not looks_up and like < 0.5 and not is_bound and not is_meant(spot.names, spot.tool, slot):
         return False  # it finds what holds a text: that it finds one proves nothing
     if last & ASKS and not (looks_up and is_closed and is_natural and spot.origin == "result"):
         return False

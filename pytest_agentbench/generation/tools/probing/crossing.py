@@ -282,19 +282,20 @@ async def try_making(script: Script, makers: Sequence[Subject]) -> None:
         if maker.is_read or maker.destroys or maker.base is None:
             continue
         for slot in maker.slots:
-            given = maker.base.values.get(slot.path)
+            call = next((one for one in (maker.base, *maker.gives()) if slot.path in one.values), maker.base)
+            given = call.values.get(slot.path)
             if not _names_something(slot, given):
                 continue
             if maker.once and not await script.restore(before=maker):
                 continue
-            name = sibling(maker.base.values[slot.path], Random(f"{slot.path} {maker.name} {given}"))  # noqa: S311 - no secret
+            name = sibling(given, Random(f"{slot.path} {maker.name} {given}"))  # noqa: S311 - no secret hangs on it
             takers = list(_takers(lab, maker, slot, name))
             spoiling = [one for one in takers if not one[0].is_read and await _verdict(lab, *one, name) == "ok"]
             if spoiling:  # what takes a name that nobody knows may have made the thing itself
                 name = sibling(name, Random(f"{name} {maker.name}"))  # noqa: S311 - no secret hangs on it
                 takers = [one for one in takers if one not in spoiling]
             before = [await _verdict(lab, *one, name) for one in takers]
-            made = await lab.try_values(maker, {**maker.base.values, slot.path: name}, "observed")
+            made = await lab.try_values(maker, {**call.values, slot.path: name}, "observed")
             if made is None or not made.ok:
                 continue
             for (subject, taker), was in zip(takers, before, strict=True):
@@ -321,6 +322,8 @@ def _takers(lab: Laboratory, maker: Subject, slot: Slot, name: str) -> Iterator[
                 continue
             known = {shape(trial.values.get(taker.path, "")) for trial in subject.gives()}
             alike = lab.likeness(taker.path, subject.name, tuple(slot.path.split(".")), maker.name) >= 0.3
+            # the new path that something moves to is a path for the others
+            alike |= maker.moves and words(slot.name)[-1:] == words(taker.name)[-1:]
             if (alike or shape(name) in known) and (subject.is_read or strangers_refused(subject, taker)):
                 yield subject, taker
 

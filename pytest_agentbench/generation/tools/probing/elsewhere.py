@@ -3,7 +3,7 @@
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.generation.tools.graph.names import words
+from pytest_agentbench.generation.tools.graph.names import nouns, words
 from pytest_agentbench.generation.tools.probing.candidates import fits
 from pytest_agentbench.generation.tools.probing.laboratory import Laboratory, Subject
 from pytest_agentbench.generation.tools.probing.ordering import is_bare
@@ -44,9 +44,12 @@ def paths_elsewhere(lab: Laboratory, subject: Subject, slot: Slot) -> list[Any]:
 
 
 def _accepted(lab: Laboratory, subject: Subject) -> list[tuple[str, str, Any]]:
+    """Give what other tools accepted, those first whose names speak of the same things."""
+    about = nouns(lab.bare[subject.name])
+    others = sorted(lab.subjects.values(), key=lambda other: -len(about & nouns(lab.bare[other.name])))
     return [
         (other.name, path, value)
-        for other in lab.subjects.values()
+        for other in others
         if other.name != subject.name and other.base is not None
         for path, value in other.base.values.items()
     ]

@@ -15,6 +15,7 @@ from pytest_agentbench.generation.tools.probing.observed import seen_for
 from pytest_agentbench.generation.tools.probing.ordering import is_reference, ordered
 from pytest_agentbench.generation.tools.probing.proposing import Proposals, creates
 from pytest_agentbench.generation.tools.probing.replaying import Script
+from pytest_agentbench.generation.tools.probing.schemas import Slot
 
 ROUNDS = 5
 """Rounds over all tools: an id of an id of an id is found in the fourth."""
@@ -24,6 +25,8 @@ _OPTIONAL = 6
 """Optional arguments that are tried one by one to make a thing that has all of them."""
 _ATTEMPTS = 3
 """Values of an optional argument that are tried until one is taken."""
+_STEPS = 3
+"""Refusals in a row that are followed."""
 _CONTEXTS = 4
 """Different accepted calls to look for: what has no effect in one may have some in another."""
 _VARIED = 10
@@ -108,42 +111,48 @@ class Explorer:
         if subject.base is None or subject.destroys:
             return
         made = 0
+        base = subject.base.values
+        left = [slot for slot in subject.slots if not slot.required and slot.path not in base]
         if not subject.is_read:
-            await self._enrich(subject)
-        self._lessons.extra.setdefault(subject.name, []).extend(
-            path for path in subject.base.values if subject.slot(path)
-        )
+            left = await self._enrich(subject, base, left[:_OPTIONAL])
+        self._lessons.extra.setdefault(subject.name, []).extend(path for path in base if subject.slot(path))
         for values in list(self._assignments(subject)):
             if not self._is_new(subject, values):
                 continue
-            distinct = len({dumps(trial.arguments) for trial in subject.gives()})
+            distinct = len({dumps(_only(base, trial.values)) for trial in subject.gives()})
             if distinct >= most or made >= 3 * _CONTEXTS or not self._lab.may_call(subject):
                 return
             trial = await self._try(subject, values)
             made += trial is not None
             if trial is not None and trial.ok and not subject.is_read and not await self._script.spoils(trial):
                 self._script.keep(trial)
+                if _only(base, trial.values) != base:  # what was refused there may be taken of another thing
+                    left = await self._enrich(subject, _only(base, trial.values), left)
 
-    async def _enrich(self, subject: Subject) -> None:
+    async def _enrich(self, subject: Subject, base: dict[str, Any], optional: Sequence[Slot]) -> list[Slot]:
         """Make things with all that can be said of them: each optional argument that is taken, then all of these, once
-        with the first value of each and once with the next; what spoils reads is left out of these.
+        with the first value of each and once with the next; what spoils reads is left out of these. Give the arguments
+        that were not taken.
         """
-        base = subject.base.values if subject.base is not None else {}
-        optional = [slot for slot in subject.slots if not slot.required and slot.path not in base]
-        optional = [slot for slot in optional if (subject.name, slot.path) not in self._spoiling]
         taken: dict[str, Any] = {}
         further: dict[str, Any] = {}
         last: Trial | None = None
-        for slot in optional[:_OPTIONAL]:
-            values = self._proposals.of(subject, slot)
+        for slot in optional:
+            if slot.path in taken or (subject.name, slot.path) in self._spoiling:
+                continue
+            values = [value for value in self._proposals.of(subject, slot) if not _is_given(slot, value, base)]
             for place, value in enumerate([] if slot.type == "boolean" else values[:_ATTEMPTS]):
                 trial = await self._extended(subject, base, {slot.path: value})
+                if trial is not None and not trial.ok and trial.verdict != "environment":
+                    trial = await self._obliged(subject, trial)
+                    base = _only(base, trial.values) if trial is not None and trial.ok else base
                 if trial is not None and trial.ok:
                     if await self._script.spoils(trial):
                         self._spoiling.add((subject.name, slot.path))
                     else:
-                        last, taken[slot.path] = trial, value
-                        further[slot.path] = _nth(values, place + 1)
+                        also = {path: given for path, given in trial.values.items() if path not in base}
+                        last, taken = trial, {**taken, **also}
+                        further |= {**also, slot.path: _nth(values, place + 1)}
                     break
         if last is not None and len(taken) == 1:
             self._script.keep(last)
@@ -151,6 +160,19 @@ class Explorer:
             trial = await self._extended(subject, base, several)
             if trial is not None and trial.ok and not await self._script.spoils(trial):
                 self._script.keep(trial)
+        return [slot for slot in optional if slot.path not in taken]
+
+    async def _obliged(self, subject: Subject, trial: Trial) -> Trial | None:
+        """Do as a refusal says, and as the next one does: with the optional argument that it names, in the place of a
+        folder a file in it.
+        """
+        found: Trial | None = trial
+        for _ in range(_STEPS):
+            if found is None or found.ok:
+                break
+            values = self._lessons.corrected(subject, found, self._proposals.of)
+            found = await self._try(subject, values) if values and self._lab.may_call(subject) else None
+        return found
 
     async def _extended(self, subject: Subject, base: dict[str, Any], also: dict[str, Any]) -> Trial | None:
         """Make the call that works with more arguments, under a fresh name where that is what it makes."""
@@ -235,7 +257,21 @@ class Explorer:
             for value in options(slot.path)[:2]
         )
         if pinned:
+            several = [slot.path for slot in required if slot.path in pinned and options(slot.path)]
+            furthest = min(max((len(options(path)) for path in several), default=1), _VARIED)
+            for index in range(1, furthest):
+                yield from ({**chosen(0), path: options(path)[index]} for path in several if index < len(options(path)))
             yield from (chosen(index, pin=False) for index in range(1, longest))
+
+
+def _only(base: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Give the values of the arguments that a call had which worked first."""
+    return {path: values[path] for path in base if path in values}
+
+
+def _is_given(slot: Slot, value: Any, base: dict[str, Any]) -> bool:
+    """Whether a call names a thing by this already: what goes to where it is goes nowhere."""
+    return bool(set(words(slot.name)) & (PATHS | NEW)) and isinstance(value, str) and value in base.values()
 
 
 def _nth(values: Sequence[Any], index: int) -> Any:

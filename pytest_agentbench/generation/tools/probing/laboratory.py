@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from random import Random
@@ -17,6 +16,7 @@ from pytest_agentbench.generation.tools.probing.oracle import Judged, judge
 from pytest_agentbench.generation.tools.probing.reading import Atom, atoms
 from pytest_agentbench.generation.tools.probing.safety import Permission, Policy, destroys, permission
 from pytest_agentbench.generation.tools.probing.schemas import Slot, build, read_slots, slots_of
+from pytest_agentbench.generation.tools.probing.succession import Succession
 from pytest_agentbench.generation.tools.values import ProbeKind, Verdict
 from pytest_agentbench.generation.tools.world import Answer, Opened, World
 
@@ -25,6 +25,8 @@ _HANGS = 2
 _REFUSALS_OF_ENVIRONMENT = 4
 """Answers in a row about credentials, limits or the network after which a tool is left alone."""
 _MOST_ATOMS = 400
+_OPENING = 40
+"""Characters of a description that hold its first word."""
 _SEEN = 3
 _LET_IN = 3
 """Calls that worked, of whatever tools, after which credentials are not what a refusal is about."""
@@ -138,7 +140,8 @@ class Subject:
     @property
     def moves(self) -> bool:
         """Whether its calls move what others know by its name or place, so that it comes after them."""
-        return not self.is_read and not self.destroys and bool({"move", "rename"} & set(words(self.name)))
+        said = words(self.name) + words(self.spec.description[:_OPENING])[:1]
+        return not self.is_read and not self.destroys and bool({"move", "rename"} & set(said))
 
     def slot(self, path: str) -> Slot | None:
         """Find an argument."""
@@ -166,7 +169,7 @@ class Laboratory:
         self.epoch = 0
         self._known: dict[str, Trial] = {}
         self._atoms: dict[int, list[Atom]] = {}
-        self._stack = AsyncExitStack()
+        self._environments = Succession(world)
         self._opened: Opened | None = None
         self.seen: list[tuple[Trial, Atom]] = []
         self.sightings: dict[tuple[str, str], Any] = {}
@@ -181,19 +184,17 @@ class Laboratory:
 
     async def __aenter__(self) -> "Laboratory":
         """Open the environment."""
-        self._opened = await self._stack.enter_async_context(self.world.open())
+        self._opened = await self._environments.next()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Close it."""
-        await self._stack.aclose()
+        await self._environments.aclose()
 
     async def renew(self) -> None:
         """Go on in a fresh environment; what was known of the old one's state may no longer hold."""
         self._opened = None
-        await self._stack.aclose()
-        self._stack = AsyncExitStack()
-        self._opened = await self._stack.enter_async_context(self.world.open())
+        self._opened = await self._environments.next()
         self._known.clear()
         self.seen = []
         self._times_seen.clear()

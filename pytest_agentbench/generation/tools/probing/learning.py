@@ -1,6 +1,7 @@
 """What refusals teach: which argument a tool asks for, which value it blames, and which values it names instead."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -8,12 +9,12 @@ from typing import Any
 from pytest_agentbench.generation.tools.graph.meanings import ASKS
 from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.probing.candidates import fits, sibling
-from pytest_agentbench.generation.tools.probing.elsewhere import accepted_elsewhere
+from pytest_agentbench.generation.tools.probing.elsewhere import PATHS, accepted_elsewhere
 from pytest_agentbench.generation.tools.probing.laboratory import Laboratory, Subject, Trial
 from pytest_agentbench.generation.tools.probing.observed import as_argument
 from pytest_agentbench.generation.tools.probing.ordering import is_reference
 from pytest_agentbench.generation.tools.probing.reading import atoms, is_quoted
-from pytest_agentbench.generation.tools.probing.refusals import QUOTED, blames, is_news, speaks_of
+from pytest_agentbench.generation.tools.probing.refusals import QUOTED, blames, is_news, said, speaks_of
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.strangers import EXISTS
 
@@ -21,6 +22,10 @@ _LONGEST = 5_000
 """Characters of a refusal that is read."""
 _NAMED = 6
 """Values that one refusal names for one argument."""
+_USAGE = "It takes: "
+"""What our own refusal of wrong arguments says before it lists all of them."""
+_IS_FOLDER = re.compile(r"\bis (?:actually )?a (?:directory|folder)\b|\bEISDIR\b|\bnot a (?:regular )?file\b", re.I)
+"""How systems say that a path should be that of a file (POSIX: EISDIR)."""
 _EXTENSION = re.compile(r"(?<![\w.])\.([a-z]{2,5})\b")
 
 
@@ -83,7 +88,9 @@ class Lessons:
             self._focus[subject.name] = Focus(trial.values, asked[0] if asked else "", trial.world)
         if trial.verdict not in ("refused", "broken") or len(trial.answer.content) > _LONGEST:
             return
-        message = trial.answer.content.replace(subject.name, "…")  # what it is called says nothing of its arguments
+        message = said(trial.answer.content).replace(
+            subject.name, "…"
+        )  # what it is called says nothing of its arguments
         blamed = self._blamed(subject, trial, message)
         self._focus[subject.name] = Focus(trial.values, blamed, trial.world)
         stated = extensions_in(message)
@@ -99,6 +106,39 @@ class Lessons:
             self._offer_another(subject, trial, blamed)
         self._read_names(subject, trial, message, blamed)
 
+    def corrected(
+        self, subject: Subject, trial: Trial, values_of: Callable[[Subject, Slot], list[Any]]
+    ) -> dict[str, Any]:
+        """Give the arguments of a refused call as its refusal wants them, {} where it says nothing of the kind.
+
+        Optional arguments that it names are added, with a value that it quotes, else the first of `values_of`; a path
+        that it calls a folder becomes that of a file in it.
+        """
+        if trial.verdict not in ("refused", "broken") or len(trial.answer.content) > _LONGEST:
+            return {}
+        message = said(trial.answer.content).replace(subject.name, "…")
+        if _USAGE in message:
+            return {}
+        added: dict[str, Any] = {}
+        quoted = [atom.value for atom in atoms(message) if is_quoted(atom)]
+        for slot in subject.slots:
+            if (
+                slot.required
+                or slot.path in trial.values
+                or not re.search(rf"(?<!\w){re.escape(slot.name)}(?!\w)", message)
+            ):
+                continue
+            named = [value for one in quoted if (value := as_argument(one, slot)) is not None and fits(value, slot)]
+            values = [*named, *values_of(subject, slot)]
+            added |= {slot.path: values[0]} if values else {}
+        if _IS_FOLDER.search(message):
+            chance = self._lab.chance(subject, subject.slots[0])
+            for path, value in trial.values.items():
+                taker = subject.slot(path)
+                if isinstance(value, str) and taker is not None and _may_be_folder(taker, value):
+                    added.setdefault(path, f"{value.rstrip('/')}/file-{chance.randrange(100, 999)}.txt")
+        return {**trial.values, **added} if added else {}
+
     def _offer_another(self, subject: Subject, trial: Trial, blamed: str) -> None:
         """Where a name is taken, put one like it first."""
         value = trial.values.get(blamed)
@@ -110,7 +150,7 @@ class Lessons:
         spoken = set(words(message))
         extra = self.extra.setdefault(subject.name, [])
         known = {*self._lab.subjects, *(slot.name for slot in subject.slots), *map(str, trial.values.values())}
-        is_usage = "It takes: " in message  # our own refusal of wrong arguments lists all of them
+        is_usage = _USAGE in message
         for slot in subject.slots:
             is_named = re.search(rf"(?<!\w){re.escape(slot.name)}(?!\w)", message) is not None
             if is_named and not is_usage and not slot.required and slot.path not in (*extra, *trial.values):
@@ -142,6 +182,10 @@ class Lessons:
         if not found:
             found = {path: "" for path in trial.values if speaks_of(message, path)}
         return next(iter(found)) if len(found) == 1 else ""
+
+
+def _may_be_folder(slot: Slot, value: str) -> bool:
+    return bool(PATHS & set(words(slot.name))) and not re.search(r"[^./]\.[A-Za-z]\w{0,4}$", value)
 
 
 def _is_told(slot: Slot, names: tuple[str, ...]) -> bool:

@@ -79,7 +79,8 @@ class Proposals:
     def _makes_files(self, subject: Subject, slot: Slot) -> bool:
         """Whether a tool makes what a path names, as far as its name tells and no refusal has said otherwise."""
         is_named = any(set(words(other.name)) & NEW for other in subject.slots)
-        return creates(subject) and not is_named and not self._lessons.is_refuted(subject, slot)
+        is_there = any(other.required and is_reference(other) and not is_bare(other) for other in subject.slots)
+        return creates(subject) and not is_named and not is_there and not self._lessons.is_refuted(subject, slot)
 
     def _chance(self, subject: Subject, slot: Slot) -> Random:
         return self._lab.chance(subject, slot)

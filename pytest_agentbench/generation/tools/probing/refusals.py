@@ -1,15 +1,46 @@
 """What a refusal says: which argument's value it repeats, and which values it names that are worth a try."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from pytest_agentbench.generation.tools.probing.observed import is_specific
+from pytest_agentbench.generation.tools.probing.reading import inner, parsed
 
 QUOTED = "quoted"
 """How a refusal repeats a value that it is sure to be about."""
 
 
+_STATUS = re.compile(r"\s*HTTP \d{3}: (?=[{\[])")
+"""How answers of services begin that were refusals (environment.openapi)."""
+_SAYS = frozenset({
+    "message", "msg", "error", "errors", "reason", "detail", "details", "title", "exception", "hint", "info", "errno",
+    "code", "status", "status_code", "statusCode", "traceback", "type",
+})  # fmt: skip
+"""What services call the fields of a refusal whose names say nothing of arguments."""
 _ASIDES = frozenset({"e.g", "i.e"})
+
+
+def said(content: str) -> str:
+    """Give what a refusal says in words: of an object the texts, not what the fields are called that hold messages."""
+    found = _STATUS.match(content)
+    value = inner(parsed(content[found.end() :] if found else content))
+    if not isinstance(value, dict | list):
+        return content
+    return "\n".join(_texts(value, "")) or content
+
+
+def _texts(value: Any, name: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(item, "" if key in _SAYS else str(key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, name)
+    elif isinstance(value, str) and value:
+        yield f"{name} '{value}'" if name else value
+    elif name and value is not None and not isinstance(value, bool):
+        yield f"{name} {value}"
 
 
 def blames(message: str, value: Any, path: str = "") -> str:
