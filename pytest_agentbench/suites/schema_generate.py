@@ -52,7 +52,10 @@ GENERATE = mapping(
         "values": {
             "type": "object",
             "minProperties": 1,
-            "additionalProperties": {"type": "array", "minItems": 1, "description": "a list of values"},
+            "additionalProperties": {
+                "type": "array",
+                "description": "a list of values (an empty one: an optional argument that no user gives)",
+            },
             "description": "a mapping of arguments, or tool.argument, to lists of values that exist",
         },
         "llm": {**MODEL, "description": "the model that plays the roles of the pipeline"},

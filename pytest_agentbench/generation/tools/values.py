@@ -216,6 +216,7 @@ class PoolEntry(Model):
     """A call that was made and answered as it should: arguments never come from anywhere else but a result.
 
     `after` is the entry whose call had been made before in the same environment, "" for a call that works at once.
+    `seen` says of a change that reads answered otherwise after it.
     """
 
     id: str
@@ -224,12 +225,15 @@ class PoolEntry(Model):
     content: str
     result: Any = None
     after: str = ""
+    seen: bool = False
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         saved: dict[str, Any] = handler(self)
         if not self.after:
             saved.pop("after", None)
+        if not self.seen:
+            saved.pop("seen", None)
         return saved
 
 

@@ -13,6 +13,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.oracle import judge
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.recruiting.basis import founded, is_opaque
 from pytest_agentbench.generation.tools.recruiting.bench import Bench
 from pytest_agentbench.generation.tools.recruiting.choosing import alike
 from pytest_agentbench.generation.tools.recruiting.following import Follower
@@ -28,6 +29,7 @@ from pytest_agentbench.generation.tools.recruiting.scouting import (
     trimmed,
 )
 from pytest_agentbench.generation.tools.recruiting.slips import slips
+from pytest_agentbench.generation.tools.recruiting.watching import Watch, Watched, effective, first_reads
 from pytest_agentbench.generation.tools.stories.flows import assignments, connecting
 from pytest_agentbench.generation.tools.stories.handles import Handles
 from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry, Taxonomy
@@ -60,17 +62,21 @@ class Recruiter:
     _entries: dict[str, list[PoolEntry]] = field(default_factory=dict)
     _refused: dict[str, list[dict[str, JsonValue]]] = field(default_factory=dict)
     _why: dict[str, str] = field(default_factory=dict)
+    _changed: dict[str, bool | None] = field(default_factory=dict)
+    _watch: Watch = field(default_factory=Watch)
 
     async def recruit(self, tools: Sequence[str]) -> tuple[Pool, dict[str, str]]:
         """Give the pool of the tools, and for each that stays without a verified call the reason."""
         cards = [card for tool in tools if (card := self.cards.get(tool)) is not None and self._may_call(card)]
+        reads_first = sorted(cards, key=lambda card: card.writes is not False)
         async with Bench(self.world) as bench:
             for _ in range(_ROUNDS):
-                grown = [await self._round(card, bench) for card in cards]
+                grown = [await self._round(card, bench) for card in reads_first]
                 if not any(grown):
                     break
-            for card in cards:
+            for card in reads_first:
                 await self._by_name(card, bench)
+            self._entries = {tool: effective(entries, self._changed) for tool, entries in self._entries.items()}
             await self._check_elsewhere(cards, bench)
             failures = [entry for card in cards for entry in await self._failures(card, bench)]
             behind = await self._behind(cards, bench)
@@ -105,7 +111,8 @@ class Recruiter:
             card: Card, suggested: Sequence[dict[str, JsonValue]], known: Sequence[dict[str, JsonValue]]
         ) -> Sequence[dict[str, JsonValue]]:
             given = self._given(card, suggested, have=known)
-            return (await self.scout(given)).candidates[:CANDIDATES]
+            found = (await self.scout(given)).candidates[:CANDIDATES]
+            return [founded(one, card, self._known(card)) for one in found]
 
         follower = Follower(bench=bench, cards=self.cards, taxonomy=self.taxonomy, propose=propose, told=self.told)
         found: dict[str, list[PoolEntry]] = {}
@@ -114,6 +121,13 @@ class Recruiter:
             found.setdefault(entry.tool, []).append(entry)
         self._entries.update((tool, based[tool]) for tool in found)
         return found
+
+    def _is_coded(self, arguments: dict[str, JsonValue], card: Card) -> bool:
+        """Whether a call needs a code that nobody remembers; it is made behind what gives the code, or by a name."""
+        known = self._known(card)
+        return self.world.resettable and any(
+            is_opaque(value) and value not in known.get(path, ()) for path, value in read_slots(arguments).items()
+        )
 
     def _is_baseless(self, entry: PoolEntry) -> bool:
         """Whether a change is of what nobody has: a made-up value where one that another tool gives belongs."""
@@ -167,16 +181,17 @@ class Recruiter:
         proposed = await self.scout(given)
         known = {call_key("", arguments) for arguments in (*given.have, *given.refused)}
         for candidate in proposed.candidates[:CANDIDATES]:
-            arguments = trimmed(candidate, card)
+            arguments = founded(trimmed(candidate, card), card, self._known(card))
             key = call_key("", arguments)
             is_known = key in known or any(alike(arguments, entry.arguments) for entry in entries)
-            if len(entries) >= self.size or is_known or not is_sayable(arguments):
+            if len(entries) >= self.size or is_known or not is_sayable(arguments) or self._is_coded(arguments, card):
                 continue
             known.add(key)
-            answer = await self._call(card, arguments, bench)
-            judged = judge(answer)
+            watched = await self._call(card, arguments, bench)
+            answer, judged = watched.answer, judge(watched.answer)
             if judged.verdict == "ok" and len(answer.content) <= _LONGEST_RESULT:
                 entries.append(_entry(card.tool, f"{card.tool}.{len(entries) + 1}", arguments, answer))
+                self._changed[entries[-1].id] = watched.changed
             else:
                 refused.append(arguments)
                 self._why[card.tool] = f"its calls are not answered as they should: {judged.reason or judged.verdict}"
@@ -202,19 +217,22 @@ class Recruiter:
             if len(named) >= self.size or not is_whole or key in known:
                 continue
             known.add(key)
-            answer = await self._call(card, arguments, bench)
-            if judge(answer).verdict == "ok" and len(answer.content) <= _LONGEST_RESULT:
+            watched = await self._call(card, arguments, bench)
+            if judge(watched.answer).verdict == "ok" and len(watched.answer.content) <= _LONGEST_RESULT:
                 number += 1
-                named.append(_entry(card.tool, f"{card.tool}.{number}", arguments, answer))
+                named.append(_entry(card.tool, f"{card.tool}.{number}", arguments, watched.answer))
+                self._changed[named[-1].id] = watched.changed
         if len(named) >= _NAMED:
             self._entries[card.tool] = named
 
-    async def _call(self, card: Card, arguments: dict[str, JsonValue], bench: Bench) -> Answer:
-        """Call a read where reads are made, anything else in an environment of its own."""
+    async def _call(self, card: Card, arguments: dict[str, JsonValue], bench: Bench) -> Watched:
+        """Call a read where reads are made, anything else in an environment of its own, between reads."""
         if card.writes is False:
-            return await bench.read(card.tool, arguments)
+            return Watched(await bench.read(card.tool, arguments))
+        reads = itertools.chain.from_iterable(self._entries.values())
+        self._watch = self._watch if self._watch.reads else Watch(first_reads(reads, self.cards))
         async with bench.fresh() as fresh:
-            return await fresh.call(card.tool, arguments)
+            return await self._watch.call(fresh, card, arguments)
 
     def _known(self, card: Card) -> dict[str, tuple[JsonValue, ...]]:
         """Give what recipe and state name for the arguments of a tool, by path."""
@@ -222,8 +240,8 @@ class Recruiter:
         found = {}
         for parameter in card.parameters:
             name = next((part for part in reversed(parameter.path.split(".")) if part != "*"), parameter.path)
-            values = hints.get(f"{card.tool}.{name}") or hints.get(name)
-            if values:
+            values = hints.get(f"{card.tool}.{name}", hints.get(name))
+            if values is not None:
                 found[parameter.path] = tuple(values)
         return found
 
@@ -295,6 +313,7 @@ class Recruiter:
             and probe.arguments
             and probe.arguments.keys() <= declared
             and is_sayable(probe.arguments)
+            and founded(probe.arguments, card, self._known(card)) == probe.arguments
             and not holds(probe.arguments, made_up)
         ]
 

@@ -171,6 +171,7 @@ def is_sayable(arguments: Mapping[str, JsonValue]) -> bool:
     return all(
         value is not None
         and str(value).strip() == str(value)
+        and value not in ({}, [])
         and 0 < len(str(value)) <= _LONGEST_VALUE
         and str(value).isprintable()
         and not _OF_A_RUN.search(str(value))

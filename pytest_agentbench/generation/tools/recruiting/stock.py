@@ -3,7 +3,10 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
+from pytest_agentbench.generation.tools.recruiting.watching import Watch, watch_of
 from pytest_agentbench.generation.tools.stories.handles import Handles
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Card, Cards, Taxonomy, Walk
 from pytest_agentbench.generation.tools.world import World
@@ -32,9 +35,37 @@ class Stock:
         lookups = {spec.name for spec in self.world.toolset.of("assistant") if spec.kind == "read"}
         return Handles(self.pool, self.cards, self.taxonomy, lookups=lookups)
 
+    @cached_property
+    def watch(self) -> Watch:
+        """What tells whether a change did anything."""
+        return watch_of(self.pool, self.cards)
+
+    @cached_property
+    def visible(self) -> frozenset[str]:
+        """The tools whose changes were seen by reads."""
+        return frozenset(entry.tool for entry in self.pool.entries if entry.seen)
+
+    @cached_property
+    def context(self) -> dict[str, JsonValue]:
+        """What several tools take and always with the same value: said once, everybody knows it."""
+        found: dict[str, list[tuple[str, JsonValue]]] = {}
+        for entry in self.pool.entries:
+            for path, value in read_slots(entry.arguments).items():
+                found.setdefault(last_name(path), []).append((entry.tool, value))
+        return {
+            name: taken[0][1]
+            for name, taken in found.items()
+            if len({tool for tool, _ in taken}) > 1 and all(same(value, taken[0][1]) for _, value in taken)
+        }
+
     def card(self, tool: str) -> Card:
         """Give a tool's card; a tool without one has an empty card."""
         return self.cards.get(tool) or Card(tool=tool)
+
+
+def last_name(path: str) -> str:
+    """Give the name of an argument by its path."""
+    return path.removesuffix(".*").rsplit(".", 1)[-1]
 
 
 def turns_of(walk: Walk) -> list[tuple[list[str], str]]:

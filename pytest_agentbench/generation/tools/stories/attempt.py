@@ -14,6 +14,9 @@ from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.choosing import alike, distinct, fresh, speakable
 from pytest_agentbench.generation.tools.recruiting.pool import FAILURE, call_key
 from pytest_agentbench.generation.tools.recruiting.stock import Stock, turns_of
+from pytest_agentbench.generation.tools.recruiting.watching import Watch
+from pytest_agentbench.generation.tools.stories.context import said_once
+from pytest_agentbench.generation.tools.stories.facts import Fact
 from pytest_agentbench.generation.tools.stories.flows import assignments, connecting
 from pytest_agentbench.generation.tools.stories.narrator import Answered, ExtractGiven, Narrator, SelectGiven, WishGiven
 from pytest_agentbench.generation.tools.stories.natural import is_natural, natural
@@ -75,6 +78,8 @@ class Attempt:
         self._made: list[Made] = []
         self._used: set[str] = set()
         self._withdrawn: set[str] = set()
+        self._gone: set[str] = set()
+        self._known: set[str] = set()
         self._telling = telling
         self._turn = 0
 
@@ -91,21 +96,8 @@ class Attempt:
     async def _play(self, tools: Sequence[str], *, ends: str, fails: bool) -> None:
         cards = [self._stock.card(tool) for tool in tools]
         first = len(self._steps)
-        wishes = await self._calls(cards, fails=fails)
-        telling = self._telling
-        facts = (
-            []
-            if fails
-            else await worth_telling(
-                self._made,
-                self._steps,
-                said=telling.said,
-                stock=self._stock,
-                opened=self._opened,
-                tongue=self._tongue,
-                lost=self._memory.lost,
-            )
-        )
+        wishes, self._known = said_once(await self._calls(cards, fails=fails), self._stock.context, self._known)
+        facts = [] if fails else await self._facts()
         fact = self._random.choice(facts[:_FACTS]) if facts else None
         line = await self._telling.request(wishes, fact.name if fact else "")
         self._steps[first] = self._steps[first].model_copy(update={"sentence": line})
@@ -125,6 +117,12 @@ class Attempt:
             self._steps.append(
                 Step(operation="close", source=RUN_CONVERSATION, target=END_OF_SIMULATION, sentence=closing)
             )
+
+    async def _facts(self) -> list[Fact]:
+        stock, said, lost = self._stock, self._telling.said, self._memory.lost
+        return await worth_telling(
+            self._made, self._steps, said=said, stock=stock, opened=self._opened, tongue=self._tongue, lost=lost
+        )
 
     async def _calls(self, cards: Sequence[Card], *, fails: bool) -> list[WishGiven]:
         """Make the calls of a turn; where reads lead nowhere others are made in their place."""
@@ -196,8 +194,8 @@ class Attempt:
             entry
             for entry in (pool.failures(card.tool) if fails else pool.of(card.tool))
             if entry.id not in self._withdrawn
-            and (key := call_key(card.tool, entry.arguments)) not in self._used
-            and self._may_try(key)
+            and call_key(card.tool, entry.arguments) not in self._used
+            and self._may_try(card, entry.arguments)
         ]
         if following is not None:
             types = connecting(self._stock.taxonomy, card.tool, following.tool)
@@ -281,36 +279,40 @@ class Attempt:
         entries = (*pool.of(card.tool), *pool.behind(card.tool))
         companions = natural([entry for entry in entries if entry.id not in self._withdrawn], card)
         self._random.shuffle(companions)
-        said = {str(value) for value in read_slots(self._made[-1].arguments).values()}
+        said = {str(value) for made in self._made for value in read_slots(made.arguments).values()}
         companions.sort(key=lambda entry: -len(said & set(map(str, read_slots(entry.arguments).values()))))
         options = propagated(source.tool, card, self._made, self._stock.taxonomy, companions)
         return [one for one in options if lasts(one.provenance, self._made, card, self._memory.lost)]
 
     def _is_new(self, card: Card, arguments: Mapping[str, JsonValue]) -> bool:
-        key = call_key(card.tool, dict(arguments))
-        if key in self._used or not self._may_try(key):
+        if call_key(card.tool, dict(arguments)) in self._used or not self._may_try(card, arguments):
             return False
         is_repeated = self._stock.conditioned and any(alike(arguments, made) for made in self._calls_of(card))
         return not is_repeated or self._random.random() < REPEATED
 
-    def _may_try(self, key: str) -> bool:
+    def _may_try(self, card: Card, arguments: Mapping[str, JsonValue]) -> bool:
+        if self._gone.intersection(map(str, read_slots(dict(arguments)).values())):
+            return False
+        key = call_key(card.tool, dict(arguments))
         return self._memory.may_try(len(self._choices), situation_of(self._choices), key)
 
     async def _call(self, card: Card, arguments: dict[str, JsonValue], *, fails: bool = False) -> Answer | None:
-        """Make a call; None where it is not answered as the story needs it."""
-        answer = await self._opened.call(card.tool, arguments)
+        """Make a call; None where it is not answered as the story needs it, or changes nothing that reads tell."""
+        watch = self._stock.watch if card.tool in self._stock.visible else Watch()
+        watched = await watch.call(self._opened, card, arguments)
+        answer, is_void = watched.answer, watched.changed is False
         verdict = judge(answer).verdict
         key = call_key(card.tool, arguments)
-        if verdict == "ok" or (fails and not answer.error and verdict in ("empty", "refused")):
+        if (verdict == "ok" and not is_void) or (fails and not answer.error and verdict in ("empty", "refused")):
             self._used.add(key)
+            self._gone |= watched.gone
             return answer
         self._memory.failed(situation_of(self._choices), key)
+        detail = shorten(printable(answer.content), 200)
         if verdict == "environment":
-            raise HydrationError("the environment does not answer", shorten(printable(answer.content), 200))
-        if card.writes is not False and answer.wrote is not False:  # what it left behind is not what the story says
-            raise HydrationError(
-                "a change fails in the story", f"{card.tool}: {shorten(printable(answer.content), 200)}"
-            )
+            raise HydrationError("the environment does not answer", detail)
+        if card.writes is not False and answer.wrote is not False and not is_void:
+            raise HydrationError("a change fails in the story", f"{card.tool}: {detail}")  # who knows what it left
         return None
 
     def _note(

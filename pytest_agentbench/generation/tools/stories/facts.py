@@ -19,6 +19,8 @@ _DEEP = 2
 """Objects within a result that are looked into: what lies deeper has no short name."""
 _TEXT = re.compile(r"[^\W_][\w .'’@&/-]{1,38}[^\W_]")
 _DATED = re.compile(r"\d{4}-\d{2}|\d{1,2}:\d{2}|T\d{2}")
+_WRAPPERS = frozenset(("data", "result", "results", "response", "body", "payload", "item", "object", "attributes"))
+"""What answers are put into that is no thing of its own."""
 _LEAST = 10
 """Smaller numbers are often written as words."""
 _DECIMALS = 2
@@ -89,7 +91,7 @@ def _named(path: str, returns: Mapping[str, JsonValue] | None, tongue: Tongue) -
             return name, True
     above, _, key = path.rpartition(".")
     holder = above.rpartition(".")[2]
-    if holder and not holder.isdigit() and holder.lower() not in tongue.questions:
+    if holder and not holder.isdigit() and holder.lower() not in tongue.questions | _WRAPPERS:
         return tongue.of_thing.format(what=humanize(key), thing=humanize(above.rpartition(".")[2])), False
     return humanize(key), False
 

@@ -12,6 +12,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.values import Card, Place, SemanticType, Taxonomy
+from pytest_agentbench.generation.tools.wording.agreeing import singular
 
 ARGUMENT = "@"
 """What a path begins with that leads into the arguments of a call instead of its result."""
@@ -162,7 +163,7 @@ def _likeness(made: str, taken: str) -> int:
         return 3
     if left and right and (left.startswith(right) or right.startswith(left)):
         return 2
-    return 1 if set(left.split()) & set(right.split()) else 0
+    return 1 if {singular(word) for word in left.split()} & {singular(word) for word in right.split()} else 0
 
 
 def _last(path: str) -> str:

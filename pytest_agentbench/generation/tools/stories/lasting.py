@@ -24,13 +24,13 @@ TOLD = "told"
 async def lost_values(steps: Sequence[Step], stock: Stock) -> set[Lost]:
     """Give the values that another environment has not, as source, target and argument; {} where none is handed on.
 
-    What is told of a change counts too, as source, `TOLD` and where it stands; facts of reads were asked for twice. A
-    call that fails there loses what it was given by results. Where environments do not open anew, none is known.
+    What is told counts too, as source, `TOLD` and where it stands. A call that fails there loses what it was given by
+    results. Where environments do not open anew, none is known.
     """
     calls = [step for step in steps if step.call is not None]
-    changes = [step.source for step in steps if step.facts and stock.card(step.source).writes is not False]
+    is_told = any(step.facts for step in steps)
     is_handed_on = any(one.source == "result" for step in calls for one in step.provenance)
-    if not stock.world.resettable or not (is_handed_on or changes):
+    if not stock.world.resettable or not (is_handed_on or is_told):
         return set()
     lost: set[Lost] = set()
     results: list[JsonValue] = []
@@ -38,8 +38,11 @@ async def lost_values(steps: Sequence[Step], stock: Stock) -> set[Lost]:
     async with stock.world.open() as opened:
         for step in steps:
             if step.call is None:
-                paths = step.facts.values() if step.source in changes else ()
-                lost |= {(step.source, TOLD, path) for path in paths if _said(told, path) != _said(results[-1], path)}
+                lost |= {
+                    (step.source, TOLD, path)
+                    for path in step.facts.values()
+                    if _said(told, path) != _said(results[-1], path)
+                }
                 continue
             told = parsed(step.content)
             slots = read_slots(step.call.arguments)

@@ -4,11 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
+from pytest_agentbench.generation.tools.recruiting.basis import is_opaque
 from pytest_agentbench.generation.tools.recruiting.scouting import is_needed
-from pytest_agentbench.generation.tools.stories.flows import assignments, connecting
+from pytest_agentbench.generation.tools.stories.flows import Assignment, assignments, connecting
+from pytest_agentbench.generation.tools.stories.tracing import places_in
 from pytest_agentbench.generation.tools.values import Card, PoolEntry, Provenance, Taxonomy
+from pytest_agentbench.generation.tools.wording.phrasing import TONGUES
+from pytest_agentbench.generation.tools.wording.saying import named
+from pytest_agentbench.users.kinds import humanize
 
 _COMPANIONS = 3
 """Pool entries that are tried for what no result gives."""
@@ -60,17 +65,77 @@ def carried(card: Card, made: Sequence[Made], taxonomy: Taxonomy, *, any_turn: b
     rows = assignments(types, source, made[call].result, card, arguments=made[call].arguments) if types else []
     needed = [parameter.path for parameter in card.parameters if is_needed(parameter)]
     found: list[Carried] = []
-    for row in rows:
+    for row in _of_first_list(rows, made[call].result):
         slots = read_slots(dict(row.arguments))
         once = {(row.paths[path], dumps(slots[path])): path for path in reversed(slots)}
         # one thing is not both ends of a relation
         values = {path: value for path, value in slots.items() if path in once.values()}
+        values = _told_apart(values, row, card)
         proof = {path: Provenance(argument=path, source="result", call=call, path=row.paths[path]) for path in values}
-        for path, value, one in _earlier(card, made, taxonomy, any_turn=any_turn):
+        for path, value, origin in _earlier(card, made, taxonomy, any_turn=any_turn):
             if path in needed and path not in values:
-                values[path], proof[path] = value, one
-        found.append(Carried(values=values, proof=proof, indexes=row.indexes))
+                values[path], proof[path] = value, origin
+        deepest = max((_depth(row.paths[path]) for path in slots if path in values and path in row.paths), default=0)
+        is_whole = all(path in values for path in once.values())
+        one = Carried(values=values, proof=proof, indexes=row.indexes if is_whole else row.indexes[:deepest])
+        if one not in found:
+            found.append(one)
     return found
+
+
+def _told_apart(values: Mapping[str, JsonValue], row: Assignment, card: Card) -> dict[str, JsonValue]:
+    """Leave out what a user could not point at: a code in the place of a name, a second thing that is called the same.
+
+    Of an inner list nothing is taken beside what its outer one gives: `the first result` does not say which of many.
+    """
+    kept: dict[str, JsonValue] = {}
+    nouns: set[str] = set()
+    called = {path: one.noun for one in named(card, tuple(values), TONGUES["en"]) for path in one.paths if one.noun}
+    shallow = min((_depth(row.paths[path]) for path in values), default=0)
+    for path, value in values.items():
+        name = humanize(path.removesuffix(".*").rsplit(".", 1)[-1]).split()
+        is_misnamed = is_opaque(value) and bool(name) and name[-1] in ("name", "names")
+        is_second = isinstance(value, str) and called.get(path) in nouns
+        if is_misnamed or is_second or (shallow and _depth(row.paths[path]) > shallow):
+            continue
+        kept[path] = value
+        nouns.add(called.get(path, path))
+    return kept
+
+
+def _of_first_list(rows: Sequence[Assignment], result: JsonValue) -> list[Assignment]:
+    """Keep the rows that people mean by `the first result`: of the first list of things, or named in its entry too."""
+    places = [(path, value) for path, value in places_in(result) if _is_of_record(path)]
+    first = _list_of(places[0][0]) if places else ""
+
+    def is_meant(row: Assignment) -> bool:
+        for taken, path in row.paths.items():
+            if not _is_of_record(path) or _list_of(path) == first:
+                continue
+            entry = f"{first}.{row.indexes[0]}." if first else f"{row.indexes[0]}."
+            value = read_slots(dict(row.arguments)).get(taken)
+            if not any(at.startswith(entry) and same(one, value) for at, one in places):
+                return False
+        return True
+
+    return [row for row in rows if is_meant(row)]
+
+
+def _is_of_record(path: str) -> bool:
+    """Whether a place lies in an entry of a list of objects."""
+    parts = path.split(".")
+    return any(part.isdigit() for part in parts[:-1])
+
+
+def _list_of(path: str) -> str:
+    """Give the path up to the first list that it goes through."""
+    parts = path.split(".")
+    return ".".join(parts[: next((place for place, part in enumerate(parts) if part.isdigit()), len(parts))])
+
+
+def _depth(path: str) -> int:
+    """Count the lists that a place lies in."""
+    return sum(part.isdigit() for part in path.split("."))
 
 
 def propagated(

@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Sequence
 
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.recruiting.basis import is_opaque
 from pytest_agentbench.generation.tools.recruiting.scouting import is_sayable
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
 from pytest_agentbench.generation.tools.stories.flows import connecting
@@ -27,6 +29,7 @@ def recalled(
             before = stock.pool.get(entry.after)
             if typed or (before is not None and before.tool == source):
                 found += propagated(source, card, made[:place], stock.taxonomy, [entry], any_turn=True)
+    found = [one for one in found if _is_pointed_at(one, made) or not any(map(is_opaque, _said(one)))]
     return [one for one in found if is_sayable(one.arguments) and lasts(one.provenance, made, card, lost)]
 
 
@@ -35,11 +38,21 @@ def recalling(card: Card, option: Propagated, made: Sequence[Made]) -> WishGiven
 
     `made` are the calls before it.
     """
-    taken = [one for one in option.provenance if one.source == "result"]
-    if taken and not option.places and option.places is not None and all(one.call == len(made) - 1 for one in taken):
-        names = tuple(one.argument for one in taken)
+    if _is_pointed_at(option, made):
+        names = tuple(one.argument for one in option.provenance if one.source == "result")
         return WishGiven(card=card, given=dict(option.given), places=(), taken=names)
     return WishGiven(card=card, given=read_slots(option.arguments) or dict(option.arguments))
+
+
+def _is_pointed_at(option: Propagated, made: Sequence[Made]) -> bool:
+    """Whether everything that a call takes is of the call just before, which gave one thing: `that note`."""
+    taken = [one for one in option.provenance if one.source == "result"]
+    is_one = option.places is not None and not option.places
+    return bool(taken) and is_one and all(one.call == len(made) - 1 for one in taken)
+
+
+def _said(option: Propagated) -> list[JsonValue]:
+    return list(read_slots(option.arguments).values())
 
 
 def lasts(
