@@ -33,9 +33,9 @@ class Again:
         raise LookupError(f"the prompt is not that of the next recorded request: {prompt[:80]!r}")
 
     @property
-    def left(self) -> int:
-        """How many answers were not asked for."""
-        return sum(map(len, self._left.values()))
+    def left(self) -> dict[str, int]:
+        """How many answers of which role were not asked for."""
+        return {role: len(listed) for role, listed in self._left.items() if listed}
 
 
 def _prompt(messages: Any) -> str:

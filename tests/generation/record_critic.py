@@ -3,7 +3,7 @@
     python -m tests.generation.record_critic URL
 
 Each line of `recorded/critic/stories.jsonl` is a story with whether it is sound. A slip states a value of something
-else than the result does; all its values stand somewhere, so that only a reader notices.
+else than the result does; all its values stand somewhere, so that only a reader notices. One user asks the same thrice.
 """
 
 import asyncio
