@@ -89,7 +89,13 @@ class Pipeline:
         stock = Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool, conditioned=conditioned)
         self.told("rehearsing the edges")
         closed = await closed_edges(graph, stock, seed=recipe.seed)
-        why = {**unpooled, **{f"{source} -> {target}": reason for (source, target), reason in closed.items()}}
+        offered = [card.tool for card in cards.cards]
+        uncalled = {card.tool: card.partial for card in cards.cards if card.partial}
+        why = {
+            **uncalled,
+            **unpooled,
+            **{f"{source} -> {target}": reason for (source, target), reason in closed.items()},
+        }
         barred = await barred_pairs(graph, stock, seed=recipe.seed)
         repeats = await most_repeats(graph, stock, seed=recipe.seed)
         sampler = stages.sampler(graph, taxonomy, cards, pool, closed=frozenset(closed), barred=barred, repeats=repeats)
@@ -97,7 +103,7 @@ class Pipeline:
         if until == "walks":
             walks = list(itertools.islice(iter(draws.draw, None), recipe.count))
             folder.save_walks(walks, hash_of(graph, recipe.seed))
-            return self._stopped(until, [f"{len(walks)} walks", *report(coverage(graph, walks, why))])
+            return self._stopped(until, [f"{len(walks)} walks", *report(coverage(graph, walks, why, offered=offered))])
         hashes = hashes_of(self.suite, self.toolset)
         with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
             maker = Maker(
@@ -122,7 +128,7 @@ class Pipeline:
             wanted=recipe.count,
             out=recipe.out / SCENARIOS,
             finished=finished,
-            coverage=coverage(graph, accepted, why),
+            coverage=coverage(graph, accepted, why, offered=offered),
             calls=roles.calls,
             players={role: player for role in ROLES if (player := roles.player(role))},
             unpooled=unpooled,

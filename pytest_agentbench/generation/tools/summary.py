@@ -59,7 +59,10 @@ def lines_of(session: Session) -> list[str]:
             f"        {shorten(printable(detail), 110)}" for detail in dict.fromkeys(several[:_EXAMPLES]) if detail
         ]
     lines += ["", *report(session.coverage), ""]
-    lines += [f"no verified call of {tool}: {reason}" for tool, reason in sorted(session.unpooled.items())]
+    told = {name for row in session.coverage for name, _ in row.missing}
+    lines += [
+        f"no verified call of {tool}: {why}" for tool, why in sorted(session.unpooled.items()) if tool not in told
+    ]
     lines.append(_models(session, len(accepted)))
     if len(accepted) < session.wanted:
         lines.append(_short(session))

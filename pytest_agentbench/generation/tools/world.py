@@ -206,5 +206,21 @@ def is_resettable(spec: EnvironmentSpec) -> bool:
     return service is not None and service.share == "run" and _has_own_folder(service.command, service.env)
 
 
+def how_to_reset(spec: EnvironmentSpec) -> str:
+    """Say what in a suite's `environment` would show that every opened environment starts from the same state."""
+    remote = spec.tools.remote if spec.tools is not None else None
+    if remote is None:
+        return "give the suite a `state`, which each run has for itself"
+    started = remote if isinstance(remote, McpSpec) else remote.service
+    if isinstance(remote, McpSpec) and remote.url:
+        return "give the `command` of a server, which is started for each run, instead of its `url`"
+    if started is None:
+        return "name a `reset` request, or a command under `serve` that starts the service for each run"
+    if started.share != "run":
+        return "leave out `share`, so that each run starts a process of its own, and keep its data in `{run_dir}`"
+    kept = "keep its data in `{run_dir}`, a fresh folder for each run"
+    return f"{kept}; what keeps all in memory says so with `{{run_dir}}` in any variable of `env`"
+
+
 def _has_own_folder(command: Sequence[str], env: Mapping[str, str]) -> bool:
     return any("{run_dir}" in part for part in (*command, *env.values()))

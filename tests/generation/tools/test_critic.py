@@ -162,6 +162,23 @@ def test_a_summary_that_names_hedges_or_invents_is_refused(
     assert reason in {fault.reason for fault in summary_faults(critique, story, stock.cards)}
 
 
+def test_what_a_description_says_itself_is_no_hedging(library: tuple[Stock, Graph, list[Story]]) -> None:
+    """`could be ready` in a tool's description is not the critic's doubt when its summary repeats it."""
+    stock, _, sound = library
+    first, *others = stock.cards.cards
+    told = first.model_copy(update={"declared_description": "Say when a book\n  could be ready."})
+    cards = stock.cards.model_copy(update={"cards": (told, *others)})
+    critique = Critique(
+        is_coherent=True,
+        reason="",
+        summary="The agent says when a book could be ready.",
+        initial_situation="The user waits for a book. It is about one of them.",
+    )
+
+    assert "hedged" in {fault.reason for fault in summary_faults(critique, sound[0], stock.cards)}
+    assert "hedged" not in {fault.reason for fault in summary_faults(critique, sound[0], cards)}
+
+
 def test_sentences_are_counted_as_people_do() -> None:
     """Decimals end no sentence."""
     assert sentences("It costs 12.50 euros. That is all.") == 2

@@ -86,6 +86,17 @@ def test_a_closed_edge_is_not_taken() -> None:
     assert "missing edge: tool0 -> tool1 (tried in vain: nothing to propagate)" in lines
 
 
+def test_a_tool_that_no_walk_can_hold_counts_as_not_covered() -> None:
+    """A tool without a verified call is in no graph, and missing all the same, with its reason."""
+    walks = sample(RING, 30, seed=2)
+    tools = len(RING.tools)
+
+    rows = coverage(RING, walks, {"broken": "nothing was accepted"}, offered=[*RING.tools, "broken"])
+
+    assert (rows[0].covered, rows[0].total) == (tools, tools + 1)
+    assert "missing tool: broken (nothing was accepted)" in report(rows)
+
+
 def test_a_lost_walk_opens_what_it_covered_again() -> None:
     """After a walk was lost, what it alone covered is aimed at once more."""
     sampler = Sampler(RING, Shape(), seed=4)

@@ -34,7 +34,7 @@ from pytest_agentbench.generation.tools.stories.flows import assignments, connec
 from pytest_agentbench.generation.tools.stories.handles import Handles
 from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry, Taxonomy
 from pytest_agentbench.generation.tools.wording.grounding import Grounds
-from pytest_agentbench.generation.tools.world import Answer, World
+from pytest_agentbench.generation.tools.world import Answer, World, how_to_reset
 
 _ROUNDS = 4
 """Times that every tool is asked about: results of one round are values for the next."""
@@ -161,7 +161,8 @@ class Recruiter:
         if card.writes is False or self.world.resettable or (self.may_write and not card.destructive):
             return True
         what = "destroys" if card.destructive else "changes"
-        self._why[card.tool] = f"it {what} what cannot be reset (`allow_writes: true` lets writes be made)"
+        how = how_to_reset(self.world.spec)
+        self._why[card.tool] = f"it {what} what cannot be reset: {how} (`allow_writes: true` makes writes all the same)"
         return False
 
     async def _round(self, card: Card, bench: Bench) -> bool:

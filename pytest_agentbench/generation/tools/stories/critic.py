@@ -122,13 +122,19 @@ def summary_faults(critique: Critique, story: Story, cards: Cards) -> list[Fault
         if is_entity and f" {text} " in flat.replace(",", " ").replace(".", " "):
             faults.append(Fault("no entities allowed", str(value)))
     for name, text in (("summary", critique.summary), ("initial_situation", critique.initial_situation)):
-        if hedge := tongue.hedges.search(text):
-            faults.append(Fault("hedged", f"{hedge[0]!r} in the {name}"))
+        faults += [Fault("hedged", f"{hedge!r} in the {name}") for hedge in hedges_of(text, cards, tongue)[:1]]
     situation = critique.initial_situation.strip()
     if sentences(situation) != 2:
         faults.append(Fault("two sentences asked for", f"initial_situation has {sentences(situation)}"))
     faults += sentence_faults(situation, grounds, names_of(cards), speaker="user")
     return faults
+
+
+def hedges_of(text: str, cards: Cards, tongue: Tongue) -> list[str]:
+    """Give the words by which a text hedges, but for those that a tool's description says itself."""
+    said = plain(" ".join(f"{card.declared_description} {card.actual_description}" for card in cards.cards))
+    hedges = [match[0] for match in tongue.hedges.finditer(text)]
+    return [hedge for hedge in hedges if plain(hedge) not in said]
 
 
 def sentences(text: str) -> int:

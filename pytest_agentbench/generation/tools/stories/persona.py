@@ -8,7 +8,13 @@ from random import Random
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.seams import Role
 from pytest_agentbench.generation.tools.stories.completeness import said_in
-from pytest_agentbench.generation.tools.stories.critic import grounds_of, named_values, names_of, sentence_faults
+from pytest_agentbench.generation.tools.stories.critic import (
+    grounds_of,
+    hedges_of,
+    named_values,
+    names_of,
+    sentence_faults,
+)
 from pytest_agentbench.generation.tools.stories.faults import Fault
 from pytest_agentbench.generation.tools.values import Cards, Persona, Story
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, contracted, tasks_text
@@ -84,8 +90,8 @@ def persona_faults(persona: Persona, story: Story, cards: Cards, name: str) -> l
     for field in ("task_instructions", "reason_for_call", "known_info"):
         text = getattr(persona, field)
         faults += sentence_faults(text, grounds, names_of(cards), speaker="user")
-    if hedge := tongue.hedges.search(persona.reason_for_call):
-        faults.append(Fault("hedged", f"{hedge[0]!r} in the reason for the call"))
+    hedges = hedges_of(persona.reason_for_call, cards, tongue)
+    faults += [Fault("hedged", f"{hedge!r} in the reason for the call") for hedge in hedges[:1]]
     if name not in persona.known_info:
         faults.append(Fault("left out", f"the name {name}"))
     if persona.unknown_info:

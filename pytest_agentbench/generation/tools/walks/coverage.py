@@ -58,13 +58,15 @@ def covered_by(walk: Walk) -> Covered:
     return Covered(frozenset(calls), edges, frozenset(itertools.pairwise(calls)))
 
 
-def coverage(graph: Graph, walks: Iterable[Walk], why: Mapping[str, str] | None = None) -> tuple[Row, ...]:
-    """Give tools, edges and pairs covered of those of the graph.
+def coverage(
+    graph: Graph, walks: Iterable[Walk], why: Mapping[str, str] | None = None, *, offered: Iterable[str] = ()
+) -> tuple[Row, ...]:
+    """Give edges and pairs covered of those of the graph, and tools of those that are `offered`, in the graph or not.
 
     `why` maps the name of a tool, or `source -> target`, to the reason why it could not be covered.
     """
     reasons = why or {}
-    wanted = Covered.of_graph(graph)
+    wanted = Covered.of_graph(graph).plus(Covered(tools=frozenset(offered)))
     found = Covered()
     for walk in walks:
         found = found.plus(covered_by(walk))

@@ -1,0 +1,43 @@
+"""What shows that environments open anew, and what is advised where nothing does."""
+
+import pytest
+
+from pytest_agentbench.core.remote import McpSpec, OpenApiSpec, ServiceSpec
+from pytest_agentbench.core.suite import EnvironmentSpec, ToolsSpec
+from pytest_agentbench.generation.tools.world import how_to_reset, is_resettable
+
+SERVED = ServiceSpec(command=("serve", "{port}"))
+
+
+@pytest.mark.parametrize(
+    ("remote", "advice", "followed"),
+    [
+        (
+            OpenApiSpec(document="api.yaml", service=SERVED),
+            "keep its data in `{run_dir}`",
+            OpenApiSpec(document="api.yaml", service=ServiceSpec(command=SERVED.command, env={"DATA": "{run_dir}"})),
+        ),
+        (
+            OpenApiSpec(document="api.yaml", base_url="https://example.org"),
+            "name a `reset` request",
+            OpenApiSpec(document="api.yaml", base_url="https://example.org", reset="POST /reset"),
+        ),
+        (McpSpec(url="https://example.org"), "give the `command` of a server", McpSpec(command=("serve", "{run_dir}"))),
+        (
+            McpSpec(command=("serve", "{run_dir}"), share="session"),
+            "leave out `share`",
+            McpSpec(command=("serve", "{run_dir}")),
+        ),
+    ],
+)
+def test_the_advice_followed_makes_an_environment_open_anew(
+    remote: OpenApiSpec | McpSpec, advice: str, followed: OpenApiSpec | McpSpec
+) -> None:
+    """Each kind of service is told what would show that no run sees another's changes, and that is enough."""
+    kind = "mcp" if isinstance(remote, McpSpec) else "openapi"
+    before = EnvironmentSpec(tools=ToolsSpec(kind=kind, target="a service", remote=remote))
+    after = EnvironmentSpec(tools=ToolsSpec(kind=kind, target="a service", remote=followed))
+
+    assert not is_resettable(before)
+    assert advice in how_to_reset(before)
+    assert is_resettable(after)
