@@ -30,6 +30,7 @@ UUID = "123e4567-e89b-42d3-a456-426614174000"
         ("It is at 48.8566, 2.3522 now.", 2.3522),
         ("See https://example.org/x for more", "https://example.org/x"),
         ("T1", "T1"),
+        ("# Summary\n\n## Top Teams\n- (none): 1\n- back office: 2", "back office"),
         ("Allowed directories:\n/tmp/work", "/tmp/work"),
         ('{"a.txt": 4756, "b.txt": 12}', "b.txt"),
         ('{"data": {"PX-1": {"open": true}, "PX-2": {"open": false}}}', "PX-2"),

@@ -106,3 +106,83 @@ def label_tree(tree: str, *, state: dict) -> str:
     probes = card(probed(written(tmp_path, tools, {}, patience=0.1)), "label_tree").probes
 
     assert sum(probe.arguments == {"tree": "elm-20817"} for probe in probes) == 1
+
+
+def test_what_accepts_nothing_is_tried_where_nothing_was_done(tmp_path: Path) -> None:
+    """A hall can only be furnished before anybody has booked it, and its plan is asked for after everything else."""
+    tools = """
+PLANS = {"rows-10442": 40, "tables-20817": 24}
+
+def list_plans() -> list[dict]:
+    "List the plans."
+    return [{"plan": name} for name in PLANS]
+
+def add_booking(name: str, *, state: dict) -> str:
+    "Add a booking."
+    state["bookings"].append(name)
+    return "It is noted, thank you."
+
+def furnish(plan: str, hall: str, *, state: dict) -> str:
+    "Save how the hall is furnished."
+    if state["bookings"]:
+        raise RuntimeError("there are bookings, it is too late for that")
+    if plan not in PLANS:
+        raise LookupError(f"no plan {plan}")
+    state["bookings"].append(plan)
+    return "It is noted, thank you."
+"""
+
+    cards = probed(written(tmp_path, tools, {"bookings": []}))
+
+    assert card(cards, "furnish").partial == ""
+    assert ("list_plans", "furnish") in edges_of(cards)
+
+
+def test_what_all_others_work_with_is_not_used_up(tmp_path: Path) -> None:
+    """A ticket that is closed is found no more; it is there again for whatever is tried after that."""
+    tools = """
+def list_tickets(*, state: dict) -> list[dict]:
+    "List the open tickets."
+    return [{"ticket_id": key} for key, is_open in state["tickets"].items() if is_open]
+
+def show_ticket(ticket_id: str, *, state: dict) -> dict:
+    "Show a ticket."
+    return {"open": _found(ticket_id, state)}
+
+def close_ticket(ticket_id: str, *, state: dict) -> str:
+    "Close a ticket."
+    _found(ticket_id, state)
+    state["tickets"][ticket_id] = False
+    return "It is noted, thank you."
+
+def submit_bill(ticket_id: str, amount: int, *, state: dict) -> str:
+    "Submit a bill for the work on a ticket."
+    _found(ticket_id, state)
+    return "It is noted, thank you."
+
+def _found(ticket_id: str, state: dict) -> bool:
+    if not state["tickets"].get(ticket_id):
+        raise LookupError(f"no open ticket {ticket_id}")
+    return True
+"""
+
+    cards = probed(written(tmp_path, tools, {"tickets": {"TK-40711": True}}))
+
+    assert {("list_tickets", "close_ticket"), ("list_tickets", "submit_bill")} <= edges_of(cards)
+
+
+def test_a_read_that_takes_whatever_was_made_up_looks_nothing_up(tmp_path: Path) -> None:
+    """One word that the description names finds nothing, all others are taken: no other tool need be asked for it."""
+    tools = """
+PLANTS = [{"plant_id": "PL-10442", "of": "the house"}, {"plant_id": "PL-20817", "of": "the garden"}]
+
+def list_plants() -> list[dict]:
+    "List the plants."
+    return PLANTS
+
+def find_plants(mood: str | None = None) -> dict:
+    "Find plants. mood: 'gloomy', 'sunny' or anything."
+    return {} if mood == "gloomy" else {"plants": [one["of"] for one in PLANTS]}
+"""
+
+    assert ("list_plants", "find_plants") not in edges_of(probed(written(tmp_path, tools, {})))

@@ -61,7 +61,7 @@ async def challenge(script: Script, subject: Subject) -> None:
         is_spent = trial is not None and trial.ok
         if is_spent and subject.once:
             turns.put_off()
-        if is_spent and trial is not None and subject.base is None:
+        if is_spent and trial is not None and subject.base is None and STRANGE not in values:
             script.adopt(subject, trial)
             if not await script.spoils(trial):
                 script.keep(trial)

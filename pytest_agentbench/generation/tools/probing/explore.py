@@ -16,6 +16,7 @@ from pytest_agentbench.generation.tools.probing.ordering import is_reference, or
 from pytest_agentbench.generation.tools.probing.proposing import Proposals, creates
 from pytest_agentbench.generation.tools.probing.replaying import Script
 from pytest_agentbench.generation.tools.probing.schemas import Slot
+from pytest_agentbench.generation.tools.probing.spoiling import FAILS
 
 ROUNDS = 5
 """Rounds over all tools: an id of an id of an id is found in the fourth."""
@@ -57,6 +58,14 @@ class Explorer:
         await self._rounds(subjects, rounds)
         for subject in ordered(subjects):
             await self._contexts(subject)
+        await self._rounds(subjects, 1)  # for what there is only now
+
+    async def start_over(self, subjects: Sequence[Subject]) -> None:
+        """Try tools that refused everything where nothing was done before: what others made may be in their way."""
+        left = [subject for subject in subjects if subject.base is None and not subject.given_up]
+        left = [subject for subject in left if any(trial.verdict in FAILS for trial in subject.trials)]
+        if left and await self._script.start_over():
+            await self._rounds(left, 1)
 
     async def _rounds(self, subjects: Sequence[Subject], rounds: int) -> None:
         for number in range(rounds):

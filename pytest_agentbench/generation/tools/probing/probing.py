@@ -98,8 +98,7 @@ class _Examination:
             await self._unlock(explorer, several, self._chat)
         for subject in ordered(several):
             await challenge(script, subject)
-        await script.restore()
-        await explorer.explore(several)
+        await self._explore_again(explorer, several)
         told("values of other tools' results")
         await cross(script, ordered(several))
         if self._earlier and not leave_others:
@@ -116,6 +115,16 @@ class _Examination:
         for subject in ordered(several):
             self.unstable[subject.name] = await try_effects(script.lab, subject)
             told(f"{subject.name}: {len(subject.trials)} probes")
+
+    async def _explore_again(self, explorer: Explorer, several: list[Subject]) -> None:
+        """Look again, where only what worked was done, then where nothing was; challenge tools that work now."""
+        await self._script.restore()
+        for look in (explorer.explore, explorer.start_over):
+            left = [subject for subject in ordered(several) if subject.base is None]
+            await look(several)
+            for subject in left:
+                if subject.base is not None:
+                    await challenge(self._script, subject)
 
     async def _unlock(self, explorer: Explorer, several: list[Subject], chat: Chat) -> None:
         """Ask the model about tools that nothing is known to work for; what it finds may be what others wait for."""

@@ -47,8 +47,14 @@ _PAIR = re.compile(r"(?<![\d.])(-?\d{1,3}\.\d{1,10})\s*[,;/]\s*(-?\d{1,3}\.\d{1,
 _LATITUDE = r"(?<![\d.])(-?\d{1,2}\.\d{1,10})\s*[,;/]\s*-?\d{1,3}\.\d{1,10}(?![\d.])"
 _LONGITUDE = r"(?<![\d.])-?\d{1,2}\.\d{1,10}\s*[,;/]\s*(-?\d{1,3}\.\d{1,10})(?![\d.])"
 _COUNTED = re.compile(
-    r"(?<![\w-])([A-Za-z][A-Za-z_]{1,30})(?: id| no\.?| number)?\s*[:=#]?\s*#?(\d{1,12})(?!\w|[.,-]\d)", re.I
+    r"(?<![\w-])([A-Za-z][A-Za-z_]{1,30})(?: id| no\.?| number)?\s*(?:[:=#]\s*)?#?(\d{1,12})(?!\w|[.,-]\d)", re.I
 )
+_HEADING = r"^#{{1,6}}[ \t](?:[^\n]{{0,80}}[^\w\n])?{word}[^\w\n]{{0,9}}\n(?:[ \t]*\n)*"
+_TALLY = r"[ \t]*[*+-][ \t]+([^:\n]{1,60}):[ \t]*\d+[ \t]*$"
+_TALLIED = re.compile(_HEADING.format(word="([A-Za-z]{1,40}s)") + _TALLY, re.M)
+"""Names with how many there are of each, below a heading that says what they are."""
+_TALLIES = 4
+"""Such lines that are read below one heading."""
 _QUOTED = re.compile(r"(?<!\w)(['\"`])([^'\"`\n]{1,100}?)\1(?!\w)")
 _KEYED = re.compile(
     r"(?:^[ \t>*-]*|\|[ \t]*\**)([A-Za-z][A-Za-z _-]{0,30}?)\**[ \t]*[:=]\**[ \t]*([^\s*][^|\n]{0,120}?)[ \t]*(?=\||$)",
@@ -183,7 +189,14 @@ def _in_text(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
             return
     text = text[:LONGEST]
     found = chain(
-        _formed(text), _paired(text), _counted(text), _quoted(text), _keyed(text), _numbered(text), _cells(text)
+        _formed(text),
+        _paired(text),
+        _counted(text),
+        _quoted(text),
+        _keyed(text),
+        _numbered(text),
+        _cells(text),
+        _tallied(text),
     )
     for name, value, pattern in found:
         yield Atom(value, path, pattern, (*names, name))
@@ -228,6 +241,18 @@ def _cells(text: str) -> Iterator[Found]:
                 if name and match[1] not in ("", "-"):
                     value = int(match[1]) if re.fullmatch(r"\d{1,15}", match[1]) else match[1]
                     yield name.lower().replace(" ", "_"), value, form
+
+
+def _tallied(text: str) -> Iterator[Found]:
+    """Give the names of things in lists that count them: `- alpha: 3` below `## Projects`."""
+    for heading in islice(_TALLIED.finditer(text), _ENTRIES):
+        for place in range(_TALLIES):
+            above = rf"(?m){_HEADING.format(word=re.escape(heading[1]))}(?:[ \t]*[*+-][^\n]*\n)"
+            form = f"{above}{{{place}}}{_TALLY}"
+            match = re.search(form, text)
+            if match is None:
+                break
+            yield heading[1].lower(), match[1].strip(), form
 
 
 def _paired(text: str) -> Iterator[Found]:

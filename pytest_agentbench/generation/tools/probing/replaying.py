@@ -7,10 +7,11 @@ A change after which reads fail that named nothing (`spoiling`) is not made agai
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.generation.tools.probing.laboratory import Laboratory, Subject, Trial
 from pytest_agentbench.generation.tools.probing.observed import is_specific
@@ -42,6 +43,7 @@ class Script:
     _now: dict[str, Any] = field(default_factory=dict)
     _used: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _here: tuple[int, int] | None = None
+    _is_bare: bool = False
     _harmless: set[tuple[str, frozenset[str]]] = field(default_factory=set)
     _unsteady: set[str] = field(default_factory=set)
 
@@ -51,15 +53,15 @@ class Script:
         return self.lab.world.resettable
 
     def keep(self, trial: Trial) -> None:
-        """Keep a call that worked, but for one that takes away, or moves, what others are known to work with."""
+        """Keep a call that worked, but for one that takes away, or moves, what others are known to work with, or that
+        was made where nothing had been done: it may not work, or not leave others alone, where something was.
+        """
         subject = self.lab.subjects[trial.tool]
-        if subject.moves or subject.destroys:
+        if subject.moves or subject.destroys or self._is_bare:
             return
         if len(self.kept) >= _LONGEST or (subject.is_read and any(one.tool == trial.tool for one in self.kept)):
             return
-        back = {str(now): then for then, now in self._now.items()}
-        arguments = substituted(trial.arguments, back)
-        self.kept.append(_Kept(trial.tool, arguments, substituted(trial.answer.content, back)))
+        self.kept.append(_Kept(trial.tool, self._then(trial.arguments), self._then(trial.answer.content)))
 
     async def spoils(self, trial: Trial) -> bool:
         """Whether reads fail after a call that changed something, which answered before; probing goes on without it.
@@ -73,26 +75,30 @@ class Script:
         kind = (trial.tool, frozenset(trial.values))
         if kind in self._harmless:
             return False
-        for one in watched(self.lab):
-            if one.tool in self._unsteady or not await self._fails(one):
+        for one in watched(self.lab, trial):
+            then = self._then(one.arguments)
+            key = dumps([one.tool, then])
+            if key in self._unsteady or not await self._fails(one.tool, then):
                 continue
-            if not await self.restore():
-                return False
-            if not await self._fails(one):
+            if await self.restore() and not await self._fails(one.tool, then):
                 return True
-            self._unsteady.add(one.tool)
+            self._unsteady.add(key)
+            return False
         self._harmless.add(kind)
         return False
 
-    async def _fails(self, read: Trial) -> bool:
-        now = await self.lab.replay(self.lab.subjects[read.tool], read.arguments)
+    async def _fails(self, read: str, arguments: dict[str, Any]) -> bool:
+        now = await self.lab.replay(self.lab.subjects[read], substituted(arguments, self._now))
         return now is not None and now.verdict in FAILS
+
+    def _then(self, value: Any) -> Any:
+        """Give a value of today in those of the first environment."""
+        return substituted(value, {str(now): then for then, now in self._now.items()})
 
     def adopt(self, subject: Subject, trial: Trial) -> None:
         """Take a call as the one that a tool is examined around."""
         subject.base = trial
-        back = {str(now): then for then, now in self._now.items()}
-        self._bases[subject.name] = (substituted(trial.arguments, back), len(self.kept))
+        self._bases[subject.name] = (self._then(trial.arguments), 0 if self._is_bare else len(self.kept))
 
     async def restore(self, before: Subject | None = None) -> bool:
         """Open a fresh environment and make all kept calls again, or those before a tool's own; give whether it was.
@@ -106,12 +112,33 @@ class Script:
         if self._here == (upto, self.lab.epoch) and not self.lab.is_stuck:
             return True  # nothing has changed since
         self._used[who] += 1
+        if not await self._renew():
+            return False
+        await self._redo(self.kept[:upto])
+        self._here = (upto, self.lab.epoch)
+        if before is not None and before.base is not None:  # it is known to work here, and would be used up by a proof
+            before.replays.append(replace(before.base, world=self.lab.world_number, epoch=self.lab.epoch))
+        return True
+
+    async def start_over(self) -> bool:
+        """Open a fresh environment in which things were only looked up so far; give whether there is one."""
+        if not self.can_restore or not await self._renew():
+            return False
+        self._is_bare = True
+        await self._redo([one for one in self.kept if self.lab.subjects[one.tool].is_read])
+        return True
+
+    async def _renew(self) -> bool:
         try:
             await self.lab.renew()
         except EnvironmentFaultError:
             return False
-        self._now = {}
-        for one in self.kept[:upto]:
+        self._now, self._here, self._is_bare = {}, None, False
+        return True
+
+    async def _redo(self, calls: Sequence[_Kept]) -> None:
+        """Make calls again, and have the ones that tools are examined around speak of what is there now."""
+        for one in calls:
             trial = await self.lab.replay(self.lab.subjects[one.tool], substituted(one.arguments, self._now))
             if trial is not None and trial.ok:
                 self._now |= changed(one.content, trial.answer.content)
@@ -119,10 +146,6 @@ class Script:
             subject = self.lab.subjects[name]
             if subject.base is not None:
                 subject.base = replace(subject.base, arguments=substituted(arguments, self._now))
-        self._here = (upto, self.lab.epoch)
-        if before is not None and before.base is not None:  # it is known to work here, and would be used up by a proof
-            before.replays.append(replace(before.base, world=self.lab.world_number, epoch=self.lab.epoch))
-        return True
 
     def refill(self) -> None:
         """Let each tool have its few environments again."""

@@ -38,8 +38,20 @@ def closed_slots(subjects: dict[str, Subject]) -> Closed:
         for name, subject in subjects.items()
         for slot in subject.slots
         if strangers_refused(subject, slot)
-        and (subject.is_read or not _takes_new(subject, slot, [made for other, made in given.items() if other != name]))
+        and not (
+            _takes_most(subject, slot)
+            if subject.is_read
+            else _takes_new(subject, slot, [made for other, made in given.items() if other != name])
+        )
     )
+
+
+def _takes_most(subject: Subject, slot: Slot) -> bool:
+    """Whether a read answers more values that probing made up than it refuses: numbers may be of things there are."""
+    values = {str(trial.values.get(slot.path)) for trial in subject.gives() if trial.kind == "boundary"}
+    made_up = {value.strip().lower() for value in values if value.strip() and not value.strip().isdigit()}
+    known = {str(trial.values.get(slot.path)).strip().lower() for trial in worked(subject) if trial.kind != "boundary"}
+    return len(made_up - known) > max(1, len(strangers_refused(subject, slot)))
 
 
 def _takes_new(subject: Subject, slot: Slot, made: list[set[str]]) -> bool:
