@@ -82,7 +82,7 @@ def test_a_language_model_as_taxonomist_finds_the_edges_that_were_observed() -> 
 
 
 def test_a_language_model_as_critic_tells_sound_stories_from_others() -> None:
-    """It accepts eight sound stories and none of eight others, seven of which no rule refuses; its texts hold no fault."""
+    """It accepts eight sound stories and none of eight others, of which rules refuse one; its texts hold no fault."""
     said = asyncio.run(judged(Mode.REPLAY))
 
     assert {case.name: said[case.name].is_coherent for case in cases()} == {case.name: case.sound for case in cases()}
