@@ -1,10 +1,22 @@
-"""Whether a tool reads or writes: as declared, else as the suite says, else guessed from a verb in its name."""
+"""Whether a tool reads or writes: as declared, else as the suite says, else guessed from a verb in its name.
+
+English verbs count, and those of French, Italian, Portuguese and Spanish (`romance_verbs`). Names in these languages
+are often nouns, so the verb that a description begins with counts too; in English that would mislead (*Return a book*,
+*Return the balance*).
+"""
 
 import re
 from collections.abc import Sequence
 from itertools import pairwise
 
 from pytest_agentbench.core.tool import ToolKind, ToolSpec
+from pytest_agentbench.environment.romance_verbs import (
+    changes_besides,
+    is_told,
+    kind_in_description,
+    kind_in_name,
+    without_accents,
+)
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
@@ -27,7 +39,9 @@ _GENERIC = frozenset({
 })  # fmt: skip
 
 
-def kind_of(name: str, declared: object, reads: Sequence[str], writes: Sequence[str]) -> ToolKind:
+def kind_of(
+    name: str, declared: object, reads: Sequence[str], writes: Sequence[str], description: str = ""
+) -> ToolKind:
     """Settle a tool's kind: what it declares, else where the suite lists it, else a guess."""
     if declared == "read" or declared == "write" or declared == "generic":  # noqa: PLR1714 - narrows the type
         return declared
@@ -35,22 +49,25 @@ def kind_of(name: str, declared: object, reads: Sequence[str], writes: Sequence[
         return "write"
     if name in reads:
         return "read"
-    return guessed_kind(name)
+    return guessed_kind(name, description)
 
 
-def guessed_kind(name: str) -> ToolKind:
-    """Guess a kind from the first verb in the name; `unknown` where no word of it says.
+def guessed_kind(name: str, description: str = "") -> ToolKind:
+    """Guess a kind from the first verb in the name, or the one that a description begins with; else `unknown`.
 
     A write joined by *or* or *and* (`get_or_create`) decides, since the tool may do it.
     """
-    words = [word.lower() for word in _WORDS.findall(name)]
+    words = [word.lower() for word in _WORDS.findall(without_accents(name))]
     if any(left in ("or", "and") and right in _WRITES for left, right in pairwise(words)):
         return "write"
     for word in words:
         for kind, verbs in (("read", _READS), ("write", _WRITES), ("generic", _GENERIC)):
             if word in verbs:
                 return kind  # type: ignore[return-value]  # the literals above are kinds
-    return "unknown"
+    for guess in (kind_in_name(words), kind_in_description(description)):
+        if guess != "unknown":
+            return guess
+    return "read" if is_told(words) and not changes_besides(description) else "unknown"
 
 
 def is_write(spec: ToolSpec | None, wrote: bool | None) -> bool:

@@ -48,7 +48,7 @@ class PythonTool:
         self.name: str = name
         self.requestor: Requestor = requestor
         self.is_async = inspect.iscoroutinefunction(function)
-        self.kind = kind_of(name, getattr(function, "kind", None), reads, writes)
+        self.kind = kind_of(name, getattr(function, "kind", None), reads, writes, function.__doc__ or "")
         self.signature: ToolSignature = read_signature(function, name)
 
     @cached_property

@@ -51,13 +51,13 @@ class Opening:
     reads: Sequence[str] = ()
     writes: Sequence[str] = ()
 
-    def kind(self, name: str, told: ToolKind | None) -> ToolKind:
-        """Settle what a tool does: the suite's lists, else what the source tells, else a verb in the name."""
+    def kind(self, name: str, told: ToolKind | None, description: str = "") -> ToolKind:
+        """Settle what a tool does: the suite's lists, else what the source tells, else a verb."""
         if name in self.writes:
             return "write"
         if name in self.reads:
             return "read"
-        return told or guessed_kind(name)
+        return told or guessed_kind(name, description)
 
 
 def listed_tools(file: Path, opening: Opening) -> tuple[ToolSpec, ...]:

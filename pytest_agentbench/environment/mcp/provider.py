@@ -70,11 +70,12 @@ def _spec(tool: Mapping[str, Any], opening: Opening) -> ToolSpec:
     hints = hints if isinstance(hints, Mapping) else {}
     returns = tool.get("outputSchema")
     destructive = hints.get("destructiveHint")
+    description = str(tool.get("description") or tool.get("title") or "")
     return ToolSpec(
         name=name,
-        description=str(tool.get("description") or tool.get("title") or ""),
+        description=description,
         parameters=parameters,
-        kind=opening.kind(name, _hinted(hints)),
+        kind=opening.kind(name, _hinted(hints), description),
         requestor=opening.requestor,
         returns=dict(returns) if isinstance(returns, Mapping) else None,
         destructive=destructive if isinstance(destructive, bool) and hints.get("readOnlyHint") is not True else None,

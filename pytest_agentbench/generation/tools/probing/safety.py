@@ -6,6 +6,7 @@ from typing import Literal
 
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.environment.kinds import guessed_kind
+from pytest_agentbench.environment.romance_verbs import changes_besides, destroying
 from pytest_agentbench.generation.tools.graph.names import words
 
 Effect = Literal["read", "write", "destructive", "unknown"]
@@ -97,7 +98,7 @@ def effect_of(spec: ToolSpec) -> tuple[Effect, str]:
     declared to read makes it destructive.
     """
     name_words = words(spec.name)
-    destroys = next((word for word in name_words if word in _DESTROYS), None)
+    destroys = next((word for word in name_words if word in _DESTROYS), None) or destroying(name_words)
     if spec.destructive is True:
         return "destructive", "declared destructive"
     if destroys and spec.kind != "read":
@@ -106,9 +107,12 @@ def effect_of(spec: ToolSpec) -> tuple[Effect, str]:
         return "read", f"its kind is {spec.kind!r}"
     if spec.kind == "write":
         return "write", "its kind is 'write'"
-    guess = guessed_kind(spec.name)
+    guess = guessed_kind(spec.name, spec.description)
     if guess != "unknown":
-        return ("write" if guess == "write" else "read"), f"its name speaks of a {guess}"
+        where = "name" if guessed_kind(spec.name) == guess else "description"
+        return ("write" if guess == "write" else "read"), f"its {where} speaks of a {guess}"
+    if changes_besides(spec.description):
+        return "unknown", "its description speaks of changes"
     said = words(" ".join(_FIRST.findall(spec.description)))
     if any(word in _CHANGES or word in _DESTROYS for word in (*name_words, *said)):
         return "unknown", "its name or description speaks of changes"
@@ -122,7 +126,7 @@ def destroys(spec: ToolSpec) -> bool:
 
     This is no question of what may be called, but of what is called last.
     """
-    if _DESTROYS & set(words(spec.name)):
+    if _DESTROYS & set(words(spec.name)) or destroying(words(spec.name)):
         return True
     said = words(" ".join(_FIRST.findall(spec.description)[:_OPENING]))
     changes = (_MAKES | _CHANGES | _LOOKS) & {*words(spec.name), *said}
