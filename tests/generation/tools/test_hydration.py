@@ -83,6 +83,18 @@ def test_changes_of_a_story_are_made_one_after_the_other_in_one_world(hotel: tup
     assert "7001" in booking.content
 
 
+def test_what_a_later_call_lacks_is_of_whom_the_conversation_spoke_before(hotel: tuple[Stock, Graph]) -> None:
+    """Who has booked a room books the next one for the same guest, whatever was searched for in between."""
+    stock, _ = hotel
+    walk = (RUN_CONVERSATION, "book_room", RUN_CONVERSATION, "find_rooms", "book_room", RUN_CONVERSATION)
+
+    told = [asyncio.run(story_of(stock, (*walk, END_OF_SIMULATION), seed=seed)) for seed in range(4)]
+
+    for story in told:
+        guests = {step.call.arguments["guest"] for step in story.steps if step.call and "guest" in step.call.arguments}
+        assert len(guests) == 1
+
+
 def test_every_argument_of_many_stories_has_a_provenance(hotel: tuple[Stock, Graph]) -> None:
     """Arguments and provenance cover each other, entries are used once, and user lines name no tool."""
     stock, graph = hotel

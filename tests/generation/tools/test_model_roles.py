@@ -249,6 +249,29 @@ def test_conversations_begin_with_something_else_each_time(folder: Path) -> None
     assert max(player.offered) <= OPENING
 
 
+class Hasty(Player):
+    """Says of each next call what nobody knows, until it is told."""
+
+    def narrator_extract(self, data: dict[str, Any], bad: str) -> Any:
+        said = super().narrator_extract(data, bad)
+        is_told = "your_answers_were_refused_because" in data
+        return said if is_told else {**said, "sentence": "I look up 5512 next."}
+
+
+def test_what_is_wrong_with_a_sentence_about_the_next_call_costs_one_question(folder: Path) -> None:
+    """It goes back alone; the conversation is not told anew from its beginning."""
+    well, hasty = Player(), Hasty()
+
+    played(folder, well, count=2, roles="[narrator]")
+    (folder / "generated" / STORIES).unlink()
+    outcome = played(folder, hasty, count=2, roles="[narrator]")
+
+    assert outcome.accepted == 2
+    assert set(hasty.faults) == {"invented value: 5512"}
+    assert hasty.asked["narrator"] == well.asked["narrator"] + len(hasty.faults)
+    check_grounded(folder)
+
+
 def test_inputs_that_a_scout_makes_up_never_reach_the_pool(folder: Path) -> None:
     """What the tool does not answer is no verified call."""
     played(folder, Player("made up inputs"), count=1)
