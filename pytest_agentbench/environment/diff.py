@@ -29,13 +29,21 @@ def diff(expected: State, actual: State, ignore: Sequence[str] = ()) -> list[Dif
 
 
 def describe(difference: Difference) -> str:
-    """Say a difference in one line, such as `orders.W1.status: expected 'cancelled', is 'pending'`."""
+    """Say a difference in one line, such as `orders.W1.status: expected 'cancelled', is 'pending'`.
+
+    Of lists, only the items are shown that the other one does not hold, of long texts what stands where they part.
+    """
     path = printable(".".join(difference.path)) or "state"
+    expected, actual = difference.expected, difference.actual
     if difference.extra:
-        return f"{path}: not expected, is {_shown(difference.actual)}"
+        return f"{path}: not expected, is {_shown(actual)}"
     if difference.missing:
-        return f"{path}: expected {_shown(difference.expected)}, is missing"
-    return f"{path}: expected {_shown(difference.expected)}, is {_shown(difference.actual)}"
+        return f"{path}: expected {_shown(expected)}, is missing"
+    if isinstance(expected, list) and isinstance(actual, list):
+        return f"{path}: expected {len(expected)} items, is {len(actual)}{_parted(expected, actual)}"
+    if isinstance(expected, str) and isinstance(actual, str):
+        expected, actual = _from_where_they_part(expected, actual)
+    return f"{path}: expected {_shown(expected)}, is {_shown(actual)}"
 
 
 def state_hash(state: State, ignore: Sequence[str] = ()) -> str:
@@ -124,6 +132,28 @@ def _canonical(value: Any) -> Any:
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         return int(value)
     return value
+
+
+def _parted(expected: list[Any], actual: list[Any]) -> str:
+    """Show the first item that each of two lists holds alone; where there is none their order differs."""
+    left, right = list(expected), []
+    for item in actual:
+        place = next((index for index, other in enumerate(left) if same(other, item)), None)
+        if place is None:
+            right.append(item)
+        else:
+            del left[place]
+    sides = [f"{word} {_shown(items[0])}" for word, items in (("without", left), ("with", right)) if items]
+    return f", {', '.join(sides)}" if sides else ", in another order"
+
+
+def _from_where_they_part(left: str, right: str) -> tuple[str, str]:
+    """Leave out of two texts what both begin with, where they are too long to be shown whole."""
+    if max(len(left), len(right)) <= _WIDTH:
+        return left, right
+    parted = next((index for index, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]), None)
+    start = max((min(len(left), len(right)) if parted is None else parted) - _WIDTH // 4, 0)
+    return (f"…{left[start:]}", f"…{right[start:]}") if start else (left, right)
 
 
 def _shown(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
@@ -34,8 +35,9 @@ def failure_text(
 ) -> str:
     """Say why a run did not pass: what was checked, expected beside called, the turn, blame, excerpt, rerun command.
 
-    The excerpt is the turns around the worst finding; with `verbose` the whole conversation. A text longer than
-    300 characters (4,000 with `verbose`) is cut; the transcript file at `transcript_path` has all of it.
+    The excerpt is the turns around the worst finding, of a call that was never made where it was asked for; with
+    `verbose` the whole conversation. A text longer than 300 characters (4,000 with `verbose`) is cut; the transcript
+    file at `transcript_path` has all of it.
     """
     marks = glyphs(unicode=unicode)
     failed = failed_findings(result)
@@ -44,12 +46,15 @@ def failure_text(
         # what else a run lacks that broke by somebody else's fault says nothing about the agent
         if result.scored or not result.error:
             lines += _section("", _calls(result, failed, marks, verbose=verbose))
-            also = [finding for finding in failed[1:] if call_of(result, finding) is None]
+            told = failed[0].message if failed else ""
+            also = [one for one in failed[1:] if call_of(result, one) is None and one.message != told]
             lines += _section("also", _also(result, also, marks, verbose=verbose))
         lines += _advice(result)
         lines += ["", _facts(result, marks, told=not failed or failed[0].kind == "termination" or not result.scored)]
         if transcript is not None and transcript.messages:
             turn = next((finding.turn for finding in failed if finding.turn is not None), None)
+            if failed and failed[0].turn is None and (asked := _asked(result, failed[0], transcript)) is not None:
+                turn = asked
             lines += _section("conversation", _excerpt(transcript, turn, marks, verbose=verbose))
     lines.append("")
     if transcript_path:
@@ -57,6 +62,15 @@ def failure_text(
     if rerun:
         lines.append(f"rerun: {marks.plain(rerun)}")
     return "\n".join(lines).rstrip()
+
+
+def _asked(result: Result, finding: Finding, transcript: Transcript) -> int | None:
+    """Give the turn in which the user says most arguments of a call that was never made, None where it says none."""
+    missing = (call for call in result.calls if call.status == "not_attempted" and call.tool == finding.tool)
+    values = {plain(str(value)) for call in missing for value in (call.expected or {}).values() if value is not None}
+    said = [(sum(value in plain(text) for value in values), -index) for index, text in transcript.texts("user")]
+    most, place = max(said, default=(0, 0))
+    return transcript.turns[-place] if most else None
 
 
 def _advice(result: Result) -> list[str]:

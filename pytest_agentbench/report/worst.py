@@ -70,7 +70,8 @@ def finding_text(result: Result, finding: Finding, glyphs: Glyphs, width: int = 
     sides = [
         f"{side} {glyphs.plain(text)}"
         for side, text in (("expected", finding.expected), ("actual", finding.actual))
-        if text is not None and glyphs.plain(text) not in message
+        # what differs between two states is worded with both sides, cut where they part
+        if text is not None and finding.kind != "state" and glyphs.plain(text) not in message
     ]
     return place + message + (f"  {', '.join(sides)}" if sides else "")
 

@@ -43,6 +43,18 @@ def test_lists_of_equal_length_are_compared_item_by_item() -> None:
     ]
 
 
+def test_of_lists_and_long_texts_only_what_differs_is_said() -> None:
+    """A row more in a long list, and a word deep in a long text, are seen at once."""
+    rows = [{"id": f"A{number}", "note": "x" * 100} for number in range(9)]
+    text = "word " * 100
+
+    (longer,) = diff({"rows": rows}, {"rows": [*rows, {"id": "A9"}]})
+    (turned,) = diff({"note": text + "yes"}, {"note": text + "no"})
+
+    assert describe(longer) == "rows: expected 9 items, is 10, with {'id': 'A9'}"
+    assert describe(turned).endswith("word yes', is '…" + "word " * 8 + "no'")
+
+
 def test_ignored_paths_are_left_out_with_what_is_below() -> None:
     """`*` stands for any text in one segment; an escaped dot belongs to a name."""
     expected = {"orders": {"W1": {"at": 1, "n": [{"at": 1}]}, "a.b": {"at": 2}}, "log": {"1": {}}}

@@ -101,3 +101,19 @@ def test_hostile_text_is_made_printable():
 def test_a_run_without_findings_or_messages_still_says_something():
     """A crash with nothing recorded names how it ended."""
     assert "FINISHED: boom" in failure_text(result("x", "failed", error="boom"), Transcript())
+
+
+def test_a_call_never_made_is_shown_where_it_was_asked_for():
+    """The excerpt of a missing write is the turn in which the user asked for it, and the write is told once."""
+    never = {"passed": False, "message": "cancel(order_id='W9') was never called", "tool": "cancel"}
+    findings = (Finding(check="state", kind="state", **never), Finding(check="calls", kind="calls", **never))
+    missing = CallExplanation(status="not_attempted", tool="cancel", expected={"order_id": "W9"})
+    talk = [Message(role=role, content=f"{role} {turn}") for turn in range(2, 9) for role in ("assistant", "user")]
+    messages = (Message(role="user", content="Please cancel order W9."), *talk)
+
+    shown = failure_text(
+        result("x", "failed", findings=findings, calls=(missing,)), Transcript(messages=messages)
+    ).split("conversation")
+
+    assert ">  1 user   Please cancel order W9." in shown[1]
+    assert shown[0].count("was never called") == 1
