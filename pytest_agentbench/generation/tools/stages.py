@@ -170,6 +170,7 @@ class Stages:
                 if any(is_natural(entry, card, pool.of(card.tool)) for entry in pool.failures(card.tool))
             },
             behind={tool: pool.sources(tool) for tool in graph.tools if pool.behind(tool) and not pool.of(tool)},
+            destructive=frozenset(card.tool for card in cards.cards if card.destructive),
         )
         row = _chain(graph, taxonomy, pool).row if recipe.weights == "conditioned" else None
         return Sampler(graph, shape, seed=recipe.seed, weigh=row)

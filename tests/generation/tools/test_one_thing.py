@@ -32,6 +32,7 @@ TIED = card_of(
 FOUND = card_of("Search for trees in the garden based on a query", query="The search query")
 SHOWN = card_of("Show trees by their names", names__="")
 WALKED = card_of("Switches paths", path_name="The name of the path")
+DRAWN = card_of("Shows the changes", context_lines="")
 KEPT = card_of("Keep a basket", id="")
 FILLED = card_of("Create a heap", basket_id="")
 OFFERED = card_of("Creates a new path from an optional start tree", path_name="", start_tree="")
@@ -63,6 +64,8 @@ OFFERED = card_of("Creates a new path from an optional start tree", path_name=""
         (Wish(SHOWN, {"names.*": "Oak"}), "", "show me trees with the name Oak"),
         (Wish(SHOWN, {}, Reference((1,), 3, ("names.*",))), "list names", "show me trees by the second name"),
         (Wish(WALKED, {"path_name": "north"}), "", "switch to the path north"),
+        (Wish(DRAWN, {"context_lines": 5}), "", "show me the changes with 5 context lines"),
+        (Wish(DRAWN, {"context_lines": 1}), "", "show me the changes with 1 context line"),
         (Wish(KEPT, {"id": "7"}), "", "keep basket 7"),
         (Wish(FILLED, {"basket_id": "apples"}), "", "create a heap for basket apples"),
         (

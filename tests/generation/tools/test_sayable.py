@@ -15,14 +15,19 @@ from pytest_agentbench.generation.tools.stories.context import said_once
 from pytest_agentbench.generation.tools.stories.narrator import WishGiven
 from pytest_agentbench.generation.tools.stories.propagation import Made, carried
 from pytest_agentbench.generation.tools.values import (
+    END_OF_SIMULATION,
+    RUN_CONVERSATION,
     Card,
     Cards,
+    Edge,
+    Graph,
     ParameterCard,
     Place,
     PoolEntry,
     SemanticType,
     Taxonomy,
 )
+from pytest_agentbench.generation.tools.walks.sampling import Shape, sample
 from tests.generation.tools.making import run
 from tests.generation.tools.probed import written
 
@@ -131,8 +136,11 @@ def test_the_first_result_is_of_the_list_that_stands_first() -> None:
 
     rows = carried(Card(tool="cut"), made, Taxonomy(types=(kind,)))
     every = carried(Card(tool="cut"), alone, Taxonomy(types=(kind,)))
+    both = kind.model_copy(update={"produced": (*kind.produced, Place(tool="look", path="trees.*.name"))})
+    named = carried(Card(tool="cut"), made, Taxonomy(types=(both,)))
 
     assert [row.values for row in rows] == [{"tree": "Elm"}]
+    assert [row.values for row in named] == [{"tree": "Oak"}, {"tree": "Elm"}]
     assert [row.values for row in every] == [{"tree": "Ash"}, {"tree": "Elm"}]
 
 
@@ -191,3 +199,21 @@ def test_nobody_removes_what_is_not_there_or_marks_what_was_removed(tmp_path: Pa
             if call["name"] == "remove_tool":
                 assert call["arguments"]["name"] in ("Rake", "Hoe", "Saw")
                 removed.add(call["arguments"]["name"])
+
+
+def test_what_works_only_after_others_is_not_asked_for_once_something_was_destroyed() -> None:
+    """A walk that drops what it made makes another one before it comes back to it."""
+    nodes = ("make", "show", "drop")
+    steps = [(RUN_CONVERSATION, node) for node in nodes] + [(node, RUN_CONVERSATION) for node in nodes]
+    edges = [Edge(source=source, target=target, weight=1.0) for source, target in steps]
+    graph = Graph(tools=nodes, edges=(*edges, Edge(source=RUN_CONVERSATION, target=END_OF_SIMULATION, weight=1.0)))
+    behind = {"show": frozenset(("make",)), "drop": frozenset(("make",))}
+
+    walks = sample(graph, 20, Shape(behind=behind, destructive=frozenset(("drop",))), seed=2)
+
+    assert walks
+    for walk in walks:
+        is_there = False
+        for node in walk.nodes:
+            assert is_there or node not in behind
+            is_there = node == "make" or (is_there and node != "drop")

@@ -38,9 +38,9 @@ def is_opaque(value: JsonValue) -> bool:
 
 def _is_said(path: str, value: JsonValue, card: Card, known: Mapping[str, Sequence[JsonValue]]) -> bool:
     parameter = _declared(path, card)
-    if parameter is not None and (parameter.path != path or is_needed(parameter)):
-        return True  # an object that may hold anything, or an argument that must be given
-    if parameter is None or value is None or value in ({}, []) or value == "":
+    if parameter is not None and is_needed(parameter):
+        return True
+    if parameter is None or value is None or value in ({}, []) or value == "" or is_opaque(value):
         return False
     if path in known:
         return bool(known[path])
@@ -50,7 +50,7 @@ def _is_said(path: str, value: JsonValue, card: Card, known: Mapping[str, Sequen
     schema = parameter.schema_
     if any(schema.get(key) for key in ("description", "enum", "examples")):
         return True
-    return not isinstance(value, str) and _WORDS.fullmatch(name) is not None
+    return parameter.path == path and not isinstance(value, str) and _WORDS.fullmatch(name) is not None
 
 
 def _declared(path: str, card: Card) -> ParameterCard | None:

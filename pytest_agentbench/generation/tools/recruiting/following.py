@@ -41,8 +41,11 @@ Propose = Callable[[Card, Sequence[Arguments], Sequence[Arguments]], Awaitable[S
 """Gives arguments for a card that are worth a try: what results suggest goes in, and what was proposed already."""
 
 
-async def played(opened: Opened, chain: Sequence[PoolEntry], cards: Cards) -> list[Made] | None:
-    """Make verified calls again, one after the other, with the values of today; None where one does not work."""
+async def played(opened: Opened, chain: Sequence[PoolEntry], cards: Cards) -> tuple[list[Made], set[str]] | None:
+    """Make verified calls again, one after the other, with the values of today; None where one does not work.
+
+    With them go the values that are others today than they were.
+    """
     made: list[Made] = []
     now: dict[str, JsonValue] = {}
     for entry in chain:
@@ -53,7 +56,7 @@ async def played(opened: Opened, chain: Sequence[PoolEntry], cards: Cards) -> li
         now |= changed(entry.content, answer.content)
         card = cards.get(entry.tool) or Card(tool=entry.tool)
         made.append(Made(card, arguments, parsed(answer.content), answer.content, 0))
-    return made
+    return made, set(map(str, now.values()))
 
 
 @dataclass(kw_only=True)
@@ -99,10 +102,13 @@ class Follower:
         """Give calls that work once those of a chain were made."""
         found: list[PoolEntry] = []
         async with self.bench.fresh() as opened:
-            made = await played(opened, chain, self.cards)
-            if made is None:
+            again = await played(opened, chain, self.cards)
+            if again is None:
                 return []
+            made, of_today = again
             for arguments in await self._candidates(card, made):
+                if of_today.intersection(map(str, read_slots(arguments).values())):
+                    continue  # no scenario could expect what is another value in each environment
                 answer = await opened.call(card.tool, arguments)
                 if judge(answer).verdict != "ok" or len(answer.content) > _LONGEST_RESULT:
                     continue
@@ -122,7 +128,9 @@ class Follower:
 
     async def _candidates(self, card: Card, made: Sequence[Made]) -> list[Arguments]:
         """Give arguments that are worth a try, those with most of what results give first."""
+        needed = {one.path for one in card.parameters if is_needed(one)}
         rows = [one.values for one in carried(card, made, self.taxonomy)]
+        rows = [{path: row[path] for path in row if path in needed} if needed else row for row in rows]
         suggested = [build(dict(row)) for row in rows[:3]]
         proposed = [trimmed(one, card) for one in await self.propose(card, suggested, ())]
         proposed += [trimmed(one, card) for one in await self.propose(card, suggested, proposed)]

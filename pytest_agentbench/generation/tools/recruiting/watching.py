@@ -12,7 +12,7 @@ from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry
 from pytest_agentbench.generation.tools.world import Answer, Opened
 
-_MOST = 6
+_MOST = 8
 """Reads that are made before and after each change."""
 
 Seen = dict[str, str]

@@ -10,7 +10,7 @@ from pytest_agentbench.generation.tools.recruiting.basis import is_opaque
 from pytest_agentbench.generation.tools.recruiting.scouting import is_needed
 from pytest_agentbench.generation.tools.stories.flows import Assignment, assignments, connecting
 from pytest_agentbench.generation.tools.stories.tracing import places_in
-from pytest_agentbench.generation.tools.values import Card, PoolEntry, Provenance, Taxonomy
+from pytest_agentbench.generation.tools.values import Card, PoolEntry, Provenance, SemanticType, Taxonomy
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES
 from pytest_agentbench.generation.tools.wording.saying import named
 from pytest_agentbench.users.kinds import humanize
@@ -61,16 +61,19 @@ def carried(card: Card, made: Sequence[Made], taxonomy: Taxonomy, *, any_turn: b
     """
     call = len(made) - 1
     source = made[call].card.tool
-    types = connecting(taxonomy, source, card.tool)
-    rows = assignments(types, source, made[call].result, card, arguments=made[call].arguments) if types else []
+    result = made[call].result
+    types = _of_first_list(connecting(taxonomy, source, card.tool), source, result)
+    rows = assignments(types, source, result, card, arguments=made[call].arguments) if types else []
     needed = [parameter.path for parameter in card.parameters if is_needed(parameter)]
     found: list[Carried] = []
-    for row in _of_first_list(rows, made[call].result):
+    for row in rows:
         slots = read_slots(dict(row.arguments))
         once = {(row.paths[path], dumps(slots[path])): path for path in reversed(slots)}
         # one thing is not both ends of a relation
         values = {path: value for path, value in slots.items() if path in once.values()}
         values = _told_apart(values, row, card)
+        if not _is_meant(values, row, result):
+            continue
         proof = {path: Provenance(argument=path, source="result", call=call, path=row.paths[path]) for path in values}
         for path, value, origin in _earlier(card, made, taxonomy, any_turn=any_turn):
             if path in needed and path not in values:
@@ -103,22 +106,31 @@ def _told_apart(values: Mapping[str, JsonValue], row: Assignment, card: Card) ->
     return kept
 
 
-def _of_first_list(rows: Sequence[Assignment], result: JsonValue) -> list[Assignment]:
-    """Keep the rows that people mean by `the first result`: of the first list of things, or named in its entry too."""
+def _of_first_list(types: Sequence[SemanticType], source: str, result: JsonValue) -> list[SemanticType]:
+    """Take each type from the first list of things in a result, where it stands there too: that is `the` list."""
+    records = [path for path, _ in places_in(result) if _is_of_record(path)]
+    first = _list_of(records[0]) if records else None
+    found = []
+    for one in types:
+        given = [place for place in one.produced if place.tool == source and "*" in place.path.split(".")[:-1]]
+        kept = [place for place in given if place.path.split(".*")[0].removeprefix("*") == first]
+        gone = [place for place in given if place not in kept] if kept else []
+        found.append(one.model_copy(update={"produced": tuple(at for at in one.produced if at not in gone)}))
+    return found
+
+
+def _is_meant(values: Mapping[str, JsonValue], row: Assignment, result: JsonValue) -> bool:
+    """Whether people mean a row by its place: it is of the first list of things, or named in the entry there too."""
     places = [(path, value) for path, value in places_in(result) if _is_of_record(path)]
     first = _list_of(places[0][0]) if places else ""
-
-    def is_meant(row: Assignment) -> bool:
-        for taken, path in row.paths.items():
-            if not _is_of_record(path) or _list_of(path) == first:
-                continue
-            entry = f"{first}.{row.indexes[0]}." if first else f"{row.indexes[0]}."
-            value = read_slots(dict(row.arguments)).get(taken)
-            if not any(at.startswith(entry) and same(one, value) for at, one in places):
-                return False
-        return True
-
-    return [row for row in rows if is_meant(row)]
+    for taken, value in values.items():
+        path = row.paths[taken]
+        if not _is_of_record(path) or _list_of(path) == first:
+            continue
+        entry = f"{first}.{row.indexes[0]}." if first else f"{row.indexes[0]}."
+        if not any(at.startswith(entry) and same(one, value) for at, one in places):
+            return False
+    return True
 
 
 def _is_of_record(path: str) -> bool:

@@ -40,8 +40,8 @@ class Shape:
 
     `capacity` bounds how often one walk calls a tool (its verified calls, which are used once a scenario); a tool that
     is not in it is not bounded. No walk takes `closed` edges. `plannable` are the tools for which a failure can be
-    planned, and how it is named. `behind` are the tools that work only after a call of one of others. Of
-    `barred` pairs no turn begins with the second once the first was called.
+    planned, and how it is named. `behind` are the tools that work only after a call of one of others, made since the
+    last call of a `destructive` tool. Of `barred` pairs no turn begins with the second once the first was called.
     """
 
     shortest: int = 6
@@ -53,6 +53,7 @@ class Shape:
     plannable: Mapping[str, str] = field(default_factory=dict)
     behind: Mapping[str, frozenset[str]] = field(default_factory=dict)
     barred: frozenset[tuple[str, str]] = frozenset()
+    destructive: frozenset[str] = frozenset()
 
 
 class Sampler:
@@ -167,7 +168,7 @@ class Sampler:
         if row is None:
             return None
 
-        turn, every = _turn(nodes), frozenset(nodes)
+        turn, there = _turn(nodes), self._there(nodes)
 
         def fits(node: str) -> bool:
             if node == END_OF_SIMULATION:
@@ -178,7 +179,8 @@ class Sampler:
                 return False
             if self._bars.forbid(used, (nodes[-1], node)):
                 return False
-            if tuple(nodes[-2:]) == (node, node) or self._shape.behind.get(node, every).isdisjoint(every):
+            needs = self._shape.behind.get(node)
+            if tuple(nodes[-2:]) == (node, node) or (needs is not None and needs.isdisjoint(there)):
                 return False
             return used[node] < self._capacity.get(node, used[node] + 1)
 
@@ -190,6 +192,11 @@ class Sampler:
             if fits(drawn := row.draw(self._random)) and self._random.random() * (1 + used[drawn]) < 1:
                 return drawn
         return self._weighed(dict(zip(row.nodes, row.weights, strict=True)), fits)
+
+    def _there(self, nodes: Sequence[str]) -> frozenset[str]:
+        """Give the tools called since something was destroyed: what was made before may be gone."""
+        last = max((place for place, node in enumerate(nodes) if node in self._shape.destructive), default=-1)
+        return frozenset(nodes[last + 1 :])
 
     def _weighed(self, weights: Mapping[str, float], fits: Callable[[str], bool]) -> str | None:
         left = {node: weight for node, weight in weights.items() if weight > 0 and fits(node)}

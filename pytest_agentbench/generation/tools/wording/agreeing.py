@@ -16,8 +16,12 @@ def singular(noun: str) -> str:
     for ending, instead in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh")):
         if noun.endswith(ending) and len(noun) > len(ending) + 1:
             return noun[: -len(ending)] + instead
-    is_several = noun.endswith("s") and not noun.endswith(("ss", "us", "is")) and len(noun) > 2
-    return noun[:-1] if is_several else noun
+    return noun[:-1] if is_several(noun) and len(noun) > 2 else noun
+
+
+def is_several(noun: str) -> bool:
+    """Whether an English noun names several by its ending."""
+    return noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
 
 
 def plural(noun: str) -> str:

@@ -12,11 +12,6 @@ def head(one: Said) -> str:
     return (one.others[0] if one.others else "") or one.noun
 
 
-def is_plural(noun: str) -> bool:
-    """Whether an English noun names several by its ending."""
-    return noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
-
-
 def is_doubled(match: re.Match[str], task: str) -> bool:
     """Whether a task says `line by line`, which names nothing to go by."""
     return task[: match.start()].rstrip().endswith(match["by"].strip())

@@ -5,8 +5,8 @@ Each gives the task with the value woven in, or None where there is no such plac
 
 import re
 
-from pytest_agentbench.generation.tools.wording.agreeing import among, of_its_own
-from pytest_agentbench.generation.tools.wording.nouns import is_plural, speaks_of
+from pytest_agentbench.generation.tools.wording.agreeing import among, is_several, of_its_own
+from pytest_agentbench.generation.tools.wording.nouns import speaks_of
 from pytest_agentbench.generation.tools.wording.saying import Said
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
 
@@ -48,7 +48,7 @@ def one_of(task: str, said: Said, referred: str, tongue: Tongue) -> str | None:
 def several(task: str, said: Said, tongue: Tongue) -> str | None:
     """Name several of a thing behind the verb: `put seats aside` becomes `put seat B4 aside`."""
     noun = said.noun or said.label
-    named = noun if is_plural(noun) else f"{noun}s"
+    named = noun if is_several(noun) else f"{noun}s"
     match = re.search(tongue.bare_plural.format(noun=re.escape(named)), task)
     if match is None or tongue.code != "en" or (said.is_identity and (said.is_name or match["verb"] in tongue.towards)):
         return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_agentbench.core.values import JsonValue, is_number
 from pytest_agentbench.generation.tools.values import Card, Handle
-from pytest_agentbench.generation.tools.wording.agreeing import singular
+from pytest_agentbench.generation.tools.wording.agreeing import is_several, singular
 from pytest_agentbench.generation.tools.wording.calendar import is_date
 from pytest_agentbench.generation.tools.wording.phrasing import is_prose, label_of, name_of, value_text
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
@@ -76,6 +76,9 @@ def said_of(card: Card, given: Mapping[str, JsonValue], handle: Handle | None, t
             one = _as_one(one)  # noqa: PLW2901 - same
         if one.label in tongue.units and is_number(first):
             one = _with(one, noun=one.label, is_amount=True)  # noqa: PLW2901 - `days: 3` is three days
+        elif is_number(first) and tongue.code == "en" and _counts(one, tongue):
+            few = singular(one.label) if first == 1 else one.label
+            one, text = _with(one, joint="with"), f"{text} {few}"  # noqa: PLW2901 - `guests: 2` is with two guests
         found.append(
             _with(
                 one,
@@ -127,6 +130,13 @@ def counted(said: Said) -> str:
 def _is_single(path: str, value: JsonValue) -> bool:
     """Whether a value is the only one of a list."""
     return (isinstance(value, list) and len(value) == 1) or path.endswith(".*")
+
+
+def _counts(said: Said, tongue: Tongue) -> bool:
+    """Whether an argument is named by what is counted: `guests`, `context lines`."""
+    words = said.label.split()
+    is_plain = len(words) <= _NOUN and not tongue.questions & set(words) and not said.is_identity
+    return is_plain and is_several(said.label) and not said.is_amount
 
 
 def _as_one(said: Said) -> Said:

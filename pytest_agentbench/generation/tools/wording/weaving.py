@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_agentbench.generation.tools.values import Card
-from pytest_agentbench.generation.tools.wording.agreeing import of_one, singular
+from pytest_agentbench.generation.tools.wording.agreeing import is_several, of_one, singular
 from pytest_agentbench.generation.tools.wording.asides import aside, sentences
-from pytest_agentbench.generation.tools.wording.nouns import article_and_noun, head, is_doubled, is_plural, speaks_of
+from pytest_agentbench.generation.tools.wording.nouns import article_and_noun, head, is_doubled, speaks_of
 from pytest_agentbench.generation.tools.wording.phrasing import (
     contracted,
     is_feminine,
@@ -201,7 +201,7 @@ class _Loom:
             (self._whole(one), noun),
             *((self._mention(each), each) for each in nouns),
             *((rf"\b(?:its|their) {re.escape(each)}s?\b", each) for each in nouns if self.tongue.code == "en"),
-            *((rf"(?<=^put ){re.escape(each)}\b", each) for each in nouns if is_plural(each)),
+            *((rf"(?<=^put ){re.escape(each)}\b", each) for each in nouns if is_several(each)),
             (self._object(one), noun),
         ]
         for pattern, named_so in patterns:
@@ -329,7 +329,7 @@ class _Loom:
 
     def _articles(self, article: str, noun: str) -> tuple[str, str]:
         if self.tongue.code == "en":
-            return ("the", "those" if is_plural(noun) else "that")
+            return ("the", "those" if is_several(noun) else "that")
         known = self.tongue.articles.get(article.strip().replace("’", "'"))
         return known or (("la", "cette") if is_feminine(noun.split(maxsplit=1)[0]) else ("le", "ce"))
 
