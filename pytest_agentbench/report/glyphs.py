@@ -50,6 +50,13 @@ class Glyphs:
             kept.append(char)
         return "".join(kept) + self.ellipsis[:width]
 
+    def squeeze(self, text: str, width: int) -> str:
+        """Cut a name to `width` cells in its middle, since numbers at the end tell names apart."""
+        if cells(text) <= width:
+            return text
+        tail = text[-(width // 3) :] if text.isascii() else ""
+        return self.cut(text, width - len(tail)) + tail
+
 
 _ASCII = {"–": "-", "·": "|", "…": "...", "×": "x", "²": "2"}
 

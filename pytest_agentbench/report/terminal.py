@@ -138,7 +138,7 @@ def _failures(document: Document, marks: Glyphs, width: int, *, verbose: bool) -
     if not failures:
         return []
     shown = failures if verbose else failures[:MOST_FAILURES]
-    ids = [marks.cut(_id(run, marks), _ID_WIDTH) for run in shown]
+    ids = [_id(run, marks) for run in shown]
     worst = [failed_findings(run) for run in shown]
     checks = [marks.cut(marks.plain(check_name(found[0]) if found else "termination"), _CHECK_WIDTH) for found in worst]
     levels = [f"c{run.complexity}" if run.complexity is not None else marks.dash for run in shown]
@@ -180,7 +180,7 @@ def _unscored(results: Sequence[Result], marks: Glyphs, width: int, *, verbose: 
     lines = [Line(""), Line("not scored", "head")]
     for run in shown:
         who = "" if run.not_run is not None else f"{run.blame.value if run.blame else 'unknown'}: "
-        name = marks.cut(_id(run, marks), _ID_WIDTH)
+        name = _id(run, marks)
         found = failed_findings(run)
         spoilt = bool(found) and found[0].kind == "user"
         why = f"{found[0].check}: {finding_text(run, found[0], marks)}" if spoilt else no_finding_text(run, marks)
@@ -227,9 +227,11 @@ def _why_not(suite: SuiteRecord, document: Document) -> str:
 
 
 def _id(run: Result, marks: Glyphs) -> str:
+    """Name a run in 36 cells, the scenario's name cut in its middle."""
     variant = f"[{run.key.label}]" if run.key.label else ""
     trial = f" trial {run.key.trial}" if run.key.trial > 1 else ""
-    return marks.plain(f"{run.key.scenario}{variant}{trial}")
+    which = marks.cut(marks.plain(f"{variant}{trial}"), _ID_WIDTH // 2)
+    return marks.squeeze(marks.plain(run.key.scenario), _ID_WIDTH - cells(which)) + which
 
 
 def _default_variant(run: Result, suites: Iterable[SuiteRecord]) -> str:

@@ -184,3 +184,12 @@ def test_ten_thousand_runs_take_seconds_at_most():
     lines = terminal_report(given)
     assert time.process_time() - start < 5
     assert len(lines) < 70
+
+
+def test_long_names_are_cut_in_the_middle():
+    """Generated names differ at their end, which stays to be seen beside the variant."""
+    names = [f"create-order-get-order-list-orders-1-more-w00{number}" for number in (20, 23)]
+
+    shown = text(document([result(name, "failed", variant="hasty") for name in names]))
+
+    assert all(f"…ore-w00{number}[hasty]" in shown for number in (20, 23))
