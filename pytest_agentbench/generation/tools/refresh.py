@@ -16,7 +16,7 @@ from pytest_agentbench.generation.tools.probing.oracle import judge
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.stories.assembly import CALLS, FACTS
-from pytest_agentbench.generation.tools.stories.facts import spoken_form
+from pytest_agentbench.generation.tools.stories.facts import said_at
 from pytest_agentbench.generation.tools.stories.flows import ARGUMENT, found_at
 from pytest_agentbench.generation.tools.stories.tracing import is_same_value
 from pytest_agentbench.generation.tools.world import World
@@ -108,8 +108,7 @@ def _untold(scenario: Scenario, results: Sequence[JsonValue]) -> list[str]:
     facts = scenario.provenance.get(FACTS)
     for fact, text in zip(facts if isinstance(facts, list) else (), scenario.communicate_info, strict=False):
         call, where = int(fact.get("call", -1)), str(fact.get("path", ""))
-        found = next(found_at(results[call], where), None) if 0 <= call < len(results) else None
-        now = spoken_form(found.value) if found is not None else None
+        now = said_at(results[call], where) if 0 <= call < len(results) else None
         if now != text:
             stale.append(f"communicate {text!r}: {where} of call {call + 1} is {now!r} now")
     return stale

@@ -9,6 +9,7 @@ from pytest_agentbench.generation.tools.graph.meanings import ASKS, is_called, i
 from pytest_agentbench.generation.tools.graph.names import GENERIC, likeness, nouns, words
 from pytest_agentbench.generation.tools.graph.spots import Planted, Spot, places_of, planted_in
 from pytest_agentbench.generation.tools.probing.candidates import declared, described, fits
+from pytest_agentbench.generation.tools.probing.labelled import is_coded
 from pytest_agentbench.generation.tools.probing.laboratory import Laboratory, Subject
 from pytest_agentbench.generation.tools.probing.observed import as_argument, is_specific
 from pytest_agentbench.generation.tools.probing.oracle import is_silent
@@ -274,6 +275,8 @@ def _is_flow(
     if like >= 0.5 or any(is_specific(value) for value in fitting):
         return not (spot.origin == "argument" and like < 0.5 and not any(is_specific(value) for value in fitting))
     if is_number and len(fitting) >= 2 and slot.type != "number":  # what takes any fraction takes no identifiers
+        return spot.origin == "result" and not turned_down
+    if is_coded(spot.pattern):
         return spot.origin == "result" and not turned_down
     is_text = is_written and spot.pattern in ("", LISTED, BOLD)
     return is_text and spot.origin == "result" and len(fitting) >= 2 and not turned_down

@@ -80,6 +80,8 @@ _FORMATS: Mapping[str, tuple[str, ...]] = {
     "hostname": ("example.org",),
 }
 
+_CENTS = 2
+"""Decimals of a made-up number where what it is like has no more: of money there are no smaller parts."""
 _QUOTED = re.compile(r"(?<!\w)(['\"`«])\s?([^'\"`«»\n]{1,60}?)\s?(['\"`»])(?!\w)")
 _EXAMPLE = re.compile(
     r"(?:e\.g\.|eg\.|for example|for instance|such as|like|examples?:|ex\.\s?:?|par exemple)\s*[:,]?\s*"
@@ -211,7 +213,7 @@ def stranger(value: Any, random: Random) -> Any:
     if isinstance(value, int):
         return int(f"9{random.randrange(10**5, 10**6)}")
     if isinstance(value, float):
-        return round(value + random.uniform(0.5, 5.0), 4)
+        return round(value + random.uniform(0.5, 5.0), _CENTS if round(value, _CENTS) == value else 4)
     text = str(value)
     is_hex = bool(re.fullmatch(r"[0-9a-f-]{7,}", text))
     drawn = []

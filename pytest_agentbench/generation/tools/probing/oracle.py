@@ -42,6 +42,8 @@ _ABSENT = re.compile(
 _NONE = re.compile(
     r"\W*(?:no (?:[\w' -]+ )?(?:found|match(?:es|ed)?|results?|available|data|entries|items|records)"
     r"|nothing (?:found|to show|here)|none"
+    r"|(?:(?:i|we) (?:have )?found no|(?:je n'ai|nous n'avons|on n'a) (?:pas )?trouvé (?:aucun|de|rien)"
+    r"|no he encontrado ning|non ho trovato nessun|não encontrei nenhum)\w*[\w' -]*"
     r"|empty|0 (?:[\w-]+ )?(?:found|results?|match(?:es)?)|0 [a-z]+s|aucun\w* [\w' -]+|not available)\b.{0,80}",
     re.I,
 )

@@ -9,6 +9,7 @@ from itertools import chain, islice
 from typing import Any
 
 from pytest_agentbench.core.values import is_number
+from pytest_agentbench.generation.tools.probing.labelled import coded
 
 LONGEST = 300_000
 """Characters of a result that are read; the rest of a huge one holds more of the same."""
@@ -188,8 +189,11 @@ def _in_text(text: str, path: str, names: tuple[str, ...]) -> Iterator[Atom]:
         if " " not in stripped:
             return
     text = text[:LONGEST]
+    called = list(coded(text))
+    told = {value for _, value, _ in called}
     found = chain(
-        _formed(text),
+        called,
+        (one for one in _formed(text) if one[1] not in told),
         _paired(text),
         _counted(text),
         _quoted(text),
@@ -263,6 +267,8 @@ def _paired(text: str) -> Iterator[Found]:
 
 def _counted(text: str) -> Iterator[Found]:
     for match in islice(_COUNTED.finditer(text), _ENTRIES):
+        if match[1].isupper() and match.end(1) == match.start(2):
+            continue  # `CE1` is a code, no number of a thing
         word = match[1].lower()
         yield word, int(match[2]), COUNTED_AFTER.format(word=re.escape(word))
 

@@ -151,7 +151,20 @@ def _is_natural(arguments: Mapping[str, JsonValue], given: ScoutGiven) -> bool:
     """Whether a user may well ask for it: nothing made up or out of place, and no thing is joined to itself."""
     texts = [value for value in read_slots(dict(arguments)).values() if isinstance(value, str)]
     is_joined = len(texts) == len(set(texts))
-    return is_joined and not holds(arguments, given.made_up) and _keeps_to(arguments, given)
+    is_called = not any(_is_number_for_name(path, text, given.card) for path, text in _texts(arguments))
+    return is_joined and is_called and not holds(arguments, given.made_up) and _keeps_to(arguments, given)
+
+
+def _texts(arguments: Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:
+    for path, value in read_slots(dict(arguments)).items():
+        if isinstance(value, str):
+            yield path, value
+
+
+def _is_number_for_name(path: str, text: str, card: Card) -> bool:
+    """Whether a text is a bare number where the argument's first value, which a description named, is a word."""
+    first = next((one.accepted[0] for one in card.parameters if one.path == path and one.accepted), None)
+    return text.isdigit() and isinstance(first, str) and not any(char.isdigit() for char in first) and len(first) > 2
 
 
 def _keeps_to(arguments: Mapping[str, JsonValue], given: ScoutGiven) -> bool:

@@ -10,8 +10,7 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.recipe import PROVENANCE, Hashes
 from pytest_agentbench.generation.tools.probing.reading import parsed
-from pytest_agentbench.generation.tools.stories.facts import spoken_form
-from pytest_agentbench.generation.tools.stories.flows import value_at
+from pytest_agentbench.generation.tools.stories.facts import said_at
 from pytest_agentbench.generation.tools.stories.persona import known_values
 from pytest_agentbench.generation.tools.values import Cards, Persona, Story
 from pytest_agentbench.generation.tools.walks.sampling import calls_of, class_of
@@ -99,7 +98,7 @@ def facts_told(story: Story) -> list[tuple[dict[str, JsonValue], str]]:
         if step.call is not None:
             call, content = call + 1, step.content
         for name, path in step.facts.items():
-            text = spoken_form(value_at(parsed(content), path))
+            text = said_at(parsed(content), path)
             if text is not None:
                 told.append(({"name": name, "call": call, "path": path}, text))
     return told

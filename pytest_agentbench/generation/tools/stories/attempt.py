@@ -22,6 +22,7 @@ from pytest_agentbench.generation.tools.stories.narrator import Answered, Extrac
 from pytest_agentbench.generation.tools.stories.natural import is_natural, natural
 from pytest_agentbench.generation.tools.stories.propagation import Made, Propagated, propagated
 from pytest_agentbench.generation.tools.stories.recalling import lasts, recalled, recalling
+from pytest_agentbench.generation.tools.stories.referring import is_spoken
 from pytest_agentbench.generation.tools.stories.searching import Choice, Memory, situation_of
 from pytest_agentbench.generation.tools.stories.telling import HydrationError, Telling, WordingError
 from pytest_agentbench.generation.tools.stories.tracing import option_of, trace_to_result
@@ -99,7 +100,7 @@ class Attempt:
         wishes, self._known = said_once(await self._calls(cards, fails=fails), self._stock.context, self._known)
         facts = [] if fails else await self._facts()
         fact = self._random.choice(facts[:_FACTS]) if facts else None
-        line = await self._telling.request(wishes, fact.name if fact else "")
+        line = await self._telling.request(wishes, fact.name if fact and not fact.answers else "")
         self._steps[first] = self._steps[first].model_copy(update={"sentence": line})
         turn = [made for made in self._made if made.turn == self._turn]
         for made in turn:
@@ -241,7 +242,8 @@ class Attempt:
             self._note(source.tool, card, option.arguments, answer, option.provenance, handle=handle)
             self._steps[-1] = self._steps[-1].model_copy(update={"sentence": sentence})
             self._withdrawn |= {one.entry for one in option.provenance if one.entry}
-            taken = tuple(one.argument for one in option.provenance if one.source == "result")
+            told = [one for one in option.provenance if one.source == "result" and one.argument not in option.given]
+            taken = tuple(one.argument for one in told)
             return WishGiven(
                 card=card,
                 given=dict(option.given),
@@ -265,7 +267,9 @@ class Attempt:
             raise WordingError("invented argument", detail, operation="extract")
         if not self._is_new(card, arguments):
             raise HydrationError("arguments used before", card.tool)
-        return Propagated(arguments=dict(arguments), provenance=traced)
+        slots = read_slots(dict(arguments))
+        said = {path: value for path, value in slots.items() if is_spoken(path, value, card)}
+        return Propagated(arguments=dict(arguments), provenance=traced, given=said)
 
     def _handle(self, option: Propagated) -> Handle | None:
         """Give what the user calls a pool entry that a call takes as a whole, since no type leads to it."""

@@ -17,7 +17,7 @@ from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import Pool, call_key
 from pytest_agentbench.generation.tools.stories.completeness import said_in, unsaid
-from pytest_agentbench.generation.tools.stories.facts import spoken_form
+from pytest_agentbench.generation.tools.stories.facts import said_at
 from pytest_agentbench.generation.tools.stories.faults import Fault
 from pytest_agentbench.generation.tools.stories.flows import ARGUMENT, found_at
 from pytest_agentbench.generation.tools.stories.handles import proves
@@ -254,8 +254,7 @@ def _value_faults(story: Story, cards: Cards) -> Iterator[Fault]:
         if step.call is not None:
             last = parsed(step.content)
         for name, path in step.facts.items():
-            found = next(found_at(last, path), None)
-            if found is None or spoken_form(found.value) is None:
+            if said_at(last, path) is None:
                 yield Fault("invented value", name)
 
 

@@ -9,6 +9,8 @@ from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.values import JsonValue, is_number
 from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.probing.schemas import plain as plain_schema
+from pytest_agentbench.generation.tools.stories.flows import found_at
+from pytest_agentbench.generation.tools.stories.prose_facts import PROSE, answers_in, prose_at
 from pytest_agentbench.generation.tools.stories.tracing import places_in
 from pytest_agentbench.generation.tools.values import Card
 from pytest_agentbench.generation.tools.wording.phrasing import contracted, language_of, name_of, with_article
@@ -29,11 +31,15 @@ _DECIMALS = 2
 
 @dataclass(frozen=True)
 class Fact:
-    """A value that can be asked for: its name in words, where it stands in the result, and how it is said."""
+    """A value that can be asked for: its name in words, where it stands in the result, and how it is said.
+
+    `answers` says that the request itself asks for it, as *the balance* does that a sentence tells.
+    """
 
     name: str
     path: str
     text: str
+    answers: bool = False
 
 
 def facts_of(
@@ -47,6 +53,12 @@ def facts_of(
     known = plain(said)
     described = f"{card.declared_description} {' '.join(_descriptions(returns))}"
     if language_of([described]) != tongue.code:
+        return
+    text = inner(result)
+    if isinstance(text, str):
+        for name, path, told in () if card.writes is not False else answers_in(text, card.declared_description):
+            if plain(told) not in known:
+                yield Fact(name, path, told, answers=True)
         return
     spelt = {plain(word): word for word in re.findall(r"[^\W\d_]+", f"{_texts(result)} {described}".lower())}
     listed = set(spelt)
@@ -116,6 +128,14 @@ def spoken_form(value: JsonValue) -> str | None:
     if not isinstance(value, str) or "_" in value or _DATED.search(value) or not _TEXT.fullmatch(value):
         return None
     return value
+
+
+def said_at(result: JsonValue, path: str) -> str | None:
+    """Give how what stands at a fact's path is said; None where nothing stands there, or agents differ."""
+    if PROSE in path:
+        return prose_at(result, path)
+    found = next(found_at(result, path), None)
+    return None if found is None else spoken_form(found.value)
 
 
 def _scalars(value: JsonValue, path: str, depth: int) -> Iterator[tuple[str, JsonValue]]:

@@ -12,7 +12,7 @@ from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import FAILURE
 from pytest_agentbench.generation.tools.recruiting.stock import Lost, Stock
-from pytest_agentbench.generation.tools.stories.facts import spoken_form
+from pytest_agentbench.generation.tools.stories.facts import said_at
 from pytest_agentbench.generation.tools.stories.flows import ARGUMENT, found_at
 from pytest_agentbench.generation.tools.stories.tracing import is_same_value
 from pytest_agentbench.generation.tools.values import Provenance, Step
@@ -41,7 +41,7 @@ async def lost_values(steps: Sequence[Step], stock: Stock) -> set[Lost]:
                 lost |= {
                     (step.source, TOLD, path)
                     for path in step.facts.values()
-                    if _said(told, path) != _said(results[-1], path)
+                    if said_at(told, path) != said_at(results[-1], path)
                 }
                 continue
             told = parsed(step.content)
@@ -57,11 +57,6 @@ async def lost_values(steps: Sequence[Step], stock: Stock) -> set[Lost]:
                 lost.add((source.name if source is not None else "", step.call.name, one.argument))
             results.append(parsed(answer.content))
     return lost
-
-
-def _said(result: JsonValue, path: str) -> str | None:
-    found = next(found_at(result, path), None)
-    return None if found is None else spoken_form(found.value)
 
 
 def _stands(value: JsonValue, proof: Provenance, results: Sequence[JsonValue]) -> bool:

@@ -5,8 +5,7 @@ from collections.abc import Collection
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.stock import Lost, Stock
-from pytest_agentbench.generation.tools.stories.facts import Fact, facts_of, spoken_form
-from pytest_agentbench.generation.tools.stories.flows import found_at
+from pytest_agentbench.generation.tools.stories.facts import Fact, facts_of, said_at
 from pytest_agentbench.generation.tools.stories.lasting import TOLD
 from pytest_agentbench.generation.tools.stories.propagation import Made
 from pytest_agentbench.generation.tools.values import Step
@@ -39,8 +38,4 @@ async def worth_telling(
     if not facts or last.card.writes is not False:
         return facts
     again = parsed((await opened.call(last.card.tool, last.arguments)).content)
-    return [
-        fact
-        for fact in facts
-        if (found := next(found_at(again, fact.path), None)) is not None and spoken_form(found.value) == fact.text
-    ]
+    return [fact for fact in facts if said_at(again, fact.path) == fact.text]

@@ -1,0 +1,85 @@
+"""Answers in prose: the codes in them by kind, and what of them answers the question that was asked."""
+
+from random import Random
+
+import pytest
+
+from pytest_agentbench.generation.tools.probing.candidates import stranger
+from pytest_agentbench.generation.tools.probing.labelled import coded, is_coded
+from pytest_agentbench.generation.tools.probing.oracle import judge
+from pytest_agentbench.generation.tools.probing.reading import at, atoms
+from pytest_agentbench.generation.tools.recruiting.scouting import ScoutGiven, TemplateScout
+from pytest_agentbench.generation.tools.stories.facts import facts_of, said_at
+from pytest_agentbench.generation.tools.values import Card, ParameterCard
+from pytest_agentbench.generation.tools.wording.phrasing import TONGUES
+from pytest_agentbench.generation.tools.world import Answer
+
+
+def test_every_code_of_a_sentence_is_a_value_of_its_kind() -> None:
+    """A list after a colon is called by what stands before it; letters with digits are no number of a thing."""
+    text = "Le voilier Brise a la fiche V-318. Ses marins : Paul (n° M-41, en CP2), Anne (n° M-42, en CP1)."
+
+    found = {(atom.names[-1], atom.value): atom.pattern for atom in atoms(text)}
+
+    assert {("fiche", "V-318"), ("marins", "M-41"), ("marins", "M-42")} <= found.keys()
+    assert at(text, "", found["marins", "M-41"]) == ["M-41", "M-42"]
+    assert is_coded(found["fiche", "V-318"])
+    assert not any(name == "cp" for name, _ in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ticket no. T-881 of customer C-104.", [("ticket", "T-881"), ("customer", "C-104")]),
+        ("It is done (réservation R-905, 4,20 €).", [("reservation", "R-905")]),
+        ("Repas de Léa : R-904, le 7 mai ; R-905.", [("repas", "R-904"), ("repas", "R-905")]),
+        ("X-12 and Y-13", []),
+    ],
+)
+def test_the_word_before_says_what_a_code_is_of(text: str, expected: list[tuple[str, str]]) -> None:
+    """What nothing says the kind of is left to the other forms."""
+    assert [(name, code) for name, code, _ in coded(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("description", "text", "expected"),
+    [
+        ("Donne le solde d'un compte.", "Il reste 42,50 € sur la carte de Paul.", ["42,50"]),
+        ("Donne le solde d'un compte.", "Il reste 0,00 € sur la carte de Paul.", []),
+        ("Recherche la fiche d'un voilier.", "Le voilier a la fiche V-318, payée 12 €, marin M-4.", ["V-318"]),
+        ("Donne le programme du jour.", "Le programme : voile légère, paddle.", ["voile légère", "paddle"]),
+        ("Donne la météo du port.", "Il fait beau, et le café coûte 2,50 € (table T-4).", []),
+        ("Donne le prix d'une place.", "Le prix est de 80 €, la taxe de 3 €.", ["80"]),
+        ("Donne le prix d'une place.", "C'est 80 €, et 3 € de taxe.", []),
+    ],
+)
+def test_what_answers_the_question_is_told_and_nothing_else(description: str, text: str, expected: list[str]) -> None:
+    """A value is told where it is what the tool is asked for; it can be found again in a later answer."""
+    card = Card(tool="x", declared_description=description, writes=False)
+
+    facts = list(facts_of(text, card, TONGUES["fr"], "Bonjour"))
+
+    assert [fact.text for fact in facts] == expected
+    assert all(fact.answers and said_at(text, fact.path) == fact.text for fact in facts)
+    assert all(said_at("Rien.", fact.path) is None for fact in facts)
+
+
+def test_a_change_and_what_was_said_are_not_told() -> None:
+    """What a user said himself, and what a change answers, asks for nothing."""
+    text = "Il reste 42,50 € sur la carte."
+    read = Card(tool="x", declared_description="Donne le solde d'un compte.", writes=False)
+
+    assert not list(facts_of(text, read, TONGUES["fr"], "Il y avait 42.50 euros"))
+    assert not list(facts_of(text, read.model_copy(update={"writes": True}), TONGUES["fr"], ""))
+
+
+async def test_a_number_is_no_name_and_made_up_money_has_cents() -> None:
+    """A search by name is never worded with a number, and nobody pays parts of a cent."""
+    nom = ParameterCard(path="nom", schema_={"type": "string"}, declared_required=True, accepted=("Morvan", "1"))
+    card = Card(tool="x", declared_description="Recherche.", writes=False, parameters=(nom,))
+
+    scouted = await TemplateScout()(ScoutGiven(card=card))
+
+    assert list(scouted.candidates) == [{"nom": "Morvan"}]
+    assert all(round(made, 2) == made for made in (stranger(5.0, Random(seed)) for seed in range(20)))
+    assert judge(Answer(content="Je n'ai trouvé aucun voilier du nom de 1.")).verdict == "empty"
