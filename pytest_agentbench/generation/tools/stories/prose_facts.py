@@ -97,7 +97,7 @@ def _called(text: str) -> frozenset[str]:
 
 def _as_written(word: str, description: str) -> str:
     """Give a word as the description writes it, with its accents."""
-    for written in re.findall(r"[^\W\d_]+", description.lower()):
-        if word in words(without_accents(written)):
-            return written
+    for match in re.finditer(r"[^\W\d_]+", description.lower()):
+        if word in words(without_accents(match[0])):
+            return match[0]
     return word
