@@ -30,6 +30,8 @@ _STEPS = 3
 """Refusals in a row that are followed."""
 _CONTEXTS = 4
 """Different accepted calls to look for: what has no effect in one may have some in another."""
+_ASIDE = 3
+"""Changes that were set aside after which tools are tried that refused everything."""
 _VARIED = 10
 """Values of an argument that was blamed for a refusal which are tried in its place."""
 
@@ -62,10 +64,16 @@ class Explorer:
 
     async def start_over(self, subjects: Sequence[Subject]) -> None:
         """Try tools that refused everything where nothing was done before: what others made may be in their way."""
-        left = [subject for subject in subjects if subject.base is None and not subject.given_up]
-        left = [subject for subject in left if any(trial.verdict in FAILS for trial in subject.trials)]
+        left = _refused(subjects)
         if left and await self._script.start_over():
             await self._rounds(left, 1)
+
+    async def go_on(self, subjects: Sequence[Subject]) -> None:
+        """Try tools that refused everything after changes that were set aside: some work on just what these did."""
+        for change in list(self._script.set_aside.values())[:_ASIDE]:
+            left = _refused(subjects)
+            if left and await self._script.go_on_after(change):
+                await self._rounds(left, 1)
 
     async def _rounds(self, subjects: Sequence[Subject], rounds: int) -> None:
         for number in range(rounds):
@@ -285,3 +293,9 @@ def _is_given(slot: Slot, value: Any, base: dict[str, Any]) -> bool:
 
 def _nth(values: Sequence[Any], index: int) -> Any:
     return values[min(index, len(values) - 1)]
+
+
+def _refused(subjects: Sequence[Subject]) -> list[Subject]:
+    """Give the tools that nothing is known to work for, and that refused something."""
+    left = [subject for subject in subjects if subject.base is None and not subject.given_up]
+    return [subject for subject in left if any(trial.verdict in FAILS for trial in subject.trials)]

@@ -117,9 +117,9 @@ class _Examination:
             told(f"{subject.name}: {len(subject.trials)} probes")
 
     async def _explore_again(self, explorer: Explorer, several: list[Subject]) -> None:
-        """Look again, where only what worked was done, then where nothing was; challenge tools that work now."""
+        """Look again where only what worked was done, then elsewhere; challenge tools that work now."""
         await self._script.restore()
-        for look in (explorer.explore, explorer.start_over):
+        for look in (explorer.explore, explorer.start_over, explorer.go_on):
             left = [subject for subject in ordered(several) if subject.base is None]
             await look(several)
             for subject in left:

@@ -44,6 +44,9 @@ class Script:
     _used: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _here: tuple[int, int] | None = None
     _is_bare: bool = False
+    set_aside: dict[str, _Kept] = field(default_factory=dict)
+    _after: dict[str, _Kept] = field(default_factory=dict)
+    _now_after: _Kept | None = None
     _harmless: set[tuple[str, frozenset[str]]] = field(default_factory=set)
     _unsteady: set[str] = field(default_factory=set)
 
@@ -54,10 +57,11 @@ class Script:
 
     def keep(self, trial: Trial) -> None:
         """Keep a call that worked, but for one that takes away, or moves, what others are known to work with, or that
-        was made where nothing had been done: it may not work, or not leave others alone, where something was.
+        was made where nothing had been done, or what is set aside: it may not work, or not leave others alone, where
+        all was.
         """
         subject = self.lab.subjects[trial.tool]
-        if subject.moves or subject.destroys or self._is_bare:
+        if subject.moves or subject.destroys or self._is_elsewhere:
             return
         if len(self.kept) >= _LONGEST or (subject.is_read and any(one.tool == trial.tool for one in self.kept)):
             return
@@ -67,20 +71,24 @@ class Script:
         """Whether reads fail after a call that changed something, which answered before; probing goes on without it.
 
         They are asked once for every set of arguments, and where they fail, again in a fresh environment: one that
-        fails there too says nothing.
+        fails there too says nothing. The call is `set_aside`, the first of each tool.
         """
         subject = self.lab.subjects[trial.tool]
         if not trial.ok or subject.is_read or subject.moves or subject.destroys or not self.can_restore:
             return False
+        if self._is_elsewhere:
+            return False
         kind = (trial.tool, frozenset(trial.values))
         if kind in self._harmless:
             return False
+        change = _Kept(trial.tool, self._then(trial.arguments), self._then(trial.answer.content))
         for one in watched(self.lab, trial):
             then = self._then(one.arguments)
             key = dumps([one.tool, then])
             if key in self._unsteady or not await self._fails(one.tool, then):
                 continue
             if await self.restore() and not await self._fails(one.tool, then):
+                self.set_aside.setdefault(trial.tool, change)
                 return True
             self._unsteady.add(key)
             return False
@@ -98,6 +106,8 @@ class Script:
     def adopt(self, subject: Subject, trial: Trial) -> None:
         """Take a call as the one that a tool is examined around."""
         subject.base = trial
+        if self._now_after is not None:
+            self._after[subject.name] = self._now_after
         self._bases[subject.name] = (self._then(trial.arguments), 0 if self._is_bare else len(self.kept))
 
     async def restore(self, before: Subject | None = None) -> bool:
@@ -109,13 +119,14 @@ class Script:
         if not self.can_restore or (before is not None and self._used[who] >= _PER_TOOL):
             return False
         upto = self._bases[who][1] if who in self._bases else len(self.kept)
-        if self._here == (upto, self.lab.epoch) and not self.lab.is_stuck:
+        after = self._after.get(who)
+        if after is None and self._here == (upto, self.lab.epoch) and not self.lab.is_stuck:
             return True  # nothing has changed since
         self._used[who] += 1
         if not await self._renew():
             return False
-        await self._redo(self.kept[:upto])
-        self._here = (upto, self.lab.epoch)
+        await self._redo([*self.kept[:upto], *([after] if after else [])])
+        self._here = (upto, self.lab.epoch) if after is None else None
         if before is not None and before.base is not None:  # it is known to work here, and would be used up by a proof
             before.replays.append(replace(before.base, world=self.lab.world_number, epoch=self.lab.epoch))
         return True
@@ -128,12 +139,25 @@ class Script:
         await self._redo([one for one in self.kept if self.lab.subjects[one.tool].is_read])
         return True
 
+    async def go_on_after(self, change: _Kept) -> bool:
+        """Open a fresh environment in which a change that is set aside was made, too; give whether there is one."""
+        if not await self._renew():
+            return False
+        await self._redo([*self.kept, change])
+        self._now_after = change
+        return True
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        """Whether this is no environment in which just the kept calls were made."""
+        return self._is_bare or self._now_after is not None
+
     async def _renew(self) -> bool:
         try:
             await self.lab.renew()
         except EnvironmentFaultError:
             return False
-        self._now, self._here, self._is_bare = {}, None, False
+        self._now, self._here, self._is_bare, self._now_after = {}, None, False, None
         return True
 
     async def _redo(self, calls: Sequence[_Kept]) -> None:
