@@ -29,6 +29,9 @@ COMMANDS = {
 """What each command is for, in one line; its module has the same name, `_` for `-`."""
 
 
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells have it: 128 and the signal's number."""
+
 _MODULES = {"import": "import_logs"}
 """Modules that cannot have the name of their command."""
 
@@ -46,7 +49,11 @@ class Command(Protocol):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; give its exit status: 0, 1 when what was asked for does not hold, 2 when the input is wrong."""
+    """Run one command; give its exit status.
+
+    That is 0, 1 when what was asked for does not hold, 2 when the input is wrong, 130 after Ctrl-C. What a command says
+    in `KEPT` is added then.
+    """
     given = sys.argv[1:] if argv is None else list(argv)
     command = _module(given[0]) if given and given[0] in COMMANDS else None
     try:
@@ -70,6 +77,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"agentbench: {printable(str(error))}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print(f"\nagentbench {given[0]}: interrupted{getattr(command, 'KEPT', '')}", file=sys.stderr)
+        return INTERRUPTED
     return status
 
 

@@ -10,6 +10,9 @@ from pytest_agentbench.core.text import printable
 SHORT = 1
 """The exit status where fewer scenarios were made than asked for."""
 
+KEPT = "; what was finished is kept, and the same command goes on where it stood"
+"""What is said of a session that was broken off."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes, and its description."""

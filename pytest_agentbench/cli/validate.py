@@ -90,7 +90,7 @@ def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low
     for kind, _ in _ASKED:
         yield from _section(_title(kind), _issues(scenarios, kind))
     warnings = [(one.id, text) for one in scenarios for text in one.warnings]
-    yield from _section("the user knows what only a tool produces (warning)", warnings)
+    yield from _section("warnings", warnings)
     survivors = [(one.id, f"{mutant.operator}: {mutant.change}") for one in scenarios for mutant in one.survivors]
     more = len(survivors) - MOST_SURVIVORS
     yield from _section("wrong runs that pass", survivors[:MOST_SURVIVORS])
@@ -171,7 +171,7 @@ def _title(kind: Kind) -> str:
         "replay": "expected calls that fail",
         "oracle": "right runs that do not pass",
         "vacuous": "vacuous scenarios, and who passes them",
-        "unreachable": "values that nothing leads to",
+        "unreachable": "values that nothing leads to, or that nobody asks for",
     }.get(kind, kind)
 
 

@@ -1,0 +1,43 @@
+"""Ctrl-C in a command: a line, and the status that shells know."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.cli import INTERRUPTED
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be sent SIGINT there")
+
+TOOLS = '''
+def find_person(name: str) -> str:
+    """Find a person by name, for example Ada Roy."""
+    with open("called", "w") as file:
+        file.write("now")
+    return "P11"
+'''
+SUITE = "agent: a:b\nenvironment: {tools: desk}\nscenarios: [generated/scenarios/*.yaml]\ngenerate: {from: tools}\n"
+
+
+def test_generate_says_that_what_it_finished_is_kept(tmp_path: Path) -> None:
+    """A session of generation that is broken off shows no traceback, and how it goes on."""
+    (tmp_path / "desk.py").write_text(TOOLS)
+    (tmp_path / "agentbench.yaml").write_text(SUITE)
+    os.mkfifo(tmp_path / "called")
+    code = "import sys; from pytest_agentbench.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "generate", "agentbench.yaml"]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # who has Ctrl-C ignored hands that down
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, before)
+
+    with (tmp_path / "called").open():  # the first call of the tool waits for a reader
+        process.send_signal(signal.SIGINT)
+    printed, errors = process.communicate(timeout=60)
+
+    assert (process.returncode, printed) == (INTERRUPTED, "")
+    assert errors.strip() == (
+        "agentbench generate: interrupted; what was finished is kept, and the same command goes on where it stood"
+    )
