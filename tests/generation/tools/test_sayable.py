@@ -13,7 +13,8 @@ from pytest_agentbench.generation.tools.recruiting.stock import Stock
 from pytest_agentbench.generation.tools.recruiting.watching import effective
 from pytest_agentbench.generation.tools.stories.context import said_once
 from pytest_agentbench.generation.tools.stories.narrator import WishGiven
-from pytest_agentbench.generation.tools.stories.propagation import Made, carried
+from pytest_agentbench.generation.tools.stories.propagation import Made, Propagated, carried
+from pytest_agentbench.generation.tools.stories.recalling import lasting
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,
@@ -24,6 +25,7 @@ from pytest_agentbench.generation.tools.values import (
     ParameterCard,
     Place,
     PoolEntry,
+    Provenance,
     SemanticType,
     Taxonomy,
 )
@@ -114,13 +116,16 @@ def test_two_things_of_one_kind_are_not_both_pointed_at() -> None:
     trees = [{"name": "Oak", "near": "Elm", "leaves": ["green", "brown"]}, {"name": "Ash", "near": "Fir", "leaves": []}]
     made = [Made(Card(tool="look"), {}, {"trees": trees}, json.dumps(trees), 0)]
     ends = [
-        ParameterCard(path=end, schema_={"description": "Name of the tree where it ends"}) for end in ("from", "to")
+        ParameterCard(path=end, schema_={"description": "Name of the tree where it ends"}, declared_required=True)
+        for end in ("from", "to")
     ]
 
     rows = carried(Card(tool="tie", parameters=tuple(ends)), made, Taxonomy(types=(kind, inner)))
+    earlier = carried(Card(tool="tie", parameters=tuple(ends)), [*made, *made], Taxonomy(types=(kind, inner)))
 
     assert [row.values for row in rows] == [{"from": "Oak"}, {"from": "Ash"}]
     assert [row.indexes for row in rows] == [(0,), (1,)]
+    assert [row.values for row in earlier] == [row.values for row in rows]
 
 
 def test_the_first_result_is_of_the_list_that_stands_first() -> None:
@@ -142,6 +147,22 @@ def test_the_first_result_is_of_the_list_that_stands_first() -> None:
     assert [row.values for row in rows] == [{"tree": "Elm"}]
     assert [row.values for row in named] == [{"tree": "Oak"}, {"tree": "Elm"}]
     assert [row.values for row in every] == [{"tree": "Ash"}, {"tree": "Elm"}]
+
+
+def test_an_optional_value_of_one_environment_is_left_out_and_a_needed_one_bars_the_call() -> None:
+    """The time of a change is another one tomorrow: what can do without it does."""
+    made = [Made(Card(tool="save"), {}, {"key": "K7", "at": 17}, "", 0)]
+    proof = tuple(Provenance(argument=one, source="result", call=0, path=one) for one in ("key", "at"))
+    option = Propagated(arguments={"key": "K7", "at": 17}, provenance=proof)
+    parameters = tuple(ParameterCard(path=one, declared_required=one == "key") for one in ("key", "at"))
+    card = Card(tool="find", parameters=parameters)
+
+    kept = lasting([option], made, card, {("save", "find", "at")})
+    barred = lasting([option], made, card, {("save", "find", "key")})
+
+    assert [one.arguments for one in kept] == [{"key": "K7"}]
+    assert [one.argument for one in kept[0].provenance] == ["key"]
+    assert barred == []
 
 
 def test_what_every_call_is_about_is_said_once(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from pytest_agentbench.generation.tools.stories.flows import assignments, connec
 from pytest_agentbench.generation.tools.stories.narrator import Answered, ExtractGiven, Narrator, SelectGiven, WishGiven
 from pytest_agentbench.generation.tools.stories.natural import is_natural, natural
 from pytest_agentbench.generation.tools.stories.propagation import Made, Propagated, propagated
-from pytest_agentbench.generation.tools.stories.recalling import lasts, recalled, recalling
+from pytest_agentbench.generation.tools.stories.recalling import lasting, recalled, recalling
 from pytest_agentbench.generation.tools.stories.referring import is_spoken
 from pytest_agentbench.generation.tools.stories.searching import Choice, Memory, situation_of
 from pytest_agentbench.generation.tools.stories.telling import HydrationError, Telling, WordingError
@@ -286,7 +286,7 @@ class Attempt:
         said = {str(value) for made in self._made for value in read_slots(made.arguments).values()}
         companions.sort(key=lambda entry: -len(said & set(map(str, read_slots(entry.arguments).values()))))
         options = propagated(source.tool, card, self._made, self._stock.taxonomy, companions)
-        return [one for one in options if lasts(one.provenance, self._made, card, self._memory.lost)]
+        return lasting(options, self._made, card, self._memory.lost)
 
     def _is_new(self, card: Card, arguments: Mapping[str, JsonValue]) -> bool:
         if call_key(card.tool, dict(arguments)) in self._used or not self._may_try(card, arguments):

@@ -9,6 +9,7 @@ from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.recruiting.basis import is_opaque
 from pytest_agentbench.generation.tools.recruiting.scouting import is_needed
 from pytest_agentbench.generation.tools.stories.flows import Assignment, assignments, connecting
+from pytest_agentbench.generation.tools.stories.referring import handed_on, is_spoken
 from pytest_agentbench.generation.tools.stories.tracing import places_in
 from pytest_agentbench.generation.tools.values import Card, PoolEntry, Provenance, SemanticType, Taxonomy
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES
@@ -17,6 +18,10 @@ from pytest_agentbench.users.kinds import humanize
 
 _COMPANIONS = 3
 """Pool entries that are tried for what no result gives."""
+
+
+Values = Mapping[str, JsonValue]
+"""Arguments by path."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +76,14 @@ def carried(card: Card, made: Sequence[Made], taxonomy: Taxonomy, *, any_turn: b
         once = {(row.paths[path], dumps(slots[path])): path for path in reversed(slots)}
         # one thing is not both ends of a relation
         values = {path: value for path, value in slots.items() if path in once.values()}
-        values = _told_apart(values, row, card)
+        called = _nouns(card, (*values, *needed))
+        values = _told_apart(values, row, called)
         if not _is_meant(values, row, result):
             continue
         proof = {path: Provenance(argument=path, source="result", call=call, path=row.paths[path]) for path in values}
         for path, value, origin in _earlier(card, made, taxonomy, any_turn=any_turn):
-            if path in needed and path not in values:
+            is_second = called.get(path) in {called.get(taken) for taken in values} - {None}
+            if path in needed and path not in values and not (is_second and isinstance(value, str)):
                 values[path], proof[path] = value, origin
         deepest = max((_depth(row.paths[path]) for path in slots if path in values and path in row.paths), default=0)
         is_whole = all(path in values for path in once.values())
@@ -86,14 +93,18 @@ def carried(card: Card, made: Sequence[Made], taxonomy: Taxonomy, *, any_turn: b
     return found
 
 
-def _told_apart(values: Mapping[str, JsonValue], row: Assignment, card: Card) -> dict[str, JsonValue]:
+def _nouns(card: Card, paths: Sequence[str]) -> dict[str, str]:
+    """Give the nouns by which arguments are pointed at."""
+    return {path: one.noun for one in named(card, paths, TONGUES["en"]) for path in one.paths if one.noun}
+
+
+def _told_apart(values: Mapping[str, JsonValue], row: Assignment, called: Mapping[str, str]) -> dict[str, JsonValue]:
     """Leave out what a user could not point at: a code in the place of a name, a second thing that is called the same.
 
     Of an inner list nothing is taken beside what its outer one gives: `the first result` does not say which of many.
     """
     kept: dict[str, JsonValue] = {}
     nouns: set[str] = set()
-    called = {path: one.noun for one in named(card, tuple(values), TONGUES["en"]) for path in one.paths if one.noun}
     shallow = min((_depth(row.paths[path]) for path in values), default=0)
     for path, value in values.items():
         name = humanize(path.removesuffix(".*").rsplit(".", 1)[-1]).split()
@@ -162,29 +173,46 @@ def propagated(
     """Give the arguments that the last call's result makes possible, the first entries of its lists first.
 
     What the result lacks comes from earlier results of the same turn, or of `any_turn`, then from `companions`, one
-    pool entry at a time; so does everything where no type leads from the one tool to the other.
+    pool entry at a time; so does everything where no type leads from the one tool to the other, or where all that a
+    result gives are values to which nobody refers.
     """
     if not connecting(taxonomy, source, card.tool):
         return [_from_pool(entry, card, made, taxonomy, any_turn=any_turn) for entry in companions]
     rows = carried(card, made, taxonomy, any_turn=any_turn)
-    needed = [parameter.path for parameter in card.parameters if is_needed(parameter)]
     count = len({row.indexes[:1] for row in rows})
+    ways = [way for row in rows for way in _ways(row, card, made)]
+    if rows and not ways:
+        return [_from_pool(entry, card, made, taxonomy, any_turn=any_turn) for entry in companions]
+    needed = [parameter.path for parameter in card.parameters if is_needed(parameter)]
     found: list[Propagated] = []
-    for row in rows:
-        values, proof = row.values, row.proof
+    for row, things, said in ways:
+        values = {**things, **said}
         missing = [path for path in needed if path not in values]
         for given, entry in _completions(missing, values, companions):
             pooled = {path: Provenance(argument=path, source="pool", entry=entry) for path in given}
-            found.append(
-                Propagated(
-                    arguments=build({**values, **given}),
-                    provenance=tuple({**proof, **pooled}.values()),
-                    given=given,
-                    places=row.indexes,
-                    count=count,
-                )
+            one = Propagated(
+                arguments=build({**values, **given}),
+                provenance=tuple({**{path: row.proof[path] for path in values}, **pooled}.values()),
+                given={**said, **given},
+                places=row.indexes if things else None,
+                count=count,
             )
+            if one not in found:
+                found.append(one)
     return found
+
+
+def _ways(row: Carried, card: Card, made: Sequence[Made]) -> Iterator[tuple[Carried, Values, Values]]:
+    """Yield what a call can take of a row: the things referred to, then with them what the user says of the rest.
+
+    What a change gave is known to nobody before.
+    """
+    handed = handed_on(row.values, card)
+    said = {path: value for path, value in handed.said.items() if made[row.proof[path].call or 0].card.writes is False}
+    if handed.things:
+        yield row, handed.things, {}
+    if said:
+        yield row, handed.things, said
 
 
 def _from_pool(entry: PoolEntry, card: Card, made: Sequence[Made], taxonomy: Taxonomy, *, any_turn: bool) -> Propagated:
@@ -192,7 +220,7 @@ def _from_pool(entry: PoolEntry, card: Card, made: Sequence[Made], taxonomy: Tax
     values = read_slots(entry.arguments)
     proof: dict[str, Provenance] = {}
     for path, value, one in _earlier(card, made, taxonomy, any_turn=any_turn, last=True) if entry.after else ():
-        if path in values and path not in proof:
+        if path in values and path not in proof and not is_spoken(path, value, card):
             values[path], proof[path] = value, one
     given = {path: value for path, value in values.items() if path not in proof}
     pooled = {path: Provenance(argument=path, source="pool", entry=entry.id) for path in given}

@@ -1,16 +1,17 @@
 """Calls that come back to what an earlier turn made: the user says what was given or answered then."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.recruiting.basis import is_opaque
-from pytest_agentbench.generation.tools.recruiting.scouting import is_sayable
+from pytest_agentbench.generation.tools.recruiting.scouting import is_needed, is_sayable
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
 from pytest_agentbench.generation.tools.stories.flows import connecting
 from pytest_agentbench.generation.tools.stories.narrator import WishGiven
 from pytest_agentbench.generation.tools.stories.propagation import Made, Propagated, propagated
-from pytest_agentbench.generation.tools.values import Card, PoolEntry, Provenance
+from pytest_agentbench.generation.tools.values import Card, PoolEntry
 
 
 def recalled(
@@ -30,7 +31,7 @@ def recalled(
             if typed or (before is not None and before.tool == source):
                 found += propagated(source, card, made[:place], stock.taxonomy, [entry], any_turn=True)
     found = [one for one in found if _is_pointed_at(one, made) or not any(map(is_opaque, _said(one)))]
-    return [one for one in found if is_sayable(one.arguments) and lasts(one.provenance, made, card, lost)]
+    return [one for one in lasting(found, made, card, lost) if is_sayable(one.arguments)]
 
 
 def recalling(card: Card, option: Propagated, made: Sequence[Made]) -> WishGiven:
@@ -39,7 +40,7 @@ def recalling(card: Card, option: Propagated, made: Sequence[Made]) -> WishGiven
     `made` are the calls before it.
     """
     if _is_pointed_at(option, made):
-        names = tuple(one.argument for one in option.provenance if one.source == "result")
+        names = tuple(one.argument for one in option.provenance if one.argument not in option.given)
         return WishGiven(card=card, given=dict(option.given), places=(), taken=names)
     return WishGiven(card=card, given=read_slots(option.arguments) or dict(option.arguments))
 
@@ -55,10 +56,22 @@ def _said(option: Propagated) -> list[JsonValue]:
     return list(read_slots(option.arguments).values())
 
 
-def lasts(
-    provenance: Sequence[Provenance], made: Sequence[Made], card: Card, lost: Collection[tuple[str, str, str]]
-) -> bool:
-    """Whether no value is one of those that are others in each environment."""
-    return not any(
-        one.call is not None and (made[one.call].card.tool, card.tool, one.argument) in lost for one in provenance
-    )
+def lasting(
+    options: Sequence[Propagated], made: Sequence[Made], card: Card, lost: Collection[tuple[str, str, str]]
+) -> list[Propagated]:
+    """Give the options without values that are others in each environment; none that needs such a value."""
+    needed = {one.path for one in card.parameters if is_needed(one)}
+    found: list[Propagated] = []
+    for option in options:
+        gone = {
+            one.argument
+            for one in option.provenance
+            if one.call is not None and (made[one.call].card.tool, card.tool, one.argument) in lost
+        }
+        if not gone:
+            found.append(option)
+        elif not gone & needed:
+            slots = {path: value for path, value in read_slots(option.arguments).items() if path not in gone}
+            proof = tuple(one for one in option.provenance if one.argument not in gone)
+            found.append(replace(option, arguments=build(slots), provenance=proof))
+    return found
