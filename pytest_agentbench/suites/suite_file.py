@@ -248,7 +248,7 @@ class _SuiteReader:
             return f"write them with: agentbench generate {self._path.name}"
         hint = "paths are relative to the suite's folder"
         if self._recipe is None:
-            return hint
+            return f"{hint}; the suite has no recipe: add `generate: {{from: tools}}`" if self._generating else hint
         written = os.path.relpath(self._recipe.out, self._root.resolve())
         return f"{hint}; what `generate` writes is {written}/scenarios/*.yaml"
 
