@@ -47,12 +47,15 @@ class Wanted:
 class Traced:
     """What tracing found: values traced, derived ones among them (by rule), unreachable ones, and where was looked.
 
-    `amounts` are numbers that no rule reaches: more than two known numbers may make them, which is not decided.
+    `handed_on` are those that stand only in results, `given` those that are said. `amounts` are numbers that no rule
+    reaches: more than two known numbers may make them, which is not decided.
     """
 
     count: int = 0
     derived: dict[str, int] = field(default_factory=dict)
     unreachable: list[Wanted] = field(default_factory=list)
+    handed_on: list[Wanted] = field(default_factory=list)
+    given: list[Wanted] = field(default_factory=list)
     amounts: list[Wanted] = field(default_factory=list)
     places: tuple[str, ...] = ()
 
@@ -163,6 +166,8 @@ def _reached(want: Wanted, known: Known, traced: Traced) -> bool:
         return False
     if way[0] not in ("said", "constant"):
         traced.derived[way[0]] = traced.derived.get(way[0], 0) + 1
+    if way[0] not in ("constant", "count"):
+        (traced.handed_on if way[1].startswith(result_of("")) else traced.given).append(want)
     if way[0] != "constant":
         key = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", want.path))[-1]
         known.add(way[1], want.value, key)  # it may be searched with under its own name

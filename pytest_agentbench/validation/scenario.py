@@ -21,6 +21,7 @@ from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import failure_text, prepare
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.validation.asked import unasked
 from pytest_agentbench.validation.ids import unknown_ids
 from pytest_agentbench.validation.known import of_user
 from pytest_agentbench.validation.mutants import Bench
@@ -205,9 +206,16 @@ class _Validation:
         for want in traced.unreachable if decided else ():
             places = ", ".join(traced.places[:_PLACES]) + (", …" if len(traced.places) > _PLACES else "")
             self.problem("unreachable", f"nothing leads to {want}; looked in {places}", f"{want.tool}.{want.path}")
+        optional, required = unasked(
+            self._scenario, self._plan.toolset, self._plan.suite.policies, traced.handed_on, traced.given
+        )
+        for want in optional:
+            message = f"nobody asks for {want}, which may be left out: it stands only in what an earlier call gave"
+            self.problem("unreachable", message, f"{want.tool}.{want.path}")
+        warnings = [f"nobody asks for {want}: it stands only in what an earlier call gave" for want in required]
         if self._state is not None:
-            warnings = known_too_much(self._scenario, oracle.heard, self._columns, self._plan.toolset)
-            self._found["warnings"] = tuple(dict.fromkeys(warnings))
+            warnings += known_too_much(self._scenario, oracle.heard, self._columns, self._plan.toolset)
+        self._found["warnings"] = tuple(dict.fromkeys(warnings))
 
     async def _mutate(self, oracle: Oracle, right: Right) -> None:
         toolset = self._plan.toolset

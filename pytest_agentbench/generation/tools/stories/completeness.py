@@ -8,6 +8,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.stories.faults import Fault
 from pytest_agentbench.generation.tools.stories.narrator import WishGiven
+from pytest_agentbench.generation.tools.stories.referring import is_spoken
 from pytest_agentbench.generation.tools.values import Cards, Handle, Step, Story
 from pytest_agentbench.generation.tools.wording.grounding import Grounds
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, value_text
@@ -52,13 +53,17 @@ def unsaid(story: Story, cards: Cards) -> Iterator[Fault]:
 
 
 def said_in(step: Step, cards: Cards, tongue: Tongue) -> list[Said]:
-    """Give what the user says for the call of a step: what is from the pool, as people call it."""
+    """Give what the user says for the call of a step, as people call it.
+
+    That is what is from the pool, and what of a result no reference hands on.
+    """
     card = cards.get(step.call.name) if step.call else None
     if step.call is None or card is None:
         return []
     pool = {one.argument for one in step.provenance if one.source == "pool"}
     slots = read_slots(step.call.arguments)
-    given = {path: value for path, value in slots.items() if path in pool and not isinstance(value, bool)}
+    spoken = {path for path, value in slots.items() if path in pool or is_spoken(path, value, card)}
+    given = {path: value for path, value in slots.items() if path in spoken and not isinstance(value, bool)}
     return said_of(card, given, step.handle, tongue)
 
 
