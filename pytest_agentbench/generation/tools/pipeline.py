@@ -19,6 +19,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.generation.casting import Chats
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
+from pytest_agentbench.generation.tools.kinds_told import kinds_told
 from pytest_agentbench.generation.tools.making import Maker, RejectedError, languages_of
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
@@ -133,6 +134,7 @@ class Pipeline:
             players={role: player for role in ROLES if (player := roles.player(role))},
             unpooled=unpooled,
             exhausted=exhausted,
+            kinds=kinds_told(self.toolset.of("assistant"), cards, pool) if state is None else (),
         )
         folder.save_report(document_of(session))
         return Outcome(lines=tuple(lines_of(session)), accepted=len(accepted), wanted=recipe.count)

@@ -30,6 +30,7 @@ class Session:
     players: Mapping[str, str] = field(default_factory=dict)
     unpooled: Mapping[str, str] = field(default_factory=dict)
     exhausted: bool = False
+    kinds: Sequence[str] = ()
 
     @property
     def accepted(self) -> list[Finished]:
@@ -63,6 +64,7 @@ def lines_of(session: Session) -> list[str]:
     lines += [
         f"no verified call of {tool}: {why}" for tool, why in sorted(session.unpooled.items()) if tool not in told
     ]
+    lines += session.kinds
     lines.append(_models(session, len(accepted)))
     if len(accepted) < session.wanted:
         lines.append(_short(session))

@@ -4,13 +4,16 @@ from random import Random
 
 import pytest
 
+from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.generation.tools.kinds_told import kinds_told
 from pytest_agentbench.generation.tools.probing.candidates import stranger
 from pytest_agentbench.generation.tools.probing.labelled import coded, is_coded
 from pytest_agentbench.generation.tools.probing.oracle import judge
 from pytest_agentbench.generation.tools.probing.reading import at, atoms
+from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.scouting import ScoutGiven, TemplateScout
 from pytest_agentbench.generation.tools.stories.facts import facts_of, said_at
-from pytest_agentbench.generation.tools.values import Card, ParameterCard
+from pytest_agentbench.generation.tools.values import Card, Cards, ParameterCard, PoolEntry
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES
 from pytest_agentbench.generation.tools.world import Answer
 
@@ -83,3 +86,20 @@ async def test_a_number_is_no_name_and_made_up_money_has_cents() -> None:
     assert list(scouted.candidates) == [{"nom": "Morvan"}]
     assert all(round(made, 2) == made for made in (stranger(5.0, Random(seed)) for seed in range(20)))
     assert judge(Answer(content="Je n'ai trouvé aucun voilier du nom de 1.")).verdict == "empty"
+
+
+def test_a_session_says_what_it_saw_of_tools_whose_kind_is_unknown() -> None:
+    """What changed something belongs under `writes`, what did not under `reads`; nothing is said where all is known."""
+    specs = [ToolSpec(name=name, parameters={}) for name in ("eintragen", "stand", "dunkel")]
+    entries = (
+        PoolEntry(id="eintragen.1", tool="eintragen", arguments={}, content="ok", seen=True),
+        PoolEntry(id="stand.1", tool="stand", arguments={}, content="3"),
+    )
+
+    lines = "\n".join(kinds_told(specs, Cards(), Pool(entries=entries)))
+
+    assert "kind unknown: eintragen, stand, dunkel" in lines
+    assert "writes: [eintragen]" in lines
+    assert "reads: [stand]" in lines
+    assert "with dunkel, of which no call worked" in lines
+    assert not kinds_told([ToolSpec(name="get_key", parameters={}, kind="read")], Cards(), Pool())
