@@ -223,6 +223,6 @@ def test_the_command_reports_and_refuses(tmp_path: Path, capsys: pytest.CaptureF
     path.write_text("agent: a:b\nscenarios: [{id: x, says: [Hello]}]\n")
     assert main(["generate", str(path)]) == 2
     assert "the suite has no recipe" in capsys.readouterr().err
-    path.write_text("agent: a:b\nscenarios: [generated/scenarios/*.yaml]\n")
+    path.write_text("agent: a:b\nscenarios: [written/*.yaml]\n")
     assert main(["generate", str(path)]) == 2
     assert "the suite has no recipe: add `generate: {from: tools}`" in capsys.readouterr().err
