@@ -163,6 +163,7 @@ def test_an_optional_value_of_one_environment_is_left_out_and_a_needed_one_bars_
     assert [one.arguments for one in kept] == [{"key": "K7"}]
     assert [one.argument for one in kept[0].provenance] == ["key"]
     assert barred == []
+    assert lasting([option], made, Card(tool="find"), {("save", "find", "at"), ("save", "find", "key")}) == []
 
 
 def test_what_every_call_is_about_is_said_once(tmp_path: Path) -> None:

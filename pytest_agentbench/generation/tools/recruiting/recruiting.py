@@ -76,7 +76,8 @@ class Recruiter:
                     break
             for card in reads_first:
                 await self._by_name(card, bench)
-            self._entries = {tool: effective(entries, self._changed) for tool, entries in self._entries.items()}
+            for card in (one for one in cards if one.destructive):
+                self._entries[card.tool] = effective(self._entries[card.tool], self._changed)
             await self._check_elsewhere(cards, bench)
             failures = [entry for card in cards for entry in await self._failures(card, bench)]
             behind = await self._behind(cards, bench)

@@ -42,20 +42,17 @@ class Stock:
 
     @cached_property
     def visible(self) -> frozenset[str]:
-        """The tools whose changes were seen by reads."""
+        """The tools that destroy something, of which reads told."""
         return frozenset(entry.tool for entry in self.pool.entries if entry.seen)
 
     @cached_property
     def context(self) -> dict[str, JsonValue]:
-        """What several tools take and always with the same value: said once, everybody knows it."""
-        found: dict[str, list[tuple[str, JsonValue]]] = {}
-        for entry in self.pool.entries:
-            for path, value in read_slots(entry.arguments).items():
-                found.setdefault(last_name(path), []).append((entry.tool, value))
+        """What every call takes and always with the same value: said once, everybody knows it."""
+        calls = [read_slots(entry.arguments) for entry in self.pool.entries if entry.arguments]
+        named = [{last_name(path): value for path, value in slots.items()} for slots in calls]
+        first = named[0] if len({entry.tool for entry in self.pool.entries if entry.arguments}) > 1 else {}
         return {
-            name: taken[0][1]
-            for name, taken in found.items()
-            if len({tool for tool, _ in taken}) > 1 and all(same(value, taken[0][1]) for _, value in taken)
+            name: value for name, value in first.items() if all(name in one and same(one[name], value) for one in named)
         }
 
     def card(self, tool: str) -> Card:

@@ -1,6 +1,7 @@
 """What reads say before and after a change: whether it did anything, and what is no longer there.
 
-Servers answer that a thing was deleted which never was. Nobody asks for that, nor speaks of what was just removed.
+Servers answer that a thing was deleted which never was. Nobody asks for that, nor speaks of what was just removed. What
+is made may lie where none of the reads looks, so only what destroys is watched.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,8 +37,8 @@ class Watch:
     _is_steady: bool = False
 
     async def call(self, opened: Opened, card: Card, arguments: Mapping[str, JsonValue]) -> Watched:
-        """Make a call; only what changes something is watched."""
-        if card.writes is False or not self.reads:
+        """Make a call; only what destroys something is watched: what is made may be where no read looks."""
+        if not card.destructive or not self.reads:
             return Watched(await opened.call(card.tool, arguments))
         before = await self._look(opened)
         if not self._is_steady:
@@ -48,7 +49,7 @@ class Watch:
         after = await self._look(opened)
         said, says = ("\n".join(seen[one.id] for one in self.reads) for seen in (before, after))
         texts = {value for value in read_slots(dict(arguments)).values() if isinstance(value, str) and value}
-        gone = frozenset(text for text in texts if card.destructive and text in said and text not in says)
+        gone = frozenset(text for text in texts if text in said and text not in says)
         return Watched(answer, said != says if self.reads else None, gone)
 
     async def _look(self, opened: Opened) -> Seen:

@@ -31,7 +31,7 @@ def recalled(
             if typed or (before is not None and before.tool == source):
                 found += propagated(source, card, made[:place], stock.taxonomy, [entry], any_turn=True)
     found = [one for one in found if _is_pointed_at(one, made) or not any(map(is_opaque, _said(one)))]
-    return [one for one in lasting(found, made, card, lost) if is_sayable(one.arguments)]
+    return [one for one in lasting(found, made, card, lost, connected=False) if is_sayable(one.arguments)]
 
 
 def recalling(card: Card, option: Propagated, made: Sequence[Made]) -> WishGiven:
@@ -57,9 +57,17 @@ def _said(option: Propagated) -> list[JsonValue]:
 
 
 def lasting(
-    options: Sequence[Propagated], made: Sequence[Made], card: Card, lost: Collection[tuple[str, str, str]]
+    options: Sequence[Propagated],
+    made: Sequence[Made],
+    card: Card,
+    lost: Collection[tuple[str, str, str]],
+    *,
+    connected: bool = True,
 ) -> list[Propagated]:
-    """Give the options without values that are others in each environment; none that needs such a value."""
+    """Give the options without values that are others in each environment; none that needs such a value.
+
+    Where calls are to be `connected`, none that takes nothing from a result then.
+    """
     needed = {one.path for one in card.parameters if is_needed(one)}
     found: list[Propagated] = []
     for option in options:
@@ -73,5 +81,8 @@ def lasting(
         elif not gone & needed:
             slots = {path: value for path, value in read_slots(option.arguments).items() if path not in gone}
             proof = tuple(one for one in option.provenance if one.argument not in gone)
-            found.append(replace(option, arguments=build(slots), provenance=proof))
+            is_taken = any(one.source == "result" for one in proof)
+            if is_taken or not connected:
+                places = option.places if is_taken else None
+                found.append(replace(option, arguments=build(slots), provenance=proof, places=places))
     return found

@@ -9,7 +9,7 @@ from random import Random
 
 from pytest_agentbench.core.values import is_number
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
-from pytest_agentbench.generation.tools.recruiting.stock import Stock
+from pytest_agentbench.generation.tools.recruiting.stock import Stock, last_name
 from pytest_agentbench.generation.tools.stories.hydration import hydrate
 from pytest_agentbench.generation.tools.stories.narrator import TemplateNarrator
 from pytest_agentbench.generation.tools.stories.telling import HydrationError
@@ -72,7 +72,10 @@ def _share(first: str, second: str, stock: Stock) -> bool:
 
 
 def _things(tool: str, stock: Stock) -> Iterator[str]:
+    """Yield what calls of a tool name; what every call of any tool has, such as one folder, names nothing."""
     for entry in stock.pool.of(tool):
-        for value in read_slots(entry.arguments).values():
+        for path, value in read_slots(entry.arguments).items():
+            if last_name(path) in stock.context:
+                continue
             if isinstance(value, str) or (is_number(value) and abs(value) > 1):
                 yield str(value)

@@ -22,7 +22,7 @@ def aside(said: Said, tongue: Tongue) -> str:
         match = pattern.match(said.label)
         if match is not None:
             return phrase.format(value=said.text, **match.groupdict())
-    if set(said.label.lower().split()) & (tongue.searching - tongue.identifying):
+    if _is_searched(said.label.lower().split(), tongue):
         return tongue.looking.format(value=said.text)
     first = said.label.split(maxsplit=1)[0].lower()
     text = said.text.strip('"')
@@ -33,6 +33,12 @@ def aside(said: Said, tongue: Tongue) -> str:
     turning = re.split(r" (?:of|for|to|from|in|that|with|pour|de|des|du) ", label)[0] if tongue.code == "en" else label
     phrase = tongue.are_values if tongue.plural.search(turning) else tongue.is_value
     return contracted(phrase.format(label=label, value=text), tongue)
+
+
+def _is_searched(label: list[str], tongue: Tongue) -> bool:
+    """Whether a label says nothing but that its value is searched for: `search text`, and not `old text`."""
+    texts = tongue.searching - tongue.identifying
+    return bool(set(label) & texts) and set(label) <= texts | tongue.vague
 
 
 def sentences(clauses: Sequence[str], tongue: Tongue) -> str:
