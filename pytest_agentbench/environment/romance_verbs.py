@@ -85,6 +85,7 @@ _ARTICLES = frozenset({
     "a", "as", "cette", "chaque", "d", "de", "della", "del", "des", "di", "du", "el", "gli", "i", "il", "l", "la", "le",
     "les", "lo", "o", "os", "sa", "ses", "son", "su", "un", "una", "une", "uma",
 })  # fmt: skip
+_DEFINITE = frozenset(["el", "il", "l", "la", "las", "le", "les", "lo", "los", "os", "um", "uma", "un", "una", "une"])
 _OF_NOUNS = frozenset(["d", "da", "de", "del", "della", "des", "di", "do", "du"])
 _OF = frozenset(["a", "da", "de", "per", "por", "pour"])
 """What stands before an infinitive that says what is to be done with a thing, and not what the tool does."""
@@ -151,7 +152,10 @@ def _says(word: str, place: int) -> bool:
 
 
 def _opening(words: list[str]) -> ToolKind:
-    return (_FINITE.get(words[0]) or _INFINITIVES.get(words[0]) or "unknown") if words else "unknown"
+    """Give what the first word says; one that is English as well counts before an article alone (*Note le score*)."""
+    if not words or (words[0] in _AMBIGUOUS and not set(words[1:2]) & _DEFINITE):
+        return "unknown"
+    return _FINITE.get(words[0]) or _INFINITIVES.get(words[0]) or "unknown"
 
 
 def _changes(words: list[str]) -> bool:

@@ -111,6 +111,7 @@ def test_a_verb_in_the_name_is_a_guess(name: str, kind: str) -> None:
         ("Énumère les vols réservés d'un client.", "read"), ("Crédite la carte d'un client.", "write"),
         ("Donne le solde et annule le vol.", "unknown"), ("Annullare un volo.", "write"),
         ("Devuelve el saldo.", "read"), ("Return the balance", "unknown"), ("Réserve de livres", "unknown"),
+        ("Note: slow", "unknown"), ("Note le score d'un match.", "write"), ("Retourne le score.", "read"),
     ],
 )  # fmt: skip
 def test_a_description_that_begins_with_a_romance_verb_tells_the_kind(description: str, kind: str) -> None:
