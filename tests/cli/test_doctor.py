@@ -194,3 +194,16 @@ def test_recordings_have_no_agent_to_look_at(tmp_path: Path, capsys: pytest.Capt
 
     assert main(["doctor", str(tmp_path / "agentbench.yaml")]) == 2
     assert "agent" in capsys.readouterr().err
+
+
+def test_a_factory_that_gets_no_tools_though_it_takes_some_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is missing is the suite's `environment`, not the parameter that the factory has."""
+    path = write(folder, "def build(tools): return lambda message: 'Hello.'")
+
+    status, shown = doctor(capsys, str(path))
+
+    assert status == 0
+    assert "the agent's factory takes `tools`, and the suite names none" in shown
+    assert "def build(tools)" not in shown

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from pytest_agentbench.agents.visibility import declares_tools
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.names import listing, suggestion
@@ -17,6 +18,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.own_state import declared_isolation
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.suites.suite_file import load_suite
@@ -166,6 +168,15 @@ def _agent(played: Played) -> Iterator[Observation]:
 
 
 def _tools(tools: Toolset, suite: Suite) -> Iterator[Observation]:
+    if not tools and _takes_tools(suite):
+        yield _saw(
+            "tools",
+            "note",
+            "the agent's factory takes `tools`, and the suite names none: it was given an empty list",
+            "name the module whose functions they are, and what they work on: `environment: {tools: my_tools, "
+            "state: {json: state.json}}`; `agentbench generate` can write scenarios of them then",
+        )
+        return
     if not tools:
         factory = (
             "let a factory build it with the suite's (`def build(tools): …`, `environment: {tools: …, state: …}`): "
@@ -186,6 +197,17 @@ def _tools(tools: Toolset, suite: Suite) -> Iterator[Observation]:
         advice = f"say what {listing(unknown)} do{'es' if len(unknown) == 1 else ''}: `environment: {{reads: […]}}`"
         advice += " or `writes: […]`; a call of unknown kind is neither"
     yield _saw("tools", "note" if unknown else "ok", f"{len(tools.specs)}: {listing(named)}", advice)
+
+
+def _takes_tools(suite: Suite) -> bool:
+    """Whether the agent's factory asks for the environment's tools."""
+    if suite.agent.kind != "factory":
+        return False
+    try:
+        found = load_object(suite.agent.target, suite.root)
+    except AgentBenchError:
+        return False
+    return callable(found) and declares_tools(found)
 
 
 def _calls(run: Run, suite: Suite) -> Iterator[Observation]:
