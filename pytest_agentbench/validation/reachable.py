@@ -25,6 +25,8 @@ from pytest_agentbench.validation.values import Columns, leaves, scalars
 
 _SHORT = 2
 """Characters up to which a text is no id."""
+_DEEPEST = 8
+"""References that one schema is followed through."""
 _ROUNDS = 4
 """Reads in a row from what the user says to a value."""
 
@@ -66,12 +68,13 @@ def wanted(scenario: Scenario, toolset: Toolset) -> Iterator[Wanted]:
         if want.requestor == "user":
             continue
         spec = toolset.get(want.name)
-        schemas = spec.parameters.get("properties", {}) if spec else {}
+        root = spec.parameters if spec else {}
+        schemas = root.get("properties", {})
         for name in compared_arguments(want):
             if holds_matcher(want.arguments[name]):
                 continue
             for path, value in leaves(want.arguments[name], name):
-                yield Wanted(position, want.name, path, value, _inner(schemas.get(name, {})))
+                yield Wanted(position, want.name, path, value, _inner(schemas.get(name, {}), root))
 
 
 class Tracer:
@@ -174,7 +177,22 @@ def _reached(want: Wanted, known: Known, traced: Traced) -> bool:
     return True
 
 
-def _inner(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Give the schema of the items of a list."""
-    items = schema.get("items")
-    return items if schema.get("type") == "array" and isinstance(items, Mapping) else schema
+def _inner(schema: Mapping[str, JsonValue], root: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """Give the schema of a value, of a list's items: what it refers to, or the one choice that is not null."""
+    for _ in range(_DEEPEST):
+        ref, choices, items = schema.get("$ref"), schema.get("anyOf"), schema.get("items")
+        some = [one for one in choices if one != {"type": "null"}] if isinstance(choices, list) else []
+        if isinstance(ref, str) and ref.startswith("#/"):
+            found: JsonValue = dict(root)
+            for part in ref[2:].split("/"):
+                found = found.get(part) if isinstance(found, Mapping) else None
+        elif len(some) == 1:
+            found = some[0]
+        elif schema.get("type") == "array" and isinstance(items, Mapping):
+            schema = items
+            continue
+        else:
+            return schema
+        beside = {key: value for key, value in schema.items() if key not in ("$ref", "anyOf")}
+        schema = {**found, **beside} if isinstance(found, Mapping) else beside
+    return schema

@@ -242,15 +242,15 @@ class Attempt:
             self._note(source.tool, card, option.arguments, answer, option.provenance, handle=handle)
             self._steps[-1] = self._steps[-1].model_copy(update={"sentence": sentence})
             self._withdrawn |= {one.entry for one in option.provenance if one.entry}
-            told = [one for one in option.provenance if one.source == "result" and one.argument not in option.given]
-            taken = tuple(one.argument for one in told)
+            told = [one for one in option.provenance if one.argument not in option.given]
             return WishGiven(
                 card=card,
                 given=dict(option.given),
                 handle=handle,
                 places=option.places,
                 count=option.count,
-                taken=taken,
+                taken=tuple(one.argument for one in told),
+                earlier=tuple(one.argument for one in told if one.call != len(self._made) - 2),
             )
         self._memory.barren(self._choices[-1])  # another start leads elsewhere
         raise HydrationError("nothing to propagate", f"{source.tool} -> {card.tool}")
@@ -267,8 +267,7 @@ class Attempt:
             raise WordingError("invented argument", detail, operation="extract")
         if not self._is_new(card, arguments):
             raise HydrationError("arguments used before", card.tool)
-        slots = read_slots(dict(arguments))
-        said = {path: value for path, value in slots.items() if is_spoken(path, value, card)}
+        said = {path: one for path, one in read_slots(dict(arguments)).items() if is_spoken(path, one, card)}
         return Propagated(arguments=dict(arguments), provenance=traced, given=said)
 
     def _handle(self, option: Propagated) -> Handle | None:

@@ -67,7 +67,8 @@ class Extracted(Model):
 class WishGiven(Model):
     """One call of a request: what it is for, what the user gives, and which entry of the result before it is about.
 
-    `given` are arguments; those of them that `handle` replaces are not said, but what they are called.
+    `given` are arguments; those of them that `handle` replaces are not said, but what they are called. `taken` are
+    those that results give, `earlier` those of them that a result before the last one gives.
     """
 
     card: Card
@@ -76,6 +77,7 @@ class WishGiven(Model):
     places: tuple[int, ...] | None = None
     count: int = 1
     taken: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
 
 
 class RequestGiven(Given):
@@ -158,7 +160,7 @@ class TemplateNarrator:
             Wish(
                 wish.card,
                 wish.given,
-                None if wish.places is None else Reference(wish.places, wish.count, wish.taken),
+                None if wish.places is None else Reference(wish.places, wish.count, wish.taken, wish.earlier),
                 wish.handle,
             )
             for wish in given.wishes

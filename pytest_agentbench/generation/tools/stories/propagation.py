@@ -235,9 +235,10 @@ def _from_pool(entry: PoolEntry, card: Card, made: Sequence[Made], taxonomy: Tax
 def _earlier(
     card: Card, made: Sequence[Made], taxonomy: Taxonomy, *, any_turn: bool, last: bool = False
 ) -> Iterator[tuple[str, JsonValue, Provenance]]:
-    """Yield what the first entries of earlier results give, of the turn or of any, the latest first.
+    """Yield what earlier results give, of the turn or of any, the latest first.
 
-    `last` counts the last result among the earlier ones.
+    Of several entries that is what later calls took up; nobody could tell which of the others is meant, unless values
+    of `any_turn` are said. `last` counts the last result among the earlier ones.
     """
     turn = made[-1].turn
     for call in range(len(made) - (1 if last else 2), -1, -1):
@@ -245,7 +246,10 @@ def _earlier(
         if before.turn != turn and not any_turn:
             return
         types = connecting(taxonomy, before.card.tool, card.tool)
-        for one in assignments(types, before.card.tool, before.result, card, arguments=before.arguments)[:1]:
+        rows = assignments(types, before.card.tool, before.result, card, arguments=before.arguments)
+        taken = {str(value) for one in made[call + 1 :] for value in read_slots(one.arguments).values()}
+        meant = [row for row in rows if taken.intersection(map(str, read_slots(dict(row.arguments)).values()))]
+        for one in (meant or (rows if any_turn or len(rows) == 1 else []))[:1]:
             for path, value in read_slots(dict(one.arguments)).items():
                 yield path, value, Provenance(argument=path, source="result", call=call, path=one.paths[path])
 

@@ -111,43 +111,39 @@ class _Loom:
 
     def refer(self, card: Card, reference: Reference, before: str) -> None:
         """Weave in what is taken from the result before."""
-        tongue = self.tongue
-        is_said = False
-        every = named(card, reference.taken, tongue)
-        for one in every:
-            if one.is_position:
-                phrase = tongue.there if reference.is_plain else tongue.there_of.format(which=self._which(reference))
-                if not self._replace(tongue.position, phrase):
-                    self.behind.append(phrase)
-                is_said = True
-                continue
-            noun = one.noun or one.label
-            if one.joint:
-                self._joined(one.joint, self._referring(reference, one.noun or "one", "", before))
-                is_said = True
-            elif one.is_amount:
-                as_many = tongue.as_many.format(noun=noun)
-                is_said |= self._replace(tongue.some.format(noun=re.escape(noun)), as_many)
-            else:
-                is_said |= self._mentioned(one, reference, noun, before)
-        if is_said:
-            return
-        if any(self._marks(one, reference, before) for one in every):
-            return
-        every = [replace(one, noun=head(one)) for one in every]
-        pointed = sorted((one for one in every if one.noun and not one.is_amount), key=lambda one: not one.is_identity)
-        if pointed:
-            self.behind.append(self._pointing(pointed[0], reference, before))
-            return
-        which = self._which(reference)
-        self.behind.append(tongue.for_it if reference.is_plain else tongue.for_nth.format(which=which))
+        left = [one for one in named(card, reference.taken, self.tongue) if not self._refers(one, reference, before)]
+        left = [one for one in left if not self._marks(one, reference.of(one.paths), before)]
+        pointed = [replace(one, noun=head(one)) for one in left if head(one) and not one.is_amount]
+        for noun in dict.fromkeys(one.noun for one in pointed):
+            one = min((one for one in pointed if one.noun == noun), key=lambda one: not one.is_identity)
+            self.behind.append(self._pointing(one, reference.of(one.paths), before))
+        if left and not pointed and len(left) == len(named(card, reference.taken, self.tongue)):
+            which = self._which(reference)
+            self.behind.append(self.tongue.for_it if reference.is_plain else self.tongue.for_nth.format(which=which))
+
+    def _refers(self, one: Said, reference: Reference, before: str) -> bool:
+        """Refer to one thing where the task speaks of it, or where it stands behind a preposition of its own."""
+        tongue, reference = self.tongue, reference.of(one.paths)
+        noun = one.noun or one.label
+        if one.is_position:
+            phrase = tongue.there if reference.is_plain else tongue.there_of.format(which=self._which(reference))
+            if not self._replace(tongue.position, phrase):
+                self.behind.append(phrase)
+        elif one.joint:
+            self._joined(one.joint, self._referring(reference, one.noun or "one", "", before))
+        elif one.is_amount:
+            return self._replace(tongue.some.format(noun=re.escape(noun)), tongue.as_many.format(noun=noun))
+        else:
+            return self._mentioned(one, reference, noun, before)
+        return True
 
     def _marks(self, one: Said, reference: Reference, before: str) -> bool:
         """Refer to a thing that a task is about: that the call before it spoke of, or that a code was given for."""
         tongue = self.tongue
         is_mark = one.label.split()[-1].lower() in tongue.marks and not is_of_other(self.task, one, tongue)
         for match in tongue.some_thing.finditer(self.task):
-            is_meant = is_mark or (speaks_of(before, match["noun"]) and not (one.is_identity and one.noun))
+            is_other = one.noun and (one.is_identity or not speaks_of(match["noun"], head(one)))
+            is_meant = is_mark or (speaks_of(before, match["noun"]) and not is_other)
             if HERE in match[0] or not is_meant:
                 continue
             article = (match.groupdict().get("article") or "").lower().replace("’", "'")
@@ -331,7 +327,7 @@ class _Loom:
         if self.tongue.code == "en":
             return ("the", "those" if is_several(noun) else "that")
         known = self.tongue.articles.get(article.strip().replace("’", "'"))
-        return known or (("la", "cette") if is_feminine(noun.split(maxsplit=1)[0]) else ("le", "ce"))
+        return known or (("la", "cette") if is_feminine(noun.split(maxsplit=1)[0] if noun else "") else ("le", "ce"))
 
     def _which(self, reference: Reference) -> str:
         return self.tongue.ordinal(reference.places[0] if reference.places else 0)
