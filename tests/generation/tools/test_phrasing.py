@@ -6,7 +6,7 @@ import pytest
 
 from pytest_agentbench.generation.tools.values import Card, Handle, ParameterCard
 from pytest_agentbench.generation.tools.wording.lines import request
-from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, label_of, language_of, task_of
+from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, label_of, language_of, task_of, tasks_text
 from pytest_agentbench.generation.tools.wording.weaving import wish_text
 from pytest_agentbench.generation.tools.wording.wishes import Reference, Wish
 
@@ -284,3 +284,59 @@ def test_a_change_is_reported_and_an_answer_told() -> None:
     assert task_of(fault, EN) == "report that a unit is broken"
     assert task_of(status, EN) == "tell me the status of your units"
     assert task_of(status, EN, "you") == "tell you the status of their units"
+
+
+@pytest.mark.parametrize(
+    ("description", "argument", "task"),
+    [
+        ("Cancel a stay that has not begun yet.", "", "cancel a stay"),
+        ("Move a course to a later day, at most 30 days later.", "", "move a course to a later day"),
+        ("Mark a bike that is broken.", "", "mark a bike that is broken"),
+        ("List the keys that a person holds.", "", "list the keys that a person holds"),
+        ("Cancel a ticket and refund the buyer.", "Number of the ticket", "cancel a ticket"),
+        ("Close a box and move the rest to another.", "Box for the rest", "close a box and move the rest to another"),
+        ("Pay an invoice with the card on file.", "", "pay an invoice"),
+        ("Pay an invoice with the card on file.", "Card to pay with", "pay an invoice with the card on file"),
+        ("A guest with their stays", "", "show me a guest with their stays"),
+        ("Annule un cours et recrédite la carte.", "Numéro du cours", "annuler un cours et recréditer la carte"),
+        ("Annule un cours payé et recrédite l'élève.", "Numéro du cours", "annuler un cours payé"),
+        ("Énumère les cours d'un élève.", "", "énumérer les cours d'un élève"),
+        ("Réserve un livre dont tous les exemplaires sont sortis.", "", "réserver un livre"),
+        ("Règle une note par la carte enregistrée.", "", "régler une note"),
+    ],
+)  # fmt: skip
+def test_a_wish_is_the_first_clause_of_a_description(description: str, argument: str, task: str) -> None:
+    """Conditions, limits, side effects and means are the tool's own; what an argument is for is asked for."""
+    named = argument or "Number"
+    card = Card(
+        tool="do",
+        declared_description=description,
+        parameters=(ParameterCard(path="carte" if "carte" in task else "no", schema_={"description": named}),),
+    )
+
+    assert task_of(card, TONGUES[language_of([description])]) == task
+
+
+def test_what_may_be_left_out_is_said_only_with_its_value() -> None:
+    """`optionally only those of a kind` is part of a request that names the kind, and of no other."""
+    card = Card(
+        tool="find",
+        declared_description="Find guides for a town, optionally only those of a language.",
+        parameters=(ParameterCard(path="language"),),
+    )
+
+    line = request([Wish(card, {"language": "fr"})], EN, Random(0), opens=True)
+
+    assert "French" in line
+    assert "optionally" not in line
+    assert tasks_text([card], EN, "you") == "find guides for a town"
+
+
+def test_french_tasks_stand_behind_their_preposition() -> None:
+    """*Demande d'annuler ..., de lui montrer ...*: each further task has a preposition of its own."""
+    cards = [
+        Card(tool="a", declared_description="Annule un cours"),
+        Card(tool="b", declared_description="Liste les cours"),
+    ]
+
+    assert tasks_text(cards, FR, "third") == "annuler un cours et de lui montrer les cours"

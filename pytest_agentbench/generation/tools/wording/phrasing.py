@@ -15,6 +15,7 @@ from pytest_agentbench.generation.tools.wording.calendar import date_text, is_da
 from pytest_agentbench.generation.tools.wording.tongue import Code, Person, Tongue
 from pytest_agentbench.generation.tools.wording.tongue_en import ENGLISH
 from pytest_agentbench.generation.tools.wording.tongue_fr import FRENCH
+from pytest_agentbench.generation.tools.wording.trimming import trimmed, without_options
 from pytest_agentbench.users.kinds import humanize
 from pytest_agentbench.users.phrases.language import words
 
@@ -75,7 +76,7 @@ def task_of(card: Card, tongue: Tongue, person: Person = "user") -> str:
     spoken = _swapped(said, tongue.service).split() or _from_name(card.tool, tongue)
     asked = len(spoken) > 1 and spoken[1].lower() in tongue.questions
     task = _with_infinitive(spoken[:_LONG], tongue, {} if card.writes and not asked else tongue.gives)
-    task = tongue.needless.sub("", task)
+    task = trimmed(tongue.needless.sub("", task), card, tongue)
     return _swapped(tongue.boolean.sub(tongue.whether, task), tongue.persons[person])
 
 
@@ -181,16 +182,17 @@ def is_prose(text: str) -> bool:
 
 
 def tasks_text(cards: Iterable[Card], tongue: Tongue, person: Person) -> str:
-    """Join what several tools are for, each once."""
+    """Join what several tools are for, each once, as they stand behind `asked to` or `demande de`."""
     tasks = list(dict.fromkeys(without_choices(task_of(card, tongue, person), tongue) for card in cards))
     if len(tasks) < 2:
         return "".join(tasks)
+    tasks[1:] = [f"{tongue.again}{task}" for task in tasks[1:]]
     return f"{', '.join(tasks[:-1])}{tongue.joined}{tasks[-1]}"
 
 
 def without_choices(task: str, tongue: Tongue) -> str:
     """Leave out the half of `all of them or those of a town` that says something of its own."""
-    return tongue.alternatives.sub(r", \g<every>", task)
+    return without_options(tongue.alternatives.sub(r", \g<every>", task), tongue)
 
 
 def language_of(texts: Iterable[str]) -> Code:
@@ -220,10 +222,12 @@ def _with_infinitive(spoken: list[str], tongue: Tongue, gives: Mapping[str, str]
     if verb is None:
         verb = _unknown_verb(first, rest, tongue)
     if verb is None:
-        what = " ".join([spoken[0] if spoken[0].isupper() else first, *rest])
+        is_name = spoken[0].isupper() and len(spoken[0]) > 1
+        what = " ".join([spoken[0] if is_name else first, *rest])
         if first in tongue.questions:
             return tongue.asks_question.format(what=what)
-        return tongue.wants.format(what=with_article(what, tongue))
+        wants = tongue.wants_one if first in tongue.articles_of_one and rest else tongue.wants
+        return wants.format(what=with_article(what, tongue))
     return " ".join([gives.get(verb, verb), *_coordinated(rest, tongue)])
 
 
@@ -233,11 +237,17 @@ def _coordinated(spoken: list[str], tongue: Tongue) -> list[str]:
     for place, word in enumerate(spoken):
         is_next = 0 < place < len(spoken) - 1 and spoken[place - 1].lower() in _JOINTS
         verb = tongue.forms.get(word.lower()) if is_next else None
+        if is_next and verb is None and tongue.code == "fr" and word.lower() not in tongue.conjoined:
+            verb = _unknown_verb(word.lower(), spoken[place + 1 :], tongue)
         said.append(tongue.gives.get(verb, verb) if verb else word)
     return said
 
 
 _JOINTS = words("and or then et ou puis")
+
+
+_OPEN = re.compile(r"è([bcdglnrt]|gn|tr|br|gl)er$")
+"""The open vowel of `énumère`, which its infinitive closes."""
 
 
 def _unknown_verb(first: str, rest: list[str], tongue: Tongue) -> str | None:
@@ -248,9 +258,11 @@ def _unknown_verb(first: str, rest: list[str], tongue: Tongue) -> str | None:
         return None
     if tongue.code == "en":
         return first[:-1] if first.endswith("s") and not first.endswith("ss") else first
-    if first.endswith(("er", "ir", "re")):
+    if first.endswith(("er", "ir", "re")) and not first.endswith("ère"):
         return first
-    return f"{first}r" if first.endswith("e") else f"{first[:-1]}r" if first.endswith("it") else None
+    return (
+        _OPEN.sub(r"é\1er", f"{first}r") if first.endswith("e") else f"{first[:-1]}r" if first.endswith("it") else None
+    )
 
 
 def _label(path: str, schema: Mapping[str, JsonValue], tongue: Tongue) -> str:

@@ -9,8 +9,9 @@ from pytest_agentbench.generation.tools.wording.agreeing import among, is_severa
 from pytest_agentbench.generation.tools.wording.nouns import speaks_of
 from pytest_agentbench.generation.tools.wording.saying import Said
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
+from pytest_agentbench.generation.tools.wording.trimming import WOVEN
 
-HERE = "\0"
+HERE = WOVEN
 """Marks where something was woven in, until the line is done."""
 _NAMES = ("name", "title")
 

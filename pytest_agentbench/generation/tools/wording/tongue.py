@@ -33,6 +33,11 @@ class Tongue:
     be of a thing without telling it from others. `made` finds what a task makes, `called` names it, `one_thing` is what
     a task does something to, `towards` are verbs after which one of several stands behind `to`. `by_query` finds the
     search text of a task, `optional` what it may do without, `statement` a value that says something.
+
+    What a description says beside a wish (`trimming.py`): `looks` are verbs of those that look things up, `condition`
+    is a clause that tells which things a tool takes and `state` a word of one, `limit` how much it takes, `provided`
+    when and what for, `means` by what that is known, `second` another verb with an object, `same_thing` an object that
+    was named before, `optionally` what may be left out. `infinitive` is how one looks.
     """
 
     code: Code
@@ -46,6 +51,10 @@ class Tongue:
     determiners: frozenset[str]
     singular: frozenset[str]
     wants: str
+    wants_one: str
+    articles_of_one: frozenset[str]
+    again: str
+    conjoined: frozenset[str]
     boolean: re.Pattern[str]
     whether: str
     asks: tuple[str, ...]
@@ -88,6 +97,16 @@ class Tongue:
     by_rest: re.Pattern[str]
     unsaid: re.Pattern[str]
     optional: re.Pattern[str]
+    looks: frozenset[str]
+    condition: re.Pattern[str]
+    state: re.Pattern[str]
+    limit: re.Pattern[str]
+    provided: re.Pattern[str]
+    means: re.Pattern[str]
+    second: re.Pattern[str]
+    same_thing: re.Pattern[str]
+    optionally: re.Pattern[str]
+    infinitive: re.Pattern[str]
     bare_plural: str
     one_found: re.Pattern[str]
     found: str
