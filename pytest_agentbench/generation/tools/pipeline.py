@@ -222,6 +222,8 @@ def _learn(sampler: Draws, lost: Finished, stock: Stock) -> None:
     source, _, target = rejection.detail.partition(": ")[0].rpartition(" -> ")
     sampler.spare(lost.walk, target)
     nodes, step = lost.walk.nodes, (source or RUN_CONVERSATION, target)
+    if source:
+        sampler.end(lost.walk, step)
     places = [place for place in range(1, len(nodes)) if nodes[place - 1 : place + 1] == step]
     if places:
         changes = (node for node in nodes[: places[-1]] if stock.card(node).writes is not False)

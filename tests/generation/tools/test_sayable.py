@@ -28,8 +28,9 @@ from pytest_agentbench.generation.tools.values import (
     Provenance,
     SemanticType,
     Taxonomy,
+    Walk,
 )
-from pytest_agentbench.generation.tools.walks.sampling import Shape, sample
+from pytest_agentbench.generation.tools.walks.sampling import Sampler, Shape, sample
 from tests.generation.tools.making import run
 from tests.generation.tools.probed import written
 
@@ -239,3 +240,21 @@ def test_what_works_only_after_others_is_not_asked_for_once_something_was_destro
         for node in walk.nodes:
             assert is_there or node not in behind
             is_there = node == "make" or (is_there and node != "drop")
+
+
+def test_a_turn_that_led_nowhere_is_not_continued_from_there_again() -> None:
+    """What the second call gives behind the first is of no use to a third; alone it may be."""
+    nodes = ("make", "open", "note")
+    steps = [(RUN_CONVERSATION, node) for node in nodes] + [(node, RUN_CONVERSATION) for node in nodes]
+    steps += [("make", "open"), ("open", "note"), ("open", "make")]
+    edges = [Edge(source=source, target=target, weight=1.0) for source, target in steps]
+    graph = Graph(tools=nodes, edges=(*edges, Edge(source=RUN_CONVERSATION, target=END_OF_SIMULATION, weight=1.0)))
+    sampler = Sampler(graph, Shape(), seed=2)
+    lost = Walk(id="w", nodes=(RUN_CONVERSATION, "make", "open", "note", RUN_CONVERSATION, END_OF_SIMULATION))
+
+    sampler.end(lost, ("open", "note"))
+    walks = [walk for _ in range(40) if (walk := sampler.draw()) is not None]
+
+    every = [step for walk in walks for step in zip(walk.nodes, walk.nodes[1:], walk.nodes[2:], strict=False)]
+    assert {step[2] for step in every if step[:2] == ("make", "open")} == {RUN_CONVERSATION}
+    assert (RUN_CONVERSATION, "open", "note") in every

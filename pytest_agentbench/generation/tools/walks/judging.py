@@ -74,6 +74,10 @@ class Chosen:
         """Say that the world did not bear a step after these calls."""
         self._sampler.bar(before, step)
 
+    def end(self, walk: Walk, step: tuple[str, str]) -> None:
+        """Pass on where a turn leads nowhere."""
+        self._sampler.end(walk, step)
+
 
 def candidates(sampler: Sampler, count: int) -> list[Walk]:
     """Draw up to `count` walks to choose from."""

@@ -68,6 +68,7 @@ class Sampler:
         self._weigh = weigh
         self._capacity = dict(shape.capacity)
         self._bars = Bars(shape.barred)
+        self._ended: set[tuple[str, str]] = set()
         self._rows = _rows(graph, shape)
         self._closing = frozenset(graph.closing)
         self._aims = Aims(graph, (tool for tool in graph.tools if shape.capacity.get(tool, 1) < 1), shape.closed)
@@ -110,6 +111,13 @@ class Sampler:
     def bar(self, before: Mapping[str, int], step: tuple[str, str]) -> None:
         """Say that the world did not bear a step after these calls: no later walk takes it once they were made."""
         self._bars.add(before, step)
+
+    def end(self, walk: Walk, step: tuple[str, str]) -> None:
+        """Say that a step led nowhere behind the call before it: no later turn goes on from where these two end."""
+        for place in range(2, len(walk.nodes)):
+            before = walk.nodes[place - 2]
+            if walk.nodes[place - 1 : place + 1] == step and before != RUN_CONVERSATION:
+                self._ended.add((before, step[0]))
 
     def _by_need(self) -> list[str]:
         """Give the classes, the one furthest behind its share first."""
@@ -177,7 +185,7 @@ class Sampler:
                 return nodes[-1] not in self._closing
             if left < 1 or (node in turn and node != nodes[-1]) or (node in self._closing and left > 1):
                 return False
-            if self._bars.forbid(used, (nodes[-1], node)):
+            if self._bars.forbid(used, (nodes[-1], node)) or tuple(nodes[-2:]) in self._ended:
                 return False
             needs = self._shape.behind.get(node)
             if tuple(nodes[-2:]) == (node, node) or (needs is not None and needs.isdisjoint(there)):
