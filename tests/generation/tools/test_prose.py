@@ -13,6 +13,7 @@ from pytest_agentbench.generation.tools.probing.reading import at, atoms
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.scouting import ScoutGiven, TemplateScout
 from pytest_agentbench.generation.tools.stories.facts import facts_of, said_at
+from pytest_agentbench.generation.tools.stories.flows import found_at
 from pytest_agentbench.generation.tools.values import Card, Cards, ParameterCard, PoolEntry
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES
 from pytest_agentbench.generation.tools.world import Answer
@@ -44,12 +45,24 @@ def test_the_word_before_says_what_a_code_is_of(text: str, expected: list[tuple[
     assert [(name, code) for name, code, _ in coded(text)] == expected
 
 
+def test_several_codes_of_a_kind_are_told_apart_by_their_place() -> None:
+    """The second of two is not just *that* one; where there is one, nothing has to be said of its place."""
+    pattern = next(form for _, code, form in coded("Marins : M-41, M-42") if code == "M-41")
+
+    several = list(found_at("Marins : M-41, M-42, M-41", "", pattern))
+    single = list(found_at("Marin M-41, M-41", "", pattern))
+
+    assert [(one.value, one.indexes) for one in several] == [("M-41", (0,)), ("M-42", (1,)), ("M-41", (0,))]
+    assert {one.indexes for one in single} == {()}
+
+
 @pytest.mark.parametrize(
     ("description", "text", "expected"),
     [
         ("Donne le solde d'un compte.", "Il reste 42,50 € sur la carte de Paul.", ["42,50"]),
         ("Donne le solde d'un compte.", "Il reste 0,00 € sur la carte de Paul.", []),
         ("Recherche la fiche d'un voilier.", "Le voilier a la fiche V-318, payée 12 €, marin M-4.", ["V-318"]),
+        ("Donne les allergies d'un marin.", "Il est là. Allergies signalées : lait.", ["lait"]),
         ("Donne le programme du jour.", "Le programme : voile légère, paddle.", ["voile légère", "paddle"]),
         ("Donne la météo du port.", "Il fait beau, et le café coûte 2,50 € (table T-4).", []),
         ("Donne le prix d'une place.", "Le prix est de 80 €, la taxe de 3 €.", ["80"]),

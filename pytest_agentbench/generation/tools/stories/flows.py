@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.probing.labelled import is_coded
 from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.values import Card, Place, SemanticType, Taxonomy
@@ -42,14 +43,20 @@ class Assignment:
 
 
 def found_at(result: JsonValue, path: str, pattern: str = "") -> Iterator[Found]:
-    """Yield every value that a path leads to; with a pattern, the first group of each match in the text there."""
+    """Yield every value that a path leads to; with a pattern, the first group of each match in the text there.
+
+    Several codes of one kind in a sentence are told apart by their place, as entries of a list are.
+    """
     parts = [part for part in path.split(".") if part]
     for found in _walk(result, parts, Found(result, "")):
         if not pattern:
             yield found
         elif isinstance(found.value, str):
-            for match in re.finditer(pattern, found.value):
-                yield replace(found, value=match[1] if match.re.groups else match[0])
+            values = [match[1] if match.re.groups else match[0] for match in re.finditer(pattern, found.value)]
+            several = {value: place for place, value in enumerate(dict.fromkeys(values))} if is_coded(pattern) else {}
+            for value in values:
+                place = (several[value],) if len(several) > 1 else ()
+                yield replace(found, value=value, indexes=(*found.indexes, *place))
 
 
 def value_at(result: JsonValue, path: str) -> JsonValue:

@@ -31,9 +31,8 @@ _MONEY = frozenset({
 _LIST = re.compile(r"(?:^|(?<=[.;!?\n]))\s*([^:.;!?\n]{3,80}?)\s*:\s+([^:.;!?\n]{3,200}?)(?=[.;!?\n]|$)")
 _ENTRY = re.compile(r"[^\W\d_][^\W\d_]+(?:[ '’-][^\W\d_]+){0,4}")
 _ENTRIES = re.compile(r"\s*,\s*|\s+(?:et|and|und|y|e|ou|or)\s+")
-_LEAST = 2
-"""Entries that make a list, and letters of the words by which it is known to be asked for."""
 _LETTERS = 4
+"""Letters of words by which something is known to be asked for."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def _values(text: str) -> Iterator[Told]:
     lists = list(_LIST.finditer(text))
     for match in lists if len(lists) == 1 else ():
         entries = _ENTRIES.split(match[2].strip())
-        if len(entries) >= _LEAST and all(_ENTRY.fullmatch(entry) for entry in entries):
+        if all(_ENTRY.fullmatch(entry) for entry in entries):
             for place, entry in enumerate(entries, start=1):
                 yield Told("entry", place, _called(match[1]), entry)
 
