@@ -10,10 +10,11 @@ from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.probing.candidates import sibling
 from pytest_agentbench.generation.tools.probing.elsewhere import NEW, PATHS, accepted_elsewhere
 from pytest_agentbench.generation.tools.probing.laboratory import Laboratory, Subject, Trial
-from pytest_agentbench.generation.tools.probing.learning import Lessons
+from pytest_agentbench.generation.tools.probing.learning import Lessons, hindrance
 from pytest_agentbench.generation.tools.probing.observed import seen_for
 from pytest_agentbench.generation.tools.probing.ordering import is_reference, ordered
 from pytest_agentbench.generation.tools.probing.proposing import Proposals, creates
+from pytest_agentbench.generation.tools.probing.refusals import blames
 from pytest_agentbench.generation.tools.probing.replaying import Script
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.spoiling import FAILS
@@ -45,6 +46,7 @@ class Explorer:
         self._tried: set[str] = set()
         self._ever: set[str] = set()
         self._nameless: set[str] = set()
+        self._enriched: set[str] = set()
         self._spoiling: set[tuple[str, str]] = set()
         self._lessons = Lessons(lab)
         self._proposals = Proposals(lab, self._lessons)
@@ -74,6 +76,18 @@ class Explorer:
             left = _refused(subjects)
             if left and await self._script.go_on_after(change):
                 await self._rounds(left, 1)
+
+    async def unhindered(self, subjects: Sequence[Subject]) -> None:
+        """Try tools that refused everything without what their refusals say that another tool did; where that is no
+        help, it is done again from then on.
+        """
+        for subject in ordered(subjects):
+            in_the_way = hindrance(self._lab, subject) if subject.base is None and not subject.given_up else ""
+            if in_the_way and any(one.tool == in_the_way for one in self._script.kept):
+                if await self._script.without(in_the_way):
+                    await self._rounds([subject], 2)
+                if subject.base is None:
+                    self._script.with_again(in_the_way)
 
     async def _rounds(self, subjects: Sequence[Subject], rounds: int) -> None:
         for number in range(rounds):
@@ -130,13 +144,15 @@ class Explorer:
         made = 0
         base = subject.base.values
         left = [slot for slot in subject.slots if not slot.required and slot.path not in base]
-        if not subject.is_read:
+        if not subject.is_read and subject.name not in self._enriched:
+            self._enriched.add(subject.name)
             left = await self._enrich(subject, base, left[:_OPTIONAL])
         self._lessons.extra.setdefault(subject.name, []).extend(path for path in base if subject.slot(path))
         for values in list(self._assignments(subject)):
-            if not self._is_new(subject, values):
+            several = {dumps(_only(base, trial.values)) for trial in subject.gives()}
+            if not self._is_new(subject, values) or (not subject.is_read and dumps(_only(base, values)) in several):
                 continue
-            distinct = len({dumps(_only(base, trial.values)) for trial in subject.gives()})
+            distinct = len(several)
             if distinct >= most or made >= 3 * _CONTEXTS or not self._lab.may_call(subject):
                 return
             trial = await self._try(subject, values)
@@ -199,6 +215,8 @@ class Explorer:
         trial = await self._try(subject, {**renamed, **also})
         if trial is None or trial.ok or renamed == base:
             return trial
+        if any(blames(trial.answer.content, value) for path, value in renamed.items() if value != base[path]):
+            self._nameless.add(subject.name)  # it does not know the new name: it works on what is there
         again = await self._try(subject, {**base, **also})
         if again is not None and again.ok:  # what seemed the name of the new thing is what it works on
             self._nameless.add(subject.name)

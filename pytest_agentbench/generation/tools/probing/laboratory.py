@@ -258,6 +258,15 @@ class Laboratory:
         subject.replays.append(trial)
         return trial
 
+    def recall(self, trial: Trial) -> Trial:
+        """Take what a read answered in an environment like this one, at the same place, for what it would answer."""
+        again = replace(trial, world=self.world_number, epoch=self.epoch)
+        self.trials.append(again)
+        self.subjects[trial.tool].replays.append(again)
+        if again.ok:
+            self._see(again)
+        return again
+
     async def _made(self, opened: Opened, subject: Subject, arguments: dict[str, Any], kind: ProbeKind) -> Trial:
         answer = await opened.call(subject.name, arguments)
         trial = Trial(
@@ -271,7 +280,8 @@ class Laboratory:
             world=self.world_number,
         )
         self.trials.append(trial)
-        self.is_stuck |= answer.hung or answer.unreachable
+        is_gone = answer.unreachable and not _FORBIDDEN.search(answer.content)  # who refuses still answers
+        self.is_stuck |= answer.hung or is_gone
         if trial.ok:
             self._see(trial)
         if trial.ok and not subject.is_read and trial.answer.wrote is not False:

@@ -1,6 +1,7 @@
 """What refusals teach: which argument a tool asks for, which value it blames, and which values it names instead."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -14,7 +15,17 @@ from pytest_agentbench.generation.tools.probing.laboratory import Laboratory, Su
 from pytest_agentbench.generation.tools.probing.observed import as_argument
 from pytest_agentbench.generation.tools.probing.ordering import is_reference
 from pytest_agentbench.generation.tools.probing.reading import atoms, is_quoted
-from pytest_agentbench.generation.tools.probing.refusals import QUOTED, blames, is_news, said, speaks_of
+from pytest_agentbench.generation.tools.probing.refusals import (
+    QUOTED,
+    blames,
+    ends_in,
+    has_name,
+    is_news,
+    names_argument,
+    said,
+    speaks_of,
+    without_lists,
+)
 from pytest_agentbench.generation.tools.probing.schemas import Slot
 from pytest_agentbench.generation.tools.probing.strangers import EXISTS
 
@@ -22,6 +33,8 @@ _LONGEST = 5_000
 """Characters of a refusal that is read."""
 _NAMED = 6
 """Values that one refusal names for one argument."""
+_TELLING = 3
+"""Letters of a word from which it says what a tool does."""
 _USAGE = "It takes: "
 """What our own refusal of wrong arguments says before it lists all of them."""
 _IS_FOLDER = re.compile(r"\bis (?:actually )?a (?:directory|folder)\b|\bEISDIR\b|\bnot a (?:regular )?file\b", re.I)
@@ -122,11 +135,8 @@ class Lessons:
         added: dict[str, Any] = {}
         quoted = [atom.value for atom in atoms(message) if is_quoted(atom)]
         for slot in subject.slots:
-            if (
-                slot.required
-                or slot.path in trial.values
-                or not re.search(rf"(?<!\w){re.escape(slot.name)}(?!\w)", message)
-            ):
+            is_named = re.search(rf"(?<!\w){re.escape(slot.name)}(?!\w)", without_lists(message)) is not None
+            if slot.required or slot.path in trial.values or not is_named:
                 continue
             named = [value for one in quoted if (value := as_argument(one, slot)) is not None and fits(value, slot)]
             values = [*named, *values_of(subject, slot)]
@@ -147,12 +157,13 @@ class Lessons:
             self._told.setdefault((subject.name, blamed), []).insert(0, sibling(value, chance))
 
     def _read_names(self, subject: Subject, trial: Trial, message: str, blamed: str) -> None:
-        spoken = set(words(message))
+        spoken = set(words(without_lists(message)))
         extra = self.extra.setdefault(subject.name, [])
         known = {*self._lab.subjects, *(slot.name for slot in subject.slots), *map(str, trial.values.values())}
         is_usage = _USAGE in message
+        prose = without_lists(message)  # what is listed are values, though an argument be called like one of them
         for slot in subject.slots:
-            is_named = re.search(rf"(?<!\w){re.escape(slot.name)}(?!\w)", message) is not None
+            is_named = re.search(rf"(?<!\w){re.escape(slot.name)}(?!\w)", prose) is not None
             if is_named and not is_usage and not slot.required and slot.path not in (*extra, *trial.values):
                 extra.append(slot.path)
             is_meant = is_named or slot.path == blamed or set(words(slot.name)) & spoken
@@ -161,14 +172,20 @@ class Lessons:
                 named.sort(key=lambda atom: not is_quoted(atom))
                 values = [as_argument(atom.value, slot) for atom in named]
                 fresh = [value for value in values if value is not None and is_news(str(value), known)]
+                if slot.path == blamed:
+                    fresh = [*fresh[:1], *(end for end in ends_in(message) if fits(end, slot)), *fresh[1:]]
                 told = self._told.setdefault((subject.name, slot.path), [])
                 told[:0] = [value for value in fresh[:_NAMED] if value not in told]
 
     def _blamed(self, subject: Subject, trial: Trial, message: str) -> str:
         """Name the argument that a refusal is about, "" where that cannot be told: its value is repeated.
 
-        Of several, one that no other tool has accepted such a value for; then one whose value stands in quotes.
+        One that it names in quotes goes first. Of several, one that no other tool has accepted such a value for; then
+        one whose value stands in quotes.
         """
+        quoted = [path for path in trial.values if names_argument(message, path)]
+        if quoted:
+            return quoted[0]
         found = {path: how for path, value in trial.values.items() if (how := blames(message, value, path))}
         known = {
             path
@@ -181,7 +198,29 @@ class Lessons:
                 return several.pop()
         if not found:
             found = {path: "" for path in trial.values if speaks_of(message, path)}
+        if not found:
+            found = {path: "" for path in trial.values if has_name(message, path)}
         return next(iter(found)) if len(found) == 1 else ""
+
+
+def hindrance(lab: Laboratory, subject: Subject) -> str:
+    """Name the tool that a tool's refusals speak of by a word that is in no other name: `contains merged cells`."""
+    counted = Counter(word for name in lab.subjects for word in set(words(name)))
+    own = {word for slot in subject.slots for word in words(slot.name)}
+    said_of: Counter[str] = Counter()
+    for trial in subject.trials:
+        if trial.verdict == "refused" and trial.kind == "nominal":
+            spoken = set(words(without_lists(trial.judged.reason)))
+            for name, other in lab.subjects.items():
+                telling = {word for word in words(name) if counted[word] == 1 and len(word) > _TELLING} - own
+                if other is not subject and not other.is_read and any(map(_stems(telling), spoken)):
+                    said_of[name] += 1
+    return said_of.most_common(1)[0][0] if said_of else ""
+
+
+def _stems(telling: set[str]) -> Callable[[str], bool]:
+    """Give whether a word is one of these, or made from one: `merged` and `unmerge` from `merge`."""
+    return lambda word: any(word.removeprefix("un").startswith(one) for one in telling)
 
 
 def _may_be_folder(slot: Slot, value: str) -> bool:

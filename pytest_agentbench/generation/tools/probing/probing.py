@@ -119,7 +119,7 @@ class _Examination:
     async def _explore_again(self, explorer: Explorer, several: list[Subject]) -> None:
         """Look again where only what worked was done, then elsewhere; challenge tools that work now."""
         await self._script.restore()
-        for look in (explorer.explore, explorer.start_over, explorer.go_on):
+        for look in (explorer.explore, explorer.unhindered, explorer.start_over, explorer.go_on):
             left = [subject for subject in ordered(several) if subject.base is None]
             await look(several)
             for subject in left:

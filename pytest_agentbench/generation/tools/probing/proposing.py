@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.generation.tools.graph.meanings import ASKS
+from pytest_agentbench.generation.tools.graph.meanings import ASKS, shape
 from pytest_agentbench.generation.tools.graph.names import nouns, words
 from pytest_agentbench.generation.tools.probing.candidates import declared, described, fits, usual
 from pytest_agentbench.generation.tools.probing.elsewhere import NEW, PATHS, accepted_elsewhere, paths_elsewhere
@@ -31,6 +31,7 @@ _ENDS = frozenset({"source", "destination", "target"})
 _LIKELY = 8
 _NEWS = 4
 _PUT_IN = 6
+_ALIKE = 5
 
 
 def creates(subject: Subject) -> bool:
@@ -71,10 +72,14 @@ class Proposals:
         elif not subject.is_read and set(words(slot.name)[-1:]) & ASKS:
             likely, unlike = [], []  # texts that are kept: what stands elsewhere would seem to come from here later
         known, news = accepted_elsewhere(self._lab, subject, slot), told[:_NEWS]
+        is_name = is_reference(slot) or set(words(slot.name)) & NEW
+        alike = [] if is_name else self._alike(seen, [*known, *told, *stated])
         if self._lessons.is_doubted(subject, slot):  # what was known is not accepted any more
-            known, news = news, known
+            known, news = [*alike, *news], known
         ends = paths_elsewhere(self._lab, subject, slot)
-        return _distinct(slot, given, chain(given, known, news, declared(slot), likely, named, ends, by_name, unlike))
+        return _distinct(
+            slot, given, chain(given, known, news, declared(slot), likely, named, alike, ends, by_name, unlike)
+        )
 
     def _makes_files(self, subject: Subject, slot: Slot) -> bool:
         """Whether a tool makes what a path names, as far as its name tells and no refusal has said otherwise."""
@@ -90,6 +95,15 @@ class Proposals:
         may_refer = subject.is_read or is_reference(slot) or bool(set(words(slot.name)) & PATHS)
         rest = [one for one in seen if one.likeness < 0.5 and (may_refer or one.likeness >= 0.2)]
         return [one.value for one in spread(rest, 1)][: 8 if is_reference(slot) else 4]
+
+    def _alike(self, seen: list[Seen], known: list[Any]) -> list[str]:
+        """Give values of results that look like known ones, however long, the latest first: cells, dates, versions."""
+        forms = {_form(value) for value in known if _is_coded(value)}
+        if not forms:
+            return []
+        alike = [one for one in seen if isinstance(one.value, str) and _form(one.value) in forms]
+        latest = sorted(alike, key=lambda one: -one.trial.epoch)
+        return list(dict.fromkeys(one.value for one in latest))[:_ALIKE]
 
     def _by_name(self, subject: Subject, slot: Slot, seen: list[Seen]) -> list[Any]:
         """Give usual values; for a read, what people call things by, and what was put into the service, go first."""
@@ -147,6 +161,16 @@ def _is_path(slot: Slot, known: list[Any]) -> bool:
     """Whether an argument takes a path, by its name; a source or a target may be anything else that is known for it."""
     named = set(words(slot.name)) & PATHS
     return bool(named) and slot.type in ("string", "any") and not (named <= _ENDS and known)
+
+
+def _form(value: Any) -> str:
+    """Give the look of a value with runs made one: `B2` and `J16` look alike."""
+    return re.sub(r"(.)\1+", r"\1", shape(value))
+
+
+def _is_coded(value: Any) -> bool:
+    """Whether a text is made up of letters and digits, as the names of cells, versions and dates are."""
+    return isinstance(value, str) and re.search(r"\d", value) is not None and " " not in value
 
 
 def _texts(value: Any) -> Iterator[str]:

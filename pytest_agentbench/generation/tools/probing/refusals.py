@@ -13,6 +13,10 @@ QUOTED = "quoted"
 
 _STATUS = re.compile(r"\s*HTTP \d{3}: (?=[{\[])")
 """How answers of services begin that were refusals (environment.openapi)."""
+_LIST = re.compile(r"(['\"`])[^'\"`\n]{1,100}?\1(?:,? (?:and |or )?(['\"`])[^'\"`\n]{1,100}?\2)+")
+"""Values in quotes, one after the other."""
+_ENDS = re.compile(r"\b(?:from|between) ['\"`]?([\w.:-]{1,20})['\"`]? (?:to|and|through) ['\"`]?([\w.:-]{0,19}\w)")
+_SHORT = 3
 _SAYS = frozenset({
     "message", "msg", "error", "errors", "reason", "detail", "details", "title", "exception", "hint", "info", "errno",
     "code", "status", "status_code", "statusCode", "traceback", "type",
@@ -59,6 +63,28 @@ def blames(message: str, value: Any, path: str = "") -> str:
     if re.search(rf"[ :/]{literal}\W*$|(?:^|: ){literal}(?![\w/])", message):
         return "at an end"
     return "within" if is_specific(value) and re.search(rf"(?<![\w./]){literal}(?![\w/])", message) else ""
+
+
+def without_lists(message: str) -> str:
+    """Give a refusal without the values that it lists in quotes: `Available fields: 'name', 'city'`."""
+    return _LIST.sub("", message)
+
+
+def names_argument(message: str, path: str) -> bool:
+    """Whether a refusal names an argument in quotes: "choose another `at`"."""
+    name = re.escape(_last(path))
+    return re.search(rf"['\"`]{name}['\"`]", without_lists(message)) is not None
+
+
+def has_name(message: str, path: str) -> bool:
+    """Whether an argument's name is a word of a refusal, if it is no short one: `the first row of source`."""
+    name = _last(path)
+    return len(name) > _SHORT and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", without_lists(message)) is not None
+
+
+def ends_in(message: str) -> list[str]:
+    """Give the ends of the spans that a refusal states: `a letter from A to C`."""
+    return list(dict.fromkeys(end for match in _ENDS.finditer(message) for end in match.groups()))
 
 
 def speaks_of(message: str, path: str) -> bool:
