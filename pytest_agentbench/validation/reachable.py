@@ -25,6 +25,8 @@ from pytest_agentbench.validation.values import Columns, leaves, scalars
 
 _SHORT = 2
 """Characters up to which a text is no id."""
+_AS_SAID = ("said", "same words", "date", "computed")
+"""Rules by which a value is said in other words."""
 _DEEPEST = 8
 """References that one schema is followed through."""
 _ROUNDS = 4
@@ -85,7 +87,7 @@ class Tracer:
         self._toolset = toolset
         self._columns = columns
         self._traced = Traced()
-        self._known = of_user(scenario)
+        self._known, self._user = of_user(scenario), of_user(scenario)
         for policy in policies:
             self._known.add("policies", policy.text)
         for spec in toolset.of("assistant"):
@@ -135,7 +137,7 @@ class Tracer:
                 self._known.add(result_of(call.name), result.content, call.name)
 
     def _not_reached(self, asked: Sequence[Wanted]) -> list[Wanted]:
-        return [want for want in asked if not _reached(want, self._known, self._traced)]
+        return [want for want in asked if not _reached(want, self._known, self._user, self._traced)]
 
 
 def known_too_much(scenario: Scenario, heard: Sequence[Heard], columns: Columns, toolset: Toolset) -> Iterator[str]:
@@ -163,14 +165,16 @@ def _is_id(text: str) -> bool:
     return len(text) > _SHORT and any(char.isdigit() for char in text) and not text.replace(".", "").isdigit()
 
 
-def _reached(want: Wanted, known: Known, traced: Traced) -> bool:
+def _reached(want: Wanted, known: Known, user: Known, traced: Traced) -> bool:
     way = way_to(want.value, want.schema, known)
     if way is None:
         return False
     if way[0] not in ("said", "constant"):
         traced.derived[way[0]] = traced.derived.get(way[0], 0) + 1
     if way[0] not in ("constant", "count"):
-        (traced.handed_on if way[1].startswith(result_of("")) else traced.given).append(want)
+        of_user_alone = way_to(want.value, want.schema, user) or ("", "")
+        is_told = not way[1].startswith(result_of("")) or of_user_alone[0] in _AS_SAID
+        (traced.given if is_told else traced.handed_on).append(want)
     if way[0] != "constant":
         key = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", want.path))[-1]
         known.add(way[1], want.value, key)  # it may be searched with under its own name

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
+from pytest_agentbench.generation.tools.recruiting.scouting import is_needed
 from pytest_agentbench.generation.tools.stories.faults import Fault
 from pytest_agentbench.generation.tools.stories.narrator import WishGiven
 from pytest_agentbench.generation.tools.stories.referring import is_spoken
@@ -29,14 +30,22 @@ class RequestCheck:
 def request_faults(line: str, check: RequestCheck) -> list[Fault]:
     """Give what a user's line leaves out: a value that no result gives, or the name of what it wants to be told."""
     tongue = TONGUES[check.language]
-    heard = _Heard(line, [*check.narrative, line])
+    heard, now = _Heard(line, [*check.narrative, line]), _Heard(line, [line])
     faults: list[Fault] = []
     for wish in check.wishes:
         every = said_of(wish.card, wish.given, wish.handle, tongue)
-        faults += _left_out(every, wish.given, wish.handle, heard, tongue)
+        optional = [one for one in every if any(_is_chosen(path, wish) for path in one.paths)]
+        faults += _left_out([one for one in every if one not in optional], wish.given, wish.handle, heard, tongue)
+        faults += _left_out(optional, wish.given, wish.handle, now, tongue)
     if check.asks_for and not all(heard.said.has_word(word) for word in check.asks_for.split()):
         faults.append(Fault("left out", f"that the user wants to be told {check.asks_for!r}, in these words"))
     return faults
+
+
+def _is_chosen(path: str, wish: WishGiven) -> bool:
+    """Whether a value is one that nobody would give again unless asked to: a choice that may be left out."""
+    needed = {parameter.path for parameter in wish.card.parameters if is_needed(parameter)}
+    return path in wish.given and path not in needed and is_spoken(path, wish.given[path], wish.card)
 
 
 def unsaid(story: Story, cards: Cards) -> Iterator[Fault]:
