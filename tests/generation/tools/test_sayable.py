@@ -13,7 +13,7 @@ from pytest_agentbench.generation.tools.recruiting.stock import Stock
 from pytest_agentbench.generation.tools.recruiting.watching import effective
 from pytest_agentbench.generation.tools.stories.context import said_once
 from pytest_agentbench.generation.tools.stories.narrator import WishGiven
-from pytest_agentbench.generation.tools.stories.propagation import Made, Propagated, carried
+from pytest_agentbench.generation.tools.stories.propagation import Made, Propagated, carried, propagated
 from pytest_agentbench.generation.tools.stories.recalling import lasting
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
@@ -258,3 +258,19 @@ def test_a_turn_that_led_nowhere_is_not_continued_from_there_again() -> None:
     every = [step for walk in walks for step in zip(walk.nodes, walk.nodes[1:], walk.nodes[2:], strict=False)]
     assert {step[2] for step in every if step[:2] == ("make", "open")} == {RUN_CONVERSATION}
     assert (RUN_CONVERSATION, "open", "note") in every
+
+
+def test_no_thing_is_joined_to_itself() -> None:
+    """A path from the tree that was found leads to another one."""
+    kind = SemanticType(
+        id="tree", produced=(Place(tool="look", path="name"),), consumed=(Place(tool="tie", path="from"),)
+    )
+    made = [Made(Card(tool="look"), {}, {"name": "Oak"}, "", 0)]
+    card = Card(tool="tie", parameters=tuple(ParameterCard(path=end, declared_required=True) for end in ("from", "to")))
+    ends = [
+        PoolEntry(id=f"tie.{to}", tool="tie", arguments={"from": "Fir", "to": to}, content="") for to in ("Oak", "Elm")
+    ]
+
+    options = propagated("look", card, made, Taxonomy(types=(kind,)), ends)
+
+    assert [one.arguments for one in options] == [{"from": "Oak", "to": "Elm"}]

@@ -189,6 +189,8 @@ def propagated(
         values = {**things, **said}
         missing = [path for path in needed if path not in values]
         for given, entry in _completions(missing, values, companions):
+            if any(isinstance(value, str) and value in values.values() for value in given.values()):
+                continue  # no thing is joined to itself
             pooled = {path: Provenance(argument=path, source="pool", entry=entry) for path in given}
             one = Propagated(
                 arguments=build({**values, **given}),
