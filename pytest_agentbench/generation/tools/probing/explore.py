@@ -1,5 +1,6 @@
 """Finding calls that work: declared and usual values first, then those that other tools' results hold, in rounds."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from random import Random
@@ -47,6 +48,7 @@ class Explorer:
         self._ever: set[str] = set()
         self._nameless: set[str] = set()
         self._enriched: set[str] = set()
+        self._granted: Counter[str] = Counter()
         self._spoiling: set[tuple[str, str]] = set()
         self._lessons = Lessons(lab)
         self._proposals = Proposals(lab, self._lessons)
@@ -85,6 +87,7 @@ class Explorer:
             in_the_way = hindrance(self._lab, subject) if subject.base is None and not subject.given_up else ""
             if in_the_way and any(one.tool == in_the_way for one in self._script.kept):
                 if await self._script.without(in_the_way):
+                    self._granted[subject.name] += 2 * _A_ROUND  # what was refused before taught nothing of the rest
                     await self._rounds([subject], 2)
                 if subject.base is None:
                     self._script.with_again(in_the_way)
@@ -101,7 +104,9 @@ class Explorer:
 
     async def _search(self, subject: Subject) -> bool:
         nominal = sum(trial.kind == "nominal" for trial in subject.trials)
-        left = min(_A_ROUND if self._is_ready(subject) else 3, self._lab.budget.nominal - nominal)
+        left = min(
+            _A_ROUND if self._is_ready(subject) else 3, self._lab.budget.nominal + self._granted[subject.name] - nominal
+        )
         for _ in range(max(left, 0)):
             values = self._next(subject)
             if values is None:
