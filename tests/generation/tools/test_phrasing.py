@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.values import Card, Handle, ParameterCard
 from pytest_agentbench.generation.tools.wording.lines import request
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, label_of, language_of, task_of, tasks_text
@@ -340,3 +341,103 @@ def test_french_tasks_stand_behind_their_preposition() -> None:
     ]
 
     assert tasks_text(cards, FR, "third") == "annuler un cours et de lui montrer les cours"
+
+
+@pytest.mark.parametrize(
+    ("description", "arguments", "given", "said"),
+    [
+        (
+            "Get a price for a text.",
+            {"source": {"enum": ["en", "fr"]}, "target": {"enum": ["en", "fr"]}},
+            {"source": "en", "target": "fr"},
+            "get a price for a text from English into French",
+        ),
+        (
+            "Find helpers for a pair of languages.",
+            {"src_lang": {"description": "Language of the letter"}, "to": {"enum": ["en", "de"]}},
+            {"src_lang": "de", "to": "en"},
+            "find helpers from German into English",
+        ),
+        (
+            "Free rooms of a house",
+            {"from": {"description": "First day to look at", "format": "date"}},
+            {"from": "2026-12-08"},
+            "give me the free rooms of a house from 8 December 2026",
+        ),
+        (
+            "Order a cake",
+            {"client_id": {"description": "The client who pays."}},
+            {"client_id": "C-4"},
+            "order a cake for client C-4",
+        ),
+        (
+            "Search clients by name or town",
+            {"q": {"description": "Name or town, at least 3 letters"}},
+            {"q": "B12"},
+            "search clients matching B12",
+        ),
+        (
+            "Cancel a tour",
+            {"why": {"description": "Why it is off"}},
+            {"why": "rain"},
+            "cancel a tour. The reason: rain.",
+        ),
+        ("Cancel a tour", {"reason": {"enum": ["not_paid", "ill"]}}, {"reason": "not_paid"}, "The reason: not paid."),
+        ("Book a tour", {"guideId": {}, "note": {}}, {"guideId": "G-1", "note": "calm"}, "for guide G-1"),
+        (
+            "Book a tour",
+            {"note": {"description": "For the guide"}},
+            {"note": "by the gate, please"},
+            "Note for the guide: by the gate, please.",
+        ),
+        (
+            "Price a text",
+            {"words": {"description": "Number of words of the original"}},
+            {"words": 900},
+            "price a text for 900 words",
+        ),
+    ],
+)
+def test_values_are_said_as_people_say_them(
+    description: str, arguments: dict[str, dict[str, object]], given: dict[str, JsonValue], said: str
+) -> None:
+    """Languages by name and with their direction, days behind their preposition, no names that only programs know."""
+    parameters = tuple(ParameterCard(path=path, schema_=schema) for path, schema in arguments.items())
+
+    text = wish_text(Wish(Card(tool="do", declared_description=description, parameters=parameters), given), EN)
+
+    assert said in text
+
+
+@pytest.mark.parametrize(
+    ("description", "argument", "value", "said"),
+    [
+        ("Réserve un cours à l'école", ("jour", "Jour du cours"), "2026-12-03", "un cours pour le 3 décembre 2026 à"),
+        ("Donne le solde d'une famille", ("d", "Numéro de dossier de la famille"), "F-3", "de la famille du dossier"),
+        ("Donne le statut d'un colis", ("d", "Numéro de suivi du colis"), "T-3", "du colis T-3"),
+    ],
+)  # fmt: skip
+def test_french_values_are_said_as_people_say_them(
+    description: str, argument: tuple[str, str], value: str, said: str
+) -> None:
+    """A day is what a thing is for; the number of a file is no number of a family."""
+    card = Card(
+        tool="faire",
+        declared_description=description,
+        parameters=(ParameterCard(path=argument[0], schema_={"description": argument[1]}),),
+    )
+
+    assert said in request([Wish(card, {argument[0]: value})], FR, Random(0), opens=True)
+
+
+def test_a_day_is_referred_to_as_one() -> None:
+    """What is called `deliverOn` or `from` is a day to people."""
+    card = Card(
+        tool="order",
+        declared_description="Order a cake.",
+        parameters=(ParameterCard(path="deliverOn", schema_={"description": "Day of delivery", "format": "date"}),),
+    )
+
+    line = wish_text(Wish(card, {}, Reference(taken=("deliverOn",))), EN)
+
+    assert line == "order a cake for that day"

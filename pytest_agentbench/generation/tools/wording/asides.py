@@ -26,13 +26,25 @@ def aside(said: Said, tongue: Tongue) -> str:
         return tongue.looking.format(value=said.text)
     first = said.label.split(maxsplit=1)[0].lower()
     text = said.text.strip('"')
-    is_told = first in tongue.questions or bool(tongue.joining & set(said.label.split())) or "\n" in text
+    label = said.noun if said.noun and (said.is_handle or _is_code(said)) else said.label
+    if tongue.denial.match(text):
+        return contracted(tongue.aside.format(label=with_article(label, tongue), value=text), tongue)
+    is_told = first in tongue.questions or bool(tongue.joining & set(label.split())) or "\n" in text
     if is_told or tongue.statement.match(text) or (text != said.text and is_prose(text)):
         return tongue.aside.format(label=said.label, value=text)
-    label = with_article(_INDEFINITE.sub(" of the ", said.label), tongue)
-    turning = re.split(r" (?:of|for|to|from|in|that|with|pour|de|des|du) ", label)[0] if tongue.code == "en" else label
+    label = with_article(_INDEFINITE.sub(" of the ", label), tongue)
+    turning = (
+        re.split(r" (?:of|for|to|from|in|that|who|which|whose|with|pour|de|des|du) ", label)[0]
+        if tongue.code == "en"
+        else label
+    )
     phrase = tongue.are_values if tongue.plural.search(turning) else tongue.is_value
     return contracted(phrase.format(label=label, value=text), tongue)
+
+
+def _is_code(said: Said) -> bool:
+    """Whether a label ends with what only programs call a name: `slot id`."""
+    return said.is_identity and said.label.split()[-1].lower() in ("id", "identifier")
 
 
 def _is_searched(label: list[str], tongue: Tongue) -> bool:

@@ -7,7 +7,9 @@ from pytest_agentbench.generation.tools.wording.saying import Said
 
 def head(one: Said) -> str:
     """Give the noun by which an argument is pointed at; what its label turns on where it identifies nothing."""
-    if one.noun and (one.is_identity or not re.search(r" (?:of|de|du|des) ", one.label)):
+    if one.noun and (
+        one.is_identity or one.label.startswith(one.noun) or not re.search(r" (?:of|de|du|des) ", one.label)
+    ):
         return one.noun
     return (one.others[0] if one.others else "") or one.noun
 

@@ -281,6 +281,8 @@ def _label(path: str, schema: Mapping[str, JsonValue], tongue: Tongue) -> str:
         return spelt
     if all(word.lower().strip("'’-") in tongue.vague for word in spoken):
         return spelt
+    if spoken[0].lower() in tongue.prepositions and spelt not in tongue.prepositions:
+        return f"{spelt} {text[0].lower()}{text[1:]}"
     if spoken[0].lower() in tongue.questions and len(spoken) < 3:  # `how many`, `why`
         return spelt
     if spoken[0].lower() == "whether" and schema.get("type", "boolean") != "boolean":  # one of several ways

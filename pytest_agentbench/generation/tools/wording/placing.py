@@ -7,6 +7,7 @@ import re
 
 from pytest_agentbench.generation.tools.wording.agreeing import among, is_several, of_its_own
 from pytest_agentbench.generation.tools.wording.nouns import speaks_of
+from pytest_agentbench.generation.tools.wording.phrasing import contracted, with_article
 from pytest_agentbench.generation.tools.wording.saying import Said
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
 from pytest_agentbench.generation.tools.wording.trimming import WOVEN
@@ -14,6 +15,19 @@ from pytest_agentbench.generation.tools.wording.trimming import WOVEN
 HERE = WOVEN
 """Marks where something was woven in, until the line is done."""
 _NAMES = ("name", "title")
+
+
+def thing(match: re.Match[str], noun: str, the: str, said: Said, tongue: Tongue) -> str:
+    """Name a thing by a value: `order TR-7`, `the town Brest`; a day is said alone, or is what the thing is for."""
+    if said.is_date:
+        day = with_article(said.text, tongue) if tongue.code == "fr" else said.text
+        article = (match.groupdict().get("article") or the).strip()
+        return day if noun.lower() in tongue.date_label else f"{article} {noun} {tongue.for_value.format(value=day)}"
+    if said.by and not said.is_name:
+        by = with_article(said.by, tongue)
+        return contracted(f"{the} {tongue.thing_by.format(thing=noun, by=by, value=said.text)}", tongue)
+    is_bare = tongue.code == "en" and re.search(r"[a-zà-ÿ]{2}", said.text) is None
+    return f"{noun} {said.text}" if is_bare else f"{the} {noun} {said.text}"
 
 
 def called(task: str, said: Said, tongue: Tongue) -> str | None:
@@ -60,3 +74,12 @@ def is_of_other(task: str, said: Said, tongue: Tongue) -> bool:
     """Whether an identifier is of a thing that a task does not speak of: the `bucket id` of a collection to create."""
     noun = said.noun.rsplit(maxsplit=1)[-1].lower() if said.is_identity and said.noun else ""
     return bool(noun) and noun not in tongue.marks and not speaks_of(task, noun)
+
+
+def end_of(task: str) -> int:
+    """Give where what is said behind a task stands: before a clause of its own, where nothing was woven into it."""
+    place = task.find(", ")
+    is_clause = (
+        task.count(", ") == 1 and HERE not in task[place:] and not re.search(r" (?:and|or|et|ou) ", task[place:])
+    )
+    return place if place > 0 and is_clause else len(task)

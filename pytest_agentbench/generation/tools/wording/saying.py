@@ -24,8 +24,10 @@ class Said:
     `noun` is what an identifier is of (`number of a room`: room), `others` are further words for it, from the
     argument's own name and from its label. A noun that is joined to its identifier (`room number`) may stand for
     something else where a text speaks of `the room`: it `is_joined`. `is_one` marks the only entry of a list, `joint`
-    is the preposition that an argument is named by (`from`). `forms` are further spellings of the value that say the
-    same. `text` is "" for arguments that are taken from a result.
+    is the preposition that an argument is named by (`from`). `by` is what an identifier is of where another thing goes
+    by it (`numéro de dossier de la famille`). A handle stands for an identifier (`is_handle`), a pair for two languages
+    (`is_pair`). `forms` are further spellings of the value that say the same. `text` is "" for arguments that are taken
+    from a result.
     """
 
     paths: tuple[str, ...]
@@ -38,6 +40,8 @@ class Said:
     is_amount: bool = False
     is_more: bool = False
     is_language: bool = False
+    is_pair: bool = False
+    is_handle: bool = False
     is_identity: bool = False
     is_joined: bool = False
     is_name: bool = False
@@ -45,6 +49,7 @@ class Said:
     is_truth: bool = False
     is_one: bool = False
     joint: str = ""
+    by: str = ""
     forms: tuple[str, ...] = ()
 
 
@@ -58,7 +63,7 @@ def said_of(card: Card, given: Mapping[str, JsonValue], handle: Handle | None, t
         text = value_text(handle.value, tongue)
         thing = _found_by(handle.tool)
         nouns = (thing, *(noun for noun in (replaced.noun, *replaced.others) if noun != thing))
-        replaced = _with(replaced, label=label, text=text, is_name=True, paths=handle.replaces)
+        replaced = _with(replaced, label=label, text=text, is_name=True, is_handle=True, paths=handle.replaces)
         found.append(
             _with(replaced, noun=nouns[0], others=nouns[1:]) if thing and not replaced.is_position else replaced
         )
@@ -168,19 +173,27 @@ def _each(card: Card, paths: Sequence[str], tongue: Tongue) -> Iterator[Said]:
         core = tongue.relative.sub("", label)
         plain = Said(paths=(path,), label=label, others=_others(path, core, tongue))
         words = core.split()
-        if label in tongue.prepositions:
+        own = humanize(path.rsplit(".", 1)[-1]).lower()
+        if is_language(card, path, label, tongue):
+            yield _with(plain, is_language=True)
+        elif own in tongue.prepositions and _is_day(card, path, label, tongue):
+            yield _with(plain, joint=own, noun="day")
+        elif label in tongue.prepositions:
             yield _with(plain, joint=label, noun=_thing_at(card, path, tongue))
         elif counted := tongue.amount.match(label):
             more = counted.groupdict()
             yield _with(plain, noun=counted["noun"], is_amount=True, is_more=bool(more.get("more") or more["after"]))
-        elif tongue.language_label.search(label):
-            yield _with(plain, is_language=True)
         elif tongue.joining & set(words):
             yield plain
         elif parts := tongue.of_noun.match(core):
             head = set(parts["head"].lower().split())
             article = (parts.groupdict().get("article") or "").replace("’", "'")
-            yield _with(plain, noun=parts["noun"], article=article, is_identity=bool(head & tongue.identifying))
+            if head & tongue.date_label:  # the day of a thing is a day
+                yield _with(plain, noun=parts["head"].split()[0], others=(*plain.others, parts["noun"]))
+                continue
+            is_identity = bool(head & tongue.identifying)
+            by = tongue.number_of_other.match(parts["head"]) if is_identity else None
+            yield _with(plain, noun=parts["noun"], article=article, is_identity=is_identity, by=by["by"] if by else "")
         elif len(words) > 1 and words[-1].lower() in tongue.identifying and tongue.code == "en":
             is_of_people = words[-2].lower() in tongue.people_words
             noun = "" if is_of_people else " ".join(words[:-1])
@@ -188,7 +201,24 @@ def _each(card: Card, paths: Sequence[str], tongue: Tongue) -> Iterator[Said]:
         elif words and words[0].lower() in tongue.questions:
             yield plain
         else:
-            yield _with(plain, noun=core if len(words) <= _NOUN else "")
+            noun = core if len(words) <= _NOUN else ""
+            spelt = own.split()
+            is_code = len(spelt) > 1 and spelt[-1] in tongue.identifying and noun.lower().split()[-1:] == spelt[-2:-1]
+            yield _with(plain, noun=noun, is_identity=is_code)
+
+
+def is_language(card: Card, path: str, label: str, tongue: Tongue) -> bool:
+    """Whether an argument is a language: it is called so, or takes nothing but codes of languages."""
+    schema = next((one.schema_ for one in card.parameters if one.path == path), {})
+    codes = schema.get("enum")
+    is_closed = isinstance(codes, list) and len(codes) > 1 and all(str(code) in tongue.languages for code in codes)
+    return is_closed or tongue.language_label.search(label) is not None
+
+
+def _is_day(card: Card, path: str, label: str, tongue: Tongue) -> bool:
+    """Whether an argument is a day: its format says so, or its name."""
+    schema = next((one.schema_ for one in card.parameters if one.path == path), {})
+    return str(schema.get("format", "")).startswith("date") or bool(set(label.lower().split()) & tongue.date_label)
 
 
 def _thing_at(card: Card, path: str, tongue: Tongue) -> str:
@@ -210,6 +240,7 @@ def _others(path: str, core: str, tongue: Tongue) -> tuple[str, ...]:
     words = core.split()
     turning = (words[-1] if tongue.code == "en" else words[0]) if 1 < len(words) <= _NOUN else ""
     known = (tongue.searching | tongue.identifying | tongue.vague | tongue.questions) - tongue.date_label
+    own = "" if {spelt[0], spelt[-1]} & tongue.prepositions else own
     found = dict.fromkeys(noun for noun in (own, turning) if noun and noun.lower() not in known and noun != core)
     return tuple(found)
 
@@ -221,7 +252,7 @@ def _with(said: Said, **fields: Any) -> Said:
 def _text(card: Card, path: str, value: JsonValue, tongue: Tongue) -> str:
     """Say a value; a language by its name where the argument is one."""
     code = str(value).lower() if isinstance(value, str) else ""
-    if code in tongue.languages and tongue.language_label.search(label_of(card, path, tongue)):
+    if code in tongue.languages and is_language(card, path, label_of(card, path, tongue), tongue):
         return tongue.languages[code]
     listed = any(one.path == path and "enum" in one.schema_ for one in card.parameters)
     return value_text(value, tongue, is_listed=listed)

@@ -24,20 +24,24 @@ class Tongue:
     `nth` any other.
 
     The rest says how a value is woven into a task (`weaving.py`): `identifying` are words for what tells a thing from
-    others, `of_noun` finds the thing in `number of a room`, `amount` what is counted in `number of nights`, `mention`
-    and `by_noun` are patterns of `{noun}` in a task, `position` one of coordinates. `articles` gives the definite and
-    the demonstrative article for the one that was there, and `""` for where none was. `by_any` is what a search goes
-    by, `one_found` the thing that it is for, `alternatives` a clause of which a user means one half. `asides` are
-    labels and the sentence that says their value, where a task has no place for it; `is_value` and `are_values` say
-    any other. `prepositions` are names of arguments that stand before their value (`from`), `features` what a value may
-    be of a thing without telling it from others. `made` finds what a task makes, `called` names it, `one_thing` is what
-    a task does something to, `towards` are verbs after which one of several stands behind `to`. `by_query` finds the
-    search text of a task, `optional` what it may do without, `statement` a value that says something.
+    others, `of_noun` finds the thing in `number of a room`, `number_of_other` another one in it, by which `thing_by`
+    names it, `amount` what is counted in `number of nights`, `mention` and `by_noun` are patterns of `{noun}` in a
+    task, `position` one of coordinates. `articles` gives the definite and the demonstrative article for the one that
+    was there, and `""` for where none was. `by_any` is what a search goes by, `one_found` the thing that it is for,
+    `alternatives` a clause of which a user means one half. `asides` are labels and the sentence that says their value,
+    where a task has no place for it; `is_value` and `are_values` say any other. `prepositions` are names of arguments
+    that stand before their value (`from`), `features` what a value may be of a thing without telling it from others.
+    `made` finds what a task makes, `called` names it, `one_thing` is what a task does something to, `towards` are verbs
+    after which one of several stands behind `to`. `by_query` finds the search text of a task, `optional` what it may do
+    without, `statement` a value that says something.
 
     What a description says beside a wish (`trimming.py`): `looks` are verbs of those that look things up, `condition`
     is a clause that tells which things a tool takes and `state` a word of one, `limit` how much it takes, `provided`
     when and what for, `means` by what that is known, `second` another verb with an object, `same_thing` an object that
     was named before, `optionally` what may be left out. `infinitive` is how one looks.
+
+    `from_language` and `into_language` are words for the two sides of a translation, `some_languages` where a task
+    speaks of both; `denial` begins values that would deny what is said of them.
     """
 
     code: Code
@@ -72,6 +76,8 @@ class Tongue:
     searches_several: re.Pattern[str]
     searches: re.Pattern[str]
     of_noun: re.Pattern[str]
+    number_of_other: re.Pattern[str]
+    thing_by: str
     amount: re.Pattern[str]
     relative: re.Pattern[str]
     listing: re.Pattern[str]
@@ -151,6 +157,12 @@ class Tongue:
     languages: Mapping[str, str]
     language_label: re.Pattern[str]
     in_language: str
+    into_one: str
+    from_into: str
+    from_language: frozenset[str]
+    into_language: frozenset[str]
+    some_languages: re.Pattern[str]
+    denial: re.Pattern[str]
     tells: str
     of_thing: str
     ordinals: tuple[str, ...]

@@ -92,6 +92,8 @@ FRENCH = Tongue(
     searching=words("q requete requête recherche texte terme termes mot mots nom titre query name"),
     searches=re.compile(r"^(?:trouver|retrouver|rechercher|chercher|localiser|géocoder|consulter) (?P<object>(?P<article>une?|le|la|l['’]) ?(?P<noun>[\w-]+))\b"),
     of_noun=re.compile(r"^(?P<head>[\w -]+?) (?:(?P<article>du|de la|de l['’]|d['’]une|d['’]un|des|de|d['’]) ?)(?P<noun>[\w-]+(?: [\w-]+)?)$"),
+    number_of_other=re.compile(r"^(?:numéro|code|référence) (?:de |d['’])(?!suivi|série|téléphone|identification|référence|client|la |l['’])(?P<by>[\w-]+)$", re.IGNORECASE),
+    thing_by="{thing} de {by} {value}",
     amount=re.compile(r"^(?:(?:le )?nombre|combien|quantité) (?:de |d['’])(?P<noun>[\w-]+s)(?P<after> (?:de|en) plus| supplémentaires)?$"),
     relative=re.compile(r" (?:qui |que |qu['’]|dont |où |(?:à|dans|sur|pour|par|avec) (?:laquelle|lequel|qui) |à (?=\w+(?:er|ir|re)\b)).*$"),
     listing=re.compile(r"^[\w'’-]+(?:, [\w'’-]+)+,? ou [\w'’-]+$"),
@@ -130,7 +132,7 @@ FRENCH = Tongue(
     bare_plural=r"^(?P<verb>[\w-]+) (?:des|de|les) {noun}\b",
     one_found=re.compile(r"(?!)"),
     found="",
-    some_date=re.compile(r"\b(?P<before>)(?:une date|un jour|une autre date|un autre jour)(?: (?:donnée?|précise?|voulue?))?\b"),
+    some_date=re.compile(r"\b(?P<before>)(?:une date|un jour|une autre date|un autre jour)(?: (?:donnée?|précise?|voulue?|ultérieure?|antérieure?))?\b"),
     date_label=words("date jour quand"),
     on_date="{value}",
     months=(
@@ -176,6 +178,7 @@ FRENCH = Tongue(
     by_value=" avec {noun} {value}",
     asides=(
         (re.compile(r"^où (?P<it>(?:le |la |les |l['’]).+)$"), "{it} ici : {value}"),
+        (re.compile(r"^pourquoi .+$"), "la raison : {value}"),
         (re.compile(r"^comment (?P<it>(?:le |la |les |l['’]).+)$"), "{it} ainsi : {value}"),
         (re.compile(r"^(?P<it>.+) en (?P<unit>[a-zà-ÿ]{3,}s|pour cent)$"), "{it} : {value} {unit}"),
     ),
@@ -198,6 +201,12 @@ FRENCH = Tongue(
     },
     language_label=re.compile(r"\blangues?\b"),
     in_language="en {value}",
+    into_one="en {value}",
+    from_into="de {source} vers {target}",
+    from_language=words("source origine original originale départ"),
+    into_language=words("cible vers destination arrivée traduction"),
+    some_languages=re.compile(r"\b(?:(?:pour|dans) une (?:paire|combinaison) de langues|entre deux langues|d['’]une langue (?:à|vers) (?:une|l['’]) ?autre)\b"),
+    denial=re.compile(r"(?:pas|non|ne|aucune?|jamais|rien|personne|sans)\b", re.IGNORECASE),
     tells="{task}, et me dire {what}",
     of_thing="{what} de {thing}",
     ordinals=(

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_agentbench.generation.tools.values import Card
+from pytest_agentbench.generation.tools.wording import placing
 from pytest_agentbench.generation.tools.wording.agreeing import is_several, of_one, singular
 from pytest_agentbench.generation.tools.wording.asides import aside, sentences
 from pytest_agentbench.generation.tools.wording.nouns import article_and_noun, head, is_doubled, speaks_of
+from pytest_agentbench.generation.tools.wording.pairs import paired
 from pytest_agentbench.generation.tools.wording.phrasing import (
     contracted,
     is_feminine,
@@ -19,7 +21,7 @@ from pytest_agentbench.generation.tools.wording.phrasing import (
     with_article,
     without_choices,
 )
-from pytest_agentbench.generation.tools.wording.placing import HERE, called, is_of_other, one_of, queried, several
+from pytest_agentbench.generation.tools.wording.placing import HERE, called, end_of, one_of, queried, several
 from pytest_agentbench.generation.tools.wording.saying import Said, counted, named, said_of
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
 from pytest_agentbench.generation.tools.wording.wishes import Reference, Wish, Woven
@@ -37,7 +39,7 @@ def woven(wish: Wish, tongue: Tongue, *, before: str = "") -> Woven:
     loom = _Loom(of_one(task_of(wish.card, tongue), lists, tongue), tongue)
     if wish.reference is not None:
         loom.refer(wish.card, wish.reference, before)
-    every = said_of(wish.card, wish.given, wish.handle, tongue)
+    every = paired(said_of(wish.card, wish.given, wish.handle, tongue), wish.card, tongue)
     for said in every:
         loom.say(said, alone=len(every) == 1)
     return Woven(loom.text(), tuple(loom.asides))
@@ -60,7 +62,8 @@ class _Loom:
             if not self._replace(tongue.position, phrase):
                 self.behind.append(phrase)
         elif said.is_language:
-            self.behind.append(tongue.in_language.format(value=said.text))
+            if not (said.is_pair and self._replace(tongue.some_languages, said.text)):
+                self.behind.append(said.text)
         elif said.is_amount:
             self._counted(said)
         elif said.joint:
@@ -140,7 +143,7 @@ class _Loom:
     def _marks(self, one: Said, reference: Reference, before: str) -> bool:
         """Refer to a thing that a task is about: that the call before it spoke of, or that a code was given for."""
         tongue = self.tongue
-        is_mark = one.label.split()[-1].lower() in tongue.marks and not is_of_other(self.task, one, tongue)
+        is_mark = one.label.split()[-1].lower() in tongue.marks and not placing.is_of_other(self.task, one, tongue)
         for match in tongue.some_thing.finditer(self.task):
             is_other = one.noun and (one.is_identity or not speaks_of(match["noun"], head(one)))
             is_meant = is_mark or (speaks_of(before, match["noun"]) and not is_other)
@@ -171,18 +174,9 @@ class _Loom:
             task = f"{task[: half.start()]}, {half['one']}"
         task = self.tongue.optional.sub("", without_choices(task, self.tongue))
         task = self.tongue.unsaid.sub("", task)
-        place = self._end(task)
+        place = end_of(task)
         task = " ".join([task[:place], *self.behind]) + task[place:]
         return contracted(" ".join(task.replace(HERE, "").split()).replace(" , ", ", "), self.tongue)
-
-    @staticmethod
-    def _end(task: str) -> int:
-        """Give where what is said behind a task stands: before a clause of its own, where nothing was woven into it."""
-        place = task.find(", ")
-        is_clause = (
-            task.count(", ") == 1 and HERE not in task[place:] and not re.search(r" (?:and|or|et|ou) ", task[place:])
-        )
-        return place if place > 0 and is_clause else len(task)
 
     def _identified(self, said: Said) -> None:
         """Leave `by its name` out where the thing itself can be named."""
@@ -251,8 +245,7 @@ class _Loom:
                     continue
                 noun = match.groupdict().get("noun") or noun  # noqa: PLW2901 - as the task spells it
                 the, _ = self._articles(article, noun)
-                is_bare = self.tongue.code == "en" and re.search(r"[a-zà-ÿ]{2}", said.text) is None
-                self._put(match, f"{noun} {said.text}" if is_bare else f"{the} {noun} {said.text}", noun_of=match)
+                self._put(match, placing.thing(match, noun, the, said, self.tongue), noun_of=match)
                 return True
         the_one = one_of(self.task, said, f"the {said.noun} {said.text}", self.tongue)
         return self._placed(the_one) or self._by_noun(said, nouns, alone=alone)
@@ -267,7 +260,13 @@ class _Loom:
             found = [match]
         if not found or HERE in found[0][0]:
             return False
-        noun = singular(found[0]["by"].strip()) if said.is_one else found[0]["by"].strip()
+        by = found[0]["by"].strip()
+        if tongue.joining & set(by.split()) and not said.is_one:
+            if tongue.joining & set(said.label.split()):  # nobody knows which of them it is
+                self._put(found[0], f" {tongue.matching.format(value=said.text)}")
+                return True
+            by = said.label
+        noun = singular(by) if said.is_one else by
         named_so = with_article(noun, tongue) if tongue.code == "fr" else noun
         self._put(found[0], tongue.by_value.format(noun=named_so, value=said.text))
         self.task = tongue.one_found.sub(lambda match: tongue.found.format(**match.groupdict()), self.task)
@@ -288,7 +287,7 @@ class _Loom:
         is_free = not any(re.search(used, part) for part in [self.task, *self.behind])
         is_sure = not said.is_joined or said.label.split()[-1].lower() in ("id", "identifier")
         if said.is_identity and is_sure and is_free:
-            noun = said.noun if tongue.code == "en" else with_article(said.noun, tongue)
+            noun = said.noun if tongue.code == "en" and not said.is_handle else with_article(said.noun, tongue)
             self.behind.append(tongue.for_value.format(value=f"{noun} {said.text}"))
         else:
             self.asides.append(aside(said, tongue))
@@ -307,7 +306,7 @@ class _Loom:
 
     def _whole(self, said: Said) -> str | None:
         """Find the argument's whole name, which is of several words: `the name of a commune`."""
-        if len(said.label.split()) < 3:
+        if len(said.label.split()) < 3 or self.tongue.joining & set(said.label.split()):
             return None
         return rf"(?<!son )(?<!leur )(?<!its )(?:\b(?:an?|the|une?|le|la|les) |\bl['’])?\b{re.escape(said.label)}\b"
 
