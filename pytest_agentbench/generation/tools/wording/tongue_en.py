@@ -141,7 +141,7 @@ ENGLISH = Tongue(
     second=re.compile(r",? (?:and|then|and then) (?P<verb>[\w-]+) (?:the|an?|its|his|her|their|any|all|every|your|my)\b"),
     same_thing=re.compile(r"\b(?:it|them|him|one)\b"),
     optionally=re.compile(r",? optionally (?P<rest>[^,]*)"),
-    infinitive=re.compile(r"(?!)"),
+    infinitive=re.compile(r"[a-z]+[^s\W]"),  # between a conjunction and a determiner, what is no plural is a verb
     by_any=re.compile(r" by (?:its |his |her |their |the |an? )?(?P<by>[\w-]+(?: [\w-]+)?)$", re.IGNORECASE),
     bare_plural=r"^(?P<verb>[\w-]+) {noun}\b",
     one_found=re.compile(r"^(?P<verb>find|look up|look for|search for|locate|get|identify) (?:an?|one) (?:[\w-]+ or (?!an?\b)[\w-]+ )?(?=\w)"),

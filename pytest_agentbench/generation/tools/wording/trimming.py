@@ -13,6 +13,7 @@ from pytest_agentbench.users.kinds import humanize
 WOVEN = "\0"
 """Marks where a value was woven into a task."""
 _CLAUSE = re.compile(r"[.,;:(\n]")
+_RELATIVE = re.compile(r" (?:that|which|who|que|qui|dont) ")
 _STEM = 4
 """Letters by which a word of a description is one of an argument's name; shorter words tell nothing."""
 _SHORT = 4
@@ -44,7 +45,8 @@ def _first(task: str, card: Card, tongue: Tongue) -> str:
     for match in tongue.second.finditer(task):
         verb, rest = match["verb"].lower(), task[match.start("verb") :]
         is_verb = tongue.forms.get(verb) == verb or tongue.infinitive.fullmatch(verb) is not None
-        is_own = _has_object(task[: match.start()], tongue) and not tongue.same_thing.search(rest)
+        clause = _RELATIVE.split(rest, maxsplit=1)[0]
+        is_own = _has_object(task[: match.start()], tongue) and not tongue.same_thing.search(clause)
         if is_verb and is_own and not _names(rest, card):
             return task[: match.start()]
     return task
