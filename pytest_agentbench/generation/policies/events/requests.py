@@ -67,8 +67,9 @@ class Request:
 
     @property
     def text(self) -> str:
-        """All of it, without a full stop."""
-        return ". ".join(filter(None, (self.task, self.beside.rstrip("."))))
+        """All of it in one sentence, without a full stop: what stands beside is put in parentheses."""
+        beside = self.beside.rstrip(".")
+        return f"{self.task} ({beside[:1].lower()}{beside[1:]})" if beside else self.task
 
 
 def asked_for(proposal: Proposal, named: str, speech: Speech, language: str, *, for_me: bool = True) -> Request:
