@@ -21,7 +21,7 @@ def settle(request: Request, desk: Desk) -> None:
     if order_id is None or not desk.owns(order_id):
         return
     order = desk.order(order_id)
-    if not (request.weak or request.intent is Intent.UNCLEAR or _means_another(request, order["items"])):
+    if not (request.weak or request.intent is Intent.UNCLEAR or _means_another(request)):
         return
     intent = _before_delivery(request) if order["status"] in _OPEN else _after_delivery(request, order["items"])
     if order["status"] != "cancelled" and intent is not request.intent:
@@ -47,11 +47,10 @@ def _after_delivery(request: Request, items: list[dict[str, object]]) -> Intent:
     return Intent.RETURN if request.intent in {Intent.CANCEL, Intent.CHANGE_PAYMENT} else request.intent
 
 
-def _means_another(request: Request, items: list[dict[str, object]]) -> bool:
+def _means_another(request: Request) -> bool:
     """Whether it is “put the money on my card”, which may be a refund, or “take it all back”, which may cancel."""
     if request.intent is Intent.RETURN and request.order_id:
-        named = set(things(request.words))
-        return not named or named >= {thing_in(str(item["name"])) for item in items}
+        return not things(request.words)
     return request.intent is Intent.CHANGE_PAYMENT and bool(_MONEY.search(fold(request.words)))
 
 
