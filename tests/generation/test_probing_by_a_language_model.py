@@ -49,7 +49,7 @@ def test_a_model_repeats_few_calls_that_were_made(probed: Path) -> None:
     assert cards is not None
     made = sum(probe.kind == "proposed" for card in cards.cards for probe in card.probes)
     assert len(asked) == 6
-    assert made >= 0.9 * len(proposed)
+    assert made >= 0.85 * len(proposed)
 
 
 def test_a_model_weighs_what_follows(probed: Path) -> None:

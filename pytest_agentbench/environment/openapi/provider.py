@@ -29,6 +29,9 @@ _OUTAGES = {
 }
 """Statuses that tell of the service rather than of the request (RFC 9110 §15.6, RFC 6585 §4)."""
 
+_MOVED = frozenset({301, 302, 307, 308})
+"""Statuses of what was not done here (RFC 9110 §15.4); reads within the server were sent on before."""
+
 
 class RestTools:
     """The operations of a service as tools, for one run (`environment.remote.RemoteTools`)."""
@@ -48,7 +51,7 @@ class RestTools:
         self._stack = stack
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Make a request: its body is the result, an error from status 400 on.
+        """Make a request: its body is the result, an error from status 400 on, and where a write is sent elsewhere.
 
         Raise `EnvironmentFaultError` where the service cannot be reached, is out of service, or refuses the key.
         """
@@ -58,6 +61,9 @@ class RestTools:
             return ToolResult(content=f"Error: {error}", error=True, wrote=False)
         answer = await self.send(request)
         text = hide(answer.text, self._authoriser.secrets)
+        if answer.status in _MOVED:
+            where = printable(hide(answer.location, self._authoriser.secrets)) or "another address"
+            return ToolResult(content=f"HTTP {answer.status}: nothing was done here, ask {where}", error=True)
         if answer.status >= 400:
             return ToolResult(content=f"HTTP {answer.status}: {text or answer.reason}", error=True)
         return ToolResult(content=text)

@@ -94,6 +94,16 @@ async def test_redirects_are_followed_and_bytes_described(root: Path) -> None:
     assert picture.content == "[image/png, 6 bytes]"
 
 
+async def test_a_write_that_is_sent_elsewhere_is_an_error(root: Path) -> None:
+    """What is to be done under another address was not done: the agent is told where."""
+    notes = Notes()
+    notes.status = 308
+    async with serving(notes) as url, remote_environment(OpenApiSpec(document="spec.json", base_url=url), root) as env:
+        moved = await call(env, "delete_folder", name="a")
+
+    assert moved == ToolResult(content="HTTP 308: nothing was done here, ask another address", error=True)
+
+
 async def test_a_service_that_is_down_is_a_fault_of_the_environment(root: Path) -> None:
     """Nobody listening is no answer of a tool."""
     async with remote_environment(OpenApiSpec(document="spec.json", base_url="http://127.0.0.1:9"), root) as env:

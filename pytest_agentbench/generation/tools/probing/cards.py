@@ -204,9 +204,9 @@ def _partial(subject: Subject) -> str:
     if not subject.permission.called:
         return f"not called: {subject.permission.why}"
     if subject.given_up:
-        return f"probing stopped: {shorten(subject.given_up, 200)}"
+        return f"probing stopped: {shorten(subject.given_up, _FAULT)}"
     if subject.trials and all(trial.verdict == "environment" for trial in subject.trials):
-        return f"the environment is in the way: {shorten(subject.trials[-1].judged.reason, 600)}"
+        return f"the environment is in the way: {shorten(subject.trials[-1].judged.reason, _FAULT)}"
     if not subject.gives():
         last = next((trial for trial in reversed(subject.trials) if trial.judged.reason), None)
         return f"no call was found that it accepts{f'; it says: {shorten(last.judged.reason, 200)}' if last else ''}"
