@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -136,15 +137,22 @@ def _canonical(value: Any) -> Any:
 
 def _parted(expected: list[Any], actual: list[Any]) -> str:
     """Show the first item that each of two lists holds alone; where there is none their order differs."""
-    left, right = list(expected), []
-    for item in actual:
-        place = next((index for index, other in enumerate(left) if same(other, item)), None)
-        if place is None:
-            right.append(item)
-        else:
-            del left[place]
+    ours, theirs = ([dumps(_canonical(item)) for item in items] for items in (expected, actual))
+    left = _only(expected, ours, theirs)
+    right = _only(actual, theirs, ours)
     sides = [f"{word} {_shown(items[0])}" for word, items in (("without", left), ("with", right)) if items]
     return f", {', '.join(sides)}" if sides else ", in another order"
+
+
+def _only(items: list[Any], own: list[str], others: list[str]) -> list[Any]:
+    """Give the items whose texts, `own`, the others do not have as often."""
+    spare = Counter(others)
+    found = []
+    for item, text in zip(items, own, strict=True):
+        spare[text] -= 1
+        if spare[text] < 0:
+            found.append(item)
+    return found
 
 
 def _from_where_they_part(left: str, right: str) -> tuple[str, str]:

@@ -67,7 +67,7 @@ def failure_text(
 def _asked(result: Result, finding: Finding, transcript: Transcript) -> int | None:
     """Give the turn in which the user says most arguments of a call that was never made, None where it says none."""
     missing = (call for call in result.calls if call.status == "not_attempted" and call.tool == finding.tool)
-    values = {plain(str(value)) for call in missing for value in (call.expected or {}).values() if value is not None}
+    values = {plain(str(value)) for call in missing for value in (call.expected or {}).values()} - {"", plain("None")}
     said = [(sum(value in plain(text) for value in values), -index) for index, text in transcript.texts("user")]
     most, place = max(said, default=(0, 0))
     return transcript.turns[-place] if most else None

@@ -35,6 +35,8 @@ _MEASURES = words(
 _COUNTED = re.compile(
     r"(?:the |le )?(?:number|count|quantity|nombre|quantite) (?:of|de|d) \w*s\b|how (?:many|much)\b|combien\b"
 )
+_EMPTY = words("id on at by in of to for from with new old is the a an de du la le")
+"""Words of names that stand in any sentence."""
 _LEAST = 4
 """Letters from which the beginning of a word tells it."""
 
@@ -108,7 +110,3 @@ def _telling(want: Wanted) -> set[str]:
 def _stem(word: str) -> str:
     word = plain(word)
     return word[:-1] if word.endswith("s") and len(word) > _LEAST - 1 else word
-
-
-_EMPTY = words("id on at by in of to for from with new old is the a an de du la le")
-"""Words of names that stand in any sentence."""
