@@ -101,9 +101,8 @@ class Lessons:
             self._focus[subject.name] = Focus(trial.values, asked[0] if asked else "", trial.world)
         if trial.verdict not in ("refused", "broken") or len(trial.answer.content) > _LONGEST:
             return
-        message = said(trial.answer.content).replace(
-            subject.name, "…"
-        )  # what it is called says nothing of its arguments
+        # what it is called says nothing of its arguments
+        message = said(trial.answer.content).replace(subject.name, "…")
         blamed = self._blamed(subject, trial, message)
         self._focus[subject.name] = Focus(trial.values, blamed, trial.world)
         stated = extensions_in(message)
