@@ -116,3 +116,12 @@ def test_a_session_says_what_it_saw_of_tools_whose_kind_is_unknown() -> None:
     assert "reads: [stand]" in lines
     assert "with dunkel, of which no call worked" in lines
     assert not kinds_told([ToolSpec(name="get_key", parameters={}, kind="read")], Cards(), Pool())
+
+
+def test_nobody_asks_to_be_told_the_cancelled() -> None:
+    """A key that says what was done names no value; one that is a noun does."""
+    made = Card(tool="cancel_booking", declared_description="Cancel the booking of a boat.")
+
+    facts = list(facts_of({"cancelled": "Heron", "boat": "Heron"}, made, TONGUES["en"], "Hello"))
+
+    assert [fact.name for fact in facts] == ["boat"]

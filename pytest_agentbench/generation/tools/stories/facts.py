@@ -23,6 +23,8 @@ _TEXT = re.compile(r"[^\W_][\w .'’@&/-]{1,38}[^\W_]")
 _DATED = re.compile(r"\d{4}-\d{2}|\d{1,2}:\d{2}|T\d{2}")
 _WRAPPERS = frozenset(("data", "result", "results", "response", "body", "payload", "item", "object", "attributes"))
 """What answers are put into that is no thing of its own."""
+_PARTICIPLE = re.compile(r"[a-z]{2,}[^e\W]ed")
+"""Keys that say what was done (`cancelled`) and not what their value is."""
 _LEAST = 10
 """Smaller numbers are often written as words."""
 _DECIMALS = 2
@@ -67,6 +69,8 @@ def facts_of(
     for path, value, (name, is_described) in found:
         text = spoken_form(value)
         if text is None or names[name] > 1 or not (is_described or _is_a_name(name, listed)):
+            continue
+        if not is_described and _PARTICIPLE.fullmatch(name):
             continue
         if tongue.code != "en" and not is_described and not all(word in listed for word in plain(name).split()):
             continue
