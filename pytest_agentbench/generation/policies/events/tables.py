@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.environment.sqlite_rows import quote, tables
+from pytest_agentbench.generation.tools.wording.agreeing import PLURALS
 from pytest_agentbench.users.kinds import humanize
 
 ColumnType = Literal["text", "integer", "real", "boolean", "json", "any"]
@@ -86,7 +87,7 @@ def singular(noun: str) -> str:
 
 
 def _one(word: str) -> str:
-    for plural, single in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("eaux", "eau")):
+    for plural, single in (*PLURALS, ("eaux", "eau")):
         if word.endswith(plural) and len(word) > len(plural) + 1:
             return word.removesuffix(plural) + single
     return word[:-1] if word.endswith(("s", "x")) and not word.endswith("ss") and len(word) > 3 else word

@@ -11,9 +11,13 @@ _ADJECTIVES = r"(?P<adjectives>(?:(?:new|more|further|additional|other) )*)"
 _BEFORE = r"(?P<before>^[\w-]+|\b(?:to|from|of|for|in|on|with|by|into|about|between)) "
 
 
+PLURALS = (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"))
+"""Endings of several that are more than an `s`, with those of one, in English."""
+
+
 def singular(noun: str) -> str:
     """Give one of what an English noun names several of: `entities`, `boxes`, `rooms`; others stay."""
-    for ending, instead in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh")):
+    for ending, instead in PLURALS:
         if noun.endswith(ending) and len(noun) > len(ending) + 1:
             return noun[: -len(ending)] + instead
     return noun[:-1] if is_several(noun) and len(noun) > 2 else noun
