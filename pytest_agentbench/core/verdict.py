@@ -34,6 +34,7 @@ FindingKind = Literal[
 class Finding(Model):
     """What a check found: `passed` None means *not measured*; `required` False never fails a run.
 
+    A finding that was not measured says why in `message`, and `cure` names the label, rule or role to add.
     `turn` counts from 1 (see `Transcript.turns`). `expected` and `actual` are shown side by side.
     """
 
@@ -47,6 +48,7 @@ class Finding(Model):
     expected: str | None = None
     actual: str | None = None
     required: bool = True
+    cure: str = ""
 
 
 CallStatus = Literal[
