@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.core.conversation import Stop, View
+from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.users.scripted import ScriptedUser
@@ -87,7 +87,7 @@ async def _measure(transcripts: Path, parts: tuple[str, ...]) -> dict[str, Figur
         rows = [figures.setdefault(name, Figures()) for name in (part, f"{part}: {domain}")]
         for view, recorded in _turns(recording["messages"], instructions):
             reply = await ScriptedUser().reply(view)
-            said = reply.message if isinstance(reply, Stop) else reply.text
+            said = reply.text
             for row in rows:
                 _count(row, _values(instructions.get("known_info") or ""), view.messages[-1].text, recorded, said)
     return figures

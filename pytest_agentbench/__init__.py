@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_agentbench.core.conversation import Reply, Stop, Turn, View
+    from pytest_agentbench.core.acts import Act
+    from pytest_agentbench.core.conversation import Reply, Stop, Turn, UserTurn, View
     from pytest_agentbench.core.errors import AgentBenchError
     from pytest_agentbench.core.run import Result, Run
     from pytest_agentbench.core.seams import Agent, Check, Environment, StateProvider, User
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from pytest_agentbench.plugin.simulation import Simulation
 
 _HOMES = {
-    "core.conversation": ("Reply", "Stop", "Turn", "View"),
+    "core.acts": ("Act",),
+    "core.conversation": ("Reply", "Stop", "Turn", "UserTurn", "View"),
     "core.errors": ("AgentBenchError",),
     "core.run": ("Result", "Run"),
     "core.seams": ("Agent", "Check", "Environment", "StateProvider", "User"),
@@ -34,6 +36,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Act",
     "Agent",
     "AgentBench",
     "AgentBenchError",
@@ -54,6 +57,7 @@ __all__ = [
     "Transcript",
     "Turn",
     "User",
+    "UserTurn",
     "Verdict",
     "View",
     "tool",

@@ -20,7 +20,7 @@ from pytest_agentbench.cli.init_files import (
 )
 from pytest_agentbench.cli.init_target import Target, find_target
 from pytest_agentbench.cli.schema import schema
-from pytest_agentbench.core.conversation import Stop, View
+from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.text import printable
@@ -99,10 +99,11 @@ async def _asks_back(line: str, answer: str) -> bool:
     """Whether the agent asked what a user who says nothing else cannot answer."""
     user = ScriptedUser()
     opening = await user.reply(View(says=(line,)))
-    if isinstance(opening, Stop) or not answer:
+    if opening.message is None or not answer:
         return False
-    closing = await user.reply(View(says=(line,), messages=(opening, Message(role="assistant", content=answer))))
-    return isinstance(closing, Stop) and closing.blame is Blame.USER
+    heard = (opening.message, Message(role="assistant", content=answer))
+    closing = await user.reply(View(says=(line,), messages=heard))
+    return closing.stop is not None and closing.stop.blame is Blame.USER
 
 
 def _lines(target: Target, written: list[Path], diagnosis: Diagnosis, asked: str, here: Path) -> Iterator[str]:

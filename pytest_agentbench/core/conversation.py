@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.core.tool import ToolCall, ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame
 
@@ -57,12 +58,30 @@ class View(Model):
 
 
 class Stop(Model):
-    """A simulated user's decision to close; `message` is said first, `blame` is set when the user could not go on."""
+    """A simulated user's decision to close; `blame` is set when the user could not go on."""
 
     reason: str
-    message: str = ""
     blame: Blame | None = None
     termination: Termination = Termination.FINISHED
+
+
+class UserTurn(Model):
+    """What a simulated user does in its turn: says `text`, calls tools of its own, then closes where `stop` is set.
+
+    `acts` are what it meant; None means that it did not say.
+    """
+
+    text: str = ""
+    acts: tuple[Act, ...] | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    stop: Stop | None = None
+
+    @property
+    def message(self) -> Message | None:
+        """The message that the transcript keeps; None where nothing is said or called."""
+        if not (self.text or self.tool_calls):
+            return None
+        return Message(role="user", content=self.text or None, tool_calls=self.tool_calls, acts=self.acts)
 
 
 class UserFault(Model):

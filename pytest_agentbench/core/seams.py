@@ -4,11 +4,10 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self, TypeVar, runtime_checkable
 
-from pytest_agentbench.core.conversation import Reply, Stop, Turn, View
+from pytest_agentbench.core.conversation import Reply, Turn, UserTurn, View
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
-from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Finding
 
 In_contra = TypeVar("In_contra", contravariant=True)
@@ -30,7 +29,7 @@ class Agent(Protocol):
 class User(Protocol):
     """A simulated user; one per run. Its view holds only what it may know."""
 
-    async def reply(self, view: View) -> Message | Stop:
+    async def reply(self, view: View) -> UserTurn:
         """Say the next line, call one of its own tools, or close."""
         ...
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
+from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
@@ -12,7 +13,10 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 class Message(Model):
-    """One message; a tool message answers the call whose id is `tool_call_id`."""
+    """One message; a tool message answers the call whose id is `tool_call_id`.
+
+    `acts` say what a simulated user meant with it; None means that nobody said (*unlabelled*).
+    """
 
     role: Role
     content: str | None = None
@@ -21,6 +25,7 @@ class Message(Model):
     requestor: Requestor = "assistant"
     error: bool = False
     wrote: bool | None = None
+    acts: tuple[Act, ...] | None = None
 
     @property
     def text(self) -> str:

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
@@ -133,9 +134,20 @@ class Redactor:
         content = self._optional(message.content)
         calls = tuple(self._tool_call(call) for call in message.tool_calls)
         call_id = self._optional(message.tool_call_id)
-        if (content, calls, call_id) == (message.content, message.tool_calls, message.tool_call_id):
+        acts = None if message.acts is None else tuple(map(self._act, message.acts))
+        if (content, calls, call_id, acts) == (
+            message.content,
+            message.tool_calls,
+            message.tool_call_id,
+            message.acts,
+        ):
             return message
-        return message.model_copy(update={"content": content, "tool_calls": calls, "tool_call_id": call_id})
+        return message.model_copy(
+            update={"content": content, "tool_calls": calls, "tool_call_id": call_id, "acts": acts}
+        )
+
+    def _act(self, act: Act) -> Act:
+        return act.model_copy(update={"about": tuple(map(self.json, act.about)), "facts": self.json(act.facts)})
 
     def _tool_call(self, call: ToolCall) -> ToolCall:
         return call.model_copy(

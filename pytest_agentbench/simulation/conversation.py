@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_agentbench.core.conversation import Reply, Stop
+from pytest_agentbench.core.conversation import Reply, UserTurn
 from pytest_agentbench.core.errors import (
     AgentBenchError,
     AgentError,
@@ -133,28 +133,30 @@ class Conversation:
             tools = self.environment.tools
             view = user_view(self.scenario, messages, begun=begun, tools=tools, feedback=feedback)
             said = await self.user.reply(view)
-            if isinstance(said, Stop):
-                if feedback := await self._not_over(said):
-                    continue
-                if said.message:
-                    self.recording.add(Message(role="user", content=said.message))
-                return Closed(termination=said.termination, reason=said.reason, blame=said.blame)
-            self.recording.add(said)
-            if not said.tool_calls:
-                return None
+            if feedback := await self._not_over(said):
+                continue
+            if (message := said.message) is not None:
+                self.recording.add(message)
+            elif said.stop is None:
+                self.recording.add(Message(role="user", content=said.text, acts=said.acts))
             for call in said.tool_calls:
                 await self._execute(call)
             self._acting = Blame.USER
-            if closed := self._spent_calls():
+            if said.tool_calls and (closed := self._spent_calls()):
                 return closed
+            if stop := said.stop:
+                return Closed(termination=stop.termination, reason=stop.reason, blame=stop.blame)
+            if not said.tool_calls:
+                return None
 
-    async def _not_over(self, said: Stop) -> str:
+    async def _not_over(self, said: UserTurn) -> str:
         """Say why a conversation that its user closed is not over, "" where it is."""
-        if self.objection is None or said.blame is not None or said.termination is not Termination.FINISHED:
+        stop = said.stop
+        if self.objection is None or stop is None or stop.blame or stop.termination is not Termination.FINISHED:
             return ""
-        closing = (Message(role="user", content=said.message),) if said.message else ()
+        closing = (said.message,) if said.message else ()
         transcript = Transcript(messages=(*self.recording.messages, *closing))
-        return await self.objection(transcript, said.reason) or ""
+        return await self.objection(transcript, stop.reason) or ""
 
     async def _agent_speaks(self) -> Closed | None:
         self._agent_turns += 1

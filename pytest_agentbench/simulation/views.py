@@ -12,10 +12,10 @@ from pytest_agentbench.core.transcript import Message
 def agent_turn(
     messages: Sequence[Message], results: Sequence[Message], *, session_id: str, context: dict[str, Any], tools: Toolset
 ) -> Turn:
-    """Give the agent the texts of both parties and its own calls; the user's tool use stays the user's."""
+    """Give the agent the texts of both parties and its own calls; what the user did and meant stays the user's."""
     visible = tuple(
         # most messages are plain texts, and every turn looks at all of them
-        message if message.role == "assistant" or not message.tool_calls else _without_calls(message)
+        message if message.role != "user" else _spoken(message)
         for message in messages
         if message.role == "assistant" or _agent_sees(message)
     )
@@ -61,8 +61,10 @@ def _agent_sees(message: Message) -> bool:
     return message.role != "user" or bool(message.text)
 
 
-def _without_calls(message: Message) -> Message:
-    return message.model_copy(update={"tool_calls": ()})
+def _spoken(message: Message) -> Message:
+    if not message.tool_calls and message.acts is None:
+        return message
+    return message.model_copy(update={"tool_calls": (), "acts": None})
 
 
 def _user_sees(message: Message) -> bool:

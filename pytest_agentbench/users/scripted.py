@@ -13,7 +13,7 @@ an agent's message is, first that applies:
 
 from dataclasses import dataclass
 
-from pytest_agentbench.core.conversation import Stop, View
+from pytest_agentbench.core.conversation import Stop, UserTurn, View
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.transcript import Message
@@ -52,7 +52,7 @@ class ScriptedUser:
     def __init__(self) -> None:
         self._script = Script()
 
-    async def reply(self, view: View) -> Message | Stop:
+    async def reply(self, view: View) -> UserTurn:
         """Say the next line or answer the agent's last message; see the module for the order of rules.
 
         Stops with reason `done`, `handed over`, `ignored` (STALLED) or, with blame *user*, what could not be answered;
@@ -63,18 +63,22 @@ class ScriptedUser:
         said = spoken(view.messages)
         left = lines[self._script.position(lines, said) :]
         if not said:
-            decided: _Said | Stop = _NEXT_LINE if left else Stop(reason="nothing to say", blame=Blame.SCENARIO)
+            decided: _Said | Stop | UserTurn = (
+                _NEXT_LINE if left else Stop(reason="nothing to say", blame=Blame.SCENARIO)
+            )
         else:
             decided = _Answer(view, left, self._script.exchanges(view.messages)).decide()
         if isinstance(decided, Stop):
+            return UserTurn(stop=decided)
+        if isinstance(decided, UserTurn):
             return decided
         return self._say(left[0] if decided.line else decided.text, view, is_line=decided.line)
 
-    def _say(self, text: str, view: View, *, is_line: bool) -> Message:
+    def _say(self, text: str, view: View, *, is_line: bool) -> UserTurn:
         call = call_of(text, view) if is_line else None
         message = Message(role="user", tool_calls=(call,)) if call else Message(role="user", content=text)
         self._script.remember(message, is_line=is_line)
-        return message
+        return UserTurn(text=message.text, tool_calls=message.tool_calls)
 
 
 class _Answer:
@@ -89,7 +93,7 @@ class _Answer:
         self._known: Knowledge = knowledge_of(view)
         self._language: Language = language_of(" ".join([*view.says, view.goal]), self._text)
 
-    def decide(self) -> _Said | Stop:
+    def decide(self) -> _Said | Stop | UserTurn:
         """Give the reply, or the decision to close."""
         last = self._view.messages[-1]
         if last.role == "tool" and last.requestor == "user":
@@ -99,7 +103,7 @@ class _Answer:
             return self._go_on()
         return decided
 
-    def _apply_rules(self) -> _Said | Stop:
+    def _apply_rules(self) -> _Said | Stop | UserTurn:
         if not self._text.strip():
             return _Said(self._said[-1])
         if heard.hands_over(self._text):
@@ -159,7 +163,7 @@ class _Answer:
         text = answers.not_known("\n".join(heard.open_parts(self._text)), self._view)
         return None if text is None else _Said(text)
 
-    def _continue(self, wants: Asked) -> _Said | Stop:
+    def _continue(self, wants: Asked) -> _Said | Stop | UserTurn:
         """Go on where the message asks for nothing that the user can give."""
         if heard.only_greets(self._text) and not wants:
             if len(self._said) > 1 or len(self._said[0].split()) > BARE_WORDS:
@@ -178,7 +182,7 @@ class _Answer:
             asking = " ".join([*wants.where, *waiting[:1]][:1])
             return Stop(reason=f"the user cannot answer: {shorten(asking, 200)!r}", blame=Blame.USER)
         closing = self._language.say_closing if heard.offers_more(self._text) else ""
-        return Stop(reason="done", message=closing)
+        return UserTurn(text=closing, stop=Stop(reason="done"))
 
     def _go_on(self) -> _Said | Stop:
         """Stop repeating: say the next line, or give up."""

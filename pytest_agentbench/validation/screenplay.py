@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.conversation import Reply, Stop, Turn, View
+from pytest_agentbench.core.conversation import Reply, Stop, Turn, UserTurn, View
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.simulation.recording import result_message
@@ -76,12 +76,13 @@ class FollowingUser:
     def __init__(self, cast: Cast) -> None:
         self._cast = cast
 
-    async def reply(self, view: View) -> Message | Stop:
+    async def reply(self, view: View) -> UserTurn:
         """Give the user's next step."""
         step = self._cast.take("user")
         if step is not None:
-            return _message(step)
-        return Stop(reason="done") if self._cast.is_over else Message(role="user", content=GO_ON)
+            message = _message(step)
+            return UserTurn(text=message.text, tool_calls=message.tool_calls)
+        return UserTurn(stop=Stop(reason="done")) if self._cast.is_over else UserTurn(text=GO_ON)
 
 
 async def perform(screenplay: Screenplay, world: ToolBox, history: Sequence[Message] = ()) -> Transcript:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from pytest_agentbench.checks.decide import judge
-from pytest_agentbench.core.conversation import Reply, Stop, Turn, View
+from pytest_agentbench.core.conversation import Reply, Turn, UserTurn, View
 from pytest_agentbench.core.errors import EnvironmentFaultError, NotRunError, ProviderError
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.core.run import Run, RunKey
@@ -199,7 +199,7 @@ class PlayedUser:
         self._chat = PlayedChat()
         self.llm = LlmUser(self._chat)
 
-    async def reply(self, view: View) -> Message | Stop:
+    async def reply(self, view: View) -> UserTurn:
         """Say the next line, checked by the guard rails; at the end close, hang, raise or go on."""
         stage = self._stage
         message = stage.next("user")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_agentbench.core.conversation import Stop, View
+from pytest_agentbench.core.conversation import Stop, UserTurn, View
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.transcript import Message
@@ -33,16 +33,18 @@ class Talk:
     def close(self, text: str) -> Stop:
         self.messages.append(Message(role="assistant", content=text))
         reply = self._ask()
-        assert isinstance(reply, Stop), reply
-        return reply
+        assert reply.stop is not None, reply
+        self.closing = reply.text
+        return reply.stop
 
     def _reply(self) -> str:
         reply = self._ask()
-        assert isinstance(reply, Message), reply
-        self.messages.append(reply)
+        assert reply.message is not None, reply
+        assert reply.stop is None, reply
+        self.messages.append(reply.message)
         return reply.text
 
-    def _ask(self) -> Message | Stop:
+    def _ask(self) -> UserTurn:
         return asyncio.run(self.user.reply(self.view.model_copy(update={"messages": tuple(self.messages)})))
 
 
@@ -68,7 +70,8 @@ def test_an_offer_of_more_help_brings_the_next_line_or_a_closing_word() -> None:
     talk = opened(says=["Where is my parcel?", "Thanks. And the invoice?"])
 
     assert talk.hear("It is in Lyon. Is there anything else I can help you with?") == "Thanks. And the invoice?"
-    assert talk.close("Sent. Can I help you with anything else?").message == "No, that is all. Thank you."
+    talk.close("Sent. Can I help you with anything else?")
+    assert talk.closing == "No, that is all. Thank you."
 
 
 def test_a_goal_without_lines_is_said_in_the_first_person() -> None:
@@ -80,8 +83,8 @@ def test_neither_line_nor_goal_is_the_scenario_s_fault() -> None:
     """A user with nothing to say stops at once."""
     reply = asyncio.run(ScriptedUser().reply(View()))
 
-    assert isinstance(reply, Stop)
-    assert reply.blame is Blame.SCENARIO
+    assert reply.stop is not None
+    assert reply.stop.blame is Blame.SCENARIO
 
 
 KNOWS = {
@@ -343,11 +346,11 @@ def test_a_line_may_call_the_user_s_own_tool() -> None:
 
     reply = talk._ask()
 
-    assert isinstance(reply, Message)
+    assert reply.message is not None
     assert [(call.name, call.arguments, call.requestor) for call in reply.tool_calls] == [
         ("set_wifi", {"on": True}, "user")
     ]
-    talk.messages += [reply, Message(role="tool", requestor="user", content="Wifi is on.")]
+    talk.messages += [reply.message, Message(role="tool", requestor="user", content="Wifi is on.")]
     assert talk._reply() == "Wifi is on."
 
 
@@ -360,7 +363,6 @@ def test_a_history_that_it_did_not_make_is_continued() -> None:
 
     reply = asyncio.run(ScriptedUser().reply(view))
 
-    assert isinstance(reply, Message)
     assert reply.text == "last"
 
 
@@ -369,16 +371,16 @@ def test_a_history_that_it_did_not_make_is_continued() -> None:
 def test_any_text_is_answered_and_twice_the_same_way(agent: list[str], known: str, goal: str, line: str) -> None:
     """No text raises, and the same conversation gives the same replies."""
 
-    def play() -> list[Message | Stop]:
-        user, messages, replies = ScriptedUser(), list[Message](), list[Message | Stop]()
+    def play() -> list[UserTurn]:
+        user, messages, replies = ScriptedUser(), list[Message](), list[UserTurn]()
         for text in ["", *agent]:
             messages += [Message(role="assistant", content=text)] if messages else []
             reply = asyncio.run(user.reply(View(says=[line], goal=goal, known_info=known, unknown=[goal],
                                                 knows={known: goal}, messages=messages)))  # fmt: skip
             replies.append(reply)
-            if isinstance(reply, Stop):
+            if reply.message is None:
                 break
-            messages.append(reply)
+            messages.append(reply.message)
         return replies
 
     assert play() == play()
@@ -395,7 +397,7 @@ def test_texts_of_five_megabytes_are_answered_at_once(unit: str) -> None:
 
     reply = asyncio.run(asyncio.wait_for(ScriptedUser().reply(view), 20))
 
-    assert isinstance(reply, Message | Stop)
+    assert reply.text or reply.stop
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_agentbench.core.conversation import Stop, UserFault, View
+from pytest_agentbench.core.conversation import Stop, UserFault, UserTurn, View
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript
@@ -62,7 +62,7 @@ class LlmUser:
         self.faults: list[UserFault] = []
         self.regenerated = 0
 
-    async def reply(self, view: View) -> Message | Stop:
+    async def reply(self, view: View) -> UserTurn:
         """Ask the model for the next message or calls of the user's own tools, or for the decision to close.
 
         Stops with reason `done` (###STOP###), `handed over` (###TRANSFER###) or, with blame *user*, `out of scope: …`
@@ -73,27 +73,29 @@ class LlmUser:
             self._is_closing = True  # what was to come later comes now, since there will be no later
             attempt = await self._attempt_twice(view)
         if attempt.unusable:
-            return Stop(reason=f"no usable reply of the simulated user: {attempt.unusable}", blame=Blame.USER)
+            reason = f"no usable reply of the simulated user: {attempt.unusable}"
+            return UserTurn(stop=Stop(reason=reason, blame=Blame.USER))
         if attempt.calls:
-            return Message(role="user", tool_calls=attempt.calls)
+            return UserTurn(tool_calls=attempt.calls)
         return self._said(view, attempt)
 
-    def _said(self, view: View, attempt: _Attempt) -> Message | Stop:
-        message = Message(role="user", content=attempt.draft.sendable)
+    def _said(self, view: View, attempt: _Attempt) -> UserTurn:
+        text = attempt.draft.sendable
         if attempt.alarms:
+            message = Message(role="user", content=text)
             turn = Transcript(messages=(*view.messages, message)).turns[-1]
             self.faults += [UserFault(rule=alarm.rule, message=alarm.reason, turn=turn) for alarm in attempt.alarms]
         match attempt.draft.closing:
             case "STOP":
-                return Stop(reason="done", message=message.text)
+                return UserTurn(text=text, stop=Stop(reason="done"))
             case "TRANSFER":
-                return Stop(reason="handed over", message=message.text)
+                return UserTurn(text=text, stop=Stop(reason="handed over"))
             case "OUT-OF-SCOPE":
-                asking = next((text.text for text in reversed(view.messages) if text.role == "assistant"), "")
+                asking = next((one.text for one in reversed(view.messages) if one.role == "assistant"), "")
                 reason = f"out of scope: the scenario does not say how to answer {_quoted(asking)}"
-                return Stop(reason=reason, message=message.text, blame=Blame.USER)
+                return UserTurn(text=text, stop=Stop(reason=reason, blame=Blame.USER))
             case None:
-                return message
+                return UserTurn(text=text)
 
     def _withdraw(self, view: View) -> None:
         """Forget the faults of a closing line that was not sent after all."""

@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from pytest_agentbench.core.conversation import Stop, View
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.conversation import Stop, UserTurn, View
 
 
 class Turns:
@@ -42,12 +41,12 @@ class Caller:
         self._turns = turns
         self._has_spoken = False
 
-    async def reply(self, view: View) -> Message | Stop:
+    async def reply(self, view: View) -> UserTurn:
         """Say the next line when the others have had their turns."""
         if self._has_spoken:
             await self._turns.done(self._name)
         if not self._left:
-            return Stop(reason="done")
+            return UserTurn(stop=Stop(reason="done"))
         await self._turns.wait(self._name)
         self._has_spoken = True
-        return Message(role="user", content=self._left.pop(0))
+        return UserTurn(text=self._left.pop(0))

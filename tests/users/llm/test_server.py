@@ -2,7 +2,7 @@
 
 import asyncio
 
-from pytest_agentbench.core.conversation import Stop, View
+from pytest_agentbench.core.conversation import Stop, UserTurn, View
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.transcript import Message
@@ -24,22 +24,22 @@ def test_a_conversation_over_a_server() -> None:
         "###STOP###",
     ]
 
-    async def converse(server: ModelServer) -> list[Message | Stop]:
+    async def converse(server: ModelServer) -> list[UserTurn]:
         models = Models(environ={"OPENAI_API_KEY": "none"})
         user = LlmUser(models.chat(ModelSpec(model="any", base_url=server.base_url), Caller(role="user")))
         messages: tuple[Message, ...] = ()
-        replies: list[Message | Stop] = []
+        replies: list[UserTurn] = []
         for heard in (None, "What does the status bar say?", None, "Thanks, I fixed it on our side."):
             if heard:
                 messages = (*messages, Message(role="assistant", content=heard))
             said = await user.reply(View(goal="You have no network.", messages=messages, tools=(STATUS,)))
             replies.append(said)
-            if isinstance(said, Message):
+            if said.message is not None:
                 results = tuple(
                     Message(role="tool", content="no signal", tool_call_id=one.id, requestor="user")
                     for one in said.tool_calls
                 )
-                messages = (*messages, said, *results)
+                messages = (*messages, said.message, *results)
         await models.close()
         assert user.faults == []
         return replies
@@ -47,10 +47,9 @@ def test_a_conversation_over_a_server() -> None:
     with ModelServer(script) as server:
         opened, called, told, closed = asyncio.run(converse(server))
 
-    assert opened == Message(role="user", content="I have no network.")
-    assert isinstance(called, Message)
+    assert opened == UserTurn(text="I have no network.")
     assert [one.name for one in called.tool_calls] == ["check_status"]
-    assert told == Message(role="user", content="It says no signal.")
-    assert closed == Stop(reason="done")
+    assert told == UserTurn(text="It says no signal.")
+    assert closed == UserTurn(stop=Stop(reason="done"))
     assert server.problems == []
     assert [request.tools for request in server.requests] == [["check_status"]] * 5

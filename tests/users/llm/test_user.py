@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pytest_agentbench.core.conversation import Stop, UserFault, View
+from pytest_agentbench.core.conversation import Stop, UserFault, UserTurn, View
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame
@@ -17,7 +17,7 @@ from tests.users.llm.faults import ENGLISH
 STATUS = ToolSpec(name="check_status", description="Shows the status bar.", requestor="user")
 
 
-def reply(user: LlmUser, *said: str, **fields: object) -> Message | Stop:
+def reply(user: LlmUser, *said: str, **fields: object) -> UserTurn:
     """Let the user reply to a conversation that alternates, the user first."""
     roles = ("user", "assistant")
     messages = tuple(Message.model_validate({"role": roles[at % 2], "content": text}) for at, text in enumerate(said))
@@ -30,7 +30,7 @@ def test_the_user_opens() -> None:
 
     said = reply(LlmUser(chat))
 
-    assert said == Message(role="user", content="Hi, I'd like to return a lamp.")
+    assert said == UserTurn(text="Hi, I'd like to return a lamp.")
     assert [message["role"] for message in chat.asked[0]] == ["system", "user"]
     assert "first message" in chat.asked[0][1]["content"]
 
@@ -38,11 +38,11 @@ def test_the_user_opens() -> None:
 @pytest.mark.parametrize(
     ("written", "stop"),
     [
-        ("No, that's all.\n###STOP###", Stop(reason="done", message="No, that's all.")),
-        ("###STOP###", Stop(reason="done")),
+        ("No, that's all.\n###STOP###", UserTurn(text="No, that's all.", stop=Stop(reason="done"))),
+        ("###STOP###", UserTurn(stop=Stop(reason="done"))),
     ],
 )
-def test_a_marker_closes_and_is_not_said(written: str, stop: Stop) -> None:
+def test_a_marker_closes_and_is_not_said(written: str, stop: UserTurn) -> None:
     """The text before the marker is said first; a marker alone closes without a word."""
     assert reply(LlmUser(PlayedChat(written)), "Return it", "Done. Is there anything else?") == stop
 
@@ -51,16 +51,16 @@ def test_a_hand_over_closes() -> None:
     """TRANSFER says that the agent handed over."""
     said = reply(LlmUser(PlayedChat("###TRANSFER###")), "Return it", "You are being transferred to a human agent.")
 
-    assert said == Stop(reason="handed over")
+    assert said == UserTurn(stop=Stop(reason="handed over"))
 
 
 def test_a_scenario_without_an_answer_is_blamed_on_the_user() -> None:
     """OUT-OF-SCOPE closes with blame user and says what could not be answered."""
     said = reply(LlmUser(PlayedChat("###OUT-OF-SCOPE###")), "Return it", "What is the serial number?")
 
-    assert isinstance(said, Stop)
-    assert said.blame is Blame.USER
-    assert "What is the serial number?" in said.reason
+    assert said.stop is not None
+    assert said.stop.blame is Blame.USER
+    assert "What is the serial number?" in said.stop.reason
 
 
 def test_a_faulty_reply_is_written_again_with_the_reason() -> None:
@@ -70,7 +70,7 @@ def test_a_faulty_reply_is_written_again_with_the_reason() -> None:
 
     said = reply(user)
 
-    assert said == Message(role="user", content="I want to return a lamp.")
+    assert said == UserTurn(text="I want to return a lamp.")
     assert user.faults == []
     assert user.regenerated == 1
     assert chat.asked[1][-2] == {"role": "assistant", "content": "How can I assist you today?"}
@@ -83,7 +83,7 @@ def test_a_fault_that_stays_is_recorded_and_said() -> None:
 
     said = reply(user, "Return it", "Which order?")
 
-    assert said == Message(role="user", content="Sorry, it is W99886.")
+    assert said == UserTurn(text="Sorry, it is W99886.")
     assert [(fault.rule, fault.turn) for fault in user.faults] == [("invention", 3)]
     assert isinstance(user.faults[0], UserFault)
     assert "W99886" in user.faults[0].message
@@ -95,7 +95,7 @@ def test_an_early_close_that_stays_closes_with_a_fault() -> None:
 
     said = reply(user, "Return it", "Shall I proceed with the return?")
 
-    assert isinstance(said, Stop)
+    assert said.stop is not None
     assert [fault.rule for fault in user.faults] == ["early_stop"]
 
 
@@ -105,7 +105,7 @@ def test_the_less_faulty_reply_counts() -> None:
 
     said = reply(user, "Return it", "Which order?")
 
-    assert said == Message(role="user", content="My order is W99887.")
+    assert said == UserTurn(text="My order is W99887.")
     assert len(user.faults) == 1
 
 
@@ -115,7 +115,7 @@ def test_a_stray_marker_never_reaches_the_agent() -> None:
 
     said = reply(user, "Return it", "Done.")
 
-    assert said == Message(role="user", content="Thank you")
+    assert said == UserTurn(text="Thank you")
     assert [fault.rule for fault in user.faults] == ["leak"]
 
 
@@ -138,7 +138,7 @@ def test_an_unusable_reply_is_written_again(unusable: ChatReply) -> None:
 
     said = reply(LlmUser(chat), tools=(STATUS,))
 
-    assert said == Message(role="user", content="I want to return a lamp.")
+    assert said == UserTurn(text="I want to return a lamp.")
     assert all(message.get("content") for message in chat.asked[1])
 
 
@@ -147,9 +147,9 @@ def test_unusable_twice_closes_with_blame_user(unusable: ChatReply) -> None:
     """Nobody can go on without a reply, and it is not the agent's fault."""
     said = reply(LlmUser(PlayedChat(unusable, unusable)), tools=(STATUS,))
 
-    assert isinstance(said, Stop)
-    assert said.blame is Blame.USER
-    assert said.reason.startswith("no usable reply of the simulated user: ")
+    assert said.stop is not None
+    assert said.stop.blame is Blame.USER
+    assert said.stop.reason.startswith("no usable reply of the simulated user: ")
 
 
 def test_a_first_reply_at_fault_is_better_than_none() -> None:
@@ -158,7 +158,7 @@ def test_a_first_reply_at_fault_is_better_than_none() -> None:
 
     said = reply(user, "Return it", "Which order?")
 
-    assert said == Message(role="user", content="My order is W99887.")
+    assert said == UserTurn(text="My order is W99887.")
     assert [fault.rule for fault in user.faults] == ["invention"]
 
 
@@ -168,8 +168,7 @@ def test_tools_of_the_user_are_offered_and_called() -> None:
 
     said = reply(LlmUser(chat), "No network", "What does the status bar say?", tools=(STATUS,))
 
-    assert isinstance(said, Message)
-    assert said.content is None
+    assert said.text == ""
     assert [(call.name, call.arguments, call.requestor) for call in said.tool_calls] == [
         ("check_status", {"line": 1}, "user")
     ]
@@ -201,8 +200,8 @@ def test_who_closes_before_a_behaviour_is_due_acts_on_it_first() -> None:
         user, "Return it", "Done. Anything else?", "One more thing: I want a chair.", "Done, too. Anything else?"
     )
 
-    assert said == Message(role="user", content="One more thing: I want a chair.")
-    assert closed == Stop(reason="done")
+    assert said == UserTurn(text="One more thing: I want a chair.")
+    assert closed == UserTurn(stop=Stop(reason="done"))
 
 
 def test_a_wrong_value_of_a_modifier_is_no_invention() -> None:
