@@ -1,0 +1,148 @@
+"""Values that a world makes up by itself: ids and times, which differ between two worlds with equal calls.
+
+Only the form of a value is looked at, never its meaning. A number that is no id and no time, and a text without a
+digit, are data: where these differ, something differs.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Any, Literal
+
+TOKEN = re.compile(r"[^\W_]+(?:(?:[-_]+|(?<=\d)[:.+](?=\d))[^\W_]+)*")
+"""A word of a text as far as ids and times are concerned: `REF-77`, `2026-11-22T10:00:03.5+00:00`, `ord_a1`."""
+
+Kind = Literal["time", "random", "sequence"]
+"""time: of a clock. random: drawn, as a UUID. sequence: counted, so that only digits differ (`REF-9`, `REF-10`)."""
+
+_ID_NAME = re.compile(
+    r"(?:.*[_-])?ids?|.*[a-z](?:Id|ID)s?|(?:.*[_-])?(?:key|code|ref|reference|uuid|token)|.*[_-]number"
+)
+_NUMBER = re.compile(r"[\d.,]+")
+_DIGITS = re.compile(r"\d+")
+_HEX = re.compile(r"[0-9a-f]{8,}", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[-_]+")
+_SHORTEST_DRAWN = 6
+_SHORTEST_FREE_FORM = 16
+_EPOCHS = ((1.0, 1e9, 4e9), (1e-3, 1e12, 4e12))
+"""Seconds per unit, and from where to where a number may be seconds or milliseconds since 1970."""
+_DAY = 86_400.0
+
+
+def names_an_id(key: str) -> bool:
+    """Whether the value under a key of this name is meant to identify something."""
+    return _ID_NAME.fullmatch(key) is not None
+
+
+def kind_of_pair(left: str, right: str, *, is_id: bool) -> Kind | None:
+    """Tell what two different words may be that stand at the same place in two worlds; None where they are data.
+
+    `is_id` says that the place is one of identifiers, where plain numbers count too.
+    """
+    if (read_time(left) is not None) and (read_time(right) is not None):
+        return "time"
+    if _NUMBER.fullmatch(left) or _NUMBER.fullmatch(right):
+        return "sequence" if is_id and left.isdigit() and right.isdigit() else None
+    if not (_is_made_up(left) and _is_made_up(right)):
+        return None
+    if _DIGITS.sub("0", left) == _DIGITS.sub("0", right):
+        return "random" if _is_long_number(left, right) else "sequence"
+    parts, others = _SEPARATORS.split(left), _SEPARATORS.split(right)
+    if len(left) == len(right) and (
+        (len(left) >= _SHORTEST_DRAWN and [len(one) for one in parts] == [len(one) for one in others])
+        or len(left) >= _SHORTEST_FREE_FORM
+    ):
+        return "random"
+    return None
+
+
+def may_be_made_up(word: str) -> bool:
+    """Whether a word has the form of an id or a time; plain numbers have not."""
+    return read_time(word) is not None or (_is_made_up(word) and not _NUMBER.fullmatch(word))
+
+
+def _is_made_up(word: str) -> bool:
+    return any(map(str.isdigit, word)) or _HEX.fullmatch(word) is not None
+
+
+def _is_long_number(left: str, right: str) -> bool:
+    """Whether the digits of two words are too many to be counted up, as those of `REF-83120467`."""
+    digits = [len("".join(_DIGITS.findall(word))) for word in (left, right)]
+    return digits[0] == digits[1] >= _SHORTEST_DRAWN
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A point of time read from a value: seconds, and how exactly the value gives them. A date has no time of day."""
+
+    seconds: float
+    within: float = 1.0
+    is_date: bool = False
+    of_day: bool = False
+
+
+def read_time(value: object) -> Moment | None:
+    """Read an ISO date, time or both, or seconds or milliseconds since 1970; None where the value is none of them."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        found = (Moment(value * unit) for unit, low, high in _EPOCHS if low <= value < high)
+        return next(found, None)
+    if not isinstance(value, str) or not ("-" in value or ":" in value) or not value[:1].isdigit():
+        return None
+    within = 60.0 if value.count(":") == 1 else 1.0
+    try:
+        if ":" in value and "-" not in value:
+            at = time.fromisoformat(value)
+            return Moment(at.hour * 3600 + at.minute * 60 + at.second + at.microsecond / 1e6, within, of_day=True)
+        if ":" not in value and "T" not in value:
+            return Moment(date.fromisoformat(value).toordinal() * _DAY, is_date=True)
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return Moment((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp(), within)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When a run and its replay took place, in seconds since 1970: by how much times of the one may differ."""
+
+    run: tuple[float, float]
+    replay: tuple[float, float]
+
+    def explains(self, of_run: Moment, of_replay: Moment) -> bool:
+        """Whether two times differ by no more than the time that passed between the run and its replay."""
+        if of_run.is_date != of_replay.is_date or of_run.of_day != of_replay.of_day:
+            return False
+        apart = of_replay.seconds - of_run.seconds
+        if of_run.is_date:
+            return self._crossed_midnight and abs(apart) <= _DAY
+        low, high = self.replay[0] - self.run[1], self.replay[1] - self.run[0]
+        slack = max(of_run.within, of_replay.within) + 1.0
+        laps = (0.0, _DAY, -_DAY) if of_run.of_day else (0.0,)
+        return any(low - slack <= apart + lap <= high + slack for lap in laps)
+
+    @property
+    def _crossed_midnight(self) -> bool:
+        first, last = min(self.run[0], self.replay[0]), max(self.run[1], self.replay[1])
+        utc = {datetime.fromtimestamp(at, UTC).date() for at in (first, last)}
+        local = {datetime.fromtimestamp(at).astimezone().date() for at in (first, last)}
+        return len(utc) > 1 or len(local) > 1
+
+
+def words(value: Any, key: str = "") -> Iterator[str]:
+    """Give every word of a JSON value, keys included; a whole number counts where an id stands, or as a time."""
+    if isinstance(value, str):
+        yield from TOKEN.findall(value)
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from TOKEN.findall(str(name))
+            yield from words(item, str(name))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from words(item, key)
+    elif isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    elif (isinstance(value, int) and names_an_id(key)) or read_time(value) is not None:
+        yield str(value)
