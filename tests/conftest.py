@@ -5,6 +5,7 @@ import os
 import pkgutil
 
 import hypothesis
+import regex  # noqa: F401  # imported late by the plugin, and pytester forgets what was imported inside
 
 import pytest_agentbench
 

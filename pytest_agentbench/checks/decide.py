@@ -22,6 +22,7 @@ from pytest_agentbench.checks.policies import PolicyReport, check_policies
 from pytest_agentbench.checks.simulated_user import check_simulated_user
 from pytest_agentbench.checks.state import check_state
 from pytest_agentbench.checks.termination import check_termination
+from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Check
 from pytest_agentbench.core.text import printable, raised_text
@@ -52,12 +53,13 @@ def judge(
     environment's; what one that lasts made impossible is not asked of an agent that said so and had done what came
     before.
     """
-    guard = _Guard()
+    guard = _Guard(f"{run.scenario.file}:{run.scenario.line}" if run.scenario.file else run.key.suite)
     nothing = match_calls((), run.transcript.trajectory)
     matching = guard.run("calls", lambda: match_run(run, resolve), nothing)
     explanations: list[CallExplanation] = []
     explanations = guard.run("calls", lambda: explain(run, matching, resolve), explanations)
     policies = guard.run("policies", lambda: check_policies(run, resolve), PolicyReport())
+    guard.findings.extend(policies.undecided)
     findings = [
         *guard.ask("termination", lambda: check_termination(run)),
         *guard.ask("user", lambda: check_simulated_user(run)),
@@ -160,7 +162,8 @@ def _name(check: Check) -> str:
 class _Guard:
     """Runs checks and turns what they raise into findings."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: str) -> None:
+        self._place = place
         self.findings: list[Finding] = []
 
     def ask(self, name: str, check: Callable[[], Iterable[Finding]]) -> list[Finding]:
@@ -172,6 +175,11 @@ class _Guard:
             return check()
         except KeyboardInterrupt:
             raise
+        except PatternBoundError as error:
+            finding = Finding(check=name, kind="check", passed=False, message=f"{self._place}: {error}")
+            if finding.message not in [other.message for other in self.findings]:
+                self.findings.append(finding)
+            return otherwise
         except BaseException as error:  # noqa: BLE001 - pytest.skip() or sys.exit() in a check is an error, not a skip
             self.findings.append(
                 Finding(

@@ -4,13 +4,13 @@ In code, a callable stands for itself.
 """
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_agentbench.checks.pairing import maximum_matching
 from pytest_agentbench.core.errors import CheckError
 from pytest_agentbench.core.matchers import COMPARISONS, is_matcher, matcher_misfits
+from pytest_agentbench.core.patterns import pattern
 from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 
 Resolver = Callable[[str], Callable[[JsonValue], object]]
@@ -58,7 +58,7 @@ def _matcher_holds(matcher: Mapping[str, Any], actual: JsonValue, resolve: Resol
     if "$approx" in matcher:
         return _is_close(matcher["$approx"], actual, matcher.get("tol"))
     if "$regex" in matcher:
-        return isinstance(actual, str) and re.fullmatch(matcher["$regex"], actual) is not None
+        return isinstance(actual, str) and pattern(matcher["$regex"]).fullmatch(actual)
     if "$subset" in matcher:
         return _holds_subset(matcher["$subset"], actual, resolve)
     if any(operator in matcher for operator in COMPARISONS):

@@ -12,6 +12,7 @@ from pytest_agentbench.checks.rules import read_rule, reads_calls, tools_of
 from pytest_agentbench.checks.rules_judge import Judged, judge_rule
 from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.checks.wording import NOT_SEEN
+from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PolicyOutcome, Run
 from pytest_agentbench.core.verdict import Finding
@@ -19,10 +20,14 @@ from pytest_agentbench.core.verdict import Finding
 
 @dataclass(frozen=True)
 class PolicyReport:
-    """An outcome per policy, and a finding per broken rule and offending call or per exercised and kept rule."""
+    """An outcome per policy, and a finding per broken rule and offending call or per exercised and kept rule.
+
+    `undecided` are findings on rules whose own patterns could not be held against what was said.
+    """
 
     outcomes: tuple[PolicyOutcome, ...] = ()
     findings: tuple[Finding, ...] = ()
+    undecided: tuple[Finding, ...] = ()
 
 
 def check_policies(run: Run, resolve: Resolver | None = None) -> PolicyReport:
@@ -30,11 +35,16 @@ def check_policies(run: Run, resolve: Resolver | None = None) -> PolicyReport:
     facts = Facts(run, resolve)
     outcomes: list[PolicyOutcome] = []
     findings: list[Finding] = []
+    undecided: list[Finding] = []
     for policy in run.policies:
-        outcome, found = _judge(policy, facts)
+        try:
+            outcome, found = _judge(policy, facts)
+        except PatternBoundError as error:
+            outcome, found = PolicyOutcome(policy=policy.id), []
+            undecided.append(_finding(policy, False, f"{run.key.suite}: {error}").model_copy(update={"kind": "check"}))
         outcomes.append(outcome)
         findings.extend(found)
-    return PolicyReport(tuple(outcomes), tuple(findings))
+    return PolicyReport(tuple(outcomes), tuple(findings), tuple(undecided))
 
 
 def _judge(policy: Policy, facts: Facts) -> tuple[PolicyOutcome, list[Finding]]:

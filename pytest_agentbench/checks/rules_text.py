@@ -1,6 +1,5 @@
 """Whether somebody said what a rule asks for."""
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -10,6 +9,7 @@ from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.checks.spoken import says
 from pytest_agentbench.checks.wording import WIDTH, value_text
 from pytest_agentbench.core.matchers import is_reference
+from pytest_agentbench.core.patterns import Pattern, pattern
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
 
@@ -42,25 +42,25 @@ def described(facts: Facts, spoken: Spoken, subject: int | None) -> str:
 
 def shown_text(wanted: object) -> str:
     """Show a text as it stands, and a pattern between slashes."""
-    if isinstance(wanted, re.Pattern):
-        return f"/{printable(shorten(wanted.pattern, WIDTH))}/"
+    if isinstance(wanted, Pattern):
+        return f"/{printable(shorten(wanted.text, WIDTH))}/"
     return " and ".join(map(value_text, wanted)) if isinstance(wanted, list) else value_text(wanted)
 
 
-def _wanted(facts: Facts, spoken: Spoken, subject: int | None) -> Iterator[str | list[str] | re.Pattern[str]]:
+def _wanted(facts: Facts, spoken: Spoken, subject: int | None) -> Iterator[str | list[str] | Pattern]:
     for text in spoken.texts:
         if is_reference(text):
             yield [_worded(one) for one in _leaves(facts.referred(text, subject))]
         elif isinstance(text, dict):
-            yield re.compile(text["pattern"], re.IGNORECASE)
+            yield pattern(text["pattern"], ignore_case=True)
         else:
             yield _worded(text)
 
 
-def _is_said(wanted: str | list[str] | re.Pattern[str], text: str) -> bool:
-    if isinstance(wanted, re.Pattern):
+def _is_said(wanted: str | list[str] | Pattern, text: str) -> bool:
+    if isinstance(wanted, Pattern):
         straight = " ".join(unicodedata.normalize("NFKC", text.translate(_STRAIGHT)).split())
-        return wanted.search(straight) is not None
+        return wanted.search(straight)
     return all(says(one, text) for one in ([wanted] if isinstance(wanted, str) else wanted))
 
 

@@ -14,6 +14,7 @@ AgentBenchError
 │   ├── BudgetSpentError   a budget does not hold the next call
 │   └── KeyMissingError    no key for a model was given
 ├── CheckError             a check raised instead of deciding
+│   └── PatternBoundError  a pattern of the suite's took too long on a text, so nobody knows whether it fits
 ├── ResultsError           a results file cannot be read, or does not fit what it is compared with
 └── GateError              a gate cannot be parsed
 """
@@ -132,6 +133,10 @@ class KeyMissingError(NotRunError):
 
 class CheckError(AgentBenchError):
     """A check raised instead of deciding."""
+
+
+class PatternBoundError(CheckError):
+    """A pattern of the suite's took too long on a text, so nobody knows whether it fits."""
 
 
 class ResultsError(AgentBenchError):

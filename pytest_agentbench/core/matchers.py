@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.patterns import PatternSyntaxError, pattern
 from pytest_agentbench.core.values import is_number
 
 COMPARISONS = ("$lt", "$lte", "$gt", "$gte")
@@ -173,6 +174,6 @@ def regex_misfits(operand: object, where: Keys) -> Iterator[Misfit]:
         yield Misfit(path=where, message=f"found {shown(operand)}, expected a regular expression")
         return
     try:
-        re.compile(operand)
-    except (re.error, OverflowError, RecursionError) as error:
+        pattern(operand)
+    except PatternSyntaxError as error:
         yield Misfit(path=where, message=f"{shown(operand)} is not a regular expression: {error}")

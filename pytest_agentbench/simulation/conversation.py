@@ -12,6 +12,7 @@ from pytest_agentbench.core.errors import (
     BudgetSpentError,
     EnvironmentFaultError,
     NotRunError,
+    PatternBoundError,
     ProviderError,
 )
 from pytest_agentbench.core.scenario import Scenario
@@ -109,6 +110,8 @@ class Conversation:
             return crashed(error, Blame.ENVIRONMENT)
         except ProviderError as error:
             return crashed(error, Blame.PROVIDER)
+        except PatternBoundError as error:
+            return crashed(error, Blame.SCENARIO)
         except NotRunError as error:
             if isinstance(error, BudgetSpentError) and error.scope == "run":
                 return Closed(termination=Termination.SAFETY_TIMEOUT, reason=str(error), blame=actor)

@@ -1,7 +1,6 @@
 """The content address of a request: equal for two requests that ask the same, whoever holds the secrets."""
 
 import hashlib
-import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.patterns import Pattern, PatternSyntaxError, pattern
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.llm.cassette.memo import Memo
 
@@ -52,7 +52,7 @@ class Keys:
     def __init__(self, redact: Redact, ignore: Iterable[str] = ()) -> None:
         """Compile `ignore`; raise `SuiteFaultError` where a pattern is none."""
         self._redact = redact
-        self._ignore = [_compiled(pattern) for pattern in ignore]
+        self._ignore = [_compiled(text) for text in ignore]
         self._redacted: Memo[JsonValue] = Memo()
         self._digests: Memo[str] = Memo()
 
@@ -96,8 +96,8 @@ class Keys:
     def _comparable(self, value: JsonValue) -> JsonValue:
         """Give the form in which equal digests mean equal requests: 1.0 is 1, and what is ignored is blank."""
         if isinstance(value, str):
-            for pattern in self._ignore:
-                value = pattern.sub(BLANK, value)
+            for ignored in self._ignore:
+                value = ignored.replaced(BLANK, value)
             return value
         if isinstance(value, dict):
             return {name: self._comparable(item) for name, item in value.items()}
@@ -108,11 +108,11 @@ class Keys:
         return value
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(text: str) -> Pattern:
     try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise SuiteFaultError(f"cassette.ignore: {pattern!r} is not a regular expression: {error}") from error
+        return pattern(text)
+    except PatternSyntaxError as error:
+        raise SuiteFaultError(f"cassette.ignore: {text!r} is not a regular expression: {error}") from error
 
 
 def _digest(value: JsonValue) -> str:

@@ -6,7 +6,9 @@ from importlib import import_module
 from random import Random
 from typing import Any
 
+from pytest_agentbench.core import patterns
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.values import is_number
 from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.probing.schemas import Slot
@@ -321,8 +323,8 @@ def _excludes(schema: Mapping[str, Any], key: str, bound: float) -> bool:
 
 def _matches(pattern: str, value: str) -> bool:
     try:
-        return re.search(pattern, value) is not None
-    except (re.error, RecursionError):
+        return patterns.pattern(pattern).search(value)
+    except (patterns.PatternSyntaxError, PatternBoundError):
         return True
 
 

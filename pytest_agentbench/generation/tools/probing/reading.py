@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
+from pytest_agentbench.core import patterns
 from pytest_agentbench.core.values import is_number
 from pytest_agentbench.generation.tools.probing.labelled import coded
 
@@ -120,9 +121,9 @@ def at(content: str, path: str, pattern: str = "") -> list[Any]:
     found = list(_at(parsed(content), path.split(".") if path else []))
     if not pattern:
         return [value for value in found if not isinstance(value, dict | list)]
-    expression = re.compile(pattern)
+    expression = patterns.pattern(pattern)
     texts = [value for value in found if isinstance(value, str)]
-    return [match[1] for text in texts for match in expression.finditer(text[:LONGEST])]
+    return [one for text in texts for one in expression.found(text[:LONGEST])]
 
 
 def inner(value: Any) -> Any:

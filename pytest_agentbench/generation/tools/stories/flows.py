@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pytest_agentbench.core import patterns
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.labelled import is_coded
@@ -52,7 +53,7 @@ def found_at(result: JsonValue, path: str, pattern: str = "") -> Iterator[Found]
         if not pattern:
             yield found
         elif isinstance(found.value, str):
-            values = [match[1] if match.re.groups else match[0] for match in re.finditer(pattern, found.value)]
+            values = list(patterns.pattern(pattern).found(found.value))
             several = {value: place for place, value in enumerate(dict.fromkeys(values))} if is_coded(pattern) else {}
             for value in values:
                 place = (several[value],) if len(several) > 1 else ()

@@ -1,0 +1,59 @@
+"""What a suite, an agent or a file of a stranger cannot do to a session."""
+
+import pytest
+
+from tests.plugin.project import Project
+
+EVIL = "(a+)+$"
+TALKERS = """
+import asyncio, json, pathlib, time
+
+def build(tools):
+    call = {tool.__name__: tool for tool in tools}
+
+    async def reply(message):
+        if "evil" in message:
+            text = "a" * 10_000 + "b"
+            call["note"](text=text)
+            return text
+        worst = 0
+        for _ in range(40):
+            begun = time.perf_counter()
+            await asyncio.sleep(0.05)
+            worst = max(worst, time.perf_counter() - begun - 0.05)
+        with pathlib.Path("lags").open("a") as file:
+            file.write(f"{worst}\\n")
+        return "Done."
+
+    return reply
+"""
+
+
+@pytest.mark.parametrize("where", ["argument", "rule", "never"])
+def test_a_pattern_that_never_ends_is_the_scenarios_and_delays_nobody(project: Project, where: str) -> None:
+    """63 others in flight are delayed by less than 0.5 s; the finding names file and pattern."""
+    rule = {"when": "always", "then": {"must_say": {"pattern": EVIL}}}
+    evil = {"id": "evil", "says": ["evil"]} | {
+        "argument": {"expect": [{"note": {"text": {"$regex": EVIL}}}]},
+        "rule": {"policies": ["words"]},
+        "never": {"never": [{"note": {"text": {"$not": {"$regex": EVIL}}}}]},
+    }[where]
+    others = [{"id": f"s{number}", "says": ["Hello"], "expect": []} for number in range(63)]
+    project.suite(
+        evil,
+        *others,
+        agent=TALKERS,
+        tools="def note(state: dict, text: str) -> str:\n    return 'noted'\n",
+        policies=[{"id": "words", "text": "Say it.", "rule": rule}],
+        limits={"turns": 1},
+    )
+    session = project.run("--agentbench-concurrency=64")
+
+    found = next(result for result in project.document.results if result.key.scenario == "evil")
+    messages = [finding.message for finding in found.findings if finding.kind == "check"]
+    assert (found.verdict, found.blame) == ("error", "scenario")
+    assert any("bench/agentbench.yaml" in one and EVIL in one for one in messages), messages
+    lags = [float(line) for line in (project.pytester.path / "lags").read_text().splitlines()]
+    assert len(lags) == 63
+    assert max(lags) < 0.5
+    assert session.ret == 1
