@@ -170,8 +170,8 @@ class _Explainer:
         )
 
     def _other_status(self, place: int, changed: bool | None) -> CallStatus:
-        # a repeated write is a second write: being outside the goal is the worse news
-        if changed:
+        # a repeated write is a second write: outside the goal is the worse news; the user's is not the agent's
+        if changed and self.records[place].call.requestor == "assistant":
             return "extra_write"
         if self._unknown(place):
             return "unknown_tool"

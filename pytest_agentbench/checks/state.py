@@ -91,7 +91,11 @@ def _by_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanati
         if index not in done and expects_write(want, matching.records, run.toolset) is not False
     ]
     paired = set(matching.strict.values())
-    others = [record for place, record in enumerate(matching.records) if place not in paired]
+    others = [
+        record
+        for place, record in enumerate(matching.records)
+        if place not in paired and record.call.requestor == "assistant"
+    ]
     extra = any(wrote(record, run.toolset) for record in others)
     if not missing and not extra:
         unsure = any(wrote(record, run.toolset) is None for record in others)

@@ -1,6 +1,7 @@
 """Tools: what one is, a call of it, and what the call gave."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -80,12 +81,33 @@ class ToolCall(Model):
 class ToolResult(Model):
     """What a tool call gave: the text its caller sees, whether it failed, whether it changed state.
 
-    `wrote` is None where nobody could tell.
+    `wrote` is None where nobody could tell. Many tools answer a refusal instead of raising it: a text that begins
+    `Error:` failed, whatever the flag `error` says.
     """
 
     content: str
     error: bool = False
     wrote: bool | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the tool did not do what it was asked to."""
+        return self.error or self.content.startswith("Error:")
+
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_CLOSES = (
+    ("transfer", "human"), ("escalate", "human"), ("hand", "over"), ("handover",), ("handoff",),
+    ("end", "conversation"), ("end", "simulation"), ("close", "conversation"), ("hang", "up"),
+)  # fmt: skip
+"""Words that together name a tool which ends the conversation (tool-to-scenario §4.3)."""
+
+
+def closes_conversation(name: str) -> bool:
+    """Whether a tool's name says that it ends the conversation or hands it over."""
+    named = {word.lower() for word in _WORD.findall(name)}
+    named |= {word.removesuffix("s") for word in named}
+    return any(set(several) <= named for several in _CLOSES)
 
 
 def read_arguments(given: object) -> tuple[dict[str, Any], str | None]:

@@ -66,7 +66,7 @@ class CallRecord(Model):
     @property
     def failed(self) -> bool:
         """Whether the tool answered with an error."""
-        return self.result is not None and self.result.error
+        return self.result is not None and self.result.failed
 
 
 class Transcript(Model):

@@ -132,8 +132,8 @@ class Correspondence:
         self.replay.add(answer, answered=True)
         if record.result is None:
             return None
-        if record.failed != result.error:
-            return f"the tool {_outcome(record.failed)} in the run and {_outcome(result.error)} when replayed"
+        if record.failed != result.failed:
+            return f"the tool {_outcome(record.failed)} in the run and {_outcome(result.failed)} when replayed"
         return self._compare(self._answers[place], answer, "", (2 * place + 1, len(self.replay) - 1))
 
     def learn(self, of_run: str, of_replay: str, kind: Kind) -> bool:

@@ -7,7 +7,7 @@ from pytest_agentbench.core.errors import with_hint
 from pytest_agentbench.core.misfit import shown
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.tool import Requestor, ToolCall, read_arguments
+from pytest_agentbench.core.tool import Requestor, ToolCall, closes_conversation, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_messages, text_of
@@ -47,8 +47,9 @@ class StopCalls(Model):
 def read_openai_log(value: dict[str, JsonValue] | list[JsonValue], stops: StopCalls) -> Record:
     """Read `{messages: […], …}` or a bare list of messages.
 
-    A status (`FINISHED`, or `FINISHED: why`) decides the termination. Without one a log that ends in a stop or in text
-    is FINISHED, and one that ends in a tool's answer or in a call without an answer is CRASHED.
+    A status (`FINISHED`, or `FINISHED: why`) decides the termination. Without one a log that ends in a stop, in text or
+    in the answer to a call that hands over is FINISHED, and one that ends in another answer or in a call without one is
+    CRASHED.
     """
     record: dict[str, JsonValue] = {"messages": value} if isinstance(value, list) else value
     name = next((name for name in _MESSAGES if name in record), None)
@@ -169,11 +170,20 @@ def _status(status: str) -> tuple[Termination | None, str]:
 def _inferred(messages: list[Message]) -> tuple[Termination, str]:
     last = messages[-1]
     if last.role == "tool":
+        if handed := _handed_over(messages):
+            return Termination.FINISHED, handed
         return Termination.CRASHED, "the log ends with " + ("a tool error" if last.error else "a tool's answer")
     if last.tool_calls:
         return Termination.CRASHED, "the log ends with a call that has no answer"
     marker = next((marker for marker in STOP_MARKERS if marker in last.text), "")
     return Termination.FINISHED, marker or "the log ends with text"
+
+
+def _handed_over(messages: list[Message]) -> str:
+    """Give the name of the last call where it hands the conversation over or ends it and did not fail, else ""."""
+    last = Transcript(messages=tuple(messages)).trajectory[-1:]
+    closing = [one for one in last if one.result is not None and not one.failed and closes_conversation(one.call.name)]
+    return closing[0].call.name if closing else ""
 
 
 def _tells_error(text: str) -> bool:

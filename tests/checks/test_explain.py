@@ -1,11 +1,13 @@
 """What became of expected calls, and what other calls were."""
 
+from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.checks.explain import explain
 from pytest_agentbench.checks.matching import in_order, is_exact, match_run
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall
+from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.verdict import CallExplanation
-from tests.checks.builders import agent, call, run_of, user, want
+from tests.checks.builders import TOOLS, agent, call, run_of, user, want
 
 
 def explained(run: Run) -> list[CallExplanation]:
@@ -86,6 +88,15 @@ def test_the_requestor_counts() -> None:
     """A call expected of the user is not satisfied by the agent, and the explanation says who made it."""
     run = run_of(call("get_order"), expect=[ExpectedCall(name="get_order", requestor="user")])
     assert explained(run)[0].note == "called by the agent, expected of the user"
+
+
+def test_what_the_user_does_besides_is_not_the_agents() -> None:
+    """A write of its own is no write outside the goal, and fails no run."""
+    tools = Toolset(specs=(*TOOLS.specs, ToolSpec(name="reboot", kind="write", requestor="user")))
+    run = run_of(call("refund"), call("reboot", by="user"), expect=[want("refund")], toolset=tools)
+
+    assert [one.status for one in explained(run)] == ["matched", "extra_read"]
+    assert judge(run).verdict == "passed"
 
 
 def test_compare_args_narrows_to_the_name() -> None:

@@ -176,6 +176,10 @@ def test_a_status_decides(tmp_path: Path, status: str, termination: Termination,
         ([call("refund")], Termination.CRASHED, "the log ends with a call that has no answer"),
         ([call("refund"), answer("Error")], Termination.CRASHED, "the log ends with a tool error"),
         ([call("refund"), answer("ok")], Termination.CRASHED, "the log ends with a tool's answer"),
+        ([call("transfer_to_human_agents"), answer("ok")], Termination.FINISHED, "transfer_to_human_agents"),
+        ([call("handOver"), answer("ok")], Termination.FINISHED, "handOver"),
+        ([call("handOver"), answer("Error: nobody there")], Termination.CRASHED, "the log ends with a tool error"),
+        ([call("transfer_money"), answer("ok")], Termination.CRASHED, "the log ends with a tool's answer"),
         ([call("end_simulation")], Termination.FINISHED, "end_simulation"),
         ([call("end_simulation"), answer("bye")], Termination.FINISHED, "end_simulation"),
     ],
@@ -186,6 +190,27 @@ def test_without_a_status_the_end_of_the_log_decides(
     """A log that ends in text or a stop is finished, one that ends in a tool's answer or an open call crashed."""
     (recording,) = read(tmp_path, {"id": "a", "messages": [HI, *end]})
     assert (recording.termination, recording.stop_reason) == (termination, reason)
+
+
+def test_an_answer_that_begins_with_error_failed_in_every_format(tmp_path: Path) -> None:
+    """Whatever its flag says: τ-bench has none, and many tools answer a refusal as text."""
+    refused = "Error: no such order"
+    tau2 = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "name": "f", "arguments": {}}]}
+    own = [{"role": "assistant", "tool_calls": [{"id": "1", "name": "f"}]}, {"role": "tool", "tool_call_id": "1"}]
+    answers = [
+        {"messages": [HI, call("f"), answer(refused), BYE]},
+        {"messages": [HI, call("f"), {**answer(refused), "error": False}, BYE]},
+        {
+            "task_id": "1",
+            "termination_reason": "user_stop",
+            "messages": [tau2, {"role": "tool", "id": "1", "content": refused, "error": False}],
+        },
+        {"key": "a", "termination": "FINISHED", "messages": [own[0], {**own[1], "content": refused}]},
+    ]
+
+    found = read(tmp_path, *answers)
+
+    assert [[one.failed for one in recording.transcript.trajectory] for recording in found] == [[True]] * 4
 
 
 def test_a_stop_is_not_a_call(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 import networkx
 
 from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.tool import closes_conversation
 from pytest_agentbench.generation.tools.graph.contradicted import Contradictions
 from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.values import (
@@ -21,11 +22,6 @@ from pytest_agentbench.generation.tools.values import (
     Taxonomy,
 )
 
-_CLOSES = (
-    ("transfer", "human"), ("escalate", "human"), ("hand", "over"), ("handover",), ("handoff",),
-    ("end", "conversation"), ("end", "simulation"), ("close", "conversation"), ("hang", "up"),
-)  # fmt: skip
-"""Words that together name a tool which ends the conversation (§4.3: transfer_to_human_agent)."""
 _ENABLES = "makes it possible"
 _PROSE = 300
 """Characters of prose from which a result must be read before anything can follow from it."""
@@ -62,7 +58,9 @@ def build_graph(
         card.tool for card in usable if (card.tool in set(wildcards) if wildcards is not None else _needs_reading(card))
     ]
     ends = [
-        card.tool for card in usable if (card.tool in set(closing) if closing is not None else is_closing(card.tool))
+        card.tool
+        for card in usable
+        if (card.tool in set(closing) if closing is not None else closes_conversation(card.tool))
     ]
     made = _Edges(self_loops=self_loops)
     for tool in tools:
@@ -194,12 +192,6 @@ def connector_edges(graph: Graph) -> tuple[Edge, ...]:
 def is_usable(card: Card) -> bool:
     """Whether some call of a tool is known to work; so may one that was not called."""
     return not card.probes or any(probe.verdict == "ok" for probe in card.probes)
-
-
-def is_closing(tool: str) -> bool:
-    """Whether a tool's name says that it ends the conversation."""
-    named = set(words(tool))
-    return any(set(several) <= named for several in _CLOSES)
 
 
 def _needs_reading(card: Card) -> bool:
