@@ -86,7 +86,7 @@ async def through_transport(url: str, drive: Drive) -> None:
 
     async def ask(body: dict[str, Any]) -> object:
         request = ChatRequest(model=body["model"], messages=tuple(body["messages"]), tools=tuple(body["tools"]))
-        return await transport.send(request)
+        return await transport.send(request.body)
 
     try:
         await drive(ask)

@@ -6,9 +6,9 @@ from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.model import Usage
+from pytest_agentbench.llm.capabilities import Capabilities, KnowsCapabilities
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.llm.structured_forms import Forms, KnowsForms
 
 
 class AskedOnce:
@@ -21,7 +21,7 @@ class AskedOnce:
         self._chat = chat
         self.spec = chat.spec
         self._asked: dict[str, asyncio.Task[ChatReply]] = {}
-        self.forms = chat.forms if isinstance(chat, KnowsForms) else Forms()
+        self.capabilities = chat.capabilities if isinstance(chat, KnowsCapabilities) else Capabilities()
 
     @property
     def usage(self) -> Usage:

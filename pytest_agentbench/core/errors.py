@@ -85,6 +85,7 @@ class SendError(ProviderError):
     """One request failed. `status` is the HTTP status (0: no answer), `retry_after` seconds where the server said so.
 
     `again` tells whether sending the same request again may help, `billed` whether the server may have worked on it.
+    `param` is the field of the request that the server objects to, `code` its own word for why; "" where it named none.
     """
 
     def __init__(
@@ -95,9 +96,13 @@ class SendError(ProviderError):
         again: bool = False,
         retry_after: float | None = None,
         billed: bool = False,
+        param: str = "",
+        code: str = "",
     ) -> None:
         super().__init__(message)
         self.status = status
+        self.param = param
+        self.code = code
         self.again = again
         self.retry_after = retry_after
         self.billed = billed

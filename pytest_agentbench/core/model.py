@@ -46,7 +46,8 @@ class Usage(Model):
 
     `calls` were answered live, `replayed` from a cassette; `retries` were sent again. `cost_usd` is the sum of what
     could be priced, `unpriced` counts the live calls that could not. `seconds` is time spent waiting for answers, of
-    retries, too; `latencies` is that of each live answer, in seconds to the millisecond.
+    retries, too; `latencies` is that of each live answer, in seconds to the millisecond. `adapted` says how requests
+    had to be changed for their server to take them.
     """
 
     calls: int = 0
@@ -59,10 +60,12 @@ class Usage(Model):
     unpriced: int = 0
     seconds: float = 0.0
     latencies: tuple[float, ...] = ()
+    adapted: tuple[str, ...] = ()
 
     def __add__(self, other: "Usage") -> "Usage":
         theirs = other.__dict__
-        return Usage(**{name: own + theirs[name] for name, own in self.__dict__.items()})
+        added = {name: own + theirs[name] for name, own in self.__dict__.items()}
+        return Usage(**{**added, "adapted": tuple(dict.fromkeys(added["adapted"]))})
 
 
 def latency(seconds: float) -> float:

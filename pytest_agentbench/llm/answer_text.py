@@ -23,6 +23,10 @@ class UnreadableAnswerError(ValueError):
     """A text holds no answer of the wanted type; the message lists what is wrong, for the model to correct."""
 
 
+class NoAnswerError(UnreadableAnswerError):
+    """A text holds no JSON object at all."""
+
+
 def read_answer(answer: type[M], text: str) -> M:
     """Read the JSON object in `text`, alone, fenced or within prose; raise `UnreadableAnswerError`.
 
@@ -36,7 +40,7 @@ def read_answer(answer: type[M], text: str) -> M:
             problems = problems or _listed(error)
     if problems:
         raise UnreadableAnswerError(problems)
-    raise UnreadableAnswerError(_no_json(text))
+    raise NoAnswerError(_no_json(text))
 
 
 def _values(text: str) -> Iterator[JsonValue]:

@@ -11,6 +11,7 @@ from typing import Any
 from pytest_agentbench.core.errors import ProviderError, SendError
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.capabilities import Capabilities
 from pytest_agentbench.llm.limiter import Limiter, Ticket
 from pytest_agentbench.llm.meter import Meter
 from pytest_agentbench.llm.prices import cost_of, worst_case
@@ -20,7 +21,6 @@ from pytest_agentbench.llm.request import ChatRequest
 from pytest_agentbench.llm.retrying import PATIENCE, Retries, slows_down
 from pytest_agentbench.llm.seams import Budget, Recorder, Transport
 from pytest_agentbench.llm.setting_aside import SetAside
-from pytest_agentbench.llm.structured_forms import Forms
 from pytest_agentbench.llm.wire import encode
 
 Paused = Callable[[], AbstractAsyncContextManager[None]]
@@ -49,9 +49,9 @@ class Ways:
 class ChatModel:
     """The `Chat` of one role of one run.
 
-    `transport` opens the way to the server when a call has to be made live, and only then. `forms` is what was learnt
-    about how the provider is asked for structured answers. `working` holds a slot while a request is out, and no
-    longer: what is made of an answer keeps nobody from asking.
+    `transport` opens the way to the server when a call has to be made live, and only then. `capabilities` is what was
+    learnt about the server and the model. `working` holds a slot while a request is out, and no longer: what is made of
+    an answer keeps nobody from asking.
     """
 
     def __init__(
@@ -63,13 +63,13 @@ class ChatModel:
         limiter: Limiter,
         ways: Ways | None = None,
         recorder: Recorder | None = None,
-        forms: Forms | None = None,
+        capabilities: Capabilities | None = None,
         paused: Paused = nullcontext,
         working: Paused = nullcontext,
     ) -> None:
         self.spec = spec
         self.caller = caller
-        self.forms = forms or Forms()
+        self.capabilities = capabilities or Capabilities()
         self._open_transport = transport
         self._transport: Transport | None = None
         self._limiter = limiter
@@ -83,7 +83,8 @@ class ChatModel:
     @property
     def usage(self) -> Usage:
         """What the role's calls took so far; answers from a cassette took nothing and only count as `replayed`."""
-        return self._meter.usage
+        usage = self._meter.usage
+        return usage.model_copy(update={"adapted": self.capabilities.facts}) if usage.calls else usage
 
     @property
     def unanswered(self) -> float:
@@ -100,7 +101,7 @@ class ChatModel:
         temperature: float | None = None,
         max_tokens: int | None = None,
     ) -> ChatReply:
-        """Ask once; what is None is as the spec says.
+        """Ask once. What the spec sets holds; what it leaves open is as the role prefers.
 
         Raise `ProviderError` where no usable answer comes, `NotRunError` where the call may not be made.
         """
@@ -111,9 +112,9 @@ class ChatModel:
             tools=tuple(tools),
             tool_choice=tool_choice,
             response_format=response_format,
-            temperature=spec.temperature if temperature is None else temperature,
+            temperature=temperature if spec.temperature is None else spec.temperature,
             seed=spec.seed,
-            max_tokens=spec.max_tokens if max_tokens is None else max_tokens,
+            max_tokens=max_tokens if spec.max_tokens is None else spec.max_tokens,
             extra_body=spec.extra_body,
         )
         if self._recorder is not None:
@@ -127,6 +128,13 @@ class ChatModel:
         except ProviderError as error:
             error.args = (f"{self.caller.role}, model {spec.model!r}: {error}",)
             raise
+
+    @property
+    def _own(self) -> frozenset[str]:
+        """The parameters that the suite set itself: they are sent or refused, never left out."""
+        spec = self.spec
+        named = (name for name in ("temperature", "seed", "max_tokens") if getattr(spec, name) is not None)
+        return frozenset({*named, *spec.extra_body})
 
     async def _live(self, request: ChatRequest) -> ChatReply:
         if self._transport is None:
@@ -154,9 +162,8 @@ class ChatModel:
         self._asked_at = None
         while True:
             try:
-                async with self._working():
-                    self._asked_at = self._asked_at or ways.now()
-                    response = await self._send_once(transport, request, money)
+                async with self.capabilities.turn(self._paused):
+                    response = await self._send_fitted(transport, request, money)
                 self._asked_at = None
                 return response
             except SendError as error:
@@ -166,12 +173,27 @@ class ChatModel:
             await money.hold()
             self._meter.retried()
 
-    async def _send_once(self, transport: Transport, request: ChatRequest, money: SetAside) -> dict[str, Any]:
+    async def _send_fitted(self, transport: Transport, request: ChatRequest, money: SetAside) -> dict[str, Any]:
+        """Send what the server takes, as far as that is known, and learn from what it refuses."""
+        while True:
+            body = self.capabilities.fit(request.body)
+            try:
+                async with self._working():
+                    self._asked_at = self._asked_at or self._ways.now()
+                    return await self._send_once(transport, body, request, money)
+            except SendError as error:
+                if not self.capabilities.learn(error, body, own=self._own):
+                    raise
+            await money.hold()
+
+    async def _send_once(
+        self, transport: Transport, body: dict[str, Any], request: ChatRequest, money: SetAside
+    ) -> dict[str, Any]:
         limiter = self._limiter
         ticket = await self._ticket(request)
         began = self._ways.now()
         try:
-            response = await transport.send(request)
+            response = await transport.send(body)
         except SendError as error:
             if slows_down(error) or error.status == 503:
                 limiter.refused(ticket, error.retry_after, pause=slows_down(error))

@@ -13,7 +13,6 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.connection_errors import connection_error
 from pytest_agentbench.llm.http_errors import hidden, understood
 from pytest_agentbench.llm.per_loop import PerLoop
-from pytest_agentbench.llm.request import ChatRequest
 from pytest_agentbench.llm.wire import LONGEST_REPLY, encode, too_long
 
 _KEPT_ALIVE = 4.0
@@ -69,13 +68,13 @@ class DirectTransport:
         self._connections = connections or Connections()
         self._wall = wall
 
-    async def send(self, request: ChatRequest) -> dict[str, Any]:
+    async def send(self, body: dict[str, Any]) -> dict[str, Any]:
         """Post once and give the decoded JSON object; raise `SendError` for anything else."""
         session = await self._connections.session()
         try:
             async with session.post(
                 self._url,
-                data=encode(request.body),
+                data=encode(body),
                 headers=self._headers,
                 timeout=self._timeout,
                 allow_redirects=False,  # the key is for this server alone

@@ -1,7 +1,7 @@
 """What an HTTP answer that is no completion means: whether to send again, when, and what the server said."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
@@ -45,8 +45,14 @@ def status_error(status: int, headers: Mapping[str, str], content: bytes, *, whe
         again = False
     elif headers.get("x-should-retry", "").lower() == "true":
         again = True
-    message = f"{where} answered {reason}: {said}"
-    return SendError(message, status=status, again=again, retry_after=retry_after(headers, wall))
+    return SendError(
+        f"{where} answered {reason}: {said}",
+        status=status,
+        again=again,
+        retry_after=retry_after(headers, wall),
+        param=refused_field(content),
+        code=code,
+    )
 
 
 def embedded_error(response: dict[str, Any], *, where: str) -> SendError | None:
@@ -58,6 +64,43 @@ def embedded_error(response: dict[str, Any], *, where: str) -> SendError | None:
     status = int(code) if code.isdecimal() and code.isascii() and len(code) == 3 else 200
     again = code not in _SPENT and (status >= 500 or status in AGAIN)
     return SendError(f"{where} answered with an error: {said}", status=status, again=again, billed=status == 200)
+
+
+def refused_field(content: bytes) -> str:
+    """Give the field of the request that an error names, "" where it names none, or several.
+
+    >>> refused_field(b'{"error": {"message": "…", "param": "temperature", "code": "unsupported_value"}}')
+    'temperature'
+    >>> refused_field(b'{"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "…"}]}')
+    'seed'
+    >>> refused_field(b'{"error": {"details": [{"fieldViolations": [{"field": "max_tokens"}]}]}}')
+    'max_tokens'
+    """
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return ""
+    named = {field for field in _fields(value, depth=0) if field}
+    return named.pop() if len(named) == 1 else ""
+
+
+def _fields(value: object, depth: int) -> Iterator[str]:
+    """Give what each part of an error names: `param`, a validation error's `loc`, a field violation."""
+    if depth > 6:
+        return
+    if isinstance(value, list):
+        for item in value[:50]:
+            yield from _fields(item, depth + 1)
+    elif isinstance(value, dict):
+        for name in ("param", "field"):
+            if isinstance(found := value.get(name), str):
+                yield found.split(".")[0].split("[")[0]
+        place = value.get("loc")
+        if isinstance(place, list):
+            yield next((part for part in place if isinstance(part, str) and part != "body"), "")
+        for item in value.values():
+            if isinstance(item, dict | list):
+                yield from _fields(item, depth + 1)
 
 
 def retry_after(headers: Mapping[str, str], wall: float) -> float | None:

@@ -6,13 +6,13 @@ from contextlib import nullcontext
 from pytest_agentbench.core.errors import KeyMissingError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.capabilities import Capabilities
 from pytest_agentbench.llm.chat import ChatModel, Paused, Ways
 from pytest_agentbench.llm.direct import Connections, DirectTransport
 from pytest_agentbench.llm.limiter import Limiter
 from pytest_agentbench.llm.openai_client import OpenAITransport
 from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.llm.seams import Recorder, Transport
-from pytest_agentbench.llm.structured_forms import Forms
 
 RecorderOf = Callable[[Caller], Recorder | None]
 """Gives what remembers the answers to a caller; None for what is not recorded."""
@@ -40,7 +40,7 @@ class Models:
         self._connections = Connections()
         self._transports: dict[str, Transport] = {}
         self._limiters: dict[str, Limiter] = {}
-        self._forms: dict[str, Forms] = {}
+        self._capabilities: dict[tuple[str, str], Capabilities] = {}
 
     @property
     def limiters(self) -> Mapping[str, Limiter]:
@@ -72,7 +72,7 @@ class Models:
             limiter=limiter,
             ways=self._ways,
             recorder=self._recorder_of(caller) if self._recorder_of is not None else None,
-            forms=self._forms.setdefault(url, Forms()),
+            capabilities=self._capabilities.setdefault((url, spec.model), Capabilities()),
             paused=paused,
             working=working,
         )

@@ -10,7 +10,6 @@ from pytest_agentbench.llm.connection_errors import connection_error
 from pytest_agentbench.llm.direct import check_headers, endpoint, where
 from pytest_agentbench.llm.http_errors import hidden, understood
 from pytest_agentbench.llm.per_loop import PerLoop
-from pytest_agentbench.llm.request import ChatRequest
 from pytest_agentbench.llm.wire import encode
 
 if TYPE_CHECKING:
@@ -44,14 +43,14 @@ class OpenAITransport:
         self._wall = wall
         self._clients = PerLoop(self._open, _close)
 
-    async def send(self, request: ChatRequest) -> dict[str, Any]:
+    async def send(self, body: dict[str, Any]) -> dict[str, Any]:
         """Post once and give the decoded JSON object; raise `SendError` for anything else."""
         import openai  # noqa: PLC0415 - it takes 0.6 s, and few need it
 
         client = await self._clients.get()
         try:
             async with asyncio.timeout(self._seconds):  # the client's own bounds each read, not the whole
-                content = await self._post(client, encode(request.body))
+                content = await self._post(client, encode(body))
         except openai.APIStatusError as error:
             response = error.response
             return self._understood(response.status_code, response.headers, response.content)

@@ -7,14 +7,13 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.reply import ChatReply
-from pytest_agentbench.llm.request import ChatRequest
 
 
 class Transport(Protocol):
     """Posts chat completions to one server. One per server and session, shared by all runs."""
 
-    async def send(self, request: ChatRequest) -> dict[str, Any]:
-        """Post once and give the decoded JSON object; raise `SendError` for anything else. Never retries."""
+    async def send(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Post `body` once and give the decoded JSON object; raise `SendError` for anything else. Never retries."""
         ...
 
     async def close(self) -> None:

@@ -11,11 +11,11 @@ from pydantic import BaseModel
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import CassetteMissError, ProviderError, SendError, UnusableAnswerError
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.llm.answer_text import UnreadableAnswerError, read_answer
+from pytest_agentbench.llm.answer_text import NoAnswerError, UnreadableAnswerError, read_answer
+from pytest_agentbench.llm.capabilities import Capabilities, Form, KnowsCapabilities
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.strict_schema import schema_of
-from pytest_agentbench.llm.structured_forms import Form, Forms, KnowsForms
 
 M = TypeVar("M", bound=BaseModel)
 Messages = Sequence[dict[str, Any]]
@@ -26,14 +26,17 @@ async def structured(chat: Chat, answer: type[M], messages: Messages, *, tempera
 
     `spec.structured` says how: `json_schema`, a forced `tool` call, or `json` mode with the schema in the last message;
     `auto` goes down that list as long as the server refuses the request, and remembers what it took. An answer that is
-    not valid is shown to the model with its errors, once. Raise `UnusableAnswerError` for an answer that stays invalid,
+    not valid is shown to the model with its errors, once; one without any JSON says that the server ignored the form,
+    and is asked for again in `json` mode. Raise `UnusableAnswerError` for an answer that stays invalid,
     is refused or cut off, and what `chat.complete` raises.
     """
     asking = _Asking(chat, answer, temperature)
-    forms = chat.forms if isinstance(chat, KnowsForms) else Forms()
-    model = chat.spec.model
+    capabilities = chat.capabilities if isinstance(chat, KnowsCapabilities) else Capabilities()
+    knew_form = capabilities.knows_form
     first: ProviderError | None = None
-    for form in forms.to_try(model, chat.spec.structured):
+    for form in capabilities.forms(chat.spec.structured):
+        if knew_form and first is not None and not isinstance(first, CassetteMissError):
+            break  # what worked before is refused now: that is this request's own error
         try:
             reply = await asking.ask(form, messages)
         except CassetteMissError as error:  # what a server refused when recording was not recorded
@@ -43,8 +46,9 @@ async def structured(chat: Chat, answer: type[M], messages: Messages, *, tempera
                 raise
             first = first or error
         else:
-            forms.learn(model, form)
-            return await asking.read(form, messages, reply)
+            given, answered_in = await asking.read(form, messages, reply)
+            capabilities.understood(answered_in)
+            return given
     assert first is not None  # noqa: S101 - there is at least one form, and it failed
     raise first
 
@@ -73,15 +77,19 @@ class _Asking(Generic[M]):
             messages = _with_instruction(messages, _prompt("json_form.v1.md").format(schema=dumps(schema, indent=1)))
         return await self.chat.complete(messages, **options)
 
-    async def read(self, form: Form, messages: Messages, reply: ChatReply) -> M:
-        """Read an answer, giving the model one chance to correct it."""
+    async def read(self, form: Form, messages: Messages, reply: ChatReply) -> tuple[M, Form]:
+        """Read an answer, giving the model one chance to correct it; say in which form it came."""
         try:
-            return self._read(reply)
+            return self._read(reply), form
         except UnreadableAnswerError as error:
             repair = _prompt("repair.v1.md").format(problems=error)
+            if isinstance(error, NoAnswerError) and self.chat.spec.structured == "auto":
+                form = (
+                    "json"  # the only form that tells the model what is wanted, whatever the server makes of the rest
+                )
         corrected = await self.ask(form, [*messages, *_shown(reply, repair)])
         try:
-            return self._read(corrected)
+            return self._read(corrected), form
         except UnreadableAnswerError as error:
             raise UnusableAnswerError(
                 f"{self._model(corrected)} gave no valid {self.answer.__name__}, also after it was told what is wrong: "

@@ -45,6 +45,10 @@ def spending(results: Sequence[Result], cassette: str, marks: Glyphs, width: int
     if timed:
         told = f"latency      {f' {marks.dot} '.join(timed)}"
         lines += [Line(part) for part in wrap(marks.plain(told), width, " " * 13)]
+    adapted = [f"{role}: {', '.join(usage.adapted)}" for role, usage in sums.items() if usage.adapted]
+    if adapted:
+        told = f"adapted      {f' {marks.dot} '.join(adapted)} (the server refused what was asked first)"
+        lines += [Line(part) for part in wrap(marks.plain(told), width, " " * 13)]
     live = live_parties(begun) if cassette == "replay" else []
     if live:
         lines += [Line(part, "warn") for part in wrap(f"live all the same: {'; '.join(live)}", width, "  ")]

@@ -32,6 +32,13 @@ def status(code: int, message: str = "scripted fault", *, retry_after: float | s
     return Fault(status=code, headers=headers, body=error_body(code, message))
 
 
+def refused(param: str, *, code: str = "unsupported_parameter", message: str = "") -> Fault:
+    """Answer 400 as servers do that do not take a parameter for a model; `param` names it in the error."""
+    told = message or f"Unsupported parameter: {param!r} is not supported with this model."
+    error = {"message": told, "type": "invalid_request_error", "param": param, "code": code}
+    return Fault(status=400, body=json.dumps({"error": error}).encode())
+
+
 def hang(*, sent: float = 0.0) -> Fault:
     """Never finish: send this share of a good response, then nothing until the client or the server gives up."""
     return Fault(sent=sent, ending="hang")

@@ -71,7 +71,7 @@ def hanging_first(arrived: threading.Event) -> Callable[[ModelRequest], Given]:
 
 
 def test_what_is_asked_follows_from_the_spec_and_the_call() -> None:
-    """The call's temperature and token limit win over the spec's; extra keys, seed and headers go along."""
+    """What the spec sets wins over what the call prefers; extra keys, seed and headers go along."""
     with ModelServer(["hi"]) as server:
         spec = ModelSpec(
             model="m",
@@ -90,7 +90,7 @@ def test_what_is_asked_follows_from_the_spec_and_the_call() -> None:
     assert request.body == {
         "model": "m",
         "messages": HELLO,
-        "temperature": 0.9,
+        "temperature": 0.1,
         "seed": 7,
         "max_tokens": 9,
         "top_p": 0.5,
@@ -180,7 +180,7 @@ def test_nothing_is_sent_that_a_budget_does_not_hold() -> None:
         async def scene(models: Models) -> None:
             await models.chat(spec, CALLER).complete(HELLO)
             with pytest.raises(BudgetSpentError):
-                await models.chat(spec, CALLER).complete(HELLO, max_tokens=100)
+                await models.chat(spec.model_copy(update={"max_tokens": 100}), CALLER).complete(HELLO)
 
         play(scene, Ways(budget=ledger))
         asked = len(server.requests)

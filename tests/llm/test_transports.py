@@ -20,7 +20,7 @@ def send(transport: Any, *messages: dict[str, Any]) -> dict[str, Any]:
 
     async def sending() -> dict[str, Any]:
         try:
-            return await transport.send(ChatRequest(model="m", messages=messages))
+            return await transport.send(ChatRequest(model="m", messages=messages).body)
         finally:
             await transport.close()
             await transport.close()
@@ -97,7 +97,7 @@ def test_a_redirect_is_not_followed() -> None:
         transport = DirectTransport(f"http://127.0.0.1:{port}/v1", "k", seconds=30)
         try:
             with pytest.raises(SendError, match="307 Temporary Redirect: a redirect to '/elsewhere'"):
-                await transport.send(ChatRequest(model="m", messages=()))
+                await transport.send(ChatRequest(model="m", messages=()).body)
         finally:
             await transport.close()
             await server.cleanup()
@@ -122,7 +122,7 @@ def test_one_connection_serves_call_after_call() -> None:
         await site.start()
         transport = DirectTransport(f"http://127.0.0.1:{server.addresses[0][1]}/v1", "k", seconds=30)
         for _ in range(20):
-            await transport.send(ChatRequest(model="m", messages=()))
+            await transport.send(ChatRequest(model="m", messages=()).body)
         await transport.close()
         await server.cleanup()
         assert len(ports) == 1
