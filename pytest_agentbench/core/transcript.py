@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
@@ -26,6 +28,14 @@ class Message(Model):
     error: bool = False
     wrote: bool | None = None
     acts: tuple[Act, ...] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_unset_acts(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave `acts` out where there are none: what is told apart by a digest of a message stays what it was."""
+        data: dict[str, Any] = serialize(self)
+        if data.get("acts", ()) is None:
+            del data["acts"]
+        return data
 
     @property
     def text(self) -> str:
