@@ -185,6 +185,8 @@ class GenerateSpec(Model):
 class Suite(Model):
     """A suite file, read and checked. `root` is the folder that import and file paths resolve from.
 
+    `language` is that of its scripted users' lines, where a scenario does not say another.
+
     `variants` maps a name to the keywords of the factory; it is empty where the suite declares none.
     `faults` are what each scenario runs under, one after the other, `()` for none; it is empty where none are declared.
     `secrets` are the values of `${VAR}`s, redacted wherever they would be written. `trials` is None when not declared;
@@ -198,6 +200,7 @@ class Suite(Model):
     variants: dict[str, dict[str, Any]] = {}
     environment: EnvironmentSpec = EnvironmentSpec()
     user: UserSpec = UserSpec()
+    language: str = "en"
     cassette: CassetteSpec = CassetteSpec()
     judge: JudgeSpec | None = None
     rubric: Rubric | None = None

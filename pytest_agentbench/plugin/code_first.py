@@ -11,6 +11,7 @@ import pytest
 from pytest_agentbench.agents.callables import adapt
 from pytest_agentbench.agents.factory import agent_of
 from pytest_agentbench.agents.frameworks.recognition import framework_of
+from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, SuiteFaultError
 from pytest_agentbench.core.run import Result, RunKey
@@ -103,7 +104,7 @@ class AgentBench:
         self,
         *,
         agent: Any = None,
-        says: Sequence[str] | None = None,
+        says: Sequence[str | Mapping[str, Any]] | None = None,
         knows: Mapping[str, Any] | None = None,
         expect: Sequence[Any] | None = None,
         communicate: Sequence[str] | None = None,
@@ -123,7 +124,7 @@ class AgentBench:
         self,
         *,
         agent: Any = None,
-        says: Sequence[str] | None = None,
+        says: Sequence[str | Mapping[str, Any]] | None = None,
         knows: Mapping[str, Any] | None = None,
         expect: Sequence[Any] | None = None,
         communicate: Sequence[str] | None = None,
@@ -166,7 +167,7 @@ def blank_of(item: pytest.Item) -> Result:
     return Result(key=key, nodeid=item.nodeid, title=item.nodeid, file=suite, verdict=Verdict.ERROR, not_run="not run")
 
 
-def _bare_plan(item: pytest.Item, agent: Any, says: Sequence[str] | None) -> RunPlan:
+def _bare_plan(item: pytest.Item, agent: Any, says: Sequence[str | Mapping[str, Any]] | None) -> RunPlan:
     if agent is None or says is None:
         raise ValueError(
             "simulate() without a suite needs `agent=` and `says=`; or mark the test: "
@@ -182,7 +183,7 @@ def _bare_plan(item: pytest.Item, agent: Any, says: Sequence[str] | None) -> Run
 def _changed(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
     changes: dict[str, Any] = {}
     if given["says"] is not None:
-        changes["says"] = tuple(given["says"])
+        changes["says"] = tuple(map(Line.model_validate, given["says"]))
     if given["knows"] is not None:
         changes["knows"] = dict(given["knows"])
     criteria = scenario.task.evaluation_criteria or EvaluationCriteria()

@@ -46,7 +46,7 @@ def user_view(
         begun=sum(_user_sees(message) for message in messages[:begun]),
         persona=story.persona if story else None,
         goal=told.reason_for_call or "",
-        says=scenario.says,
+        says=scenario.lines,
         knows=scenario.knows,
         known_info=told.known_info or "",
         unknown=(*scenario.unknown, *([told.unknown_info] if told.unknown_info else [])),

@@ -7,7 +7,7 @@ from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, 
 from pytest_agentbench.suites.schema_remote import MCP_TOOLS, OPENAPI_TOOLS, STATE_TOOLS
 from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC
 from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
-from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
+from pytest_agentbench.suites.schema_scenario import DEFINITIONS, LANGUAGE, SCENARIO_FILE
 
 _FILE: Schema = {"type": "string", "pattern": r"\S", "description": "the path of a file"}
 _FILES: Schema = {"type": "array", "items": _FILE, "minItems": 1, "description": "a list of files"}
@@ -163,6 +163,7 @@ SUITE_FILE: Schema = {
                 "a mapping with tools, user_tools, state, reads and writes; or with tau2 and checkout",
             ),
             "user": USER,
+            "language": LANGUAGE,
             "llm": {**MODEL, "description": "a mapping of what the models of all roles have in common"},
             "cassette": CASSETTE,
             "judge": JUDGE,

@@ -20,6 +20,7 @@ from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.hashes import suite_hash
+from pytest_agentbench.suites.language import LanguageError, language_of
 from pytest_agentbench.suites.rule_check import rule_misfits
 from pytest_agentbench.suites.scenario_files import (
     Entry,
@@ -82,6 +83,7 @@ class _SuiteReader:
             agent=self._agent(form),
             variants={name: keywords or {} for name, keywords in (self._given("variants") or {}).items()},
             environment=self._environment(form),
+            language=self._language(),
             user=self._parts.models.user(form.get("user")) if self._fits("user") and self._fits("llm") else UserSpec(),
             cassette=self._parts.models.cassette(self._given("cassette") or {}),
             judge=self._parts.models.judge(self._given("judge")) if self._fits("llm") else None,
@@ -141,6 +143,17 @@ class _SuiteReader:
         if not self._fits("agent") or (takes_from_llm and not self._fits("llm")):
             return AgentSpec(kind="factory")
         return self._parts.agent(form["agent"])
+
+    def _language(self) -> str:
+        name = str(self._given("language") or "en")
+        self._check_language(name, self._document, ("language",))
+        return name
+
+    def _check_language(self, name: str, document: Document, path: Keys) -> None:
+        try:
+            language_of(name, self._root)
+        except LanguageError as error:
+            self._problems.append(document.problem(path, str(error)))
 
     def _rubric(self) -> Rubric | None:
         form = self._given("rubric")
@@ -217,6 +230,9 @@ class _SuiteReader:
                 scenario = None
             if scenario is not None:
                 found.append((scenario, entry))
+                if scenario.language is not None:
+                    base = entry.path if entry.is_own else (*entry.path, "agentbench")
+                    self._check_language(scenario.language, entry.document, (*base, "language"))
         if ("policies",) not in self._broken:
             self._check_policies(found, [policy.id for policy in policies])
         return tuple(keyed_apart(found))

@@ -95,7 +95,7 @@ def words(text: str) -> frozenset[str]:
 def of_user(scenario: Scenario) -> Known:
     """Give what the simulated user says or knows: lines, known values, goal, known info, instructions, persona."""
     known = Known()
-    for number, line in enumerate(scenario.says, start=1):
+    for number, line in enumerate(scenario.lines, start=1):
         known.add(f"line {number}", line)
     known.add("knows", scenario.knows)
     for place, text in _told(scenario):

@@ -51,7 +51,7 @@ def imported(folder: Path, *lines: object, options: tuple[str, ...] = ("--keep-p
 def says_and_calls(path: Path) -> list[tuple[tuple[str, ...], list[tuple[str, dict[str, Any]]]]]:
     """Give what the scenarios of a file say and expect."""
     return [
-        (scenario.says, [(call.name, call.arguments) for call in scenario.expected_calls])
+        (scenario.lines, [(call.name, call.arguments) for call in scenario.expected_calls])
         for scenario in load_scenarios(path, environ={})
     ]
 

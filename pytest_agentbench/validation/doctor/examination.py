@@ -126,7 +126,7 @@ def _unknown(path: Path, kind: str, name: str, names: Sequence[str]) -> SuiteErr
 
 
 def _line(scenario: Scenario) -> str:
-    return scenario.says[0] if scenario.says else HELLO
+    return scenario.lines[0] if scenario.says else HELLO
 
 
 def _isolation(suite: Suite) -> Isolation:
