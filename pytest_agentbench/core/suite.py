@@ -154,8 +154,10 @@ class GenerateSpec(Model):
     scenarios, {} leaves them to the pipeline. `levels` are the least and the most complexity of scenarios of policies,
     `document` is where these are read from (None: the suite's own), `validators` are import paths of checks of rows.
     `enriched` is the share of scenarios with a planned failure, `personas` the users per scenario, `pool` the verified
-    calls per tool. `weights` says where transition probabilities come from, `traces` from which logs; of `candidates`
-    walks drawn a scenario a judge keeps the plausible ones. `values` are known ones by argument, or by `tool.argument`.
+    calls per tool. Where nothing can be reset, `allow_writes` admits calls of tools that write, `trust_annotations`
+    takes what servers tell of their tools for declared, and `allow` names tools that may be called whatever they do.
+    `weights` says where transition probabilities come from, `traces` from which logs; of `candidates` walks drawn a
+    scenario a judge keeps the plausible ones. `values` are known ones by argument, or by `tool.argument`.
     `model` plays `roles` (() means all of them); None leaves all to their deterministic twins.
     """
 
@@ -174,6 +176,8 @@ class GenerateSpec(Model):
     personas: int = 1
     pool: int = 12
     allow_writes: bool = False
+    trust_annotations: bool = False
+    allow: tuple[str, ...] = ()
     weights: Literal["uniform", "conditioned", "prompting", "empirical", "traces"] = "uniform"
     candidates: int = 1
     traces: tuple[Path, ...] = ()

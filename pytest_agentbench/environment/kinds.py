@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pytest_agentbench.core.tool import ToolKind, ToolSpec
+from pytest_agentbench.core.tool import KindSource, ToolKind, ToolSpec
 from pytest_agentbench.environment.romance_verbs import (
     changes_besides,
     is_told,
@@ -41,15 +41,15 @@ _GENERIC = frozenset({
 
 def kind_of(
     name: str, declared: object, reads: Sequence[str], writes: Sequence[str], description: str = ""
-) -> ToolKind:
-    """Settle a tool's kind: what it declares, else where the suite lists it, else a guess."""
+) -> tuple[ToolKind, KindSource]:
+    """Settle a tool's kind, and say who did: what it declares, else where the suite lists it, else a guess."""
     if declared == "read" or declared == "write" or declared == "generic":  # noqa: PLR1714 - narrows the type
-        return declared
+        return declared, "declared"
     if name in writes:
-        return "write"
+        return "write", "declared"
     if name in reads:
-        return "read"
-    return guessed_kind(name, description)
+        return "read", "declared"
+    return guessed_kind(name, description), "name"
 
 
 def guessed_kind(name: str, description: str = "") -> ToolKind:

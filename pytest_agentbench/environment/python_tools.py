@@ -48,7 +48,8 @@ class PythonTool:
         self.name: str = name
         self.requestor: Requestor = requestor
         self.is_async = inspect.iscoroutinefunction(function)
-        self.kind = kind_of(name, getattr(function, "kind", None), reads, writes, function.__doc__ or "")
+        declared = getattr(function, "kind", None)
+        self.kind, self.kind_from = kind_of(name, declared, reads, writes, function.__doc__ or "")
         self.signature: ToolSignature = read_signature(function, name)
 
     @cached_property
@@ -67,6 +68,7 @@ class PythonTool:
             description=description,
             parameters=parameters,
             kind=self.kind,
+            kind_from=self.kind_from,
             requestor=self.requestor,
         )
 

@@ -40,8 +40,8 @@ def read_schema_tools(
         for index, entry in enumerate(entries):
             spec = _spec(entry, f"{file}: {key}[{index}]", requestor or party)
             declared = _declared(kinds.get(spec.name))
-            kind = kind_of(spec.name, declared, reads, writes, spec.description)
-            specs.append(spec.model_copy(update={"kind": kind}))
+            kind, source = kind_of(spec.name, declared, reads, writes, spec.description)
+            specs.append(spec.model_copy(update={"kind": kind, "kind_from": source}))
     return specs
 
 

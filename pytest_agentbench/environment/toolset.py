@@ -42,6 +42,19 @@ def load_toolset(spec: EnvironmentSpec, root: Path, *, recorded: bool = False) -
     return toolset
 
 
+def tools_without_state(spec: EnvironmentSpec, root: Path) -> frozenset[str]:
+    """Name the agent's functions that do not take the state, so that what they reach is something else."""
+    if spec.tools is None or spec.tools.kind != "python":
+        return frozenset()
+    loaded = load_tools(spec, root, "looked-at")
+    loaded.forget()
+    return frozenset(
+        name
+        for (party, name), tool in loaded.functions.items()
+        if party == "assistant" and "state" not in tool.signature.needs
+    )
+
+
 def remote_parts(spec: EnvironmentSpec) -> list[tuple[ToolsSpec, Requestor]]:
     """Give the parts of an environment whose tools another process executes, and whose tools they are."""
     parts: tuple[tuple[ToolsSpec | None, Requestor], ...] = ((spec.tools, "assistant"), (spec.user_tools, "user"))

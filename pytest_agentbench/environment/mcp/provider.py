@@ -71,15 +71,15 @@ def _spec(tool: Mapping[str, Any], opening: Opening) -> ToolSpec:
     returns = tool.get("outputSchema")
     destructive = hints.get("destructiveHint")
     description = str(tool.get("description") or tool.get("title") or "")
-    return ToolSpec(
+    spec = ToolSpec(
         name=name,
         description=description,
         parameters=parameters,
-        kind=opening.kind(name, _hinted(hints), description),
         requestor=opening.requestor,
         returns=dict(returns) if isinstance(returns, Mapping) else None,
         destructive=destructive if isinstance(destructive, bool) and hints.get("readOnlyHint") is not True else None,
     )
+    return opening.settled(spec, _hinted(hints), "annotation")
 
 
 def _hinted(hints: Mapping[str, Any]) -> ToolKind | None:

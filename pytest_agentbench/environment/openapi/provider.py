@@ -211,11 +211,8 @@ def _fixed(spec: OpenApiSpec) -> frozenset[str]:
 
 def _offered(spec: OpenApiSpec, opening: Opening, operations: tuple[Operation, ...]) -> tuple[ToolSpec, ...]:
     specs = [
-        operation.spec.model_copy(
-            update={
-                "kind": opening.kind(operation.spec.name, operation.spec.kind),
-                "requestor": opening.requestor,
-            }
+        opening.settled(operation.spec, operation.spec.kind, "annotation").model_copy(
+            update={"requestor": opening.requestor}
         )
         for operation in operations
     ]

@@ -120,6 +120,7 @@ class InspectSource:
                     description=tool.description,
                     parameters=parameters,
                     kind="generic" if name in self._stateless else guessed_kind(name),
+                    kind_from="declared" if name in self._stateless else "name",
                     requestor=requestor,
                 )
             )

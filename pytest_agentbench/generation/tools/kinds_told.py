@@ -8,8 +8,26 @@ from collections.abc import Iterator, Sequence
 
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.generation.tools.probing.safety import line_for
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
-from pytest_agentbench.generation.tools.values import Cards
+from pytest_agentbench.generation.tools.values import Cards, Cure
+
+_WAYS: dict[Cure, str] = {
+    "environment.reads": "nobody has declared what they do and nothing can be reset; if they only read, write",
+    "environment.writes": "nobody has declared what they do and nothing can be reset; if they write, write",
+    "generate.trust_annotations": "only the server says what they do, and nothing can be reset; if it is right, write",
+    "generate.allow_writes": "they change what cannot be reset; if that may be, write",
+    "generate.allow": "they may destroy what cannot be reset; if that may be, write",
+}
+
+
+def left_alone(cards: Cards) -> list[str]:
+    """Give a line for each way in which tools that were left alone may be called; [] where all were called."""
+    by_cure: dict[Cure, list[str]] = {}
+    for card in cards.cards:
+        if not card.called and card.cure:
+            by_cure.setdefault(card.cure, []).append(card.tool)
+    return [f"not called: {listing(tools)}; {_WAYS[cure]}: {line_for(cure, tools)}" for cure, tools in by_cure.items()]
 
 
 def kinds_told(specs: Sequence[ToolSpec], cards: Cards, pool: Pool) -> list[str]:

@@ -19,7 +19,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.generation.casting import Chats
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
-from pytest_agentbench.generation.tools.kinds_told import kinds_told
+from pytest_agentbench.generation.tools.kinds_told import kinds_told, left_alone
 from pytest_agentbench.generation.tools.making import Maker, RejectedError, languages_of
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
@@ -73,18 +73,22 @@ class Pipeline:
         stages = Stages(recipe=recipe, world=world, roles=roles, folder=folder, told=self.told, force=self.force)
         cards = await stages.cards()
         if until == "cards":
-            return self._stopped(until, [f"{len(cards.cards)} cards in {folder.path}", *_partial(cards)])
+            return self._stopped(
+                until, [f"{len(cards.cards)} cards in {folder.path}", *left_alone(cards), *_partial(cards)]
+            )
         taxonomy = await stages.taxonomy(cards)
         graph = await stages.graph(cards, taxonomy)
+        for line in left_alone(cards):
+            self.told(line)
         if not graph.tools:
             raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{_reasons(cards)}")
         if until == "graph":
             typed = sum(bool(edge.via) for edge in graph.edges)
             counted = f"{len(graph.tools)} tools, {len(graph.edges)} edges, {typed} of them by types"
-            return self._stopped(until, [f"{counted}, in {folder.path}"])
+            return self._stopped(until, [f"{counted}, in {folder.path}", *left_alone(cards)])
         pool, unpooled = await stages.pool(cards, taxonomy, graph)
         if not pool.entries:
-            told = "\n".join(f"  {tool}: {why}" for tool, why in unpooled.items())
+            told = "\n".join([*(f"  {tool}: {why}" for tool, why in unpooled.items()), *left_alone(cards)])
             raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{told}")
         conditioned = recipe.weights == "conditioned"
         stock = Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool, conditioned=conditioned)
@@ -134,6 +138,7 @@ class Pipeline:
             players={role: player for role in ROLES if (player := roles.player(role))},
             unpooled=unpooled,
             exhausted=exhausted,
+            uncalled=left_alone(cards),
             kinds=kinds_told(self.toolset.of("assistant"), cards, pool) if state is None else (),
         )
         folder.save_report(document_of(session))
@@ -239,4 +244,5 @@ def _partial(cards: Cards) -> list[str]:
 
 
 def _reasons(cards: Cards) -> str:
-    return "\n".join(f"  {card.tool}: {card.partial or 'nothing was tried'}" for card in cards.cards)
+    why = [f"  {card.tool}: {card.partial or 'nothing was tried'}" for card in cards.cards]
+    return "\n".join([*why, *left_alone(cards)])
