@@ -44,8 +44,11 @@ class Invoker:
         self._active: dict[Watch, None] = {}  # in the order begun
         self._is_over = is_over
         self._cut_off: str | None = None
+        self._limit: int | None = None
+        self._left = 0
         self.sealed = False
         self.late_calls = 0
+        self.refused_calls = 0
         self.log: list[str] = []
         self.fault: EnvironmentFaultError | None = None
         self.raised: BaseException | None = None
@@ -56,14 +59,28 @@ class Invoker:
         with self._lock:
             return next((watch.tool for watch in self._active), self._cut_off)
 
-    def refuse_late(self, call: ToolCall) -> ToolResult | None:
-        """Give the refusal of a call that comes after the end of the run, and note it; None while the run lasts."""
+    def limit(self, most: int, *, made: int = 0) -> None:
+        """Refuse every call from now on that exceeds `most`, of which `made` were made before."""
         with self._lock:
-            if not self.sealed:
+            self._limit, self._left = most, most - made
+
+    def refuse(self, call: ToolCall) -> ToolResult | None:
+        """Give the refusal of a call after the end of the run, or over the limit, and note it; None where it may go on.
+
+        A call that may go on counts as made.
+        """
+        with self._lock:
+            if self.sealed:
+                self.late_calls += 1
+                self.log.append(f"late call refused: {call.name}")
+                why = "the run is over"
+            elif self._limit is not None and self._left <= 0:
+                self.refused_calls += 1
+                why = f"limits.tool_calls = {self._limit} spent"
+            else:
+                self._left -= 1
                 return None
-            self.late_calls += 1
-            self.log.append(f"late call refused: {call.name}")
-        return ToolResult(content="Error: the run is over; this call was not made", error=True, wrote=False)
+        return ToolResult(content=f"Error: {why}; this call was not made", error=True, wrote=False)
 
     def perform(self, tool: PythonTool, arguments: Mapping[str, Any]) -> Done | tuple[Any, Watch]:
         """Call the function in this thread. What it gives to be awaited comes back with the watch, for `finish`."""

@@ -144,12 +144,16 @@ class LocalEnvironment:
         """Refuse every call from now on; the state can still be read."""
         self._invoker.sealed = True
 
+    def limit_calls(self, most: int, *, made: int = 0) -> None:
+        """Refuse every call of the run from now on that exceeds `most`, of which `made` were made before."""
+        self._invoker.limit(most, made=made)
+
     async def call(self, call: ToolCall) -> ToolResult:
         """Run a tool. Unknown tools, wrong arguments and tools that raise give a result with `error`.
 
         Raise `EnvironmentFaultError` where the tool tried to exit (`sys.exit()`, Ctrl-C, …) or is only described.
         """
-        refusal = self._invoker.refuse_late(call) or self._refused(call)
+        refusal = self._invoker.refuse(call) or self._refused(call)
         if refusal is not None:
             return refusal
         self._called = call.name

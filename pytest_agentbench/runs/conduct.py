@@ -206,6 +206,7 @@ class Stage:
                     initial = await self.environment.snapshot()
                     if self.faults.faults:
                         await self.environment.strike(self.faults)
+                    self.environment.limit_calls(self.limits.tool_calls, made=self.recording.calls)
                     agent = await build(self)
                 user = self.cast.user(initial, self.environment.tools)
                 objection = self.cast.objection(initial, self.environment.snapshot)
