@@ -50,6 +50,7 @@ class RunKey(Model):
 class Run(Model):
     """A closed conversation as checks see it.
 
+    `session_id` is what the agent saw of its session, new in every run.
     `calls_visible` False means that the agent's own tool calls could not be seen. `initial_state`, `final_state`
     and `expected_state` are None where state cannot be read or the expected calls cannot be replayed; `unreplayed` says
     which expected calls (by position) fail when replayed, and how, so that the expected state does not show them.
@@ -60,6 +61,7 @@ class Run(Model):
     """
 
     key: RunKey
+    session_id: str = ""
     scenario: Scenario
     policies: tuple[Policy, ...] = ()
     transcript: Transcript = Transcript()
@@ -135,6 +137,7 @@ class Result(Model):
     """What is kept of a run, with the transcript in a file of its own (`transcript`, relative to the run directory).
 
     `scored` results (passed, or failed by the agent) are the denominator of every rate; the others are unscored.
+    `session_id` is what the agent saw, and a server or a store of its own may know the conversation by.
     `not_run` says why a run never started. `players` names who played each role, `usage` what its model took:
     `agent` is absent where the agent's model calls could not be observed. `faults` names what was to go wrong at the
     tools. `reported` are the agent's own numbers. `trials` counts those planned of the scenario; `stops_early` tells
@@ -142,6 +145,7 @@ class Result(Model):
     """
 
     key: RunKey
+    session_id: str = ""
     nodeid: str = ""
     title: str = ""
     file: str = ""

@@ -38,13 +38,13 @@ class ToolFailedError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """What opening a source needs to know of its run: folder of the suite, a name, context, and what runs share.
+    """What opening a source needs to know of its run: folder of the suite, session, context, and what runs share.
 
     `reads` and `writes` are the suite's lists, `known` the tools as a committed list describes them.
     """
 
     root: Path
-    run: str
+    session_id: str
     gate: IsolationGate
     context: Mapping[str, Any] = field(default_factory=dict)
     requestor: Requestor = "assistant"

@@ -66,14 +66,14 @@ def opening_of(
     requestor: Requestor,
     root: Path,
     *,
-    run: str = "collected",
+    session_id: str = "collected",
     gate: IsolationGate | None = None,
     context: Mapping[str, Any] | None = None,
 ) -> Opening:
     """Give what opening the remote tools of one party needs to know."""
     return Opening(
         root=root,
-        run=run,
+        session_id=session_id,
         gate=gate or IsolationGate(root),
         context=context or {},
         requestor=requestor,

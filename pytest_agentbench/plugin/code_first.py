@@ -26,7 +26,7 @@ from pytest_agentbench.plugin.extending import extensions_of
 from pytest_agentbench.plugin.keys import BEGUN, BENCH, SIMULATED
 from pytest_agentbench.plugin.reading import key_of, planned, read_suite
 from pytest_agentbench.plugin.simulation import Simulation
-from pytest_agentbench.runs.conduct import Stage, limits_of
+from pytest_agentbench.runs.conduct import Stage
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.calls import call_form
 
@@ -118,7 +118,7 @@ class AgentBench:
         plan = self._plan(agent, says=says, knows=knows, expect=expect, communicate=communicate)
         key = plan.key
         self.bench.pool.start(key, self.bench.work_once(plan, self.item.nodeid, _builder(agent)))
-        return self._simulation(self.bench.pool.take(key, limit=limits_of(plan).seconds))
+        return self._simulation(self.bench.pool.take(key, limit=plan.limits.seconds))
 
     async def simulate_async(
         self,
@@ -216,7 +216,7 @@ def _builder(agent: Any) -> Any:
         return None
 
     async def build(stage: Stage) -> Any:
-        return await agent_of(agent, session_id=stage.name, run_sync=stage.runner, root=stage.root)
+        return await agent_of(agent, session_id=stage.session_id, run_sync=stage.runner, root=stage.root)
 
     return build
 

@@ -254,6 +254,7 @@ def write_transcript(folder: Path, result: Result, transcript: Transcript) -> No
     document = {
         "schema": TRANSCRIPT_SCHEMA,
         "key": result.key.model_dump(),
+        "session_id": result.session_id,
         "scenario": result.title or result.key.scenario,
         "termination": result.termination,
         "stop_reason": result.stop_reason,

@@ -21,10 +21,10 @@ from pytest_agentbench.core.errors import (
     SuiteFaultError,
 )
 from pytest_agentbench.core.model import Usage
-from pytest_agentbench.core.run import Judgement, Run, RunKey
+from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Agent, User
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.termination import Limits, Termination
+from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.environment.faults import HungError
 from pytest_agentbench.environment.injection.schedule import Schedule
@@ -37,6 +37,7 @@ from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.judging import best_of, judge_in_time, undecided
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
+from pytest_agentbench.runs.session_name import SessionName, new_session_id
 from pytest_agentbench.simulation.clock import Slot, Stopwatch
 from pytest_agentbench.simulation.conversation import Closed, Conversation, Objection, crashed, out_of_time
 from pytest_agentbench.simulation.history import history_of
@@ -75,6 +76,7 @@ class Conductor:
     grace: float = GRACE
     models: SessionModels | None = None
     seed: int = 0
+    new_session: Callable[[], str] = new_session_id
     _expected: ExpectedStates = field(default_factory=ExpectedStates)
 
     def cast(self, plan: RunPlan) -> Cast:
@@ -93,6 +95,7 @@ class Conductor:
             grace=self.grace,
             models=self.models,
             seed=self.seed,
+            new_session=self.new_session,
         )
         try:
             run = await stage.play(agent or Stage.build_agent)
@@ -112,7 +115,11 @@ class Conductor:
 
 @dataclass(kw_only=True)
 class Stage:
-    """Where one run takes place."""
+    """Where one run takes place.
+
+    Its `name` is the same every time and names threads and environments; its `session_id`, which is what the agent and
+    its servers see, is new every time.
+    """
 
     plan: RunPlan
     isolation: IsolationGate
@@ -123,12 +130,14 @@ class Stage:
     grace: float = GRACE
     models: SessionModels | None = None
     seed: int = 0
+    new_session: Callable[[], str] = new_session_id
 
     def __post_init__(self) -> None:
-        self.name = task_name(self.plan.key)
+        self.name = self.plan.task_name
+        self.session_id = self.new_session()
         self.runner = RunnerInThread(f"agentbench-{self.name}")
         self.recording = Recording(history_of(self.plan.scenario))
-        self.limits = limits_of(self.plan)
+        self.limits = self.plan.limits
         self.context = {**self.plan.suite.context, **self.plan.scenario.context}
         self.environment = self.new_environment(self.name)
         self.faults = Schedule(self.plan.strikes, seed=digest([self.seed, str(self.plan.key)]))
@@ -161,6 +170,7 @@ class Stage:
             scenario_state=whole if spec.tau2 else (whole.get("initialization_data") or {}).get("agent_data") or {},
             context=self.context,
             run_name=name,
+            session_id=self.session_id if name == self.name else self.new_session(),
             runner=self.runner,
             gate=self.isolation,
             known=self.plan.toolset or None,
@@ -182,7 +192,7 @@ class Stage:
                     "tools": self.environment.wrapped_tools(self.recording.observe) if has_factory else [],
                     "state": self.environment.handle,
                     "context": self.context,
-                    "session_id": self.name,
+                    "session_id": self.session_id,
                     "base_url": self.cast.base_url,
                 },
                 run_sync=self.runner,
@@ -199,7 +209,7 @@ class Stage:
         final: State | None = None
         async with AsyncExitStack() as stack:
             try:
-                self.cast.begin(self.limits)
+                self.cast.begin(self.limits, SessionName(self.session_id, known_as=self.name))
                 async with stopwatch.paused():  # the run's seconds are those of its parties
                     await stack.enter_async_context(self.environment)
                     await self._prepare()
@@ -285,7 +295,7 @@ class Stage:
             recording=self.recording,
             stopwatch=stopwatch,
             limits=self.limits,
-            session_id=self.name,
+            session_id=self.session_id,
             context=self.context,
             blocked=self.blocked,
             progress=Progress(self.plan.suite.stall),
@@ -316,6 +326,7 @@ class Stage:
         transcript = self.recording.close()
         return Run(
             key=self.plan.key,
+            session_id=self.session_id,
             scenario=self.plan.scenario,
             policies=self.plan.policies,
             transcript=transcript,
@@ -332,14 +343,3 @@ class Stage:
             log="\n".join([*self.environment.log, *getattr(agent, "log", ())]),
             **self.cast.seen_of_user(transcript),
         )
-
-
-def task_name(key: RunKey) -> str:
-    """Give the opaque name of a run: of its task, its session and its environment."""
-    return digest(str(key))
-
-
-def limits_of(plan: RunPlan) -> Limits:
-    """Give the suite's limits, each replaced by the scenario's own where it has one."""
-    own = plan.scenario.limits.model_dump(exclude_none=True)
-    return plan.suite.limits.model_copy(update=own)

@@ -11,7 +11,7 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.runs.cast import Cast, judges_of
-from pytest_agentbench.runs.conduct import Judged, task_name
+from pytest_agentbench.runs.conduct import Judged
 from pytest_agentbench.runs.judging import best_of, judge_in_time
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
@@ -94,7 +94,7 @@ async def judge_recorded(
         blame=blame,
         toolset=plan.toolset,
     )
-    runner = RunnerInThread(f"agentbench-{task_name(plan.key)}")
+    runner = RunnerInThread(f"agentbench-{plan.task_name}")
     try:
         judgement = await best_of(
             plan.ways,

@@ -51,6 +51,7 @@ def result_of(plan: RunPlan, judged: Judged, known: Result) -> Result:
     return before.model_copy(
         update={
             "not_run": None,
+            "session_id": run.session_id,
             "verdict": judgement.verdict,
             "blame": judgement.blame,
             "termination": run.termination,

@@ -33,7 +33,7 @@ class McpTools:
 
 async def open_server(spec: McpSpec, opening: Opening) -> McpTools:
     """Connect to a server for one run; raise `EnvironmentFaultError` where it does not start or answer."""
-    told = {"context": dict(opening.context), "session_id": opening.run}
+    told = {"context": dict(opening.context), "session_id": opening.session_id}
     headers = {name: fill_text(text, told) for name, text in spec.headers.items()}
 
     async def connect() -> Connection:
