@@ -1,6 +1,6 @@
 """What a rule says of a conversation: each place where it was set off, and whether it was kept there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from pytest_agentbench.checks.permission import permission
@@ -54,12 +54,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Judged:
-    """A point where a rule was set off; `why` says what was found there, `message` where it shows."""
+    """A point where a rule was set off; `why` says what was found there, `message` where it shows.
+
+    `is_open` tells that what had come later could still have changed it: nothing that was missing is proven so far.
+    """
 
     point: Point
     kept: bool
     why: str
     message: int | None = None
+    is_open: bool = False
 
 
 def judge_rule(rule: Rule, facts: Facts) -> list[Judged]:
@@ -100,7 +104,14 @@ def _merged(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
     if not found:
         return []
     why = " and ".join(dict.fromkeys(one.why for one in broken or found if one.why))
-    return [Judged(point, not broken, why, (broken or found)[0].message)]
+    return [Judged(point, not broken, why, (broken or found)[0].message, _are_open(found))]
+
+
+def _are_open(found: Iterable[Judged]) -> bool:
+    """Whether what comes later could still change all of these: one broken part that is settled settles the whole."""
+    listed = list(found)
+    broken = [one.is_open for one in listed if not one.kept]
+    return all(broken) if broken else any(one.is_open for one in listed)
 
 
 def _any(branches: list[list[Judged]]) -> list[Judged]:
@@ -115,7 +126,8 @@ def _any(branches: list[list[Judged]]) -> list[Judged]:
         # a branch that is silent here is kept or broken by what it says elsewhere
         kept = any(all(one.kept for one in group or branch) for group, branch in zip(here, branches, strict=True))
         why = " and ".join(dict.fromkeys(one.why for one in judged if one.why and one.kept == kept))
-        found.append(Judged(judged[0].point, kept, why, judged[0].message))
+        is_open = any(_are_open(group or branch) for group, branch in zip(here, branches, strict=True))
+        found.append(Judged(judged[0].point, kept, why, judged[0].message, is_open))
     return found
 
 
@@ -227,7 +239,8 @@ def _spoken(spoken: Spoken, point: Point, facts: Facts, within: int | None = Non
     if found is None:
         text = described(facts, spoken, point.subject)
         why = f"without {text} said by the agent afterwards" if point.what else f"the agent never said {text}"
-        return Judged(point, False, why)
+        heard = len(places(facts, "assistant", rest, within))
+        return Judged(point, False, why, is_open=within is None or heard < within)
     why = f"before the agent said {found[1]}" if point.what else f"the agent said {found[1]}"
     return Judged(point, True, why, found[0])
 
@@ -246,7 +259,7 @@ def _other(rule: Other, point: Point, facts: Facts) -> Judged:
     shown = f", giving {value_text(about.result)}" if about.result is not UNSAID else ""
     when = ("after" if found else "before") if rule.earlier else ("before" if found else "and never again")
     told = f"{when} {names}{' with ' + ' and '.join(more) if more else ''} {verb}{shown}"
-    return Judged(point, found, told)
+    return Judged(point, found, told, is_open=not found and not rule.earlier)
 
 
 def _pairs(values: object) -> str:
