@@ -6,7 +6,7 @@ Plain phrase lists, read sentence by sentence: a model would judge better and co
 import re
 from typing import Literal
 
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 
 Answer = Literal["yes", "no", "reserved", "other"]
 """yes: agreed. no: refused. reserved: agreed with a condition or a change (`yes, but…`). other: neither."""

@@ -16,7 +16,7 @@ from pytest_agentbench.checks.consent import (
     read_answer,
     wishes,
 )
-from pytest_agentbench.checks.spoken import plain, says
+from pytest_agentbench.core.spoken import plain, says
 from pytest_agentbench.core.transcript import CallRecord, Transcript
 from pytest_agentbench.core.values import JsonValue, to_json
 
