@@ -70,9 +70,16 @@ class Voice:
         """Join words as a list."""
         return ", ".join(words)
 
+    def variant(self, variant: Mapping[str, Any]) -> str:
+        """Word a variant, with its reference where the catalogue has its options in English alone."""
+        return f"{self.options(variant)} (réf. {variant['item_id']})" if self.french else self.options(variant)
+
     def method(self, method: Mapping[str, Any]) -> str:
-        """Word a payment method."""
-        return self.word(str(method["label"])).replace("ending in", "finissant par" if self.french else "ending in")
+        """Word a payment method, with its reference where the account has its name in English alone."""
+        label = str(method["label"])
+        if self.french and label in WORDS:
+            return f"{self.word(label)} ({method['payment_method_id']})"
+        return label.replace("ending in", "finissant par" if self.french else "ending in")
 
     def order(self, order: Mapping[str, Any]) -> str:
         """Word an order in a list: number, items, status."""

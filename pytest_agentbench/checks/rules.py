@@ -68,9 +68,10 @@ class Before:
 
 @dataclass(frozen=True)
 class ConfirmBefore:
-    """Each described call needs the user's yes to the agent's question, in the user turn directly before."""
+    """Each described call needs the user's confirmation; the agent must have stated the arguments in `stating`, too."""
 
     about: Described
+    stating: tuple[str, ...] = ()
 
     @property
     def calls(self) -> Calls:
@@ -80,7 +81,7 @@ class ConfirmBefore:
     @property
     def needs(self) -> "Rule":
         """What such a call needs."""
-        return Confirmed()
+        return Confirmed(self.stating)
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,9 @@ class Said:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The user said yes to the agent's question about the call, in the user turn directly before."""
+    """The user confirmed the call, see `checks.consent`; the agent had stated the arguments in `stating` as well."""
+
+    stating: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -246,7 +249,7 @@ def _rule(form: Mapping[str, Any]) -> Rule:
         case "never":
             return Never(_described(body))
         case "confirm_before":
-            return ConfirmBefore(_described(body))
+            return ConfirmBefore(_described(body), tuple(body.get("stating", ())))
         case "only_if":
             needs = tuple(_rule({key: body[key]}) for key in body if key not in ABOUT)
             return OnlyIf(_described(body), needs[0] if len(needs) == 1 else AllOf(needs))

@@ -169,8 +169,8 @@ class _Names:
             case "arguments":
                 yield from self._arguments(body, about, path)
                 yield from self.rule(body, path, about)
-            case "same" | "per":
-                others = () if key == "per" else tuple(form["first"]) if "first" in form else about
+            case "same" | "per" | "stating":
+                others = () if key != "same" else tuple(form["first"]) if "first" in form else about
                 for index, argument in enumerate(body):
                     yield from self._argument(argument, (*own, *others), (*path, index))
             case "result":

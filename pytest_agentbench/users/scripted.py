@@ -13,6 +13,7 @@ an agent's message is, first that applies:
 
 from dataclasses import dataclass
 
+from pytest_agentbench.core.acts import Act, ActKind
 from pytest_agentbench.core.conversation import Stop, UserTurn, View
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import shorten
@@ -37,10 +38,11 @@ BARE_WORDS = 3
 
 @dataclass(frozen=True)
 class _Said:
-    """A reply of the user's own, or its next line."""
+    """A reply of the user's own with what it means, or its next line; None where the user cannot say."""
 
     text: str = ""
     line: bool = False
+    kind: ActKind | None = "inform"
 
 
 _NEXT_LINE = _Said(line=True)
@@ -72,13 +74,17 @@ class ScriptedUser:
             return UserTurn(stop=decided)
         if isinstance(decided, UserTurn):
             return decided
-        return self._say(left[0] if decided.line else decided.text, view, is_line=decided.line)
+        if not decided.line:
+            return self._say(decided.text, view, kind=decided.kind, is_line=False)
+        # until a line's own label is read: the language file's plain yes and no are not known to be one here
+        return self._say(left[0], view, kind=None if is_bare_answer(left[0]) else "request", is_line=True)
 
-    def _say(self, text: str, view: View, *, is_line: bool) -> UserTurn:
+    def _say(self, text: str, view: View, *, kind: ActKind | None, is_line: bool) -> UserTurn:
         call = call_of(text, view) if is_line else None
         message = Message(role="user", tool_calls=(call,)) if call else Message(role="user", content=text)
         self._script.remember(message, is_line=is_line)
-        return UserTurn(text=message.text, tool_calls=message.tool_calls)
+        acts = (Act(kind=kind),) if kind else None
+        return UserTurn(text=message.text, acts=acts, tool_calls=message.tool_calls)
 
 
 class _Answer:
@@ -105,7 +111,7 @@ class _Answer:
 
     def _apply_rules(self) -> _Said | Stop | UserTurn:
         if not self._text.strip():
-            return _Said(self._said[-1])
+            return _Said(self._said[-1], kind=None)
         if heard.hands_over(self._text):
             return Stop(reason="handed over")
         wants = asked(self._text, self._known.free)
@@ -122,10 +128,10 @@ class _Answer:
         if differs is None:
             return None
         if not differs.wanted:
-            return _Said(self._language.say_no_extra)
+            return _Said(self._language.say_no_extra, kind="decline")
         english = self._language.code == "en"
         wanted = describe(differs.kind, differs.wanted) if english else differs.wanted
-        return _Said(self._language.say_no.format(wanted=wanted, found=differs.found))
+        return _Said(self._language.say_no.format(wanted=wanted, found=differs.found), kind="decline")
 
     def _give(self, wants: Asked) -> _Said | None:
         """Answer the values asked for; None where neither known nor declared unknown."""
@@ -138,13 +144,13 @@ class _Answer:
         for segment in wants.where:
             rest = rest.replace(segment, " ")
         if asks_to_confirm(rest) and not unwanted_extra(rest, self._view):
-            text = f"{self._language.say_yes} {text}"
+            return _Said(f"{self._language.say_yes} {text}", kind="confirm")
         return _Said(text)
 
     def _confirm(self) -> _Said | None:
         before = answered_before(self._text, self._exchanges, self._left[0] if self._left else None)
         if before is not None:
-            return _Said(before)
+            return _Said(before, kind="confirm" if before == self._language.say_yes else None)
         if self._left and is_answer(self._left[0]):
             return _NEXT_LINE
         chosen = self._choose()
@@ -152,8 +158,8 @@ class _Answer:
             return chosen
         told = answers.yes_or_no(self._text, self._known)
         if told is False or (told is None and unwanted_extra(self._text, self._view)):
-            return _Said(self._language.say_no_extra)
-        return _Said(self._language.say_yes)
+            return _Said(self._language.say_no_extra, kind="decline")
+        return _Said(self._language.say_yes, kind="confirm")
 
     def _choose(self) -> _Said | None:
         option = choose(self._text, self._view)
@@ -167,7 +173,7 @@ class _Answer:
         """Go on where the message asks for nothing that the user can give."""
         if heard.only_greets(self._text) and not wants:
             if len(self._said) > 1 or len(self._said[0].split()) > BARE_WORDS:
-                return _Said(self._said[-1])
+                return _Said(self._said[-1], kind=None)
             return _NEXT_LINE if self._left else Stop(reason="done")  # a greeting was answered by one
         if heard.promises(self._text) and self._said[-1] != self._language.say_wait:
             return _Said(self._language.say_wait)

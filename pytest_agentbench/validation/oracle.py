@@ -112,7 +112,8 @@ class Writer:
         if self._rules.must_confirm(call):
             text = f"I would now make this change: {_in_words(call)}. Shall I proceed, yes or no?"
             yield Step(party="assistant", part="question", text=text, position=position)
-            yield Step(party="user", part="consent", text="Yes, please do.", position=position)
+            about = tuple(value for name, given in call.arguments.items() for _, value in scalars(given, name))
+            yield Step(party="user", part="consent", text="Yes, please do.", position=position, about=about)
         yield Step(party="assistant", part="call", call=call, position=position)
 
     def _by_user(self, call: ToolCall, position: int) -> Iterator[Step]:
