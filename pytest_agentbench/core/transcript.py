@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
+from pydantic import model_validator
+
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.thoughts import parted
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -15,7 +18,8 @@ Role = Literal["system", "user", "assistant", "tool"]
 class Message(Model):
     """One message; a tool message answers the call whose id is `tool_call_id`.
 
-    `acts` say what a simulated user meant with it; None means that nobody said (*unlabelled*).
+    `acts` say what a simulated user meant with it; None means that nobody said (*unlabelled*). `thoughts` is what a
+    model thought besides: it was never said, so nothing but the transcript's file holds it.
     """
 
     role: Role
@@ -26,6 +30,19 @@ class Message(Model):
     error: bool = False
     wrote: bool | None = None
     acts: tuple[Act, ...] | None = None
+    thoughts: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _thoughts_apart(cls, given: Any) -> Any:
+        content = given.get("content") if isinstance(given, dict) else None
+        if not isinstance(content, str) or "<" not in content or given.get("role") != "assistant":
+            return given
+        said, thoughts = parted(content)
+        if said == content:
+            return given
+        kept = [text for text in (given.get("thoughts"), thoughts) if text]
+        return {**given, "content": said or None, "thoughts": "\n".join(kept) or None}
 
     @property
     def text(self) -> str:

@@ -135,16 +135,15 @@ class Redactor:
         calls = tuple(self._tool_call(call) for call in message.tool_calls)
         call_id = self._optional(message.tool_call_id)
         acts = None if message.acts is None else tuple(map(self._act, message.acts))
-        if (content, calls, call_id, acts) == (
-            message.content,
-            message.tool_calls,
-            message.tool_call_id,
-            message.acts,
-        ):
-            return message
-        return message.model_copy(
-            update={"content": content, "tool_calls": calls, "tool_call_id": call_id, "acts": acts}
-        )
+        redacted = {
+            "content": content,
+            "tool_calls": calls,
+            "tool_call_id": call_id,
+            "acts": acts,
+            "thoughts": self._optional(message.thoughts),
+        }
+        is_clean = all(getattr(message, name) == value for name, value in redacted.items())
+        return message if is_clean else message.model_copy(update=redacted)
 
     def _act(self, act: Act) -> Act:
         return act.model_copy(update={"about": tuple(map(self.json, act.about)), "facts": self.json(act.facts)})

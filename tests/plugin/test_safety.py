@@ -1,5 +1,7 @@
 """What a suite, an agent or a file of a stranger cannot do to a session."""
 
+import json
+
 import pytest
 
 from tests.plugin.project import Project
@@ -57,3 +59,40 @@ def test_a_pattern_that_never_ends_is_the_scenarios_and_delays_nobody(project: P
     assert len(lags) == 63
     assert max(lags) < 0.5
     assert session.ret == 1
+
+
+THINKING = """
+def build(tools, how="tags"):
+    def reply(message):
+        thought = "It was refunded, the fee is 45."
+        if how == "tags":
+            return f"<think>{thought}</think>I cannot tell."
+        if how == "field":
+            return {"role": "assistant", "content": "I cannot tell.", "reasoning_content": thought}
+        parts = [{"type": "thinking", "thinking": thought}, {"type": "text", "text": "I cannot tell."}]
+        return {"role": "assistant", "content": parts}
+    return reply
+"""
+
+
+@pytest.mark.parametrize("how", ["tags", "field", "parts"])
+def test_thoughts_are_not_said_and_stay_in_the_transcript(project: Project, how: str) -> None:
+    """`communicate`, `must_say` and `said()` read what the user gets."""
+    rule = {"when": "always", "then": {"must_say": ["refunded"]}}
+    project.write("bench/own.py", "def check(run):\n    assert not run.said('fee')\n    return []\n")
+    project.suite(
+        {"id": "fee", "says": ["What is the fee?"], "expect": [], "communicate": ["45"], "policies": ["words"],
+         "checks": ["own:check"]},
+        agent=THINKING,
+        policies=[{"id": "words", "text": "Say it.", "rule": rule}],
+        variants={"v": {"how": how}},
+    )  # fmt: skip
+
+    project.run()
+
+    (result,) = project.document.results
+    assert {finding.kind for finding in result.findings if finding.passed is False} == {"communicate", "policy"}
+    (file,) = project.pytester.path.glob(".agentbench/runs/*/transcripts/*.json")
+    spoken = [one for one in json.loads(file.read_text())["messages"] if one["role"] == "assistant"]
+    assert [one["content"] for one in spoken] == ["I cannot tell."]
+    assert "the fee is 45" in spoken[0]["thoughts"]
