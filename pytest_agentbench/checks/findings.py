@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from pytest_agentbench.checks.wording import call_text, value_text
+from pytest_agentbench.checks.wording import NOT_SEEN, SHOW_CALLS, call_text, value_text
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import CallExplanation, Finding, FindingKind
 
@@ -14,6 +14,20 @@ def about(
     """Give a finding of a check, with the turn and the tool of the call that it is about."""
     turn, tool = (call.turn, call.tool) if call else (None, None)
     return Finding(check=check, kind=kind, passed=passed, message=message, turn=turn, tool=tool)
+
+
+def not_measured(
+    check: str, kind: FindingKind, why: str, *, cure: str, policy: str | None = None, turn: int | None = None
+) -> Finding:
+    """Say that a check could not decide: why, and the label, rule or role to add so that it can."""
+    return Finding(
+        check=check, kind=kind, passed=None, message=f"not measured: {why}", cure=cure, policy=policy, turn=turn
+    )
+
+
+def not_seen(check: str, kind: FindingKind, policy: str | None = None) -> Finding:
+    """Say that a check needs the agent's calls, and that there are none to see."""
+    return not_measured(check, kind, NOT_SEEN, cure=SHOW_CALLS, policy=policy)
 
 
 def not_made(

@@ -12,7 +12,7 @@ from datetime import date
 from typing import Any
 
 from pytest_agentbench.checks.rules_values import Facts, NotThereError
-from pytest_agentbench.checks.spoken import plain, says
+from pytest_agentbench.core.spoken import plain, says
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import JsonValue, same, to_json
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
+from pytest_agentbench.checks.findings import not_seen
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.rules import read_rule, reads_calls, tools_of
 from pytest_agentbench.checks.rules_judge import Judged, every, judge_rule
 from pytest_agentbench.checks.rules_values import Facts
-from pytest_agentbench.checks.wording import NOT_SEEN
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PolicyOutcome, Run
@@ -54,7 +54,7 @@ def _judge(policy: Policy, facts: Facts) -> tuple[PolicyOutcome, list[Finding]]:
         return PolicyOutcome(policy=policy.id), []
     rule = read_rule(policy.rule)
     if reads_calls(rule) and not run.calls_visible:
-        return PolicyOutcome(policy=policy.id), [_finding(policy, None, NOT_SEEN)]
+        return PolicyOutcome(policy=policy.id), [not_seen(f"policy:{policy.id}", "policy", policy.id)]
     judged = judge_rule(rule, facts)
     if not judged:
         unsure = "writes" in tools_of(rule) and any(is_write_tool(one, run.toolset) is None for one in run.calls)
@@ -80,8 +80,8 @@ def _worded(policy: Policy, facts: Facts, judged: Judged) -> Finding:
         text = f"{about}was called {judged.why}"
     else:
         text = f"{about}{judged.why}"
-    tool = record.call.name if record else None
-    return _finding(policy, judged.kept, text, turn=turn, tool=tool, cure=judged.cure)
+    tool, proven = record.call.name if record else None, judged.kept is False and not judged.is_open
+    return _finding(policy, judged.kept, text, turn=turn, tool=tool, cure=judged.cure, proven=proven)
 
 
 def _finding(policy: Policy, passed: bool | None, message: str, **more: Any) -> Finding:

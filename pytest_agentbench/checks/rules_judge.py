@@ -61,12 +61,14 @@ class Judged:
     """A point where a rule was set off; `why` says what was found there, `message` where it shows.
 
     `kept` None: not measured, and `cure` names what to add.
+    `is_open` tells that what had come later could still have changed it: nothing that was missing is proven so far.
     """
 
     point: Point
     kept: bool | None
     why: str
     message: int | None = None
+    is_open: bool = False
     cure: str = ""
 
 
@@ -126,7 +128,14 @@ def _merged(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
     kept = every(one.kept for one in found)
     telling = [one for one in found if one.kept is kept]
     why = " and ".join(dict.fromkeys(one.why for one in telling if one.why))
-    return [Judged(point, kept, why, telling[0].message, telling[0].cure)]
+    return [Judged(point, kept, why, telling[0].message, _are_open(found), telling[0].cure)]
+
+
+def _are_open(found: Iterable[Judged]) -> bool:
+    """Whether what comes later could still change all of these: one broken part that is settled settles the whole."""
+    listed = list(found)
+    broken = [one.is_open for one in listed if one.kept is False]
+    return all(broken) if broken else any(one.is_open for one in listed)
 
 
 def _any(branches: list[list[Judged]]) -> list[Judged]:
@@ -139,12 +148,13 @@ def _any(branches: list[list[Judged]]) -> list[Judged]:
     for place, judged in verdicts.items():
         here = [[one for one in branch if one.point.place == place] for branch in branches]
         # a branch that is silent here is kept or broken by what it says elsewhere
-        groups = zip(here, branches, strict=True)
-        kept = some(every(one.kept for one in group or branch) for group, branch in groups)
+        groups = [group or branch for group, branch in zip(here, branches, strict=True)]
+        kept = some(every(one.kept for one in group) for group in groups)
         telling = [one for one in judged if one.kept is kept]
         why = " and ".join(dict.fromkeys(one.why for one in telling if one.why))
         cure = next((one.cure for one in telling if one.cure), "")
-        found.append(Judged(judged[0].point, kept, why, judged[0].message, cure))
+        is_open = any(map(_are_open, groups))
+        found.append(Judged(judged[0].point, kept, why, judged[0].message, is_open, cure))
     return found
 
 
@@ -254,7 +264,8 @@ def _spoken(spoken: Spoken, point: Point, facts: Facts, within: int | None = Non
     if found is None:
         text = described(facts, spoken, point.subject)
         why = f"without {text} said by the agent afterwards" if point.what else f"the agent never said {text}"
-        return Judged(point, False, why)
+        heard = len(places(facts, "assistant", rest, within))
+        return Judged(point, False, why, is_open=within is None or heard < within)
     why = f"before the agent said {found[1]}" if point.what else f"the agent said {found[1]}"
     return Judged(point, True, why, found[0])
 
@@ -273,7 +284,7 @@ def _other(rule: Other, point: Point, facts: Facts) -> Judged:
     shown = f", giving {value_text(about.result)}" if about.result is not UNSAID else ""
     when = ("after" if found else "before") if rule.earlier else ("before" if found else "and never again")
     told = f"{when} {names}{' with ' + ' and '.join(more) if more else ''} {verb}{shown}"
-    return Judged(point, found, told)
+    return Judged(point, found, told, is_open=not found and not rule.earlier)
 
 
 def _pairs(values: object) -> str:

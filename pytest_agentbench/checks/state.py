@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from pytest_agentbench.checks.effects import expects_write, wrote
-from pytest_agentbench.checks.findings import about, not_made
+from pytest_agentbench.checks.findings import about, not_made, not_seen
 from pytest_agentbench.checks.matching import Matching
-from pytest_agentbench.checks.wording import NOT_SEEN, call_text, value_text
+from pytest_agentbench.checks.wording import call_text, value_text
 from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.state import Difference
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import CallExplanation, Finding
 from pytest_agentbench.environment.diff import describe, diff
@@ -39,7 +40,7 @@ def check_state(
         nothing = _finding(None, "not measured: the scenario states neither a final state nor calls")
         return [nothing.model_copy(update={"required": False})]
     if not run.calls_visible:
-        return [_finding(None, NOT_SEEN)]
+        return [not_seen("state", "state")]
     return _by_calls(run, matching, explanations)
 
 
@@ -48,7 +49,7 @@ def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequenc
     if not differences:
         yield _finding(True, "the final state is the expected one")
         return
-    yield from _wrong_writes(explanations)
+    yield from _wrong_writes(run, explanations, stand=_stands(run, differences, ignore))
     for difference in differences[:MOST_ROWS]:
         yield Finding(
             check="state",
@@ -60,6 +61,16 @@ def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequenc
         )
     if len(differences) > MOST_ROWS:
         yield _finding(False, f"{len(differences) - MOST_ROWS} more differences of the final state")
+
+
+def _stands(run: Run, differences: Sequence[Difference], ignore: Sequence[str]) -> bool:
+    """Whether some value is neither what it was nor what it should become, so that a wrong write is left behind."""
+    if run.initial_state is None:
+        return True
+    changed = [one.path for one in diff(run.initial_state, run.final_state or {}, tuple(ignore))]
+    paths = {path[:length] for path in changed for length in range(1, len(path) + 1)}
+    whole = set(changed)
+    return any(one.path in paths or any(one.path[:n] in whole for n in range(len(one.path))) for one in differences)
 
 
 def _never_tried(run: Run, matching: Matching) -> Iterator[Finding]:
@@ -77,7 +88,7 @@ def _never_tried(run: Run, matching: Matching) -> Iterator[Finding]:
         if position in matching.strict:
             continue
         if not run.calls_visible:
-            yield _finding(None, NOT_SEEN)
+            yield not_seen("state", "state")
         elif writes:
             wanted = call_text(want.name, want.arguments)
             yield _finding(False, f"{wanted} was never called (it fails here, so the state cannot show it)")
@@ -100,7 +111,7 @@ def _by_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanati
     if not missing and not extra:
         unsure = any(wrote(record, run.toolset) is None for record in others)
         return [_finding(True, _right_calls(unsure))]
-    found = list(_wrong_writes(explanations))
+    found = list(_wrong_writes(run, explanations, stand=True))
     return found or [_finding(False, "the calls that write are not the expected ones")]
 
 
@@ -110,14 +121,28 @@ def _right_calls(unsure: bool) -> str:
     return "the calls that write are the expected ones"
 
 
-def _wrong_writes(explanations: Sequence[CallExplanation]) -> Iterator[Finding]:
-    """Word each expected write that was not made rightly and each write outside the goal."""
+def _wrong_writes(run: Run, explanations: Sequence[CallExplanation], *, stand: bool) -> Iterator[Finding]:
+    """Word each expected write that was not made rightly and each write outside the goal.
+
+    What the agent did write wrongly is proven where writes `stand`; what it has not written yet is not.
+    """
     for call in explanations:
         if call.status == "extra_write":
-            yield _write_outside(call)
+            yield _write_outside(call).model_copy(update={"proven": stand and _is_agents(run, call)})
         elif call.expected is not None and call.status != "matched" and call.write is not False:
             # the note says that the tool failed: nothing was written wrongly then
-            yield from not_made(call, "state", arguments="state" if call.note else "write")
+            wrote_wrongly = call.status == "wrong_arguments" and call.write is True and not call.note
+            proven = stand and wrote_wrongly and _is_agents(run, call)
+            for found in not_made(call, "state", arguments="state" if call.note else "write"):
+                yield found.model_copy(update={"proven": proven})
+
+
+def _is_agents(run: Run, call: CallExplanation) -> bool:
+    """Whether the agent made a call, and not the user."""
+    return any(
+        record.turn == call.turn and record.call.name == call.tool and record.call.arguments == call.actual
+        for record in run.calls
+    )
 
 
 def _write_outside(call: CallExplanation) -> Finding:

@@ -13,7 +13,7 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import CallRecord, Transcript
 from pytest_agentbench.core.values import same, to_json
-from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Verdict
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, OtherFault, Unmeasured, Verdict
 
 BUDGET = "budget"
 """How `Result.not_run` begins where a budget of the session did not hold the run; such a session fails."""
@@ -111,7 +111,7 @@ class Run(Model):
 
 
 class PolicyOutcome(Model):
-    """What became of a policy in a run; `exercised` None means that no rule could tell."""
+    """What became of a policy in a run; None means *not measured*: in no rate, neither exercised nor kept."""
 
     policy: str
     exercised: bool | None = None
@@ -122,11 +122,19 @@ class Judgement(Model):
     """What the checks decided about one run.
 
     `metrics` values are None where not measured: name_recall, strict_recall, complete (0 or 1), tool_errors,
-    errors_then_retried, calls_ratio, agent_turns, tool_calls, redundant_calls, coherence, echo_rate.
+    errors_then_retried, calls_ratio, agent_turns, tool_calls, redundant_calls, coherence, echo_rate, measured.
+
+    `also` is what went wrong beside what the agent failed by. Of the `asked` parts that the scenario asks for (see
+    `checks.parts`), the `unmeasured` ones were not decided; `nothing_measured` tells that this is why there is no
+    verdict.
     """
 
     verdict: Verdict
     blame: Blame | None = None
+    also: tuple[OtherFault, ...] = ()
+    asked: int = 0
+    unmeasured: tuple[Unmeasured, ...] = ()
+    nothing_measured: bool = False
     findings: tuple[Finding, ...] = ()
     calls: tuple[CallExplanation, ...] = ()
     policies: tuple[PolicyOutcome, ...] = ()
@@ -140,8 +148,8 @@ class Result(Model):
     `session_id` is what the agent saw, and a server or a store of its own may know the conversation by.
     `not_run` says why a run never started. `players` names who played each role, `usage` what its model took:
     `agent` is absent where the agent's model calls could not be observed. `faults` names what was to go wrong at the
-    tools. `reported` are the agent's own numbers. `trials` counts those planned of the scenario; `stops_early` tells
-    that they end once they have decided.
+    tools. `also`, `asked` and `unmeasured` are as in `Judgement`. `reported` are the agent's own numbers. `trials`
+    counts those planned of the scenario; `stops_early` tells that they end once they have decided.
     """
 
     key: RunKey
@@ -154,6 +162,9 @@ class Result(Model):
     suite_hash: str = ""
     verdict: Verdict
     blame: Blame | None = None
+    also: tuple[OtherFault, ...] = ()
+    asked: int = 0
+    unmeasured: tuple[Unmeasured, ...] = ()
     termination: Termination | None = None
     stop_reason: str = ""
     error: str | None = None

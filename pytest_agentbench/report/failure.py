@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding

@@ -8,9 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.users.kinds import humanize

@@ -7,8 +7,8 @@ import pytest
 
 from pytest_agentbench.checks.communicate import tau2_said
 from pytest_agentbench.checks.decide import judge
-from pytest_agentbench.checks.spoken import says
 from pytest_agentbench.core.run import Judgement
+from pytest_agentbench.core.spoken import says
 from pytest_agentbench.core.verdict import Verdict
 from tests.checks.tau2 import DOMAINS, Recording, recordings
 from tests.shared_data import needs_shared

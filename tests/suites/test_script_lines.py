@@ -99,7 +99,7 @@ def test_a_language_without_a_file_is_told_where_it_is_asked_for(tmp_path: Path)
         load_suite(path, environ={})
 
     assert "agentbench.yaml:2:11: language: the language 'eng' has no file; there are: ar, de, en" in str(caught.value)
-    assert "agentbench.yaml:4:33: scenarios[0].language: the language 'tlh' has no file" in str(caught.value)
+    assert "agentbench.yaml:4:32: scenarios[0].language: the language 'tlh' has no file" in str(caught.value)
 
 
 def test_a_file_beside_the_suite_is_a_language_of_one_s_own(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_agentbench.checks.communicate import check_communicate, tau2_said
-from pytest_agentbench.checks.spoken import says
+from pytest_agentbench.core.spoken import says
 from tests.checks.builders import agent, run_of, user
 
 
