@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from pytest_agentbench.checks.effects import expects_write, wrote
-from pytest_agentbench.checks.findings import about, not_made, not_seen
+from pytest_agentbench.checks.findings import about, not_made, not_measured, not_seen
 from pytest_agentbench.checks.matching import Matching
 from pytest_agentbench.checks.wording import call_text, value_text
 from pytest_agentbench.core.run import Run
@@ -34,6 +34,8 @@ def check_state(
 
     `ignore` are path patterns left out of the comparison of states (`orders.*.updated_at`).
     """
+    if run.scenario.asserts_state:
+        return []  # see tau2/basis.py
     if run.final_state is not None and run.expected_state is not None:
         return [*_by_state(run, explanations, ignore), *_never_tried(run, matching)]
     if not run.scenario.states_calls:
@@ -41,7 +43,15 @@ def check_state(
         return [nothing.model_copy(update={"required": False})]
     if not run.calls_visible:
         return [not_seen("state", "state")]
-    return _by_calls(run, matching, explanations)
+    by_calls = _by_calls(run, matching, explanations)
+    return _not_replayed(run.replay_differs, by_calls) if run.replay_differs else by_calls
+
+
+def _not_replayed(why: str, by_calls: Sequence[Finding]) -> list[Finding]:
+    """Say that the state of a recording is not known, since it did not happen in the suite's world; the calls are."""
+    cure = "record it again in the world of this suite, or give the suite the tools and rows it was made with"
+    unknown = not_measured("state", "state", f"when replayed, {why}; the calls decide", cure=cure)
+    return [unknown, *(one.model_copy(update={"check": "writes"}) for one in by_calls)]
 
 
 def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequence[str]) -> Iterator[Finding]:

@@ -54,6 +54,7 @@ class Run(Model):
     `calls_visible` False means that the agent's own tool calls could not be seen. `initial_state`, `final_state`
     and `expected_state` are None where state cannot be read or the expected calls cannot be replayed; `unreplayed` says
     which expected calls (by position) fail when replayed, and how, so that the expected state does not show them.
+    `replay_differs` says where the replay of a recording answered something else, so that its state is not known.
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
     wrong; `behaviours` says of each modifier in force whether it showed, `unfit` why others were left out. `faults`
     were to strike at the tools, `met` are those that did.
@@ -78,6 +79,7 @@ class Run(Model):
     final_state: State | None = None
     expected_state: State | None = None
     unreplayed: dict[int, str] = {}
+    replay_differs: str = ""
     faults: tuple[FaultSpec, ...] = ()
     met: tuple[FaultHit, ...] = ()
     reported: dict[str, float] = {}

@@ -159,6 +159,13 @@ class Scenario(Model):
         return criteria is not None and criteria.actions is not None
 
     @property
+    def asserts_state(self) -> bool:
+        """Whether assertions say which final state is right, in place of the one that the expected calls lead to."""
+        criteria = self.task.evaluation_criteria
+        basis = (criteria.reward_basis if criteria else None) or ()
+        return "ENV_ASSERTION" in basis and "DB" not in basis
+
+    @property
     def communicate_info(self) -> tuple[str, ...]:
         """What the agent must tell the user."""
         criteria = self.task.evaluation_criteria

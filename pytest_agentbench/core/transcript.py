@@ -117,6 +117,20 @@ class Transcript(Model):
                 records.append(CallRecord(call=call, result=result, message=index, turn=self.turns[index]))
         return tuple(records)
 
+    def with_effects(self, wrote: Sequence[bool | None]) -> "Transcript":
+        """Give the transcript with what each call of the trajectory was seen to change; None leaves it as it is."""
+        seen: dict[int, bool] = {}
+        places = ((i, n, call) for i, message in enumerate(self.messages) for n, call in enumerate(message.tool_calls))
+        for (index, position, call), effect in zip(places, wrote, strict=True):
+            answer = self._answer(index, position, call)
+            if answer is not None and effect is not None:
+                seen[id(answer)] = effect
+        messages = (
+            message.model_copy(update={"wrote": seen[id(message)]}) if id(message) in seen else message
+            for message in self.messages
+        )
+        return Transcript(messages=tuple(messages))
+
     @property
     def agent_turns(self) -> int:
         """The number of the agent's turns."""

@@ -230,7 +230,7 @@ class Bench:
 
     async def _judged(self, plan: RunPlan, agent: AgentBuilder | None, conductor: Conductor) -> Judged:
         if plan.recording is not None:
-            return await judge_recorded(plan, plan.recording, cast=conductor.cast(plan))
+            return await judge_recorded(plan, plan.recording, conductor.worlds, cast=conductor.cast(plan))
         if not plan.suite.agent.serial:
             return await conductor.conduct(plan, agent=agent)
         key = (plan.suite_key, id(asyncio.get_running_loop()))

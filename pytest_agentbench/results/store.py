@@ -24,6 +24,7 @@ from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
 from pytest_agentbench.results.lock import FolderLock
 from pytest_agentbench.results.redact import Redactor
@@ -249,6 +250,9 @@ class RunWriter:
         self._journal.append({"event": event, "key": key.model_dump(), "session": self._session})
 
 
+_OTHERS = frozenset({Blame.USER, Blame.PROVIDER, Blame.ENVIRONMENT})
+
+
 def write_transcript(folder: Path, result: Result, transcript: Transcript) -> None:
     """Write a conversation, redacted already, to the file that its result names in the run directory `folder`."""
     document = {
@@ -259,6 +263,8 @@ def write_transcript(folder: Path, result: Result, transcript: Transcript) -> No
         "termination": result.termination,
         "stop_reason": result.stop_reason,
     }
+    if result.verdict is Verdict.ERROR and result.blame in _OTHERS:
+        document["blame"] = result.blame  # whoever judges it again does not see who spoilt it
     # one message a line: the encoder that indents takes ten times as long, in every run
     lines = ",\n".join(dumps(message.model_dump(exclude_defaults=True)) for message in transcript.messages)
     write_atomic(folder / result.transcript, f'{dumps(document)[:-1]},"messages":[\n{lines}\n]}}\n')

@@ -36,6 +36,7 @@ from pytest_agentbench.runs.cast import Cast, parties_of
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.judging import best_of, judge_in_time, undecided
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.replaying import RecordedWorlds
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 from pytest_agentbench.runs.session_name import SessionName, new_session_id
 from pytest_agentbench.simulation.clock import Slot, Stopwatch
@@ -77,6 +78,7 @@ class Conductor:
     models: SessionModels | None = None
     seed: int = 0
     new_session: Callable[[], str] = new_session_id
+    worlds: RecordedWorlds = field(default_factory=RecordedWorlds)
     _expected: ExpectedStates = field(default_factory=ExpectedStates)
 
     def cast(self, plan: RunPlan) -> Cast:

@@ -28,6 +28,7 @@ class InspectSource:
     def __init__(self, domain: str) -> None:
         """Raise `EnvironmentFaultError` where the domain is not there or cannot be loaded."""
         self.domain = domain
+        self.declares = False
         self.origin = "inspect_evals"
         try:
             with warnings.catch_warnings():
