@@ -90,9 +90,8 @@ class Bench:
             if self.posting is not None:
                 self._directory = posted(self.posting, self.options)
             else:
-                self._directory = (continued(self.options) if self.options.resume else None) or new_directory(
-                    self.options
-                )
+                found = continued(self.options) if self.options.resume else None
+                self._directory = found or new_directory(self.options, told=self.told)
             self.run_path = self._directory.path
         return self._directory
 
@@ -296,6 +295,7 @@ class Bench:
     def release(self) -> None:
         """Give the run directory back at the end of the session."""
         if self._directory is not None and self.role != "worker":
+            self._directory.end()
             self._directory.close()
 
     def open_directory(self) -> None:

@@ -11,6 +11,7 @@ from pytest_agentbench.plugin.baseline import read_baseline
 from pytest_agentbench.plugin.bench import Bench, Role
 from pytest_agentbench.plugin.collecting import Collecting
 from pytest_agentbench.plugin.distributed import ControllerSide, WorkerSide
+from pytest_agentbench.plugin.ending import Ending
 from pytest_agentbench.plugin.garbage import Garbage
 from pytest_agentbench.plugin.hosts import Division, own_budgets, posting_of
 from pytest_agentbench.plugin.keys import BENCH
@@ -44,11 +45,13 @@ def register(config: pytest.Config) -> None:
         bench.open_directory()
         bench.accounts.start()
     plugins: dict[str, object] = {}
+    ending: Ending | None = None
     if role != "controller":
         plugins["playing"] = playing = Playing(bench, config)
         plugins["collecting"] = Collecting(bench, config)
         if not bench.options.collect_only:
             plugins["garbage"] = Garbage()
+            plugins["ending"] = ending = Ending(config)
     if role != "worker" and config.getoption("agentbench_generate"):
         from pytest_agentbench.plugin.generating import Generating  # noqa: PLC0415 - the pipeline is large
 
@@ -59,7 +62,7 @@ def register(config: pytest.Config) -> None:
         baseline = read_baseline(bench.options.baseline)
         plugins["tally"] = tally = Tally(bench, config, baseline)
         plugins["writing"] = writing = Writing(bench, tally, config)
-        plugins["summary"] = Summary(bench, tally, writing, playing.ahead if role == "single" else None)
+        plugins["summary"] = Summary(bench, tally, writing, playing.ahead if role == "single" else None, ending)
         plugins["watching"] = Watching(config, tally, in_flight=lambda: bench.in_flight)
         if division is not None:
             plugins["controller"] = ControllerSide(bench, tally, division, root=config.rootpath)

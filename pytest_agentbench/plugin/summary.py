@@ -12,6 +12,7 @@ from pytest_agentbench.plugin.ahead import Ahead
 from pytest_agentbench.plugin.baseline import comparison_with
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.collecting import Collecting
+from pytest_agentbench.plugin.ending import Ending
 from pytest_agentbench.plugin.extending import report_lines
 from pytest_agentbench.plugin.failing import from_here
 from pytest_agentbench.plugin.pages import annotation_lines
@@ -36,7 +37,10 @@ def ascii_only(text: str) -> str:
 class Summary:
     """Hooks that print: one header line, and the report at the end."""
 
-    def __init__(self, bench: Bench, tally: Tally, writing: Writing, ahead: Ahead | None) -> None:
+    def __init__(
+        self, bench: Bench, tally: Tally, writing: Writing, ahead: Ahead | None, ending: Ending | None
+    ) -> None:
+        self._ending = ending
         self._bench = bench
         self._tally = tally
         self._writing = writing
@@ -75,6 +79,8 @@ class Summary:
             terminalreporter.write_line(problem, red=True)
         for text in self._writing.told:
             terminalreporter.write_line(text)
+        if left := self._ending.left() if self._ending else []:
+            terminalreporter.write_line(f"left running: {'; '.join(left)}", yellow=True)
         if self._bench.options.resume:
             terminalreporter.write_line(
                 "resumed: runs that had finished were taken over (the agent's code is not compared), "

@@ -2,7 +2,8 @@
 
 <base>/.gitignore            `*`
 <base>/runs/<run id>/
-    meta.json                what the session was; `session` counts how often it was continued
+    meta.json                what the session was; `session` counts how often it was continued, `ended` says whether
+                             it came to its end
     lock                     held by the one session that writes here
     shards/<process>.jsonl   finished results, one line each
     journal/<process>.jsonl  starts and ends of runs
@@ -28,6 +29,9 @@ from pytest_agentbench.core.verdict import Blame, Verdict
 from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
 from pytest_agentbench.results.lock import FolderLock
 from pytest_agentbench.results.redact import Redactor
+
+ENDED = "ended"
+"""Under which `meta.json` says whether the session came to its end: a process that is killed cannot say it then."""
 
 TRANSCRIPT_SCHEMA = "agentbench-transcript/1"
 
@@ -63,7 +67,7 @@ class RunDirectory:
         ignore = base / ".gitignore"
         if not ignore.exists():
             write_atomic(ignore, "*\n")
-        directory = cls(path, {**meta, "run": run_id, "session": 0})
+        directory = cls(path, {**meta, "run": run_id, "session": 0, ENDED: False})
         directory.lock.acquire()
         directory._write_meta()
         return directory
@@ -115,8 +119,25 @@ class RunDirectory:
     def resume(self) -> None:
         """Take the lock and begin the next session, before any worker opens the directory."""
         self.lock.acquire()
-        self.meta["session"] = self.session + 1
+        self.meta |= {"session": self.session + 1, ENDED: False}
         self._write_meta()
+
+    def end(self) -> None:
+        """Note that the session came to its end, with everything written."""
+        self.meta[ENDED] = True
+        self._write_meta()
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether the session that wrote here was left before its end; not one that still runs."""
+        if self.meta.get(ENDED) is not False:  # no session of an older version says so, nor does a mirror
+            return False
+        try:
+            self.lock.acquire()
+        except (ResultsError, OSError):
+            return False
+        self.lock.release()
+        return True
 
     def writer(self, process: str, redactor: Redactor | None = None, *, fsync: bool = False) -> "RunWriter":
         """Open what `process` (`main`, `gw0`, …) writes; no other process writes under that name meanwhile."""

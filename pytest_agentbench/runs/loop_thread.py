@@ -31,6 +31,8 @@ class LoopThread:
         self._stopped = threading.Event()
         self._beat = time.monotonic()
         self._blocked: Counter[str] = Counter()
+        self._ended = threading.Event()
+        self._left: set[asyncio.Task[Any]] = set()
         self._thread = threading.Thread(target=self._work, name="agentbench-loop", daemon=True)
         self._thread.start()
         threading.Thread(target=self._watch, name="agentbench-loop-watch", daemon=True).start()
@@ -55,24 +57,34 @@ class LoopThread:
         return Counter(self._blocked)
 
     def stop(self) -> None:
-        """Cancel what is still running, give it two seconds to end, and leave whatever hangs behind."""
+        """Cancel what is still running, give it two seconds to end, and leave whatever goes on all the same behind.
+
+        What was left behind stays in memory: a coroutine that is thrown away is closed, and one that swallows whatever
+        it is told would never let go of the thread that closes it.
+        """
         if self._stopping:
             return
         self._stopping = True
         self._stopped.set()
         with contextlib.suppress(concurrent.futures.TimeoutError, concurrent.futures.CancelledError, RuntimeError):
-            asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop).result(_GOODBYE)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(_GOODBYE)
-        if not self._thread.is_alive():
+            asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop).result(_GOODBYE + 1)
+        with contextlib.suppress(RuntimeError):  # the agent closed the loop
+            self._loop.call_soon_threadsafe(self._loop.stop)
+        self._ended.wait(_GOODBYE)
+        if self._ended.is_set() and not self._left:
+            self._thread.join(_GOODBYE)
             self._loop.close()
 
     async def _cancel_all(self) -> None:
         tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self._loop.shutdown_asyncgens()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_GOODBYE)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_GOODBYE / 2):
+                await self._loop.shutdown_asyncgens()
+        self._left = {task for task in asyncio.all_tasks() if task is not asyncio.current_task()}
 
     def _work(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -80,6 +92,9 @@ class LoopThread:
         while not self._stopping:
             with contextlib.suppress(BaseException):  # a task raised SystemExit: it has its own future, others go on
                 self._loop.run_forever()
+        self._ended.set()
+        if self._left:
+            threading.Event().wait()  # this frame holds what was left behind, also while the interpreter ends
 
     def _watch(self) -> None:
         while not self._stopped.wait(_BEAT):
@@ -89,4 +104,5 @@ class LoopThread:
 
     def _tick(self) -> None:
         self._beat = time.monotonic()
+        self._left = asyncio.all_tasks(self._loop)  # the loop itself holds tasks weakly
         self._loop.call_later(_BEAT, self._tick)

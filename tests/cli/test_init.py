@@ -65,7 +65,9 @@ def test_a_suite_a_scenario_and_a_job_are_written(project: Path, name: str, init
     assert [scenario.lines for scenario in suite.scenarios] == [("Where is ${W1}?",)]
     assert '    #   - {"look": {"said": "Where is $${W1}?"}}' in (project / "agentbench.yaml").read_text()
     assert (project / "agentbench.schema.json").is_file()
-    assert any("pytest --agentbench agentbench.yaml" in str(step) for step in job["jobs"]["scenarios"]["steps"])
+    commands = [str(step.get("run")) for step in job["jobs"]["scenarios"]["steps"]]
+    assert any("pytest --rootdir . --agentbench agentbench.yaml" in command for command in commands)
+    assert "agentbench report --complete" in commands
     assert f"{name}:build is a factory" in printed
     assert "visible; this turn made 1: look" in printed
     assert printed.endswith("  agentbench doctor agentbench.yaml\n  pytest --agentbench agentbench.yaml\n")
