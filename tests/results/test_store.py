@@ -66,6 +66,7 @@ def test_the_last_attempt_wins_whichever_process_wrote_it(directory, writer):
 def test_a_later_session_wins_over_a_stale_result(directory, writer):
     """A run done anew after resuming replaces what an earlier session found, even on a later attempt."""
     writer(directory, "gw1").append(result("a", "failed", attempt=2))
+    directory.close()
     again = RunDirectory.open(directory.path)
     again.resume()
     writer(again, "gw0").append(result("a"))
@@ -141,6 +142,7 @@ def test_a_suspect_that_ended_elsewhere_is_no_longer_in_flight(directory, writer
     writer(directory, "gw0").started(result("b").key)
     writer(directory, "gw4").append(result("a"))
     assert [key.scenario for key in directory.in_flight()] == ["b"]
+    directory.close()
     again = RunDirectory.open(directory.path)
     again.resume()
     writer(again, "gw1").append(result("b"))
@@ -252,7 +254,7 @@ def test_pruning_keeps_the_newest_and_what_is_in_use(tmp_path):
         RunDirectory.create(tmp_path, f"r{number}", {}).close()
     code = (
         "import sys; from pathlib import Path; from pytest_agentbench.results.store import RunDirectory\n"
-        "RunDirectory.open(Path(sys.argv[1])).resume(); print('held', flush=True); sys.stdin.read()\n"
+        "d = RunDirectory.open(Path(sys.argv[1])); d.resume(); print('held', flush=True); sys.stdin.read()\n"
     )
     held = tmp_path / "runs" / "r1"
     with subprocess.Popen(
