@@ -7,11 +7,12 @@ text, None as `null`.
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import cached_property, lru_cache
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args, is_typeddict
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
@@ -69,6 +70,7 @@ class PythonTool:
             parameters=parameters,
             kind=self.kind,
             kind_from=self.kind_from,
+            returns=_returned(self.signature.returns),
             requestor=self.requestor,
         )
 
@@ -130,6 +132,25 @@ class PythonTool:
             return build(self.name, parameters, told, self.signature.open_ended)
         except PydanticUserError as error:
             raise EnvironmentFaultError(f"tool {self.name!r}: its types cannot be validated: {error}") from error
+
+
+def _returned(annotation: Any) -> dict[str, Any] | None:
+    """Give the JSON Schema of what a function is declared to return, None where that names no fields."""
+    if not _names_fields(annotation):
+        return None
+    try:
+        return TypeAdapter(annotation).json_schema(mode="serialization", schema_generator=_Quiet)
+    except PydanticUserError:
+        return None
+
+
+def _names_fields(annotation: Any) -> bool:
+    return (
+        is_typeddict(annotation)
+        or is_dataclass(annotation)
+        or (isinstance(annotation, type) and issubclass(annotation, BaseModel))
+        or any(map(_names_fields, get_args(annotation)))
+    )
 
 
 def tools_of(

@@ -17,7 +17,11 @@ _CALLS: Schema = {
 _WHERE: Schema = {**FREE, "description": "a mapping of arguments to values"}
 _RESULT: Schema = {"description": "a value or matcher; of a mapping, at least what is written here"}
 _SAME: Schema = {**texts("a list of arguments that both calls have alike, at least one"), "minItems": 1}
-_COUNT: Schema = {"type": "integer", "minimum": 0, "description": "a whole number from 0"}
+_COUNT: Schema = {
+    "type": "integer",
+    "minimum": 1,
+    "description": "a whole number from 1; write never to forbid such calls",
+}
 _ABOUT: Schema = {"calls": _CALLS, "where": _WHERE, "result": _RESULT}
 
 _TEXT: Schema = {
