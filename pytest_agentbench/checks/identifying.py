@@ -8,11 +8,10 @@ A text states a value in any spelling, or by naming what no other thing of its k
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any
 
 from pytest_agentbench.checks.rules_values import Facts, NotThereError
-from pytest_agentbench.core.spoken import plain, says
+from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import JsonValue, same, to_json
 
@@ -20,8 +19,6 @@ _ID_NAME = re.compile(
     r"(?:.*[_-])?(?:ids?|numbers?|no|nr|codes?|keys?|refs?|uuids?|skus?)|.*[a-z](?:Id|Number|Code|Key)s?"
 )
 _ID_FORMATS = frozenset({"uuid"})
-_SEPARATORS = re.compile(r"[-_/]+")
-_SEPARATOR = r"[-_/\s]*"
 _LONGEST = 200
 """Characters of a value that is looked for; what is longer is a text, and identifies nothing."""
 
@@ -127,6 +124,7 @@ class Subject:
     values: tuple[tuple[str, JsonValue], ...]
     own: tuple[JsonValue, ...]
     seen: Seen
+    locale: str = "en"
 
     def is_meant(self, about: Iterable[Any]) -> bool:
         """Whether `about` names something of the call, or nothing at all."""
@@ -152,7 +150,7 @@ class Subject:
     def is_named(self, texts: Iterable[str]) -> bool:
         """Whether a text states one of the values."""
         said = "\n".join(texts)
-        return any(states(value, said) or self._describes(value, said) for _, value in self.values)
+        return any(says_value(value, said, self.locale) or self._describes(value, said) for _, value in self.values)
 
     def unstated(self, texts: Iterable[str], user: Iterable[str]) -> list[tuple[str, JsonValue]]:
         """Give the values that no text states.
@@ -161,19 +159,19 @@ class Subject:
         other value of the call is.
         """
         said, wanted = "\n".join(texts), "\n".join(user)
-        is_told = any(states(value, said) for value in self.own)
+        is_told = any(says_value(value, said, self.locale) for value in self.own)
         return [
             (name, value)
             for name, value in self.values
-            if not states(value, said)
+            if not says_value(value, said, self.locale)
             and not self._describes(value, said)
-            and not (is_told and self.seen.is_only_one(value) and not states(value, wanted))
+            and not (is_told and self.seen.is_only_one(value) and not says_value(value, wanted, self.locale))
         ]
 
     def _describes(self, value: JsonValue, text: str) -> bool:
         """Whether a text names something of the thing behind an id that no other thing of its kind has all of."""
         for things in self.seen.kinds_of(value):
-            mine = {key: item for key, item in things.of[str(value)].items() if states(item, text)}
+            mine = {key: item for key, item in things.of[str(value)].items() if says_value(item, text, self.locale)}
             others = (fields for identity, fields in things.of.items() if identity != str(value))
             if mine and not any(all(same(other.get(key), item) for key, item in mine.items()) for other in others):
                 return True
@@ -198,46 +196,15 @@ def subject_of(facts: Facts, place: int, about: Iterable[Any] = (), stating: Ite
             free = _is_id(value) and not any(_equal(value, one) for one in fixed)
             if asked or (free and any(identifies(argument) for identifies in STRATEGIES.values())):
                 found.append((name, value))
-    return Subject(tuple(found), tuple(value for values in own.values() for value in values), seen)
+    locale = facts.run.scenario.language or "en"
+    return Subject(tuple(found), tuple(value for values in own.values() for value in values), seen, locale)
 
 
-def states(value: JsonValue, text: str) -> bool:
-    """Whether a text states a value, in any of its spellings."""
-    return any(_is_in(form, text) for form in _spellings(value))
-
-
-def _spellings(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, bool) or value is None:
-        return
-    form = str(value)
-    yield form
-    if isinstance(value, int) and abs(value) >= 1000:
-        yield f"{value:,}".replace(",", ".")
-    if not isinstance(value, str):
-        return
-    try:
-        day = date.fromisoformat(form)
-    except ValueError:
-        return
-    for pattern in ("{0.day}.{0.month}.{0.year}", "{0.day}/{0.month}/{0.year}", "{0.month}/{0.day}/{0.year}"):
-        yield pattern.format(day)
-    for pattern in ("{0:%d.%m.%Y}", "{0:%d/%m/%Y}", "{0:%m/%d/%Y}", "{0.year}年{0.month}月{0.day}日"):
-        yield pattern.format(day)
-
-
-def _is_in(form: str, text: str) -> bool:
-    """Find a spelling as a whole; only Latin letters and digits bound it, since other scripts set no spaces."""
-    wanted = plain(form)
-    if not wanted or len(wanted) > _LONGEST:
-        return False
-    if len(form) == 1 and form.isalpha():  # as it stands: the S of a size is no 's
-        return re.search(rf"(?<![\w'’]){form}(?!\w)", text) is not None
-    if not any(char.isalpha() for char in wanted):
-        return says(form, text)
-    words = _SEPARATOR.join(map(re.escape, _SEPARATORS.split(wanted)))
-    first = "(?<![a-z0-9])" if wanted[0].isascii() and wanted[0].isalnum() else ""
-    last = "(?![a-z0-9])" if wanted[-1].isascii() and wanted[-1].isalnum() else ""
-    return re.search(first + words + last, plain(text)) is not None
+def says_value(value: JsonValue, text: str, locale: str) -> bool:
+    """Whether a text states a value, in any of its spellings; a letter as it stands: the S of a size is no 's."""
+    if isinstance(value, str) and len(value) == 1 and value.isalpha():
+        return re.search(rf"(?<![\w'’]){value}(?!\w)", text) is not None
+    return states(value, text, locale)
 
 
 def _items(value: JsonValue) -> Iterator[JsonValue]:

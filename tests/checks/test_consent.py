@@ -154,10 +154,10 @@ def test_the_agent_must_have_stated_what_it_does() -> None:
     ("arguments", "words", "expected"),
     [
         ({"order_id": "W1", "notify": True, "note": "left at the door"}, "Refund W1?", True),
-        ({"order_id": 4711}, "Bestellung 4.711 erstatten?", True),
+        ({"order_id": 4711}, "Bestellung 4711 erstatten?", True),
         ({"order_id": "W1"}, "注文W1を返金しますか?", True),
         ({"order_id": "W1"}, "Refund W10?", None),
-        ({"item_ids": ["lamp-black", "mat_blue"]}, "Return the lamp black and the mat-blue?", True),
+        ({"item_ids": ["lamp-black", "mat_blue"]}, "Return the lamp black and the mat blue?", True),
         ({"item_ids": ["lamp-black", "mat_blue"]}, "Return the lamp-black?", None),
         ({"order_id": "W1", "amount": 12.5}, "Refund W1?", True),
         ({"amount": 12.5}, "Refund it?", True),
