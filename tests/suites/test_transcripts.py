@@ -317,3 +317,38 @@ def test_files_without_recordings_are_errors(tmp_path: Path) -> None:
         read(tmp_path)
     with pytest.raises(SuiteError, match="cannot be read"):
         list(read_recordings(tmp_path / "none.jsonl"))
+
+
+ACTS = [{"kind": "confirm", "about": ["W1"], "facts": {"card": "Visa"}}]
+SAID = {"role": "user", "content": "No objections", "acts": ACTS}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"messages": [HI, SAID, BYE]},
+        {"task_id": "t", "termination_reason": "user_stop", "messages": [HI, SAID, BYE]},
+        {"key": {"scenario": "t"}, "termination": "FINISHED", "messages": [HI, SAID, BYE]},
+    ],
+    ids=["openai", "tau2", "own"],
+)
+def test_what_the_user_meant_is_read_in_every_format(tmp_path: Path, record: dict[str, Any]) -> None:
+    """A turn that says nothing of it has no acts; the short form names the kind alone."""
+    (found,) = read(tmp_path, record)
+    (act,) = found.transcript.messages[1].acts or ()
+
+    assert found.transcript.messages[0].acts is None
+    assert (act.kind, act.about, act.facts) == ("confirm", ("W1",), {"card": "Visa"})
+
+
+@pytest.mark.parametrize("kind", ["openai", "tau2"])
+def test_short_and_wrong_acts(tmp_path: Path, kind: str) -> None:
+    """A list of kinds will do; what is none is reported with its place."""
+    around = {} if kind == "openai" else {"task_id": "t", "termination_reason": "user_stop"}
+
+    (found,) = read(tmp_path, {**around, "messages": [HI, {**SAID, "acts": ["decline"]}, BYE]})
+    assert [act.kind for act in found.transcript.messages[1].acts or ()] == ["decline"]
+    with pytest.raises(SuiteError, match=r"messages\[1\]\.acts\[0\].*'confrm'.*allowed.*'confirm'"):
+        read(tmp_path, {**around, "messages": [HI, {**SAID, "acts": ["confrm"]}, BYE]})
+    with pytest.raises(SuiteError, match=r"messages\[1\]\.acts: found 'confirm', expected a list of acts"):
+        read(tmp_path, {**around, "messages": [HI, {**SAID, "acts": "confirm"}, BYE]})
