@@ -28,6 +28,7 @@ from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Check
 from pytest_agentbench.core.text import printable, raised_text, shorten
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, OtherFault, Verdict
+from pytest_agentbench.environment.replay import failure_text
 
 T = TypeVar("T")
 
@@ -82,7 +83,7 @@ def judge(
     findings = _excused(findings, explanations, handling)
     metrics = {**metrics, **handling.metrics}
     parts = measured(run, findings, policies.outcomes)
-    others = _others(run, handling, guard.findings)
+    others = [*_others(run, handling, guard.findings), *_of_world(run, findings)]
     verdict, blame = _decide(run, findings, others, handling, nothing=parts.nothing)
     unknown = parts.nothing and verdict is Verdict.ERROR and not others
     is_whole = unknown or (verdict is not Verdict.ERROR and not others)
@@ -150,6 +151,26 @@ def _is_proven(finding: Finding, run: Run, handling: Handling) -> bool:
         return False
     first = min((fault.turn for fault in run.user_faults), default=None)
     return finding.policy is not None or first is None or (finding.turn is not None and finding.turn < first)
+
+
+def _of_world(run: Run, findings: Sequence[Finding]) -> list[OtherFault]:
+    """Give what in the world kept everybody from passing; a read that fails, or a broken tool, only where it did."""
+    failed = any(finding.required and finding.passed is False for finding in findings)
+    failing = [one for one in findings if one.check == "state" and one.required and one.passed is None]
+    found = []
+    if run.unreplayed and (failed or failing):
+        reason = failing[0].message if failing else _failing_call(run)
+        found.append(OtherFault(blame=Blame.SCENARIO, reason=reason))
+    if failed:
+        for tool, why in list(run.broken_tools.items())[:1]:
+            reason = f"the tool {tool!r} broke at every call of the run, and works in a fresh world: {why}"
+            found.append(OtherFault(blame=Blame.ENVIRONMENT, reason=printable(shorten(reason, _WIDTH))))
+    return found
+
+
+def _failing_call(run: Run) -> str:
+    position, problem = next(iter(run.unreplayed.items()))
+    return failure_text(run.scenario.expected_calls[position], problem)
 
 
 def _excused(findings: Sequence[Finding], explanations: Sequence[CallExplanation], handling: Handling) -> list[Finding]:

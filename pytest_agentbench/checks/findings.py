@@ -39,7 +39,7 @@ def not_made(
     if call.status == "wrong_arguments":
         yield from _wrong_arguments(call, check, arguments)
     elif call.status == "tool_failed":
-        yield about(check, check, False, f"{wanted} failed" + (f": {note}" if note else ""), call)
+        yield about(check, check, False, f"{wanted} was attempted but failed" + (f": {note}" if note else ""), call)
     else:
         yield about(check, check, False, f"{wanted} was never called" + (f" ({note})" if note else ""), call)
 

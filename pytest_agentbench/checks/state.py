@@ -1,10 +1,11 @@
 """Whether the final state is the one that the expected calls lead to.
 
 Where both states can be read they are compared row by row; how the agent got there does not matter. Where they
-cannot, the calls decide: every expected write was made, strictly and without failing, and no other call wrote.
-τ²'s database check agrees with that on nearly every recording, and never passes what it fails; the reverse happens,
-when another path leads to an equal state. An expected call of a tool whose kind is not known counts as a write: the
-author asked for it. Where there are neither states nor stated calls, nothing is measured.
+cannot, or where an expected write leaves open what no call of the run tells, the calls decide: every expected write was
+made, strictly and without failing, and no other call wrote. τ²'s database check agrees with that on nearly every
+recording, and never passes what it fails; the reverse happens, when another path leads to an equal state. An expected
+call of a tool whose kind is not known counts as a write: the author asked for it. Where there are neither states nor
+stated calls, nothing is measured.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +27,12 @@ _finding = partial(about, "state", "state")
 MOST_ROWS = 20
 """Differing rows that are listed one by one."""
 
+_MADE_UP = "the run's world and a fresh one made up values there of different forms, and nothing tells which is which"
+_IGNORE = "name these values under `state: {ignore: […]}`, or let a tool's result name them"
+_RECORD = "record it again in the world of this suite, or give the suite the tools and rows it was made with"
+_NAME_ID = "let the tool that makes an id name it in its result"
+_MEND = "change the expected call, or the state that the scenario begins with (`agentbench validate` names it)"
+
 
 def check_state(
     run: Run, matching: Matching, explanations: Sequence[CallExplanation], ignore: Sequence[str] = ()
@@ -36,28 +43,45 @@ def check_state(
     """
     if run.scenario.asserts_state:
         return []  # see tau2/basis.py
+    failing = [*_failing(run, matching)]
+    if any(finding.required for finding in failing):
+        return failing
     if run.final_state is not None and run.expected_state is not None:
-        return [*_by_state(run, explanations, ignore), *_never_tried(run, matching)]
+        return [*_by_state(run, explanations, ignore), *failing]
     if not run.scenario.states_calls:
         nothing = _finding(None, "not measured: the scenario states neither a final state nor calls")
         return [nothing.model_copy(update={"required": False})]
     if not run.calls_visible:
         return [not_seen("state", "state")]
-    by_calls = _by_calls(run, matching, explanations)
-    return _not_replayed(run.replay_differs, by_calls) if run.replay_differs else by_calls
+    return [*_by_calls_alone(run, matching, explanations), *failing]
 
 
-def _not_replayed(why: str, by_calls: Sequence[Finding]) -> list[Finding]:
-    """Say that the state of a recording is not known, since it did not happen in the suite's world; the calls are."""
-    cure = "record it again in the world of this suite, or give the suite the tools and rows it was made with"
-    unknown = not_measured("state", "state", f"when replayed, {why}; the calls decide", cure=cure)
-    return [unknown, *(one.model_copy(update={"check": "writes"}) for one in by_calls)]
+def _by_calls_alone(
+    run: Run, matching: Matching, explanations: Sequence[CallExplanation]
+) -> Iterator[Finding]:
+    """Let the calls decide, and say why the state does not where it could not be made again."""
+    found = _by_calls(run, matching, explanations)
+    if run.replay_differs:
+        yield not_measured("state", "state", f"when replayed, {run.replay_differs}; the calls decide", cure=_RECORD)
+    elif run.untold:
+        yield not_measured("state", "state", f"{printable(run.untold)}; the calls decide", cure=_NAME_ID)
+    else:
+        yield from found
+        return
+    yield from (one.model_copy(update={"check": "writes"}) for one in found)
 
 
 def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequence[str]) -> Iterator[Finding]:
     differences = diff(run.expected_state or {}, run.final_state or {}, tuple(ignore))
-    if not differences:
+    unknown = set(run.unknown_rows)
+    not_told = [one.path for one in differences if one.path in unknown]
+    differences = [one for one in differences if one.path not in unknown]
+    if not_told:
+        shown = ", ".join(".".join(path) for path in not_told[:MOST_ROWS])
+        yield _finding(None, printable(f"not measured: {shown}: {_MADE_UP}")).model_copy(update={"cure": _IGNORE})
+    if not differences and not not_told:
         yield _finding(True, "the final state is the expected one")
+    if not differences:
         return
     yield from _wrong_writes(run, explanations, stand=_stands(run, differences, ignore))
     for difference in differences[:MOST_ROWS]:
@@ -83,25 +107,13 @@ def _stands(run: Run, differences: Sequence[Difference], ignore: Sequence[str]) 
     return any(one.path in paths or any(one.path[:n] in whole for n in range(len(one.path))) for one in differences)
 
 
-def _never_tried(run: Run, matching: Matching) -> Iterator[Finding]:
-    """Ask for the attempt at each expected write that fails in this world: no state can show that it was made.
-
-    That it fails is told in any case: it may be meant (a refusal), or the world may lack what the call needs.
-    """
+def _failing(run: Run, matching: Matching) -> Iterator[Finding]:
+    """Say which expected calls fail in a fresh world too; where one may write, no state shows what a right run does."""
     for position, problem in run.unreplayed.items():
-        want = matching.expected[position] if position < len(matching.expected) else None
-        if want is None:
-            continue
-        writes = expects_write(want, matching.records, run.toolset) is not False
-        if writes:
-            yield _finding(None, failure_text(want, problem)).model_copy(update={"required": False})
-        if position in matching.strict:
-            continue
-        if not run.calls_visible:
-            yield not_seen("state", "state")
-        elif writes:
-            wanted = call_text(want.name, want.arguments)
-            yield _finding(False, f"{wanted} was never called (it fails here, so the state cannot show it)")
+        if position < len(matching.expected):
+            want = matching.expected[position]
+            writes = expects_write(want, matching.records, run.toolset) is not False
+            yield _finding(None, failure_text(want, problem)).model_copy(update={"required": writes, "cure": _MEND})
 
 
 def _by_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanation]) -> list[Finding]:

@@ -55,6 +55,9 @@ class Run(Model):
     and `expected_state` are None where state cannot be read or the expected calls cannot be replayed; `unreplayed` says
     which expected calls (by position) fail when replayed, and how, so that the expected state does not show them.
     `replay_differs` says where the replay of a recording answered something else, so that its state is not known.
+    `untold` says why the run's calls could not be made again, `unknown_rows` which rows hold what two worlds made up
+    and nobody can compare. `broken_tools` maps tools that broke at every call of the run to how, though they work in
+    a fresh world. `played` is from when to when the final state came to be, in seconds since 1970.
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
     wrong; `behaviours` says of each modifier in force whether it showed, `unfit` why others were left out. `faults`
     were to strike at the tools, `met` are those that did.
@@ -80,6 +83,10 @@ class Run(Model):
     expected_state: State | None = None
     unreplayed: dict[int, str] = {}
     replay_differs: str = ""
+    untold: str = ""
+    unknown_rows: tuple[tuple[str, ...], ...] = ()
+    broken_tools: dict[str, str] = {}
+    played: tuple[float, float] | None = None
     faults: tuple[FaultSpec, ...] = ()
     met: tuple[FaultHit, ...] = ()
     reported: dict[str, float] = {}

@@ -166,6 +166,14 @@ class Scenario(Model):
         return "ENV_ASSERTION" in basis and "DB" not in basis
 
     @property
+    def states_whole_calls(self) -> bool:
+        """Whether expected calls say all that a call gives, as τ²'s actions do; else what is not said is left open."""
+        criteria = self.task.evaluation_criteria
+        if criteria is None or criteria.reward_basis is not None:
+            return criteria is not None
+        return self.file.endswith((".json", ".jsonl"))
+
+    @property
     def communicate_info(self) -> tuple[str, ...]:
         """What the agent must tell the user."""
         criteria = self.task.evaluation_criteria

@@ -82,7 +82,8 @@ class CallExplanation(Model):
     """What became of one expected call, or what one other call was.
 
     `expected` is None for calls that no scenario asked for; `actual` is None for calls never attempted.
-    `differing` names the arguments that differ from the closest call; it maps each to (expected, actual).
+    `differing` names the arguments that differ from the closest call; it maps each to (expected, actual). `left_open`
+    are the arguments of a matched call whose values the expected one leaves open.
     """
 
     status: CallStatus
@@ -90,6 +91,7 @@ class CallExplanation(Model):
     expected: dict[str, Any] | None = None
     actual: dict[str, Any] | None = None
     differing: dict[str, tuple[Any, Any]] = {}
+    left_open: dict[str, Any] = {}
     turn: int | None = None
     write: bool | None = None
     note: str = ""

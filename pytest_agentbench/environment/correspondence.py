@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, ToolResult
@@ -93,9 +94,6 @@ class Correspondence:
         self._to_run: dict[str, str] = {}
         self.kinds: dict[tuple[str, str], Kind] = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._to_replay)
-
     def in_replay(self, value: JsonValue) -> JsonValue:
         """Give a value of the run as the replay calls it."""
         return renamed(value, self._to_replay)
@@ -103,6 +101,13 @@ class Correspondence:
     def in_run(self, value: JsonValue) -> JsonValue:
         """Give a value of the replay as the run calls it."""
         return renamed(value, self._to_run)
+
+    def values_in_run(self, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Give arguments with their values, and not their names, as the run calls them; matchers stay as they are."""
+        return {
+            name: value if holds_matcher(value) else renamed(value, self._to_run, name)
+            for name, value in arguments.items()
+        }
 
     def run_name(self, word: str) -> str | None:
         """Give the run's word for a word of the replay, None where none is known."""
@@ -121,15 +126,29 @@ class Correspondence:
             and self.replay.first(word) is None
         )
 
+    def maker(self, word: str) -> int | None:
+        """Give the place of the run's call that a word came up in first, in its answer or its arguments."""
+        first = self.run.first(word)
+        return None if first is None else first[0] // 2
+
+    def answer(self, place: int) -> JsonValue:
+        """Give what the run's call at `place` was answered."""
+        return self._answers[place]
+
+    def hear(self, call: ToolCall, result: ToolResult) -> JsonValue:
+        """Note a call of the replay that repeats none of the run's; give its answer."""
+        self.replay.add(to_json(call.arguments), answered=False)
+        answer = answer_of(result)
+        self.replay.add(answer, answered=True)
+        return answer
+
     def follow(self, place: int, call: ToolCall, result: ToolResult) -> str | None:
         """Hold the replay's answer against that of the run's call at `place`; `call` is what the replay was asked.
 
         Note what corresponds. Give the first real difference as text, None where there is none.
         """
         record = self._records[place]
-        self.replay.add(to_json(call.arguments), answered=False)
-        answer = answer_of(result)
-        self.replay.add(answer, answered=True)
+        answer = self.hear(call, result)
         if record.result is None:
             return None
         if record.failed != result.failed:
@@ -178,7 +197,7 @@ class Correspondence:
         return None
 
     def _same_texts(self, run: str, replay: str, key: str, at: tuple[int, int]) -> bool:
-        if run == replay and not self:
+        if run == replay and not self._to_replay:
             return True
         ours, theirs = TOKEN.findall(run), TOKEN.findall(replay)
         if len(ours) != len(theirs) or TOKEN.sub("\0", run) != TOKEN.sub("\0", replay):

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.tool import ToolCall, ToolResult
-from pytest_agentbench.environment.faults import Raised, caught, fault, is_exit
+from pytest_agentbench.environment.faults import Raised, caught, fault, is_exit, is_refusal
 from pytest_agentbench.environment.python_tools import PythonTool
 from pytest_agentbench.environment.rendering import render_error, render_result
 from pytest_agentbench.environment.state_access import OpenState
@@ -52,6 +52,13 @@ class Invoker:
         self.log: list[str] = []
         self.fault: EnvironmentFaultError | None = None
         self.raised: BaseException | None = None
+        self._broken: dict[str, str | None] = {}
+
+    @property
+    def broken(self) -> dict[str, str]:
+        """The tools that broke, and did not refuse, at every call so far, and what the last one raised."""
+        with self._lock:
+            return {tool: why for tool, why in self._broken.items() if why is not None}
 
     @property
     def running(self) -> str | None:
@@ -125,6 +132,7 @@ class Invoker:
             raised = content.error
             content, value = render_error(raised), content
         self.raised = raised
+        self._note(tool.name, None if is_refusal(raised) else content.removeprefix("Error: "))
         wrote = self._end(watch, failed=raised is not None)
         if raised is not None and (is_exit(raised) or isinstance(raised, EnvironmentFaultError)):
             self.fault = fault(raised, f"tool {tool.name!r}")
@@ -135,6 +143,11 @@ class Invoker:
         """End a call that no function of Python's made; tell whether it changed state, None where nobody can."""
         self.raised = None
         return self._end(watch, failed=failed)
+
+    def _note(self, tool: str, broke: str | None) -> None:
+        """Note how a call ended; one that did not break shows that the tool works."""
+        with self._lock:
+            self._broken[tool] = None if broke is None or self._broken.get(tool, "") is None else broke
 
     def _end(self, watch: Watch, *, failed: bool) -> bool | None:
         with self._lock:

@@ -107,6 +107,11 @@ class LocalEnvironment:
         return self._invoker.raised
 
     @property
+    def broken(self) -> dict[str, str]:
+        """The tools that broke, and did not refuse, at every call so far, and what the last one raised."""
+        return self._invoker.broken
+
+    @property
     def busy(self) -> str:
         """What is running, as the end of a sentence: ` while the tool 'x' was running`, or nothing."""
         return f" while the tool {self.running!r} was running" if self.running else ""

@@ -63,7 +63,9 @@ def explained(call: CallExplanation, glyphs: Glyphs, width: int = 10_000) -> str
         case "matched":
             return call_text(call.tool, call.actual or call.expected or {}, glyphs, width=width)
         case "not_attempted" | "substituted" | "tool_failed":
-            ending = {"not_attempted": " never called", "tool_failed": " failed"}.get(call.status, " not called")
+            ending = {"not_attempted": " never called", "tool_failed": " attempted but failed"}.get(
+                call.status, " not called"
+            )
             tail = ending + (f": {glyphs.plain(call.note)}" if call.note else "")
             return call_text(call.tool, call.expected or {}, glyphs, width=max(width - cells(tail), 40)) + tail
         case _:

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from pytest_agentbench.agents.factory import build_agent
 from pytest_agentbench.core.codec import digest
@@ -25,15 +26,17 @@ from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Agent, User
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.environment.faults import HungError
+from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.injection.schedule import Schedule
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
-from pytest_agentbench.environment.replay import prepare
+from pytest_agentbench.environment.replay import prepare, works
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.cast import Cast, parties_of
-from pytest_agentbench.runs.expected import ExpectedStates
+from pytest_agentbench.runs.expected import ExpectedStates, World
 from pytest_agentbench.runs.judging import best_of, judge_in_time, undecided
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.replaying import RecordedWorlds
@@ -133,8 +136,10 @@ class Stage:
     models: SessionModels | None = None
     seed: int = 0
     new_session: Callable[[], str] = new_session_id
+    wall: Callable[[], float] = time.time
 
     def __post_init__(self) -> None:
+        self._began = self.wall()
         self.name = self.plan.task_name
         self.session_id = self.new_session()
         self.runner = RunnerInThread(f"agentbench-{self.name}")
@@ -247,18 +252,45 @@ class Stage:
 
     async def judge(self, run: Run) -> Judgement:
         """Judge by each way that is right until one passes, then have models judge the rest."""
+        if run.broken_tools:
+            run = await self._only_here(run)
         judgement = await best_of(self.plan.ways, lambda plan: self._judge_by(plan, run))
         return await self.cast.judged(run, judgement, self.runner)
 
+    async def expecting(self, plan: RunPlan, run: Run) -> Run:
+        """Give the run with the state that the expected calls of `plan` lead to."""
+        root = self.root
+
+        def resolve(path: str) -> Callable[[JsonValue], object]:
+            return cast("Callable[[JsonValue], object]", load_object(path, root))
+
+        world = World(
+            environment=self.new_environment,
+            runner=self.runner,
+            resolve=resolve,
+            seconds=self.limits.seconds,
+            played=(self._began, self.wall()),
+            wall=self.wall,
+        )
+        return await self.expected.expect(plan, run, world)
+
+    async def _only_here(self, run: Run) -> Run:
+        """Keep of the tools that broke at every call of the run those that a fresh world answers the same call of."""
+        struck = {hit.tool for hit in run.met}
+        broken = {}
+        for name, why in run.broken_tools.items():
+            call = next((record.call for record in run.transcript.trajectory if record.call.name == name), None)
+            fresh = partial(self.new_environment, f"{self.name}-{name}")
+            if call is None or name in struck:
+                continue
+            if await works(fresh, call, self.plan.scenario, self.grace):
+                broken[name] = why
+        return run.model_copy(update={"broken_tools": broken})
+
     async def _judge_by(self, plan: RunPlan, run: Run) -> Judgement:
         """Compute the expected state, then run all checks in the run's thread."""
-        run = run.model_copy(update={"scenario": plan.scenario})
         try:
-            if run.final_state is not None:
-                expected = await self.expected.of(
-                    plan, self.new_environment, seconds=self.limits.seconds, abandon=self.runner.abandon
-                )
-                run = run.model_copy(update={"expected_state": expected.state, "unreplayed": expected.failed})
+            run = await self.expecting(plan, run)
         except AgentBenchError as error:
             return undecided(f"the state that the expected calls lead to cannot be told: {error}")
         return await judge_in_time(run, plan, self.runner, self.grace)
@@ -340,6 +372,7 @@ class Stage:
             calls_visible=bool(getattr(agent, "calls_visible", True)) or bool(transcript.trajectory),
             reported=dict(self.recording.reported),
             seconds=seconds,
+            broken_tools=self.environment.broken,
             faults=self.plan.strikes,
             met=self.faults.met,
             log="\n".join([*self.environment.log, *getattr(agent, "log", ())]),

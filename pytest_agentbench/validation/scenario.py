@@ -164,9 +164,7 @@ class _Validation:
         if theatre.is_played:
             run = await theatre.play_through(oracle.screenplay)
             judgement = await theatre.judge(run)
-            if run.final_state is not None:
-                expected = await theatre.expected.of(self._plan, theatre.new_environment)
-                run = run.model_copy(update={"expected_state": expected.state, "unreplayed": expected.failed})
+            run = await theatre.expecting(self._plan, run)
         else:
             transcript, _ = await theatre.performed(oracle.screenplay)
             run = self._recorded(transcript)

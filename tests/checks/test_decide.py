@@ -47,7 +47,7 @@ def test_a_right_run_passes() -> None:
         ),
         (
             [call("refund", error=True, order_id="W1", method="paypal_1")],
-            ["refund(order_id='W1', method='paypal_1') failed: the tool failed: Error: refused"],
+            ["refund(order_id='W1', method='paypal_1') was attempted but failed: the tool failed: Error: refused"],
         ),
         ([RIGHT, call("get_order", order_id="W1"), call("cancel_order", error=True)], []),
         ([call("refund", error=True, order_id="W1", method="paypal_1"), RIGHT], []),
