@@ -179,6 +179,7 @@ class Redactor:
                 "expected": None if call.expected is None else self.json(call.expected),
                 "actual": None if call.actual is None else self.json(call.actual),
                 "differing": differing,
+                "left_open": self.json(call.left_open),
                 "note": self.text(call.note),
             }
         )

@@ -152,6 +152,7 @@ def _call(call: CallExplanation) -> dict[str, JsonValue]:
         "expected": None if call.expected is None else shown_arguments(call.expected),
         "actual": None if call.actual is None else shown_arguments(call.actual),
         "differing": {shown(str(name), 400): side for name, side in sides.items()},
+        **({"open": shown_arguments(call.left_open)} if call.left_open else {}),
         "turn": call.turn,
         "write": call.write,
         "note": shown(call.note, 1_000),

@@ -83,7 +83,7 @@ function expected(run, jump) {
     return h("tr", { class: tone },
       h("td", { "data-side": "expected" }, call.expected ? callNode(call.tool, call.expected, null) : h("span", { class: "muted" }, "nothing")),
       h("td", { "data-side": "called" }, call.actual ? callNode(instead, call.actual, call.differing) : h("span", { class: "muted" }, "\u2013")),
-      h("td", {}, h("span", { class: `status ${tone}` }, label), " ", call.turn ? jump(call.turn) : null, call.note && call.status !== "substituted" ? h("p", { class: "muted small" }, call.note) : null));
+      h("td", {}, h("span", { class: `status ${tone}` }, label), " ", call.turn ? jump(call.turn) : null, call.open ? h("p", { class: "muted small" }, `left open: ${Object.keys(call.open).join(", ")}`) : null, call.note && call.status !== "substituted" ? h("p", { class: "muted small" }, call.note) : null));
   };
   const table = (calls) => h("table", { class: "calls" }, h("thead", {}, h("tr", {}, ["expected", "called", ""].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, calls.map(line)));
   return h("section", { "aria-label": "Calls" }, h("h3", {}, "Expected and actual calls"),
