@@ -56,9 +56,7 @@ def check_state(
     return [*_by_calls_alone(run, matching, explanations), *failing]
 
 
-def _by_calls_alone(
-    run: Run, matching: Matching, explanations: Sequence[CallExplanation]
-) -> Iterator[Finding]:
+def _by_calls_alone(run: Run, matching: Matching, explanations: Sequence[CallExplanation]) -> Iterator[Finding]:
     """Let the calls decide, and say why the state does not where it could not be made again."""
     found = _by_calls(run, matching, explanations)
     if run.replay_differs:
@@ -78,7 +76,7 @@ def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequenc
     differences = [one for one in differences if one.path not in unknown]
     if not_told:
         shown = ", ".join(".".join(path) for path in not_told[:MOST_ROWS])
-        yield _finding(None, printable(f"not measured: {shown}: {_MADE_UP}")).model_copy(update={"cure": _IGNORE})
+        yield not_measured("state", "state", printable(f"{shown}: {_MADE_UP}"), cure=_IGNORE)
     if not differences and not not_told:
         yield _finding(True, "the final state is the expected one")
     if not differences:

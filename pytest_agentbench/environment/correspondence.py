@@ -102,6 +102,11 @@ class Correspondence:
         """Give a value of the replay as the run calls it."""
         return renamed(value, self._to_run)
 
+    def ids_in_run(self, value: JsonValue) -> JsonValue:
+        """Give a value of the replay with ids as the run calls them; times stay those of the replay."""
+        names = {replay: run for (run, replay), kind in self.kinds.items() if kind != "time"}
+        return renamed(value, names)
+
     def values_in_run(self, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Give arguments with their values, and not their names, as the run calls them; matchers stay as they are."""
         return {

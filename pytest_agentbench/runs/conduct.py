@@ -269,7 +269,6 @@ class Stage:
             runner=self.runner,
             resolve=resolve,
             seconds=self.limits.seconds,
-            played=(self._began, self.wall()),
             wall=self.wall,
         )
         return await self.expected.expect(plan, run, world)
@@ -373,6 +372,7 @@ class Stage:
             reported=dict(self.recording.reported),
             seconds=seconds,
             broken_tools=self.environment.broken,
+            played=(self._began, self.wall()),
             faults=self.plan.strikes,
             met=self.faults.met,
             log="\n".join([*self.environment.log, *getattr(agent, "log", ())]),

@@ -36,15 +36,13 @@ _ROUNDS = 3
 class World:
     """What an expected state is computed with: fresh environments, the run's thread, and the seconds it may take.
 
-    `resolve` gives the predicates that matchers name. `played` is from when to when the run was played, and `wall`
-    tells the time, both in seconds since 1970.
+    `resolve` gives the predicates that matchers name, `wall` the time, in seconds since 1970.
     """
 
     environment: Callable[[str], LocalEnvironment]
     runner: RunnerInThread
     resolve: Resolver | None = None
     seconds: float = GRACE
-    played: tuple[float, float] | None = None
     wall: Callable[[], float] = time.time
 
 
@@ -82,7 +80,7 @@ class ExpectedStates:
             wanted, matching = await _in_time(world, partial(_matched, run, calls, stated, world.resolve))
             if leaves_open:
                 found = await self._replayed(plan, run, wanted, world, leaves_open=True)
-            known = await _in_time(world, partial(_followed, run, found, wanted, world.played))
+            known = await _in_time(world, partial(_followed, run, found, wanted))
             named = _named(stated, known)
             if named == calls:
                 break
@@ -167,8 +165,8 @@ def _matched(
     return wanted, matching
 
 
-def _followed(run: Run, found: Replay, wanted: Sequence[Wanted], played: tuple[float, float] | None) -> Correspondence:
-    clock = Clock(run=played, replay=(found.began, found.ended)) if played is not None else None
+def _followed(run: Run, found: Replay, wanted: Sequence[Wanted]) -> Correspondence:
+    clock = Clock(run=run.played, replay=(found.began, found.ended)) if run.played is not None else None
     return found.follow(Followed(run.transcript.trajectory, run.initial_state), wanted, clock)
 
 

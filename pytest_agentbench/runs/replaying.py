@@ -1,8 +1,11 @@
 """Recordings made again in fresh worlds of their suite, so that their state decides as that of a played run does."""
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import cast
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError
@@ -12,14 +15,15 @@ from pytest_agentbench.core.suite import StateSpec
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import same, to_json
+from pytest_agentbench.core.values import JsonValue, same, to_json
 from pytest_agentbench.environment.correspondence import Correspondence
 from pytest_agentbench.environment.faults import HungError
+from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.own_state import build_provider
 from pytest_agentbench.environment.replay import prepare
-from pytest_agentbench.runs.expected import ExpectedStates
+from pytest_agentbench.runs.expected import ExpectedStates, World
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 
@@ -38,6 +42,7 @@ class RecordedWorlds:
     _expected: ExpectedStates = field(default_factory=ExpectedStates)
     _seen: set[str] = field(default_factory=set)
     _may: dict[int, tuple[StateSpec, bool]] = field(default_factory=dict)
+    wall: Callable[[], float] = time.time
 
     async def replayed(self, run: Run, plan: RunPlan, runner: RunnerInThread) -> Run:
         """Give the run with the states of its replay, or with where that answered something else.
@@ -60,18 +65,25 @@ class RecordedWorlds:
         if len(self._seen) >= _KEPT and plan.scenario.id not in self._seen:
             self._seen, self._expected = set(), ExpectedStates()
         self._seen.add(plan.scenario.id)
-        expected = await self._expected.of(
-            plan,
-            lambda name: self._environment(plan, runner, name),
+        root = plan.suite.root
+
+        def resolve(path: str) -> Callable[[JsonValue], object]:
+            return cast("Callable[[JsonValue], object]", load_object(path, root))
+
+        world = World(
+            environment=partial(self._environment, plan, runner),
+            runner=runner,
+            resolve=resolve,
             seconds=plan.suite.limits.seconds,
-            abandon=runner.abandon,
+            wall=self.wall,
         )
-        return run.model_copy(update={"expected_state": expected.state, "unreplayed": expected.failed})
+        return await self._expected.expect(plan, run, world)
 
     async def _made_again(self, run: Run, plan: RunPlan, runner: RunnerInThread) -> Run:
         records = run.transcript.trajectory
         effects: list[bool | None] = []
         seconds = plan.scenario.limits.seconds or plan.suite.limits.seconds
+        began = self.wall()
         async with self._environment(plan, runner, digest(f"{plan.key} replayed")) as environment:
             try:
                 async with asyncio.timeout(seconds):
@@ -89,7 +101,8 @@ class RecordedWorlds:
                 runner.abandon()
                 raise HungError(f"it has not ended within {seconds:g} s{environment.busy}") from None
         transcript = run.transcript.with_effects(effects)
-        return run.model_copy(update={"initial_state": initial, "final_state": final, "transcript": transcript})
+        states = {"initial_state": known.ids_in_run(initial), "final_state": known.ids_in_run(final)}
+        return run.model_copy(update={**states, "transcript": transcript, "played": (began, self.wall())})
 
     def _environment(self, plan: RunPlan, runner: RunnerInThread, name: str) -> LocalEnvironment:
         initial = plan.scenario.task.initial_state

@@ -186,5 +186,5 @@ def test_open_arguments_of_writes_are_listed_and_no_problem(tmp_path: Path) -> N
     """A right run gives some value for them, and the scenario is as good as any."""
     report = one(tmp_path, scenario(expect=["close_ticket"]))
 
-    assert report.left_open == ("close_ticket: ticket_id",)
+    assert report.left_open == ("close_ticket: ticket_id, note",)
     assert (report.oracle, report.issues) == (True, ())
