@@ -26,7 +26,9 @@ _ROLES = {
     "tool": "tool",
     "function": "tool",
 }
-_MESSAGES = ("messages", "traj", "conversation")
+_TAU_BENCH = "traj"
+"""The key of τ-bench's logs, whose conversations end by a marker, by handing over, or because their steps are spent."""
+_MESSAGES = ("messages", _TAU_BENCH, "conversation")
 _STATUS = ("status", "termination")
 _ID = ("task_id", "scenario", "scenario_id", "id")
 _LABEL = ("variant", "model", "agent", "agent_llm")
@@ -49,7 +51,7 @@ def read_openai_log(value: dict[str, JsonValue] | list[JsonValue], stops: StopCa
 
     A status (`FINISHED`, or `FINISHED: why`) decides the termination. Without one a log that ends in a stop, in text or
     in the answer to a call that hands over is FINISHED, and one that ends in another answer or in a call without one is
-    CRASHED.
+    CRASHED. A log of τ-bench (`traj`) that ends in none of its ways to close was cut off: SAFETY_TIMEOUT.
     """
     record: dict[str, JsonValue] = {"messages": value} if isinstance(value, list) else value
     name = next((name for name in _MESSAGES if name in record), None)
@@ -63,6 +65,8 @@ def read_openai_log(value: dict[str, JsonValue] | list[JsonValue], stops: StopCa
             message = "there is no message"
             raise MalformedError(message, name)
         termination, inferred = (Termination.FINISHED, stop) if stop else _inferred(messages)
+        if name == _TAU_BENCH and inferred not in (*STOP_MARKERS, stop) and not _handed_over(messages):
+            termination, inferred = Termination.SAFETY_TIMEOUT, "the log ends before a party closed"
         reason = reason or inferred
     label = text_of({key: record[key] for key in _LABEL if isinstance(record.get(key), str)}, *_LABEL)
     return Record(

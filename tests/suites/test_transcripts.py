@@ -192,6 +192,23 @@ def test_without_a_status_the_end_of_the_log_decides(
     assert (recording.termination, recording.stop_reason) == (termination, reason)
 
 
+@pytest.mark.parametrize(
+    ("end", "termination", "reason"),
+    [
+        ([BYE, {"role": "user", "content": "###STOP###"}], Termination.FINISHED, "###STOP###"),
+        ([call("transfer_to_human_agents"), answer("ok")], Termination.FINISHED, "transfer_to_human_agents"),
+        ([BYE, HI], Termination.SAFETY_TIMEOUT, "the log ends before a party closed"),
+        ([call("refund"), answer("ok")], Termination.SAFETY_TIMEOUT, "the log ends before a party closed"),
+    ],
+)
+def test_a_log_of_tau_bench_that_nobody_closed_was_cut_off(
+    tmp_path: Path, end: list[dict[str, Any]], termination: Termination, reason: str
+) -> None:
+    """Its conversations end by a marker, by handing over, or when their steps are spent."""
+    (recording,) = read(tmp_path, {"task_id": 0, "trial": 0, "reward": 0.0, "traj": [HI, *end]})
+    assert (recording.termination, recording.stop_reason) == (termination, reason)
+
+
 def test_an_answer_that_begins_with_error_failed_in_every_format(tmp_path: Path) -> None:
     """Whatever its flag says: τ-bench has none, and many tools answer a refusal as text."""
     refused = "Error: no such order"
