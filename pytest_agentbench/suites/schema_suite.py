@@ -77,7 +77,7 @@ _TURNS: Schema = {"type": "integer", "minimum": 1, "description": "a whole numbe
 _STALL = mapping(
     {
         "similarity": {"type": "number", "minimum": 0.5, "maximum": 1, "description": "a number from 0.5 to 1"},
-        **dict.fromkeys(("repeats", "mirrors", "mirrored_turns", "agent_talk", "idle_turns", "new_words"), _TURNS),
+        **dict.fromkeys(("repeats", "mirrors", "mirrored_turns", "idle_turns", "new_words"), _TURNS),
     },
     "a mapping of thresholds from which a conversation counts as STALLED",
 )
