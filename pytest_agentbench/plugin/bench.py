@@ -61,6 +61,7 @@ class Bench:
     run_path: Path | None = None
     posting: Posting | None = None
     secrets: set[str] = field(default_factory=set, repr=False)
+    public: set[str] = field(default_factory=set, repr=False)
     router: OutputRouter = field(default_factory=OutputRouter)
     metas: dict[str, Meta] = field(default_factory=dict)
     variants: set[str] = field(default_factory=set)
@@ -154,8 +155,9 @@ class Bench:
     @property
     def redactor(self) -> Redactor:
         """Takes the secrets of all suites read so far out of whatever is written or shown."""
-        if self._redactor is None or self._redactor[0] != len(self.secrets):
-            self._redactor = (len(self.secrets), Redactor(self.secrets))
+        known = len(self.secrets) + len(self.public)
+        if self._redactor is None or self._redactor[0] != known:
+            self._redactor = (known, Redactor(self.secrets, self.public))
         return self._redactor[1]
 
     def _redacted(self, value: JsonValue) -> JsonValue:

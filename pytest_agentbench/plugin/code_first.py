@@ -19,7 +19,7 @@ from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Sc
 from pytest_agentbench.core.suite import AgentSpec, Suite
 from pytest_agentbench.core.text import ascii_slug, printable
 from pytest_agentbench.core.verdict import Verdict
-from pytest_agentbench.plugin.accounts import secrets_of
+from pytest_agentbench.plugin.accounts import secrets_of, spelled_in
 from pytest_agentbench.plugin.awaiting import show_output
 from pytest_agentbench.plugin.bench import Bench, Finished
 from pytest_agentbench.plugin.extending import extensions_of
@@ -54,6 +54,7 @@ def parametrize(metafunc: pytest.Metafunc, bench: Bench) -> None:
     except AgentBenchError as error:
         raise pytest.Collector.CollectError(f"{where}: {error}") from None
     bench.secrets |= {*suite.secrets, *secrets_of(suite)}
+    bench.public |= spelled_in(suite)
     bench.variants |= set(suite.variants)
     asked = (mark.kwargs["variant"],) if "variant" in mark.kwargs else bench.options.variants
     extensions = extensions_of(metafunc.definition.ihook)

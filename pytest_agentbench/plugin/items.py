@@ -17,7 +17,7 @@ from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.generation.recipe import staleness
 from pytest_agentbench.llm.cassette.file import cassette_path, read_cassette
 from pytest_agentbench.plugin import compat
-from pytest_agentbench.plugin.accounts import secrets_of
+from pytest_agentbench.plugin.accounts import secrets_of, spelled_in
 from pytest_agentbench.plugin.awaiting import play
 from pytest_agentbench.plugin.extending import extensions_of
 from pytest_agentbench.plugin.failing import ScenarioFailed
@@ -48,6 +48,7 @@ class SuiteModule(pytest.Module):
         bench = self.config.stash[BENCH]
         suite, toolset = read_suite(self.path, bench.modules)
         bench.secrets |= {*suite.secrets, *secrets_of(suite)}
+        bench.public |= spelled_in(suite)
         if bench.options.cassette != "off":
             read_cassette(cassette_path(suite.path, suite.cassette.file))
         if told := staleness(suite, toolset):

@@ -96,3 +96,45 @@ def test_thoughts_are_not_said_and_stay_in_the_transcript(project: Project, how:
     spoken = [one for one in json.loads(file.read_text())["messages"] if one["role"] == "assistant"]
     assert [one["content"] for one in spoken] == ["I cannot tell."]
     assert "the fee is 45" in spoken[0]["thoughts"]
+
+
+LEAKING = """
+import base64
+
+def build(tools, credentials):
+    call = {tool.__name__: tool for tool in tools}
+
+    def reply(message):
+        found = call["login"](pin="4711")
+        hidden = base64.b64encode(f"user:{credentials}".encode()).decode()
+        return f"Logged in with {found}, {hidden} and {credentials[::-1]}; zero\\u200bwidth."
+
+    return reply
+"""
+
+
+def test_no_secret_reaches_anything_that_is_written(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables in base64 or backwards, credentials of the context, a result under `token`: in no file."""
+    monkeypatch.setenv("SHOP_CREDENTIALS", "xK9-vvTr-42")
+    project.suite(
+        {"id": "leak", "says": ["Log me in"], "expect": [], "context": {"db_password": "sesam7"}},
+        agent=LEAKING,
+        tools="def login(state: dict, context: dict, pin: str) -> dict:\n"
+        "    return {'token': 't0k-9f8e7d', 'token_count': 3, 'note': context['db_password'][::-1]}\n",
+        variants={"v": {"credentials": "${SHOP_CREDENTIALS}"}},
+    )  # fmt: skip
+
+    session = project.run(
+        "-vv", "--agentbench-html=page.html", "--agentbench-markdown=page.md", "--junitxml=junit.xml",
+        "--agentbench-json=out.json",
+    )  # fmt: skip
+
+    files = [path for path in project.pytester.path.rglob("*") if path.is_file() and path.parent.name != "bench"]
+    texts = {path.name: path.read_bytes().decode("utf-8", "replace") for path in files}
+    texts["terminal"] = session.stdout.str() + session.stderr.str()
+    assert {"page.html", "page.md", "junit.xml", "out.json", "results.json", "terminal"} <= texts.keys()
+    for name, text in texts.items():
+        for secret in ("xK9-vvTr-42", "24-rTvv", "eEs5LXZ2VHItNDI", "s5LXZ2VHItND", "t0k-9f8e7d", "sesam7", "7mases"):
+            assert secret not in text, (name, secret)
+        assert "\u200b" not in text, name
+    assert "token_count" in texts["page.html"]
