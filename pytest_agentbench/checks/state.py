@@ -30,6 +30,8 @@ MOST_ROWS = 20
 _MADE_UP = "the run's world and a fresh one made up values there of different forms, and nothing tells which is which"
 _IGNORE = "name these values under `state: {ignore: […]}`, or let a tool's result name them"
 _RECORD = "record it again in the world of this suite, or give the suite the tools and rows it was made with"
+_USERS = "the user changed the state by calls that are not expected of it"
+_USERS_CURE = "expect these calls of the user, or say in its task what it must not do"
 _NAME_ID = "let the tool that makes an id name it in its result"
 _MEND = "change the expected call, or the state that the scenario begins with (`agentbench validate` names it)"
 
@@ -47,7 +49,10 @@ def check_state(
     if any(finding.required for finding in failing):
         return failing
     if run.final_state is not None and run.expected_state is not None:
-        return [*_by_state(run, explanations, ignore), *failing]
+        found = [*_by_state(run, explanations, ignore), *failing]
+        if any(one.passed is False for one in found) and _user_wrote_besides(run, matching):
+            return [*_by_calls_alone(run, matching, explanations, _USERS), *failing]
+        return found
     if not run.scenario.states_calls:
         nothing = _finding(None, "not measured: the scenario states neither a final state nor calls")
         return [nothing.model_copy(update={"required": False})]
@@ -56,10 +61,14 @@ def check_state(
     return [*_by_calls_alone(run, matching, explanations), *failing]
 
 
-def _by_calls_alone(run: Run, matching: Matching, explanations: Sequence[CallExplanation]) -> Iterator[Finding]:
-    """Let the calls decide, and say why the state does not where it could not be made again."""
+def _by_calls_alone(
+    run: Run, matching: Matching, explanations: Sequence[CallExplanation], besides: str = ""
+) -> Iterator[Finding]:
+    """Let the calls decide, and say why the state does not where it could not be made again, or is not the agent's."""
     found = _by_calls(run, matching, explanations)
-    if run.replay_differs:
+    if besides:
+        yield not_measured("state", "state", f"{besides}; the calls decide", cure=_USERS_CURE)
+    elif run.replay_differs:
         yield not_measured("state", "state", f"when replayed, {run.replay_differs}; the calls decide", cure=_RECORD)
     elif run.untold:
         yield not_measured("state", "state", f"{printable(run.untold)}; the calls decide", cure=_NAME_ID)
@@ -67,6 +76,16 @@ def _by_calls_alone(run: Run, matching: Matching, explanations: Sequence[CallExp
         yield from found
         return
     yield from (one.model_copy(update={"check": "writes"}) for one in found)
+
+
+def _user_wrote_besides(run: Run, matching: Matching) -> bool:
+    """Whether the user changed something by calls of its own that nobody expected."""
+    paired = set(matching.strict.values())
+    return any(
+        record.call.requestor == "user" and wrote(record, run.toolset)
+        for place, record in enumerate(matching.records)
+        if place not in paired
+    )
 
 
 def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequence[str]) -> Iterator[Finding]:

@@ -2,13 +2,14 @@
 
 import json
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_agentbench.core.run import Result
-from tests.environment.tau2_bridge.toy import write_checkout
+from tests.environment.tau2_bridge.toy import toy_checkout
 from tests.plugin.project import Project
 
 TOOLS = """
@@ -224,9 +225,16 @@ def test_what_the_user_did_is_made_again_in_its_place(project: Project) -> None:
     reordered = call("add_note", "noted", order_id="W1", tags=["b", "a"])
 
     right = scored(project, confirmed, reordered, environment=environment, scenarios=scenarios)
+    other = call("confirm", "thanks", by="user", order_id="W2")
+    besides = scored(project, confirmed, other, reordered, NOTED, environment=environment, scenarios=scenarios)
+    elsewhere = call("add_note", "noted", order_id="W2", tags=["c"])
+    wrong = scored(project, confirmed, other, NOTED, elsewhere, environment=environment, scenarios=scenarios)
     missing = scored(project, reordered, environment=environment, scenarios=scenarios)
 
     assert right.passed
+    assert (wrong.verdict, wrong.blame) == ("failed", "agent")
+    assert any("the user changed the state" in text for passed, text in messages_of(besides) if passed is None)
+    assert not any("confirm" in text for passed, text in messages_of(wrong) if passed is False)
     assert any("orders.W1.confirmed" in message for passed, message in messages_of(missing) if passed is False)
 
 
@@ -282,9 +290,10 @@ def test_a_replay_that_hangs_is_given_up(project: Project) -> None:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+def checkout(tmp_path: Path) -> Iterator[Path]:
     """A checkout of τ²-bench with toy domains."""
-    return write_checkout(tmp_path / "checkout")
+    with toy_checkout(tmp_path / "checkout") as found:
+        yield found
 
 
 def judged_in_a_domain(project: Project, checkout: Path, criteria: dict[str, Any], *messages: Any) -> Result:
