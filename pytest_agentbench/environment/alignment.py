@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import JsonValue, same, to_json
-from pytest_agentbench.environment.correspondence import Correspondence, renamed
+from pytest_agentbench.environment.correspondence import Correspondence, names_in_run, renamed
 from pytest_agentbench.environment.fresh_values import TOKEN, kind_of_pair, may_be_made_up, names_an_id, read_time
 
 Path = tuple[str, ...]
@@ -47,7 +47,8 @@ def _names(expected: State, actual: State, known: Correspondence, *, same_writes
     bound = any(kind not in free for kind in pairs.values())
     ours = frozenset(_identifiers(actual, by_name=same_writes)) if bound else frozenset()
     theirs = frozenset(_identifiers(expected, by_name=same_writes)) if bound else frozenset()
-    return {replay: run for (run, replay), kind in pairs.items() if kind in free or (run in ours and replay in theirs)}
+    kept = {pair: kind for pair, kind in pairs.items() if kind in free or (pair[0] in ours and pair[1] in theirs)}
+    return names_in_run({**kept, **{pair: kind for pair, kind in known.kinds.items() if pair[0] == pair[1]}})
 
 
 def _identifiers(value: JsonValue, key: str = "", *, by_name: bool) -> Iterator[str]:
