@@ -19,7 +19,7 @@ from pytest_agentbench.plugin.early_stop import EarlyStop
 from pytest_agentbench.plugin.hosts import Posting, sees
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.plugin.wire import Meta
-from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
+from pytest_agentbench.results.files import LineLog, numbered_lines, write_atomic
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.store import RunDirectory, RunWriter, without_attempt
 from pytest_agentbench.runs.access import SessionModels
@@ -268,7 +268,7 @@ class Bench:
         self._stored = dict(self.directory.results())
         self.early_stop.stored = self._stored
         in_flight = self.directory.in_flight() if self.options.resume else ()
-        noted = [RunKey.model_validate(key) for line in self._crash_lines() for key in line]
+        noted = self._noted_crashes()
         self._suspects = frozenset(without_attempt(key) for key in (*in_flight, *noted))
 
     def close(self) -> int:
@@ -346,6 +346,12 @@ class Bench:
             files[CRASHES] = dumps([key.model_dump() for key in sorted(self._suspects, key=str)]) + "\n"
         return files
 
-    def _crash_lines(self) -> list[list[dict[str, object]]]:
-        file = self.directory.path / CRASHES
-        return list(read_lines(file)) if file.exists() else []
+    def _noted_crashes(self) -> list[RunKey]:
+        """Give the runs that were in flight when a worker died; a line that names none is left out."""
+        found: list[RunKey] = []
+        for line in numbered_lines(self.directory.path / CRASHES):
+            try:
+                found += [RunKey.model_validate(key) for key in line.record or ()]
+            except (TypeError, ValueError):
+                self.directory.left_out[f"{CRASHES}:{line.number}"] = "it names no runs"
+        return found

@@ -21,6 +21,10 @@ from pytest_agentbench.plugin.progress import Watching
 from pytest_agentbench.plugin.summary import Summary
 from pytest_agentbench.plugin.tally import Tally
 from pytest_agentbench.plugin.writing import Writing
+from pytest_agentbench.results.store import RunDirectory
+
+_LEFT_OUT = 5
+"""Damaged lines that are named; of more their number."""
 
 
 def register(config: pytest.Config) -> None:
@@ -75,9 +79,18 @@ def _take_up(bench: Bench) -> None:
     try:
         bench.load_stored()
         bench.told, wrong = merge_cassettes(bench.directory.path)  # before anybody asks for what was recorded
-        bench.told += wrong
+        bench.told += [*wrong, *_told_left_out(bench.directory)]
     except ResultsError as error:
         raise pytest.UsageError(f"--agentbench-resume: {error}") from None
+
+
+def _told_left_out(directory: RunDirectory) -> list[str]:
+    """Say what of the run directory could not be read; the runs that it told of are played again."""
+    left = [f"{directory.path / place}: {why}" for place, why in directory.left_out.items()]
+    if not left:
+        return []
+    more = f" (and {len(left) - _LEFT_OUT} more)" if len(left) > _LEFT_OUT else ""
+    return [f"--agentbench-resume left out what it cannot read: {'; '.join(left[:_LEFT_OUT])}{more}"]
 
 
 def role_of(config: pytest.Config) -> Role:
