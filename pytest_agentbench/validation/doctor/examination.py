@@ -45,7 +45,8 @@ def examine(
 ) -> Diagnosis:
     """Build the agent of a suite, play one turn, then two sessions at once and two in a row.
 
-    At most `most_calls` model calls are made. `scenario` and `variant` are the suite's first unless named. Raise `SuiteError` where the suite cannot be read, its
+    At most `most_calls` model calls are made. `scenario` and `variant` are the suite's first unless named.
+    Raise `SuiteError` where the suite cannot be read, its
     tools cannot be loaded, its conversations are recorded, or it has no such scenario or variant.
     """
     suite = load_suite(path, environ=environ)
