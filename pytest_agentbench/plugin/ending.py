@@ -10,7 +10,7 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,8 @@ _HANDLERS = 60.0
 _FIRST = 1.0
 """Seconds after which it is said what is waited for: what ends by itself is not worth a line."""
 
+_SHOWN = 8
+
 _LIBRARY = sysconfig.get_paths()["stdlib"]
 
 
@@ -37,7 +39,9 @@ class Ending:
     afterwards, and xdist ends its workers itself.
     """
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, changed: Callable[[], list[str]]) -> None:
+        """Ask `changed` what of the process agents had changed."""
+        self._changed = changed
         self._owns_process = compat.owns_process(config)
         self._threads = set(threading.enumerate())
         self._children = {pid for pid, _ in _children()}
@@ -45,8 +49,11 @@ class Ending:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Remember the session, whose exit status others may still change."""
+        """Remember the session, whose exit status others may still change; pytest prints no summary of a broken one."""
         self._session = session
+        if session.exitstatus == pytest.ExitCode.INTERNAL_ERROR:
+            told = "\n".join(self.told())
+            _tell(f"agentbench: an error inside pytest ended the session; what had finished is in its results\n{told}")
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
@@ -56,9 +63,16 @@ class Ending:
                 target=self._see_to_it, args=(self._session,), name="agentbench-ending", daemon=True
             ).start()
 
-    def left(self) -> list[str]:
-        """Name what was left running: threads and processes that Python waits for, then other processes."""
-        return [*self._awaited(), *self._others()]
+    def told(self) -> Iterator[str]:
+        """Say what agents had changed in the process, and what they left running."""
+        if changed := self._changed():
+            more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+            yield (
+                f"changed for the whole process, and put back after the runs: {', '.join(changed[:_SHOWN])}{more}. "
+                "Runs beside the one that did it may have failed for it; `-n 1` keeps pytest itself out of its reach"
+            )
+        if left := [*self._awaited(), *self._others()]:
+            yield f"left running: {'; '.join(left)}"
 
     def _see_to_it(self, session: pytest.Session) -> None:
         begun = time.monotonic()
@@ -95,7 +109,7 @@ class Ending:
 
 def _tell(text: str) -> None:
     with contextlib.suppress(Exception):  # an agent may have closed it
-        os.write(2, f"{printable(text)}\n".encode(errors="backslashreplace"))
+        os.write(2, f"{printable(text, newlines=True)}\n".encode(errors="backslashreplace"))
 
 
 def _place(thread: threading.Thread) -> str:

@@ -17,6 +17,7 @@ from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.items import meta_of
 from pytest_agentbench.plugin.keys import EARLIER, RESULT, SIMULATED, STOPPED
 from pytest_agentbench.plugin.wire import Meta, attach_meta, attach_results, make_sendable
+from pytest_agentbench.runs.process_guard import ProcessGuard
 
 MISSED = "missed"
 """The status of a failed run whose suite's gates decide."""
@@ -30,6 +31,7 @@ class Playing:
         self._config = config
         self._routes_output = config.getoption("capture", "fd") != "no" and not bench.options.collect_only
         self.ahead = Ahead(bench)
+        self.changed: list[str] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(
@@ -69,9 +71,11 @@ class Playing:
         """Whatever ends the loop, nothing is left running."""
         if self._routes_output:
             self._bench.router.watch()
+        guard = ProcessGuard()
         try:
             return (yield)
         finally:
+            self.changed = guard.mend()
             self._bench.close()
 
     def _after_call(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:

@@ -55,7 +55,7 @@ def register(config: pytest.Config) -> None:
         plugins["collecting"] = Collecting(bench, config)
         if not bench.options.collect_only:
             plugins["garbage"] = Garbage()
-            plugins["ending"] = ending = Ending(config)
+            plugins["ending"] = ending = Ending(config, lambda: playing.changed)
     if role != "worker" and config.getoption("agentbench_generate"):
         from pytest_agentbench.plugin.generating import Generating  # noqa: PLC0415 - the pipeline is large
 

@@ -79,8 +79,8 @@ class Summary:
             terminalreporter.write_line(problem, red=True)
         for text in self._writing.told:
             terminalreporter.write_line(text)
-        if left := self._ending.left() if self._ending else []:
-            terminalreporter.write_line(f"left running: {'; '.join(left)}", yellow=True)
+        for text in self._ending.told() if self._ending else ():
+            terminalreporter.write_line(text, yellow=True)
         if self._bench.options.resume:
             terminalreporter.write_line(
                 "resumed: runs that had finished were taken over (the agent's code is not compared), "
