@@ -29,8 +29,10 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_models import RunModels
 from pytest_agentbench.runs.tau2 import with_assertions
 from pytest_agentbench.simulation.conversation import Objection
+from pytest_agentbench.suites.language import language_of
 from pytest_agentbench.users.modifiers.behaviour import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
+from pytest_agentbench.users.wants import wants_of
 
 
 class Cast(RunModels):
@@ -142,7 +144,9 @@ class Cast(RunModels):
         if spec.model is None:
             why = "the user is scripted; `user: llm` applies modifiers"
             self._unfit = {one.name: why for one in scenario.modifiers or ()}
-            return ScriptedUser()
+            suite = self._plan.suite
+            language = language_of(scenario.language or suite.language, suite.root)
+            return ScriptedUser(scenario.says, wants=wants_of(scenario, tools), language=language)
         # a session with scripted users needs neither of these
         from pytest_agentbench.users.llm.user import LlmUser  # noqa: PLC0415
         from pytest_agentbench.users.modifiers.plan import plan as plan_behaviours  # noqa: PLC0415

@@ -48,6 +48,7 @@ def user_view(
         goal=told.reason_for_call or "",
         says=scenario.lines,
         knows=scenario.knows,
+        also=scenario.also,
         known_info=told.known_info or "",
         unknown=(*scenario.unknown, *([told.unknown_info] if told.unknown_info else [])),
         task_instructions=told.task_instructions or "",

@@ -24,6 +24,7 @@ class Language(Model):
     """What a scripted user says of its own accord, and the whole lines that are a yes or a no.
 
     `no` holds `{value}`, `fact` holds `{label}` and `{value}`. `locale` is what dates and numbers are spelled by.
+    `labels` maps words of names of values, in lower case, to other words by which an agent asks for them.
     """
 
     locale: str
@@ -34,6 +35,7 @@ class Language(Model):
     fact: str = "{label}: {value}."
     yes_lines: _Phrases
     no_lines: _Phrases
+    labels: dict[str, tuple[str, ...]] = {}
 
     def answer(self, line: str) -> bool | None:
         """Whether a whole line is a yes or a no, case and punctuation aside; None where it is neither."""
@@ -48,7 +50,7 @@ def shipped_languages() -> tuple[str, ...]:
     return tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
 
 
-def language_of(name: str, root: Path) -> Language:
+def language_of(name: str, root: Path = FOLDER) -> Language:
     """Read a language that ships, or a `.toml` file seen from `root`; raise `LanguageError` where there is none."""
     if name.endswith(".toml"):
         return _read(root / name)

@@ -12,7 +12,6 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.simulation.views import user_view
-from pytest_agentbench.users.script import lines_of
 from pytest_agentbench.validation.known import Known, of_user
 from pytest_agentbench.validation.likely import likely_calls
 from pytest_agentbench.validation.rules import Rules
@@ -71,9 +70,9 @@ def result_of(name: str) -> str:
 
 
 def opening(scenario: Scenario) -> list[Step]:
-    """Give the user's lines, each heard by the agent; the goal in the first person where there are none."""
+    """Give the user's lines, each heard by the agent; the goal where there are none."""
     view: View = user_view(scenario, (), begun=0, tools=Toolset())
-    lines = lines_of(view) or (NOTHING_SAID,)
+    lines = tuple(filter(str.strip, view.says)) or (view.goal.strip() or NOTHING_SAID,)
     steps: list[Step] = []
     for line in lines:
         steps.append(Step(party="user", part="line", text=line))
