@@ -126,6 +126,16 @@ class PolicyOutcome(Model):
     exercised: bool | None = None
     kept: bool | None = None
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether it is known that the policy was not exercised, or that it was, and whether it was kept."""
+        return self.exercised is False or self.kept is not None
+
+    @property
+    def counts(self) -> bool:
+        """Whether the run is in the rate of the policy: it exercised it, and it is known whether it kept it."""
+        return bool(self.exercised) and self.kept is not None
+
 
 class Judgement(Model):
     """What the checks decided about one run.
@@ -200,6 +210,11 @@ class Result(Model):
     def passed(self) -> bool:
         """Whether the agent passed."""
         return self.verdict is Verdict.PASSED
+
+    @property
+    def ended_by_other(self) -> bool:
+        """Whether the conversation closed by somebody else's fault, though the agent failed by what it had done."""
+        return any(one.ended for one in self.also)
 
     @property
     def scored(self) -> bool:

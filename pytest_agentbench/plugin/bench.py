@@ -65,7 +65,6 @@ class Bench:
     router: OutputRouter = field(default_factory=OutputRouter)
     metas: dict[str, Meta] = field(default_factory=dict)
     variants: set[str] = field(default_factory=set)
-    modules: dict[str, Path] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
     early_stop: EarlyStop = field(default_factory=EarlyStop)
     _redactor: tuple[int, Redactor] | None = None

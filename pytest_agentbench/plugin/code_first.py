@@ -50,7 +50,7 @@ def parametrize(metafunc: pytest.Metafunc, bench: Bench) -> None:
     if not path.is_file():
         raise pytest.Collector.CollectError(f"{where}: agentbench({mark.args[0]!r}): there is no file {path}")
     try:
-        suite, toolset = read_suite(path, bench.modules)
+        suite, toolset = read_suite(path)
     except AgentBenchError as error:
         raise pytest.Collector.CollectError(f"{where}: {error}") from None
     bench.secrets |= {*suite.secrets, *secrets_of(suite)}

@@ -46,7 +46,7 @@ class SuiteModule(pytest.Module):
     def collect(self) -> Iterator[pytest.Item]:
         """Give an item per run; a bad file raises `SuiteError` with every problem in it."""
         bench = self.config.stash[BENCH]
-        suite, toolset = read_suite(self.path, bench.modules)
+        suite, toolset = read_suite(self.path)
         bench.secrets |= {*suite.secrets, *secrets_of(suite)}
         bench.public |= spelled_in(suite)
         if bench.options.cassette != "off":

@@ -53,6 +53,11 @@ def framework_agent(
     return FrameworkAgent(opened(made, session_id or uuid4().hex), framework=name, run_sync=run_sync, root=root)
 
 
+def is_of_framework(made: object) -> bool:
+    """Whether a framework made the object; raise `SuiteFaultError` where it cannot hold a conversation."""
+    return _known(made) is not None
+
+
 def _known(made: object) -> tuple[str, _Open] | None:
     bases = [(base.__module__ or "", base.__name__) for base in type(made).__mro__]
     if callable(getattr(type(made), "reply", None)):
