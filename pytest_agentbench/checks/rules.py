@@ -225,6 +225,23 @@ def reads_calls(rule: Rule) -> bool:
             return True
 
 
+def needs_consent(rule: Rule) -> bool:
+    """Whether nothing is known of a rule as long as nobody knows what the user agreed to."""
+    match rule:
+        case ConfirmBefore() | Confirmed():
+            return True
+        case OnlyIf():
+            return needs_consent(rule.needs)
+        case When():
+            return needs_consent(rule.then)
+        case AllOf() | AnyOf():
+            return all(map(needs_consent, rule.rules))
+        case Not():
+            return needs_consent(rule.rule)
+        case _:
+            return False
+
+
 def tools_of(rule: Rule) -> set[str]:
     """The tools that a rule is about, *writes* and *any* among them."""
     match rule:

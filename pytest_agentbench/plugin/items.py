@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.errors import AgentBenchError, SuiteError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import ascii_slug
@@ -25,6 +25,7 @@ from pytest_agentbench.plugin.keys import BENCH
 from pytest_agentbench.plugin.reading import key_of, planned, read_suite
 from pytest_agentbench.plugin.wire import Meta, SuiteInfo
 from pytest_agentbench.results.document import PolicyRecord
+from pytest_agentbench.runs.measurable import unmeasurable_gates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.result import blank
 
@@ -66,6 +67,8 @@ class SuiteModule(pytest.Module):
                 extensions=extensions_of(self.ihook),
             )
         )
+        if problems := list(unmeasurable_gates(suite, plans)):
+            raise SuiteError(problems)
         recorded = suite.agent.kind == "transcripts"
         self.declared = tuple(dict.fromkeys(plan.variant for plan in plans)) if recorded else tuple(suite.variants)
         self.info = SuiteInfo(
