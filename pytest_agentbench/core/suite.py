@@ -133,7 +133,8 @@ class Tau2Spec(Model):
 
 
 class EnvironmentSpec(Model):
-    """Tools and state; each is optional. `reads` and `writes` settle what a tool does where it does not say.
+    """Tools and state; each is optional. `reads` and `writes` settle what a tool does where it does not say;
+    `seen` are tools that were seen to write, which settles it where nobody does.
 
     `tau2` stands in place of both parties' tools; the state is then the domain's (`kind` tau2).
     """
@@ -144,6 +145,7 @@ class EnvironmentSpec(Model):
     tau2: Tau2Spec | None = None
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
 
 
 class GenerateSpec(Model):

@@ -17,8 +17,8 @@ Requestor = Literal["assistant", "user"]
 ToolKind = Literal["read", "write", "generic", "unknown"]
 """`write` changes state, `read` looks at it, `generic` does neither (a calculator, a hand-over)."""
 
-KindSource = Literal["declared", "annotation", "name"]
-"""Who settled a kind: the user; the server, in annotations or HTTP verbs; or a verb in the name, which is a guess."""
+KindSource = Literal["declared", "annotation", "seen", "name"]
+"""What settled a kind: the user; the server, by annotations or HTTP verbs; a change that was seen; a guess by name."""
 
 
 class ToolSpec(Model):

@@ -9,7 +9,9 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pytest_agentbench.core.tool import KindSource, ToolKind, ToolSpec
+from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.suite import EnvironmentSpec
+from pytest_agentbench.core.tool import KindSource, ToolKind, Toolset, ToolSpec
 from pytest_agentbench.environment.romance_verbs import (
     changes_besides,
     is_told,
@@ -40,15 +42,25 @@ _GENERIC = frozenset({
 
 
 def kind_of(
-    name: str, declared: object, reads: Sequence[str], writes: Sequence[str], description: str = ""
+    name: str,
+    declared: object,
+    reads: Sequence[str],
+    writes: Sequence[str],
+    description: str = "",
+    *,
+    seen: Sequence[str] = (),
 ) -> tuple[ToolKind, KindSource]:
-    """Settle a tool's kind, and say who did: what it declares, else where the suite lists it, else a guess."""
+    """Settle a tool's kind, and say what did: what it declares, else where the suite lists it, else that it was seen to
+    write, else a guess.
+    """
     if declared == "read" or declared == "write" or declared == "generic":  # noqa: PLR1714 - narrows the type
         return declared, "declared"
     if name in writes:
         return "write", "declared"
     if name in reads:
         return "read", "declared"
+    if name in seen:
+        return "write", "seen"
     return guessed_kind(name, description), "name"
 
 
@@ -68,6 +80,22 @@ def guessed_kind(name: str, description: str = "") -> ToolKind:
         if guess != "unknown":
             return guess
     return "read" if is_told(words) and not changes_besides(description) else "unknown"
+
+
+def unknown_kinds(spec: EnvironmentSpec, toolset: Toolset) -> tuple[str, ...]:
+    """Name the tools of which nobody can tell whether they write: nothing settles it, and no state shows it."""
+    if spec.state is not None or spec.tau2 is not None:
+        return ()
+    return tuple(dict.fromkeys(tool.name for tool in toolset if tool.kind == "unknown"))
+
+
+def ask_for_kinds(names: Sequence[str]) -> str:
+    """Ask for the kinds of tools, in a line that can be pasted into the suite."""
+    does = "reads or writes" if len(names) == 1 else "read or write"
+    return (
+        f"nothing says whether {listing(names)} {does}, so calls besides the expected ones are not judged; write into "
+        f"the suite `environment: {{reads: [{', '.join(names)}]}}`, those that change something under `writes` instead"
+    )
 
 
 def is_write(spec: ToolSpec | None, wrote: bool | None) -> bool:

@@ -39,6 +39,7 @@ class PythonTool:
         requestor: Requestor = "assistant",
         reads: Sequence[str] = (),
         writes: Sequence[str] = (),
+        seen: Sequence[str] = (),
     ) -> None:
         name = getattr(function, "__name__", None)
         if not isinstance(name, str) or name == "<lambda>":
@@ -50,7 +51,7 @@ class PythonTool:
         self.requestor: Requestor = requestor
         self.is_async = inspect.iscoroutinefunction(function)
         declared = getattr(function, "kind", None)
-        self.kind, self.kind_from = kind_of(name, declared, reads, writes, function.__doc__ or "")
+        self.kind, self.kind_from = kind_of(name, declared, reads, writes, function.__doc__ or "", seen=seen)
         self.signature: ToolSignature = read_signature(function, name)
 
     @cached_property
@@ -159,6 +160,7 @@ def tools_of(
     requestor: Requestor = "assistant",
     reads: Sequence[str] = (),
     writes: Sequence[str] = (),
+    seen: Sequence[str] = (),
 ) -> list[PythonTool]:
     """Give a module's tools: what its `TOOLS` list holds, else the public functions that it defines, in order.
 
@@ -176,14 +178,14 @@ def tools_of(
     if not functions:
         raise EnvironmentFaultError(f"{_file(module)}: defines no public function and no TOOLS list, so no tools")
     try:
-        tools = [PythonTool(item, requestor=requestor, reads=reads, writes=writes) for item in functions]
+        tools = [PythonTool(item, requestor=requestor, reads=reads, writes=writes, seen=seen) for item in functions]
     except EnvironmentFaultError as error:
         raise EnvironmentFaultError(f"{_file(module)}: {error}") from error
-    seen: set[str] = set()
+    names: set[str] = set()
     for tool in tools:
-        if tool.name in seen:
+        if tool.name in names:
             raise EnvironmentFaultError(f"{_file(module)}: two tools are named {tool.name!r}")
-        seen.add(tool.name)
+        names.add(tool.name)
     return tools
 
 

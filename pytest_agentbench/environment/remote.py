@@ -40,7 +40,8 @@ class ToolFailedError(Exception):
 class Opening:
     """What opening a source needs to know of its run: folder of the suite, session, context, and what runs share.
 
-    `reads` and `writes` are the suite's lists, `known` the tools as a committed list describes them.
+    `reads` and `writes` are the suite's lists, `seen` the tools that were seen to write, `known` the tools
+    as a committed list describes them.
     """
 
     root: Path
@@ -50,14 +51,17 @@ class Opening:
     requestor: Requestor = "assistant"
     reads: Sequence[str] = ()
     writes: Sequence[str] = ()
+    seen: Sequence[str] = ()
 
     def settled(self, spec: ToolSpec, told: ToolKind | None, source: KindSource) -> ToolSpec:
-        """Settle what a tool does: the suite's lists, else what its `source` tells, else a guess."""
+        """Settle what a tool does: the suite's lists, else what its `source` tells, what was seen, or a guess."""
         kind: ToolKind
         if spec.name in self.writes or spec.name in self.reads:
             kind, source = "write" if spec.name in self.writes else "read", "declared"
-        elif told:
+        elif told and not (source == "name" and spec.name in self.seen):
             kind = told
+        elif spec.name in self.seen:
+            kind, source = "write", "seen"
         else:
             kind, source = guessed_kind(spec.name, spec.description), "name"
         return spec.model_copy(update={"kind": kind, "kind_from": source})

@@ -79,6 +79,7 @@ def opening_of(
         requestor=requestor,
         reads=spec.reads,
         writes=spec.writes,
+        seen=spec.seen,
     )
 
 
@@ -90,6 +91,7 @@ def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | 
         from pytest_agentbench.environment.tau2_bridge.source import find_source  # noqa: PLC0415
 
         return bridge_tools(find_source(spec.tau2.domain, spec.tau2.checkout))
+    settled = {"reads": spec.reads, "writes": spec.writes, "seen": spec.seen}
     specs: list[ToolSpec] = []
     functions: dict[tuple[Requestor, str], PythonTool] = {}
     modules: list[ModuleType] = []
@@ -100,11 +102,11 @@ def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | 
                 continue
             if source.kind == "schema":
                 party = None if requestor == "assistant" else requestor
-                specs += read_schema_tools(root / source.target, requestor=party, reads=spec.reads, writes=spec.writes)
+                specs += read_schema_tools(root / source.target, requestor=party, **settled)
                 continue
             module = load_fresh_module(source.target, root, unique)
             modules.append(module)
-            for tool in tools_of(module, requestor=requestor, reads=spec.reads, writes=spec.writes):
+            for tool in tools_of(module, requestor=requestor, **settled):
                 _refuse_missing_state(tool, spec, module)
                 described = known.get(tool.name, requestor) if known else None
                 specs.append(described or tool.spec)

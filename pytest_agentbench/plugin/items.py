@@ -14,6 +14,7 @@ from pytest_agentbench.core.errors import AgentBenchError, SuiteError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.environment.kinds import ask_for_kinds, unknown_kinds
 from pytest_agentbench.generation.recipe import staleness
 from pytest_agentbench.llm.cassette.file import cassette_path, read_cassette
 from pytest_agentbench.plugin import compat
@@ -80,6 +81,7 @@ class SuiteModule(pytest.Module):
             trials=max((plan.trial for plan in plans), default=1),
             scenarios=len(suite.scenarios),
             total=sum(not is_left_out(plan) for plan in plans),
+            kinds=ask_for_kinds(names) if (names := unknown_kinds(suite.environment, toolset)) else "",
             policies=tuple(
                 PolicyRecord(id=policy.id, challenge=policy.challenge, category=policy.category)
                 for policy in suite.policies

@@ -81,6 +81,8 @@ class Summary:
             terminalreporter.write_line(text)
         for text in self._ending.told() if self._ending else ():
             terminalreporter.write_line(text, yellow=True)
+        for text in self._asked():
+            terminalreporter.write_line(text)
         if self._bench.options.resume:
             terminalreporter.write_line(
                 "resumed: runs that had finished were taken over (the agent's code is not compared), "
@@ -90,6 +92,11 @@ class Summary:
             terminalreporter.write_line(f"{count} runs one at a time: {reason}")
         for text in annotation_lines(self._bench, document, config.rootpath, os.environ):
             terminalreporter.write_line(text if compat.shows_unicode(config) else ascii_only(text))
+
+    def _asked(self) -> list[str]:
+        """Give what workers asked while they collected; nobody saw it there."""
+        suites = self._tally.suites.values() if self._bench.role == "controller" else ()
+        return [f"{suite.key}: {suite.kinds}" for suite in suites if suite.kinds]
 
     def _print_nothing_found(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         collecting = config.pluginmanager.get_plugin("agentbench-collecting")

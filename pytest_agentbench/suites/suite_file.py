@@ -33,6 +33,7 @@ from pytest_agentbench.suites.scenario_files import (
 from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
 from pytest_agentbench.suites.schema_rubric import read_rubric, rubric_misfits
 from pytest_agentbench.suites.schema_suite import SUITE_FILE
+from pytest_agentbench.suites.seen_writes import read_seen
 from pytest_agentbench.suites.shape import misfits
 from pytest_agentbench.suites.substitution import Substitution
 from pytest_agentbench.suites.suite_form import PartReader
@@ -103,7 +104,10 @@ class _SuiteReader:
             self._raise()
         parts: dict[str, JsonValue] = {key: form[key] for key in _HASHED_PARTS if key in form}
         content_hash = suite_hash(suite, parts, self._parts.files, self._substitution.mask)
-        return suite.model_copy(update={"content_hash": content_hash, "secrets": self._substitution.secrets})
+        environment = suite.environment.model_copy(update={"seen": read_seen(self._path)})
+        return suite.model_copy(
+            update={"content_hash": content_hash, "secrets": self._substitution.secrets, "environment": environment}
+        )
 
     def _raise(self) -> NoReturn:
         problems = {str(problem): problem for problem in (*self._substitution.problems, *self._problems)}

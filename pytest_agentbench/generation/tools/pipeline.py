@@ -4,6 +4,7 @@ Every stage leaves a file in the recipe's folder with the hash of what it was ma
 as that holds; a session that was broken off goes on where it stood. Same seed, same files.
 """
 
+import contextlib
 import itertools
 import tempfile
 import time
@@ -19,7 +20,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.generation.casting import Chats
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
-from pytest_agentbench.generation.tools.kinds_told import kinds_told, left_alone
+from pytest_agentbench.generation.tools.kinds_told import kinds_told, left_alone, seen_writing
 from pytest_agentbench.generation.tools.making import Maker, RejectedError, languages_of
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
@@ -36,6 +37,7 @@ from pytest_agentbench.generation.tools.walks.rehearsal import closed_edges
 from pytest_agentbench.generation.tools.wording.phrasing import language_of
 from pytest_agentbench.generation.tools.wording.tongue import Code
 from pytest_agentbench.generation.tools.world import world_of
+from pytest_agentbench.results.seen_writes import note_seen
 from pytest_agentbench.validation.scenario import Shared
 
 Until = Literal["cards", "graph", "walks", ""]
@@ -76,10 +78,9 @@ class Pipeline:
             return self._stopped(
                 until, [f"{len(cards.cards)} cards in {folder.path}", *left_alone(cards), *_partial(cards)]
             )
+        self._learn_kinds(cards)
         taxonomy = await stages.taxonomy(cards)
         graph = await stages.graph(cards, taxonomy)
-        for line in left_alone(cards):
-            self.told(line)
         if not graph.tools:
             raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{_reasons(cards)}")
         if until == "graph":
@@ -197,6 +198,16 @@ class Pipeline:
         if not self.toolset and tools is not None and tools.kind not in ("python", "schema"):
             async with world_of(self.suite).open() as opened:
                 self.toolset = opened.tools
+
+    def _learn_kinds(self, cards: Cards) -> None:
+        """Take tools that were seen to write for writes, now and in later sessions."""
+        seen = seen_writing(self.toolset.of("assistant"), cards)
+        told = {"kind": "write", "kind_from": "seen"}
+        self.toolset = Toolset(
+            specs=tuple(spec.model_copy(update=told) if spec.name in seen else spec for spec in self.toolset)
+        )
+        with contextlib.suppress(OSError):  # a folder that cannot be written keeps nothing
+            note_seen(self.suite.path, seen)
 
     def _check_tools(self) -> None:
         specs = self.toolset.of("assistant")

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from aiohttp import web
 
+from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.running import Asked, generate
 from pytest_agentbench.generation.tools.probing.probing import probe
 from pytest_agentbench.generation.tools.probing.safety import Policy
@@ -198,3 +199,20 @@ def test_the_recipe_trusts_annotations_and_allows_by_name(tmp_path: Path) -> Non
 
     assert called(tmp_path / "log.txt") == {"get_weather", "get_report"}
     assert any("get_menu" in line and "reads: [" in line for line in outcome.lines)
+
+
+def test_what_the_prober_saw_write_is_known_to_write_from_then_on(tmp_path: Path) -> None:
+    """A tool of unknown kind that changed the state; one that the user declared to read stays a read."""
+    (tmp_path / "tools.py").write_text(
+        "def frobnicate(state: dict, name: str = 'a') -> str:\n"
+        "    state['things'][name] = 'frobbed'\n    return 'done, number 7'\n"
+        "def tweak(state: dict, name: str = 'a') -> str:\n"
+        "    state['log'] = name\n    return 'done, number 7'\n"
+    )
+    (tmp_path / "state.json").write_text('{"things": {"a": "new"}}')
+    path = suite_of(tmp_path, {"tools": "tools", "state": {"json": "state.json"}, "reads": ["tweak"]})
+
+    generate(Asked(suite=path, until="graph"), environ={}, told=lambda _: None)
+    suite = load_suite(path, environ={}, generating=True)
+    assert suite.environment.seen == ("frobnicate",)
+    assert [spec.kind for spec in load_toolset(suite.environment, suite.root)] == ["write", "read"]
