@@ -81,3 +81,8 @@ def _escaped(found: re.Match[str]) -> str:
     if code > 0xFFFF:
         return f"\\U{code:08x}"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def without_accents(text: str) -> str:
+    """Give a text without accents: what names of tools are written in."""
+    return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))

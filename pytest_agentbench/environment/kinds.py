@@ -1,9 +1,4 @@
-"""Whether a tool reads or writes: as declared, else as the suite says, else guessed from a verb in its name.
-
-English verbs count, and those of French, Italian, Portuguese and Spanish (`romance_verbs`). Names in these languages
-are often nouns, so the verb that a description begins with counts too; in English that would mislead (*Return a book*,
-*Return the balance*).
-"""
+"""Whether a tool reads or writes: as declared, as the suite says, as seen, or guessed from a verb in its name."""
 
 import re
 from collections.abc import Sequence
@@ -12,13 +7,6 @@ from itertools import pairwise
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.core.tool import KindSource, ToolKind, Toolset, ToolSpec
-from pytest_agentbench.environment.romance_verbs import (
-    changes_besides,
-    is_told,
-    kind_in_description,
-    kind_in_name,
-    without_accents,
-)
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
@@ -46,7 +34,6 @@ def kind_of(
     declared: object,
     reads: Sequence[str],
     writes: Sequence[str],
-    description: str = "",
     *,
     seen: Sequence[str] = (),
 ) -> tuple[ToolKind, KindSource]:
@@ -61,25 +48,22 @@ def kind_of(
         return "read", "declared"
     if name in seen:
         return "write", "seen"
-    return guessed_kind(name, description), "name"
+    return guessed_kind(name), "name"
 
 
-def guessed_kind(name: str, description: str = "") -> ToolKind:
-    """Guess a kind from the first verb in the name, or the one that a description begins with; else `unknown`.
+def guessed_kind(name: str) -> ToolKind:
+    """Guess a kind from the first English verb in the name; else `unknown`.
 
     A write joined by *or* or *and* (`get_or_create`) decides, since the tool may do it.
     """
-    words = [word.lower() for word in _WORDS.findall(without_accents(name))]
+    words = [word.lower() for word in _WORDS.findall(name)]
     if any(left in ("or", "and") and right in _WRITES for left, right in pairwise(words)):
         return "write"
     for word in words:
         for kind, verbs in (("read", _READS), ("write", _WRITES), ("generic", _GENERIC)):
             if word in verbs:
                 return kind  # type: ignore[return-value]  # the literals above are kinds
-    for guess in (kind_in_name(words), kind_in_description(description)):
-        if guess != "unknown":
-            return guess
-    return "read" if is_told(words) and not changes_besides(description) else "unknown"
+    return "unknown"
 
 
 def unknown_kinds(spec: EnvironmentSpec, toolset: Toolset) -> tuple[str, ...]:

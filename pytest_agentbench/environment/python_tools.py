@@ -51,7 +51,7 @@ class PythonTool:
         self.requestor: Requestor = requestor
         self.is_async = inspect.iscoroutinefunction(function)
         declared = getattr(function, "kind", None)
-        self.kind, self.kind_from = kind_of(name, declared, reads, writes, function.__doc__ or "", seen=seen)
+        self.kind, self.kind_from = kind_of(name, declared, reads, writes, seen=seen)
         self.signature: ToolSignature = read_signature(function, name)
 
     @cached_property

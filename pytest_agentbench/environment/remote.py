@@ -63,7 +63,7 @@ class Opening:
         elif spec.name in self.seen:
             kind, source = "write", "seen"
         else:
-            kind, source = guessed_kind(spec.name, spec.description), "name"
+            kind, source = guessed_kind(spec.name), "name"
         return spec.model_copy(update={"kind": kind, "kind_from": source})
 
 

@@ -45,7 +45,7 @@ def read_schema_tools(
         for index, entry in enumerate(entries):
             spec = _spec(entry, f"{file}: {key}[{index}]", requestor or party)
             declared = _declared(kinds.get(spec.name))
-            kind, source = kind_of(spec.name, declared, reads, writes, spec.description, seen=seen)
+            kind, source = kind_of(spec.name, declared, reads, writes, seen=seen)
             specs.append(spec.model_copy(update={"kind": kind, "kind_from": source}))
     return specs
 

@@ -7,7 +7,6 @@ from typing import Literal
 
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.environment.kinds import guessed_kind
-from pytest_agentbench.environment.romance_verbs import changes_besides, destroying
 from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.probing.destruction import sign_of_destruction
 from pytest_agentbench.generation.tools.values import Cure
@@ -124,19 +123,16 @@ def effect_of(spec: ToolSpec) -> tuple[Effect, str]:
     declared to read makes it destructive.
     """
     name_words = words(spec.name)
-    destroys = next((word for word in name_words if word in _DESTROYS), None) or destroying(name_words)
+    destroys = next((word for word in name_words if word in _DESTROYS), None)
     if spec.destructive is True:
         return "destructive", "declared destructive"
     if destroys and (spec.kind != "read" or spec.kind_from == "name"):
         return "destructive", f"its name says {destroys!r}"
     if spec.kind != "unknown" and spec.kind_from != "name":
         return "write" if spec.kind == "write" else "read", f"its kind is {spec.kind!r}"
-    guess = guessed_kind(spec.name, spec.description)
+    guess = guessed_kind(spec.name)
     if guess != "unknown":
-        where = "name" if guessed_kind(spec.name) == guess else "description"
-        return ("write" if guess == "write" else "read"), f"its {where} speaks of a {guess}"
-    if changes_besides(spec.description):
-        return "unknown", "its description speaks of changes"
+        return ("write" if guess == "write" else "read"), f"its name speaks of a {guess}"
     said = words(" ".join(_FIRST.findall(spec.description)))
     if any(word in _CHANGES or word in _DESTROYS for word in (*name_words, *said)):
         return "unknown", "its name or description speaks of changes"
@@ -150,7 +146,7 @@ def destroys(spec: ToolSpec) -> bool:
 
     This is no question of what may be called, but of what is called last.
     """
-    if _DESTROYS & set(words(spec.name)) or destroying(words(spec.name)):
+    if _DESTROYS & set(words(spec.name)):
         return True
     said = words(" ".join(_FIRST.findall(spec.description)[:_OPENING]))
     changes = (_MAKES | _CHANGES | _LOOKS) & {*words(spec.name), *said}
