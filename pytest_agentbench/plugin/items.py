@@ -39,6 +39,7 @@ class SuiteModule(pytest.Module):
 
     info: SuiteInfo
     declared: tuple[str, ...] = ()
+    kinds: str = ""
 
     def _getobj(self) -> types.ModuleType:
         module = types.ModuleType(ascii_slug(self.name).replace(".", "_").replace("-", "_"))
@@ -72,6 +73,8 @@ class SuiteModule(pytest.Module):
             raise SuiteError(problems)
         recorded = suite.agent.kind == "transcripts"
         self.declared = tuple(dict.fromkeys(plan.variant for plan in plans)) if recorded else tuple(suite.variants)
+        if names := unknown_kinds(suite.environment, toolset):
+            self.kinds = ask_for_kinds(names)
         self.info = SuiteInfo(
             key=key,
             name=suite.name,
@@ -81,7 +84,7 @@ class SuiteModule(pytest.Module):
             trials=max((plan.trial for plan in plans), default=1),
             scenarios=len(suite.scenarios),
             total=sum(not is_left_out(plan) for plan in plans),
-            kinds=ask_for_kinds(names) if (names := unknown_kinds(suite.environment, toolset)) else "",
+            kinds=self.kinds,
             policies=tuple(
                 PolicyRecord(id=policy.id, challenge=policy.challenge, category=policy.category)
                 for policy in suite.policies
