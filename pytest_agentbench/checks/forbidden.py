@@ -30,7 +30,7 @@ def check_forbidden(run: Run, resolve: Resolver | None = None) -> Iterable[Findi
             tool=record.call.name,
             proven=record.call.requestor == "assistant",
         )
-        for record in run.transcript.trajectory
+        for record in run.made
         if any(is_call_of(forbidden, record.call, resolve) for forbidden in never)
     ]
     return found or [_finding(True, "no forbidden call was made")]

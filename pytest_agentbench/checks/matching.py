@@ -60,8 +60,8 @@ class Matching:
 
 
 def match_run(run: Run, resolve: Resolver | None = None) -> Matching:
-    """Pair the run's expected calls with all calls made in it, the agent's and the user's."""
-    return match_calls(run.scenario.expected_calls, run.transcript.trajectory, run.toolset, resolve)
+    """Pair the run's expected calls with all calls made in it, the agent's and the user's; see `Run.made`."""
+    return match_calls(run.scenario.expected_calls, run.made, run.toolset, resolve)
 
 
 def match_calls(

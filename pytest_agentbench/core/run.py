@@ -99,6 +99,16 @@ class Run(Model):
         return self.termination is Termination.FINISHED
 
     @property
+    def made(self) -> tuple[CallRecord, ...]:
+        """Every call of both parties, but for those of the conversation that the scenario begins with (τ²)."""
+        initial = self.scenario.task.initial_state
+        history = (initial.message_history or ()) if initial else ()
+        begins = [(entry.get("role"), entry.get("content") or "") for entry in history]
+        starts = [(message.role, message.text) for message in self.transcript.messages[: len(history)]]
+        before = len(history) if begins == starts else 0
+        return tuple(record for record in self.transcript.trajectory if record.message >= before)
+
+    @property
     def calls(self) -> tuple[CallRecord, ...]:
         """The agent's tool calls with their results, in order."""
         return tuple(record for record in self.transcript.trajectory if record.call.requestor == "assistant")

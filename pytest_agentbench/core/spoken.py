@@ -42,15 +42,15 @@ def plain(text: str) -> str:
     """Bring `text` to lower case, without accents, markup and repeated spaces, quotes straight, numbers canonical.
 
     Numbers lose thousands separators and trailing zeros: `1,628.00`, `1 628,00` and `1.628,00` become `1628`;
-    `54,04` becomes `54.04`; `1,628` is read as a thousand and more.
+    `54,04` becomes `54.04`; `1,628` is read as a thousand and more. Numbers in different lines are different numbers.
     """
     letters = unicodedata.normalize("NFKD", text.translate(_QUOTES))
     if not letters.isascii():
         letters = "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in letters)
     letters = "".join(char for char in letters if not unicodedata.combining(char)).translate(_QUOTES)
-    spaced = _SPACES.sub(" ", _MARKUP.sub("", letters.casefold())).strip()
-    joined = _SPACED_NUMBER.sub(lambda found: re.sub(r"[ ']", "", found[0]), spaced)
-    return _NUMBER.sub(lambda found: _number(found[0]), joined)
+    lines = _MARKUP.sub("", letters.casefold()).splitlines()
+    joined = (_SPACED_NUMBER.sub(lambda found: re.sub(r"[ ']", "", found[0]), _SPACES.sub(" ", one)) for one in lines)
+    return _NUMBER.sub(lambda found: _number(found[0]), _SPACES.sub(" ", "\n".join(joined)).strip())
 
 
 def _number(token: str) -> str:

@@ -91,7 +91,7 @@ class ExpectedStates:
         self, plan: RunPlan, run: Run, wanted: Sequence[Wanted], world: World, *, leaves_open: bool
     ) -> Replay:
         """Give the replay of these calls, the one that was made before if there is one."""
-        followed = Followed(run.transcript.trajectory, run.initial_state)
+        followed = Followed(run.made, run.initial_state)
         name = f"{plan.suite_key}::{plan.scenario.id}" + (f"::{plan.way}" if plan.way else "")
         key = name
         if leaves_open:
@@ -154,7 +154,7 @@ def _matched(
     run: Run, calls: Sequence[ExpectedCall], stated: Sequence[ExpectedCall], resolve: Resolver | None
 ) -> tuple[list[Wanted], Matching]:
     """Match `calls`, which are the `stated` ones in the run's words; give what is to be made in a fresh world."""
-    records = run.transcript.trajectory
+    records = run.made
     matching = match_calls(calls, records, run.toolset, resolve)
     whole = run.scenario.states_whole_calls
     wanted = []
@@ -167,7 +167,7 @@ def _matched(
 
 def _followed(run: Run, found: Replay, wanted: Sequence[Wanted]) -> Correspondence:
     clock = Clock(run=run.played, replay=(found.began, found.ended)) if run.played is not None else None
-    return found.follow(Followed(run.transcript.trajectory, run.initial_state), wanted, clock)
+    return found.follow(Followed(run.made, run.initial_state), wanted, clock)
 
 
 def _named(calls: Sequence[ExpectedCall], known: Correspondence) -> tuple[ExpectedCall, ...]:

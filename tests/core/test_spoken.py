@@ -28,6 +28,8 @@ from tests.checks.builders import agent, run_of, user
         ("remboursé sous 5 jours", "Il sera  REMBOURSE sous 5 jours.", True),
         ("it's done", "It’s done!", True),
         ("order W1 shipped", "Order `W1`\nshipped", True),
+        ("120", "Sizes:\n90\n120\n298", True),
+        ("90120", "90\n120", False),
         ("", "anything", True),
         ("yes", "no", False),
     ],
