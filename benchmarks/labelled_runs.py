@@ -74,6 +74,10 @@ def read_domain(folder: Path) -> list[Case]:
     """Read the labelled runs of a domain."""
     about = yaml.safe_load((folder / "about.yaml").read_text(encoding="utf-8"))
     one, two, agreed = (_labels(folder / "labels" / f"{name}.yaml") for name in ("one", "two", "agreed"))
+    if not one or not two:
+        raise SystemExit(
+            f"{folder.name}: nobody has labelled these runs yet: write labels/one.yaml and labels/two.yaml"
+        )
     cases = []
     for run in about["runs"]:
         name = run_name(run["suite"], run["scenario"], run.get("variant", ""))
