@@ -2,7 +2,9 @@
 
 Run `python -m benchmarks.endings [FILE…] [--missed]`. Without files it plays those of `tests/simulation/data`, and
 prints for each how many end as labelled, and the confusion matrix: labels are rows, answers columns, numbered alike.
-The exit status is 1 where less than 95 % of a file do.
+These users say nothing of what they meant, so that whose fault a stall is cannot be told: a conversation that is
+labelled as stalled is right where it is not held against the agent by mistake. The exit status is 1 where less than
+95 % of a file are right.
 
 A file is `{"made": …, "half": …, "conversations": […]}`, or JSON Lines of one conversation each;
 `tests/simulation/endings.py` plays them through the loop by parties that do what the transcript says.
@@ -15,7 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.simulation.endings import Ended, Ending, label_of, load, replay
+from tests.simulation.endings import STILL_GOING, Ended, Ending, label_of, load, replay
 
 DATA = Path(__file__).resolve().parents[1] / "tests/simulation/data"
 LEAST = 0.95
@@ -27,8 +29,17 @@ def scored(cases: Iterable[dict[str, Any]]) -> list[tuple[dict[str, Any], Ended]
 
 
 def is_right(case: dict[str, Any], ended: Ended) -> bool:
-    """Whether a conversation ended as its author says, with the same party to blame."""
-    return label_of(case) == ended.ending
+    """Whether a conversation ended as its author says; of a stall, that the agent is not blamed for the user's."""
+    label = label_of(case)
+    if label[0] == "STALLED":
+        return ended.ending in (label, STILL_GOING) or ended.ending == ("STALLED", "user")
+    return label == ended.ending
+
+
+def stalls(played: Iterable[tuple[dict[str, Any], Ended]]) -> tuple[int, int]:
+    """Give how many stalls were seen, and how many there are."""
+    found = [ended.ending[0] == "STALLED" for case, ended in played if label_of(case)[0] == "STALLED"]
+    return sum(found), len(found)
 
 
 def matrix(played: Iterable[tuple[dict[str, Any], Ended]]) -> str:
@@ -45,7 +56,9 @@ def matrix(played: Iterable[tuple[dict[str, Any], Ended]]) -> str:
 def table(name: str, played: list[tuple[dict[str, Any], Ended]]) -> str:
     """Give the figure of one file and its matrix."""
     right = sum(is_right(case, ended) for case, ended in played)
-    return f"{name}: {right} of {len(played)} as labelled ({right / max(len(played), 1):.1%})\n{matrix(played)}"
+    seen, there = stalls(played)
+    share = f"{right} of {len(played)} right ({right / max(len(played), 1):.1%}), {seen} of {there} stalls seen"
+    return f"{name}: {share}\n{matrix(played)}"
 
 
 def missed(played: Iterable[tuple[dict[str, Any], Ended]]) -> str:

@@ -70,9 +70,18 @@ class Voice:
         """Join words as a list."""
         return ", ".join(words)
 
+    def variant(self, variant: Mapping[str, Any]) -> str:
+        """Word a variant, with its reference where the catalogue has its options in English alone."""
+        return f"{self.options(variant)} (réf. {variant['item_id']})" if self.french else self.options(variant)
+
     def method(self, method: Mapping[str, Any]) -> str:
         """Word a payment method."""
         return self.word(str(method["label"])).replace("ending in", "finissant par" if self.french else "ending in")
+
+    def chosen(self, method: Mapping[str, Any]) -> str:
+        """Word a payment method, with its reference where the account has its name in English alone."""
+        translated = self.french and str(method["label"]) in WORDS
+        return f"{self.method(method)} ({method['payment_method_id']})" if translated else self.method(method)
 
     def order(self, order: Mapping[str, Any]) -> str:
         """Word an order in a list: number, items, status."""

@@ -17,6 +17,9 @@ SHOWN_WIDTH = 120
 """Characters of a repr in an error."""
 
 _TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+_THOUGHT_PARTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
+_THOUGHTS = ("reasoning_content", "reasoning")
+"""Fields of a message in which servers hand on what a model thought."""
 
 
 def unusable(found: object, why: str = "") -> AgentError:
@@ -80,7 +83,23 @@ def result_text(content: object) -> str:
     return dumps(content)
 
 
+def thoughts_of(message: object) -> str | None:
+    """Give what a model thought besides: fields of their own, and parts of the content that are no text for anybody."""
+    content = field(message, "content")
+    parts = [part for part in content if _is_thought(part)] if isinstance(content, list | tuple) else []
+    found = [text_field(message, name) for name in _THOUGHTS] + [
+        text_field(part, "thinking") or text_field(part, "text") or text_field(part, "reasoning") for part in parts
+    ]
+    return "\n".join(text for text in found if text.strip()) or None
+
+
+def _is_thought(part: object) -> bool:
+    return text_field(part, "type") in _THOUGHT_PARTS or field(part, "thought") is True
+
+
 def _text_of_part(part: object) -> str:
     if isinstance(part, str):
         return str.__str__(part)
+    if _is_thought(part):
+        return ""
     return text_field(part, "text") or text_field(part, "refusal")

@@ -10,7 +10,7 @@ from pytest_agentbench.agents.calling import call_user
 from pytest_agentbench.agents.content import shown
 from pytest_agentbench.agents.failure import guard_sync
 from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
-from pytest_agentbench.agents.frameworks.recognition import framework_agent
+from pytest_agentbench.agents.frameworks.recognition import framework_agent, is_of_framework
 from pytest_agentbench.agents.openai_chat import OpenAIChatAgent
 from pytest_agentbench.agents.signature import UserFunction, declares, fill, is_required, is_single, parameters
 from pytest_agentbench.agents.visibility import declares_tools
@@ -73,6 +73,16 @@ async def build_agent(
     )
 
 
+def check_import(target: str, root: Path) -> None:
+    """Import what an agent's path leads to and call nothing of it.
+
+    Raise `ImportPathError` where it leads nowhere, `SuiteFaultError` where no agent can come from what it leads to.
+    """
+    found = load_object(target, root)
+    if not is_of_framework(found):
+        _callable(found, target)
+
+
 def base_url_default(factory: UserFunction) -> str | None:
     """Give the base URL that a factory uses where none is given: the text that its parameter `base_url` defaults to."""
     given = next((parameter for parameter in parameters(factory) or () if parameter.name == "base_url"), None)
@@ -96,16 +106,15 @@ async def _build_own(
     if framed is not None:
         _refuse_keywords(f"{target!r} is an agent of {framed.framework}", keywords)
         return framed
-    if not callable(found):
-        raise SuiteFaultError(f"{target!r} is {type(found).__name__} {shown(found)}, which cannot be called")
+    factory = _callable(found, target)
     if spec.kind == "callable":
         _refuse_keywords(f"{target!r} is a plain reply function", keywords)
-        return adapt(found, run_sync=run_sync, root=root)
-    offered = await _with_base_url(found, keywords=keywords, offered=offered)
-    arguments = factory_arguments(found, target, keywords=keywords, offered=offered)
-    positional, named = fill(parameters(found) or [], arguments)
-    made = await call_user(found, positional, named, run_sync=run_sync, root=root)
-    takes_tools = declares_tools(found) and "tools" in offered
+        return adapt(factory, run_sync=run_sync, root=root)
+    offered = await _with_base_url(factory, keywords=keywords, offered=offered)
+    arguments = factory_arguments(factory, target, keywords=keywords, offered=offered)
+    positional, named = fill(parameters(factory) or [], arguments)
+    made = await call_user(factory, positional, named, run_sync=run_sync, root=root)
+    takes_tools = declares_tools(factory) and "tools" in offered
     made = await guard_sync(lambda: other(made), run_sync, root=root) or made
     framed = await _framed(made, session_id, run_sync, root)
     return framed or adapt(made, run_sync=run_sync, takes_tools=takes_tools, root=root)
@@ -124,6 +133,12 @@ async def _framed(made: object, session_id: str, run_sync: Runner, root: Path) -
     return await guard_sync(
         lambda: framework_agent(made, session_id=session_id, run_sync=run_sync, root=root), run_sync, root=root
     )
+
+
+def _callable(found: object, target: str) -> UserFunction:
+    if not callable(found):
+        raise SuiteFaultError(f"{target!r} is {type(found).__name__} {shown(found)}, which cannot be called")
+    return found
 
 
 def _refuse_keywords(what: str, keywords: Mapping[str, object]) -> None:

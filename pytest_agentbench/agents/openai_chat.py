@@ -64,7 +64,8 @@ class OpenAIChatAgent:
             raise AgentError(f"unusable reply: {self._named} {self._silence(answer)}")
         if answer.truncated:
             self.log.append(f"an answer of {self._named} was cut off at its token limit; it is kept as far as it goes")
-        return Message(role="assistant", content=text or None, tool_calls=tuple(map(_call, answer.calls)))
+        calls = tuple(map(_call, answer.calls))
+        return Message(role="assistant", content=text or None, tool_calls=calls, thoughts=answer.thoughts)
 
     def _silence(self, answer: ChatReply) -> str:
         if answer.truncated:

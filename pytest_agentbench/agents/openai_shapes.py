@@ -6,6 +6,7 @@ from pytest_agentbench.agents.content import (
     shown,
     text_field,
     text_of,
+    thoughts_of,
     unusable,
     user_text,
 )
@@ -43,7 +44,8 @@ def read_message(item: object) -> Message:
     if role != "assistant":
         return Message(role=role, content=user_text(content))
     text = text_of(content)
-    return Message(role=role, content=text or text_field(item, "refusal") or text, tool_calls=_calls(item))
+    said = text or text_field(item, "refusal") or text
+    return Message(role=role, content=said, tool_calls=_calls(item), thoughts=thoughts_of(item))
 
 
 def _role(item: object) -> Role:

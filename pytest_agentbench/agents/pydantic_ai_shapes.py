@@ -23,7 +23,8 @@ def read_parts(item: object) -> list[Message]:
         return [message for part in parts if (message := _requested(part)) is not None]
     text = "".join(text_field(part, "content") for part in parts if text_field(part, "part_kind") == "text")
     calls = tuple(_call(part) for part in parts if text_field(part, "part_kind") == "tool-call")
-    return [Message(role="assistant", content=text or None, tool_calls=calls)]
+    thoughts = "\n".join(text_field(part, "content") for part in parts if text_field(part, "part_kind") == "thinking")
+    return [Message(role="assistant", content=text or None, tool_calls=calls, thoughts=thoughts or None)]
 
 
 def read_result(result: object) -> list[Message] | None:

@@ -34,7 +34,7 @@ class Actor:
         scene, words = self.scene, self.words
         own = calls is None
         calls = scene.calls if calls is None else calls
-        says = " ".join(scene.plan.scenario.says)
+        says = " ".join(scene.plan.scenario.lines)
         is_own = own and says and scene.language == words.language and self.random.random() < 0.7
         text = says if is_own else words.say("task_request", task=self.task)
         needed = [
@@ -65,7 +65,7 @@ class Actor:
 
         With `play` it is a right report: it holds all that the scenario says must be told, from whichever answer.
         """
-        said = " ".join(self.scene.plan.scenario.says)
+        said = " ".join(self.scene.plan.scenario.lines)
         found = telling(facts_of(result.content), self.random, near=said)
         if not found:
             raise InexpressibleError("the answer that counts holds nothing that could be told")

@@ -113,7 +113,7 @@ class Scene:
     @property
     def language(self) -> str:
         """The language of the scenario's own lines."""
-        words = re.findall(r"\w+", " ".join(self.plan.scenario.says).lower())
+        words = re.findall(r"\w+", " ".join(self.plan.scenario.lines).lower())
         return "fr" if sum(word in _FRENCH for word in words) >= _LEAST_FRENCH else "en"
 
     def spec(self, name: str) -> ToolSpec:

@@ -8,9 +8,9 @@ included, and about calls that did not fail (`exact`: about every call, since a 
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from pytest_agentbench.checks.findings import about, not_made
+from pytest_agentbench.checks.findings import about, not_made, not_seen
 from pytest_agentbench.checks.matching import Matching, in_order, is_exact
-from pytest_agentbench.checks.wording import NOT_SEEN, call_text
+from pytest_agentbench.checks.wording import call_text
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.verdict import CallExplanation, Finding
 
@@ -23,7 +23,7 @@ def check_calls(run: Run, matching: Matching, explanations: Sequence[CallExplana
     if not run.scenario.states_calls or (match.expected_calls == "writes" and match.order == "any_order"):
         return []
     if not run.calls_visible:
-        return [_finding(None, NOT_SEEN)]
+        return [not_seen("calls", "calls")]
     missing = [call for call in explanations if call.expected is not None and call.status != "matched"]
     found = [one for call in missing for one in not_made(call, "calls")] if match.expected_calls == "all" else []
     if match.order == "in_order" and not in_order(matching):

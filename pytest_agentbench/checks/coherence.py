@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 
 from pytest_agentbench.checks.effects import wrote
-from pytest_agentbench.checks.spoken import says
 from pytest_agentbench.core.alike import alike
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.spoken import says
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import CallRecord, Transcript
 from pytest_agentbench.core.values import to_json

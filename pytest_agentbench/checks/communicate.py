@@ -6,9 +6,9 @@ numbers (a number counts only as a whole) and more lenient about spelling (accen
 
 from collections.abc import Iterable
 
-from pytest_agentbench.checks.spoken import says
 from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.spoken import says
 from pytest_agentbench.core.verdict import Finding
 
 

@@ -1,8 +1,8 @@
 """The judgement on a closed run: every check, then verdict and blame.
 
 Default verdict: the run FINISHED; its final state is the one the expected calls lead to; everything to be
-communicated was said; no forbidden call was made and no policy broken. What could not be measured neither passes
-nor fails: a run that relies on it is not scored.
+communicated was said; no forbidden call was made and no policy broken. What could not be measured neither passes nor
+fails: the other parts decide, and a run of which nothing that its scenario asks for was measured is not scored.
 """
 
 from collections.abc import Callable, Container, Coroutine, Iterable, Sequence
@@ -18,6 +18,7 @@ from pytest_agentbench.checks.handling.check import Handling, check_handling
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, match_calls, match_run
 from pytest_agentbench.checks.metrics import measure
+from pytest_agentbench.checks.parts import measured
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
 from pytest_agentbench.checks.simulated_user import check_simulated_user
 from pytest_agentbench.checks.state import check_state
@@ -25,13 +26,17 @@ from pytest_agentbench.checks.termination import check_termination
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Check
-from pytest_agentbench.core.text import printable, raised_text
-from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, Verdict
+from pytest_agentbench.core.text import printable, raised_text, shorten
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, OtherFault, Verdict
+from pytest_agentbench.environment.replay import failure_text
 
 T = TypeVar("T")
 
 _SUFFERS: frozenset[FindingKind] = frozenset({"write", "state", "calls", "communicate"})
 """What goes wrong by itself where tools do not do what they should."""
+
+_WIDTH = 300
+"""Characters of a reason."""
 
 WORST_FIRST: tuple[FindingKind, ...] = get_args(FindingKind)
 """The kinds of findings in the order in which failures are listed."""
@@ -45,13 +50,14 @@ def judge(
     `extra` are further checks, run after the built-in ones. `ignore` are path patterns left out when states are
     compared. `resolve` gives the predicate behind an import path, for `$call` matchers.
 
-    Verdict and blame: a run whose conversation failed by somebody else's fault (`run.blame`) is an ERROR whatever the
-    agent did in it. So is one in which the simulated user broke a rule of its own, passed or failed alike, and one with
-    a check that raised, blamed on the scenario. Everything else is judged on the agent: FAILED, blame *agent*, when a
-    required finding failed; ERROR, blame *scenario*, when a required one could not be measured, since the scenario
-    relies on it; and PASSED otherwise. Faults that were let loose on purpose: what a silent one spoilt is the
-    environment's; what one that lasts made impossible is not asked of an agent that said so and had done what came
-    before.
+    Verdict and blame. What is proven decides first: a broken rule, a `never`, a stray or wrong write that stands is the
+    agent's failure, whatever the user, a provider, the environment, a check or the end of the run did later; that is
+    told in `also`. Else a run whose conversation failed by somebody else's fault (`run.blame`) is an ERROR. So is one
+    in which the simulated user broke a rule of its own, passed or failed alike, and one with a check that raised,
+    blamed on the scenario. Else a required finding that failed is the agent's. A run of which nothing that was asked
+    for could be measured is an ERROR, blame *scenario*; what else was not measured changes nothing. Faults that were
+    let loose on purpose: what a silent one spoilt is the environment's; what one that lasts made impossible is not
+    asked of an agent that said so and had done what came before.
     """
     guard = _Guard(f"{run.scenario.file}:{run.scenario.line}" if run.scenario.file else run.key.suite)
     nothing = match_calls((), run.transcript.trajectory)
@@ -76,14 +82,22 @@ def judge(
     metrics = guard.run("metrics", lambda: measure(run, matching), metrics)
     findings = _excused(findings, explanations, handling)
     metrics = {**metrics, **handling.metrics}
-    verdict, blame = _decide(run, findings, broken=bool(guard.findings), handling=handling)
+    parts = measured(run, findings, policies.outcomes)
+    others = [*_others(run, handling, guard.findings), *_of_world(run, findings)]
+    verdict, blame = _decide(run, findings, others, handling, nothing=parts.nothing)
+    unknown = parts.nothing and verdict is Verdict.ERROR and not others
+    is_whole = unknown or (verdict is not Verdict.ERROR and not others)
     return Judgement(
         verdict=verdict,
         blame=blame,
+        also=tuple(others) if verdict is Verdict.FAILED else (),
+        asked=parts.asked,
+        unmeasured=parts.unmeasured,
+        nothing_measured=unknown,
         findings=tuple(sorted([*findings, *guard.findings], key=_badness)),
         calls=tuple(explanations),
         policies=policies.outcomes,
-        metrics=metrics,
+        metrics={**metrics, "measured": parts.share if is_whole else None},
     )
 
 
@@ -99,22 +113,64 @@ def _about_calls(
     ]
 
 
-def _decide(run: Run, findings: Sequence[Finding], *, broken: bool, handling: Handling) -> tuple[Verdict, Blame | None]:
+def _others(run: Run, handling: Handling, raised: Sequence[Finding]) -> list[OtherFault]:
+    """Give what others did wrong, the end of the run first."""
+    found = []
     # what a user has no answer to is the agent's affair where it asks for it in the place of a failure it conceals
     is_agents = run.blame is Blame.AGENT or (run.blame is Blame.USER and handling.ignored)
     if run.blame is not None and not is_agents:
-        return Verdict.ERROR, run.blame
-    if run.user_faults:
-        return Verdict.ERROR, Blame.USER
-    if broken:
-        return Verdict.ERROR, Blame.SCENARIO
-    if failed := [finding for finding in findings if finding.required and finding.passed is False]:
+        reason = shorten(printable(run.error or run.stop_reason or str(run.termination)).split("\n")[0], _WIDTH)
+        found.append(OtherFault(blame=run.blame, reason=reason, ended=True))
+    told = [f"turn {fault.turn}: {printable(shorten(fault.message, _WIDTH))}" for fault in run.user_faults[:1]]
+    found += [OtherFault(blame=Blame.USER, reason=reason) for reason in told]
+    return found + [OtherFault(blame=Blame.SCENARIO, reason=finding.message) for finding in raised[:1]]
+
+
+def _decide(
+    run: Run, findings: Sequence[Finding], others: Sequence[OtherFault], handling: Handling, *, nothing: bool
+) -> tuple[Verdict, Blame | None]:
+    failed = [finding for finding in findings if finding.required and finding.passed is False]
+    if any(_is_proven(finding, run, handling) for finding in failed):
+        return Verdict.FAILED, Blame.AGENT
+    if others:
+        return Verdict.ERROR, others[0].blame
+    if failed:
         if handling.silent and all(finding.kind in _SUFFERS for finding in failed):
             return Verdict.ERROR, Blame.ENVIRONMENT
         return Verdict.FAILED, Blame.AGENT
-    if any(finding.required and finding.passed is None for finding in findings):
-        return Verdict.ERROR, Blame.SCENARIO
-    return Verdict.PASSED, None
+    return (Verdict.ERROR, Blame.SCENARIO) if nothing else (Verdict.PASSED, None)
+
+
+def _is_proven(finding: Finding, run: Run, handling: Handling) -> bool:
+    """Whether a failure stands whatever came later.
+
+    A silent fault may have led to a wrong write, and so may a user that had already left its role: the scenario says
+    what a right run does for the user that it describes. A policy holds whatever the user does.
+    """
+    if not finding.proven or (handling.silent and finding.kind in _SUFFERS):
+        return False
+    first = min((fault.turn for fault in run.user_faults), default=None)
+    return finding.policy is not None or first is None or (finding.turn is not None and finding.turn < first)
+
+
+def _of_world(run: Run, findings: Sequence[Finding]) -> list[OtherFault]:
+    """Give what in the world kept everybody from passing; a read that fails, or a broken tool, only where it did."""
+    failed = any(finding.required and finding.passed is False for finding in findings)
+    failing = [one for one in findings if one.check == "state" and one.required and one.passed is None]
+    found = []
+    if run.unreplayed and (failed or failing):
+        reason = failing[0].message if failing else _failing_call(run)
+        found.append(OtherFault(blame=Blame.SCENARIO, reason=reason))
+    if failed:
+        for tool, why in list(run.broken_tools.items())[:1]:
+            reason = f"the tool {tool!r} broke at every call of the run, and works in a fresh world: {why}"
+            found.append(OtherFault(blame=Blame.ENVIRONMENT, reason=printable(shorten(reason, _WIDTH))))
+    return found
+
+
+def _failing_call(run: Run) -> str:
+    position, problem = next(iter(run.unreplayed.items()))
+    return failure_text(run.scenario.expected_calls[position], problem)
 
 
 def _excused(findings: Sequence[Finding], explanations: Sequence[CallExplanation], handling: Handling) -> list[Finding]:

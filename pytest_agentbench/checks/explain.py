@@ -5,7 +5,7 @@ from typing import Any
 
 from pytest_agentbench.checks.effects import expects_write, is_write_tool, wrote
 from pytest_agentbench.checks.matchers import Resolver
-from pytest_agentbench.checks.matching import Matching, argument_matches, compared_arguments
+from pytest_agentbench.checks.matching import Matching, argument_matches, compared_arguments, left_open
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.text import shorten
@@ -23,13 +23,16 @@ def explain(run: Run, matching: Matching, resolve: Resolver | None = None) -> li
     """
     if not run.scenario.states_calls or not run.calls_visible:
         return []
-    return _Explainer(matching, run.toolset, resolve).explanations()
+    return _Explainer(matching, run.toolset, resolve, run.scenario.states_whole_calls).explanations()
 
 
 class _Explainer:
     """Gives each call made to at most one expected call: strict pairs first, then near ones, then stand-ins."""
 
-    def __init__(self, matching: Matching, toolset: Toolset, resolve: Resolver | None) -> None:
+    def __init__(
+        self, matching: Matching, toolset: Toolset, resolve: Resolver | None, states_whole_calls: bool
+    ) -> None:
+        self.states_whole_calls = states_whole_calls
         self.expected: Sequence[ExpectedCall] = matching.expected
         self.records: Sequence[CallRecord] = matching.records
         self.toolset = toolset
@@ -144,6 +147,7 @@ class _Explainer:
             expected=want.arguments,
             actual=call.arguments,
             differing=differing,
+            left_open=left_open(want, call) if status == "matched" and not self.states_whole_calls else {},
             turn=record.turn,
             write=True
             if wrote(record, self.toolset) and status != "substituted"

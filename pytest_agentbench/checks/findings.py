@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from pytest_agentbench.checks.wording import call_text, value_text
+from pytest_agentbench.checks.wording import NOT_SEEN, SHOW_CALLS, call_text, value_text
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import CallExplanation, Finding, FindingKind
 
@@ -16,6 +16,20 @@ def about(
     return Finding(check=check, kind=kind, passed=passed, message=message, turn=turn, tool=tool)
 
 
+def not_measured(
+    check: str, kind: FindingKind, why: str, *, cure: str, policy: str | None = None, turn: int | None = None
+) -> Finding:
+    """Say that a check could not decide: why, and the label, rule or role to add so that it can."""
+    return Finding(
+        check=check, kind=kind, passed=None, message=f"not measured: {why}", cure=cure, policy=policy, turn=turn
+    )
+
+
+def not_seen(check: str, kind: FindingKind, policy: str | None = None) -> Finding:
+    """Say that a check needs the agent's calls, and that there are none to see."""
+    return not_measured(check, kind, NOT_SEEN, cure=SHOW_CALLS, policy=policy)
+
+
 def not_made(
     call: CallExplanation, check: Literal["calls", "state"], *, arguments: FindingKind = "calls"
 ) -> Iterator[Finding]:
@@ -25,7 +39,7 @@ def not_made(
     if call.status == "wrong_arguments":
         yield from _wrong_arguments(call, check, arguments)
     elif call.status == "tool_failed":
-        yield about(check, check, False, f"{wanted} failed" + (f": {note}" if note else ""), call)
+        yield about(check, check, False, f"{wanted} was attempted but failed" + (f": {note}" if note else ""), call)
     else:
         yield about(check, check, False, f"{wanted} was never called" + (f" ({note})" if note else ""), call)
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
+from pytest_agentbench.checks.findings import not_seen
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import is_call_of
-from pytest_agentbench.checks.wording import NOT_SEEN, call_text
+from pytest_agentbench.checks.wording import call_text
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.verdict import Finding
 
@@ -18,7 +19,7 @@ def check_forbidden(run: Run, resolve: Resolver | None = None) -> Iterable[Findi
     if not never:
         return []
     if not run.calls_visible:
-        return [_finding(None, NOT_SEEN)]
+        return [not_seen("never", "policy")]
     found = [
         Finding(
             check="never",
@@ -27,8 +28,9 @@ def check_forbidden(run: Run, resolve: Resolver | None = None) -> Iterable[Findi
             message=f"{call_text(record.call.name, record.call.arguments)} is forbidden in this scenario",
             turn=record.turn,
             tool=record.call.name,
+            proven=record.call.requestor == "assistant",
         )
-        for record in run.transcript.trajectory
+        for record in run.made
         if any(is_call_of(forbidden, record.call, resolve) for forbidden in never)
     ]
     return found or [_finding(True, "no forbidden call was made")]

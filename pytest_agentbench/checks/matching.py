@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from pytest_agentbench.checks.effects import wrote
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.pairing import Edges, longest_in_order, maximum_matching
+from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.transcript import CallRecord
+from pytest_agentbench.core.values import JsonValue
 
 _MISSING = object()
 
@@ -58,8 +60,8 @@ class Matching:
 
 
 def match_run(run: Run, resolve: Resolver | None = None) -> Matching:
-    """Pair the run's expected calls with all calls made in it, the agent's and the user's."""
-    return match_calls(run.scenario.expected_calls, run.transcript.trajectory, run.toolset, resolve)
+    """Pair the run's expected calls with all calls made in it, the agent's and the user's; see `Run.made`."""
+    return match_calls(run.scenario.expected_calls, run.made, run.toolset, resolve)
 
 
 def match_calls(
@@ -91,6 +93,30 @@ def compared_arguments(expected: ExpectedCall) -> list[str]:
     if expected.compare_args is None:
         return list(expected.arguments)
     return [name for name in expected.arguments if name in expected.compare_args]
+
+
+def left_open(expected: ExpectedCall, call: ToolCall) -> dict[str, JsonValue]:
+    """Give what a call gave for the arguments whose value an expected call leaves open, in the call's order.
+
+    Left open is an argument that is not named, one that is named with a matcher, and one that does not count.
+    """
+    compared = compared_arguments(expected)
+    return {
+        name: value
+        for name, value in call.arguments.items()
+        if name not in compared or holds_matcher(expected.arguments[name])
+    }
+
+
+def may_leave_open(expected: ExpectedCall, toolset: Toolset) -> bool:
+    """Whether a call of the tool may give more than an expected call says."""
+    spec = toolset.get(expected.name, expected.requestor)
+    names = None if spec is None else spec.arguments
+    return (
+        names is None
+        or not names <= set(compared_arguments(expected))
+        or any(map(holds_matcher, expected.arguments.values()))
+    )
 
 
 def argument_matches(expected: ExpectedCall, name: str, call: ToolCall, resolve: Resolver | None = None) -> bool:

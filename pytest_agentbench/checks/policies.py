@@ -5,13 +5,14 @@ breaks it as well. A policy without a rule, and every rule about calls where the
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
+from pytest_agentbench.checks.findings import not_seen
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.rules import read_rule, reads_calls, tools_of
-from pytest_agentbench.checks.rules_judge import Judged, judge_rule
+from pytest_agentbench.checks.rules_judge import Judged, every, judge_rule
 from pytest_agentbench.checks.rules_values import Facts
-from pytest_agentbench.checks.wording import NOT_SEEN
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PolicyOutcome, Run
@@ -53,41 +54,36 @@ def _judge(policy: Policy, facts: Facts) -> tuple[PolicyOutcome, list[Finding]]:
         return PolicyOutcome(policy=policy.id), []
     rule = read_rule(policy.rule)
     if reads_calls(rule) and not run.calls_visible:
-        return PolicyOutcome(policy=policy.id), [_finding(policy, None, NOT_SEEN)]
+        return PolicyOutcome(policy=policy.id), [not_seen(f"policy:{policy.id}", "policy", policy.id)]
     judged = judge_rule(rule, facts)
     if not judged:
         unsure = "writes" in tools_of(rule) and any(is_write_tool(one, run.toolset) is None for one in run.calls)
         return PolicyOutcome(policy=policy.id, exercised=None if unsure else False), []
-    broken = [_worded(policy, facts, one) for one in judged if not one.kept]
-    findings = list(dict.fromkeys(broken)) or [_worded(policy, facts, judged[0])]
-    return PolicyOutcome(policy=policy.id, exercised=True, kept=not broken), findings
+    kept = every(one.kept for one in judged)
+    telling = [one for one in judged if one.kept is not True] if kept is not True else judged[:1]
+    findings = dict.fromkeys(_worded(policy, facts, one) for one in telling)
+    return PolicyOutcome(policy=policy.id, exercised=True, kept=kept), list(findings)
 
 
 def _worded(policy: Policy, facts: Facts, judged: Judged) -> Finding:
-    """Word what was found at a point, with the turn where it shows and the call that it is about."""
+    """Word what was found at a point, with the turn where it shows, the call that it is about, and what is missing."""
     point = judged.point
     record = None if point.call is None else facts.calls[point.call]
-    message = point.message if judged.kept or judged.message is None else judged.message
+    message = point.message if judged.kept is not False or judged.message is None else judged.message
     turn = facts.run.transcript.turns[message] if message >= 0 else None
     about = f"{point.what} " if point.what else ""
     if judged.kept:
         text = f"kept: {point.what}" if point.what else "kept"
+    elif judged.kept is None:
+        text = f"not measured: {about}({judged.why})" if about else f"not measured: {judged.why}"
     elif record is not None and not judged.why.startswith(("was ", "must ")):
         text = f"{about}was called {judged.why}"
     else:
         text = f"{about}{judged.why}"
-    return _finding(policy, bool(judged.kept), text, turn, record.call.name if record else None)
+    tool, proven = record.call.name if record else None, judged.kept is False and not judged.is_open
+    return _finding(policy, judged.kept, text, turn=turn, tool=tool, cure=judged.cure, proven=proven)
 
 
-def _finding(
-    policy: Policy, passed: bool | None, message: str, turn: int | None = None, tool: str | None = None
-) -> Finding:
-    return Finding(
-        check=f"policy:{policy.id}",
-        kind="policy",
-        passed=passed,
-        message=message,
-        turn=turn,
-        policy=policy.id,
-        tool=tool,
-    )
+def _finding(policy: Policy, passed: bool | None, message: str, **more: Any) -> Finding:
+    check = f"policy:{policy.id}"
+    return Finding(check=check, kind="policy", passed=passed, message=message, policy=policy.id, **more)

@@ -68,9 +68,10 @@ class Before:
 
 @dataclass(frozen=True)
 class ConfirmBefore:
-    """Each described call needs the user's yes to the agent's question, in the user turn directly before."""
+    """Each described call needs the user's confirmation; the agent must have stated the arguments in `stating`, too."""
 
     about: Described
+    stating: tuple[str, ...] = ()
 
     @property
     def calls(self) -> Calls:
@@ -80,7 +81,7 @@ class ConfirmBefore:
     @property
     def needs(self) -> "Rule":
         """What such a call needs."""
-        return Confirmed()
+        return Confirmed(self.stating)
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,9 @@ class Said:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The user said yes to the agent's question about the call, in the user turn directly before."""
+    """The user confirmed the call, see `checks.consent`; the agent had stated the arguments in `stating` as well."""
+
+    stating: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -222,6 +225,23 @@ def reads_calls(rule: Rule) -> bool:
             return True
 
 
+def needs_consent(rule: Rule) -> bool:
+    """Whether nothing is known of a rule as long as nobody knows what the user agreed to."""
+    match rule:
+        case ConfirmBefore() | Confirmed():
+            return True
+        case OnlyIf():
+            return needs_consent(rule.needs)
+        case When():
+            return needs_consent(rule.then)
+        case AllOf() | AnyOf():
+            return all(map(needs_consent, rule.rules))
+        case Not():
+            return needs_consent(rule.rule)
+        case _:
+            return False
+
+
 def tools_of(rule: Rule) -> set[str]:
     """The tools that a rule is about, *writes* and *any* among them."""
     match rule:
@@ -246,7 +266,7 @@ def _rule(form: Mapping[str, Any]) -> Rule:
         case "never":
             return Never(_described(body))
         case "confirm_before":
-            return ConfirmBefore(_described(body))
+            return ConfirmBefore(_described(body), tuple(body.get("stating", ())))
         case "only_if":
             needs = tuple(_rule({key: body[key]}) for key in body if key not in ABOUT)
             return OnlyIf(_described(body), needs[0] if len(needs) == 1 else AllOf(needs))

@@ -1,9 +1,13 @@
-"""What a rule says of a conversation: each place where it was set off, and whether it was kept there."""
+"""What a rule says of a conversation: each place where it was set off, and whether it was kept there.
 
-from collections.abc import Iterator
+Where that is not known (None), all, any and not are those of Kleene's three-valued logic: one broken part breaks `all`,
+one kept part keeps `any`, and otherwise what is not known stays so.
+"""
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from pytest_agentbench.checks.permission import permission
+from pytest_agentbench.checks.consent import consent
 from pytest_agentbench.checks.rules import (
     UNSAID,
     AllOf,
@@ -54,12 +58,35 @@ class Point:
 
 @dataclass(frozen=True)
 class Judged:
-    """A point where a rule was set off; `why` says what was found there, `message` where it shows."""
+    """A point where a rule was set off; `why` says what was found there, `message` where it shows.
+
+    `kept` None: not measured, and `cure` names what to add.
+    `is_open` tells that what had come later could still have changed it: nothing that was missing is proven so far.
+    """
 
     point: Point
-    kept: bool
+    kept: bool | None
     why: str
     message: int | None = None
+    is_open: bool = False
+    cure: str = ""
+
+
+def every(known: Iterable[bool | None]) -> bool | None:
+    """Whether all hold: one that does not decides, then one that is not known."""
+    found = list(known)
+    return False if False in found else None if None in found else True
+
+
+def some(known: Iterable[bool | None]) -> bool | None:
+    """Whether one holds: one that does decides, then one that is not known."""
+    found = list(known)
+    return True if True in found else None if None in found else False
+
+
+def opposite(known: bool | None) -> bool | None:
+    """Turn what is known round."""
+    return None if known is None else not known
 
 
 def judge_rule(rule: Rule, facts: Facts) -> list[Judged]:
@@ -83,7 +110,7 @@ def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
             judge = _from if point.set_off else _judge
             return _any([branch for part in rule.rules if (branch := judge(part, point, facts))])
         case Not():
-            return [replace(one, kept=not one.kept) for one in _merged(rule.rule, point, facts)]
+            return [replace(one, kept=opposite(one.kept)) for one in _merged(rule.rule, point, facts)]
         case _:
             return _requirement(rule, point, facts)
 
@@ -96,11 +123,19 @@ def _from(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
 def _merged(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
     """Judge requirements as one: all of them, at this point."""
     found = _judge(rule, point, facts)
-    broken = [one for one in found if not one.kept]
     if not found:
         return []
-    why = " and ".join(dict.fromkeys(one.why for one in broken or found if one.why))
-    return [Judged(point, not broken, why, (broken or found)[0].message)]
+    kept = every(one.kept for one in found)
+    telling = [one for one in found if one.kept is kept]
+    why = " and ".join(dict.fromkeys(one.why for one in telling if one.why))
+    return [Judged(point, kept, why, telling[0].message, _are_open(found), telling[0].cure)]
+
+
+def _are_open(found: Iterable[Judged]) -> bool:
+    """Whether what comes later could still change all of these: one broken part that is settled settles the whole."""
+    listed = list(found)
+    broken = [one.is_open for one in listed if one.kept is False]
+    return all(broken) if broken else any(one.is_open for one in listed)
 
 
 def _any(branches: list[list[Judged]]) -> list[Judged]:
@@ -113,9 +148,13 @@ def _any(branches: list[list[Judged]]) -> list[Judged]:
     for place, judged in verdicts.items():
         here = [[one for one in branch if one.point.place == place] for branch in branches]
         # a branch that is silent here is kept or broken by what it says elsewhere
-        kept = any(all(one.kept for one in group or branch) for group, branch in zip(here, branches, strict=True))
-        why = " and ".join(dict.fromkeys(one.why for one in judged if one.why and one.kept == kept))
-        found.append(Judged(judged[0].point, kept, why, judged[0].message))
+        groups = [group or branch for group, branch in zip(here, branches, strict=True)]
+        kept = some(every(one.kept for one in group) for group in groups)
+        telling = [one for one in judged if one.kept is kept]
+        why = " and ".join(dict.fromkeys(one.why for one in telling if one.why))
+        cure = next((one.cure for one in telling if one.cure), "")
+        is_open = any(map(_are_open, groups))
+        found.append(Judged(judged[0].point, kept, why, judged[0].message, is_open, cure))
     return found
 
 
@@ -201,10 +240,8 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
         case Confirmed():
             if subject is None:
                 return Judged(point, False, "without a call to confirm")
-            asked = permission(facts.run.transcript, facts.calls[subject])
-            # what is wrong about a yes is told as it is, whatever sentence it stands in
-            why = asked.why_not if not asked.why_not.startswith("the ") else f"although {asked.why_not}"
-            return Judged(point, asked.given, why or "with the user's yes")
+            asked = consent(facts, subject, rule.stating)
+            return Judged(point, asked.given, asked.why or "with the user's confirmation", cure=asked.cure)
         case Said():
             found = find(facts, rule.spoken, places(facts, rule.speaker, range(point.message)), subject)
             text = found[1] if found else described(facts, rule.spoken, subject)
@@ -214,7 +251,7 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
             return _spoken(rule.spoken, point, facts, rule.within)
         case MustNotSay():
             said = _spoken(rule.spoken, point, facts)
-            return replace(said, kept=not said.kept)
+            return replace(said, kept=opposite(said.kept))
         case _:
             raise TypeError(f"{type(rule).__name__} is no requirement")
 
@@ -227,7 +264,8 @@ def _spoken(spoken: Spoken, point: Point, facts: Facts, within: int | None = Non
     if found is None:
         text = described(facts, spoken, point.subject)
         why = f"without {text} said by the agent afterwards" if point.what else f"the agent never said {text}"
-        return Judged(point, False, why)
+        heard = len(places(facts, "assistant", rest, within))
+        return Judged(point, False, why, is_open=within is None or heard < within)
     why = f"before the agent said {found[1]}" if point.what else f"the agent said {found[1]}"
     return Judged(point, True, why, found[0])
 
@@ -246,7 +284,7 @@ def _other(rule: Other, point: Point, facts: Facts) -> Judged:
     shown = f", giving {value_text(about.result)}" if about.result is not UNSAID else ""
     when = ("after" if found else "before") if rule.earlier else ("before" if found else "and never again")
     told = f"{when} {names}{' with ' + ' and '.join(more) if more else ''} {verb}{shown}"
-    return Judged(point, found, told)
+    return Judged(point, found, told, is_open=not found and not rule.earlier)
 
 
 def _pairs(values: object) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 from pytest_agentbench.checks.rules import Speaker, Spoken
 from pytest_agentbench.checks.rules_values import Facts
-from pytest_agentbench.checks.spoken import says
 from pytest_agentbench.checks.wording import WIDTH, value_text
 from pytest_agentbench.core.matchers import is_reference
 from pytest_agentbench.core.patterns import Pattern, pattern
+from pytest_agentbench.core.spoken import says
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
 

@@ -1,20 +1,22 @@
 """Whether the final state is the one that the expected calls lead to.
 
 Where both states can be read they are compared row by row; how the agent got there does not matter. Where they
-cannot, the calls decide: every expected write was made, strictly and without failing, and no other call wrote.
-τ²'s database check agrees with that on nearly every recording, and never passes what it fails; the reverse happens,
-when another path leads to an equal state. An expected call of a tool whose kind is not known counts as a write: the
-author asked for it. Where there are neither states nor stated calls, nothing is measured.
+cannot, or where an expected write leaves open what no call of the run tells, the calls decide: every expected write was
+made, strictly and without failing, and no other call wrote. τ²'s database check agrees with that on nearly every
+recording, and never passes what it fails; the reverse happens, when another path leads to an equal state. An expected
+call of a tool whose kind is not known counts as a write: the author asked for it. Where there are neither states nor
+stated calls, nothing is measured.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from pytest_agentbench.checks.effects import expects_write, wrote
-from pytest_agentbench.checks.findings import about, not_made
+from pytest_agentbench.checks.findings import about, not_made, not_measured, not_seen
 from pytest_agentbench.checks.matching import Matching
-from pytest_agentbench.checks.wording import NOT_SEEN, call_text, value_text
+from pytest_agentbench.checks.wording import call_text, value_text
 from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.state import Difference
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import CallExplanation, Finding
 from pytest_agentbench.environment.diff import describe, diff
@@ -25,6 +27,14 @@ _finding = partial(about, "state", "state")
 MOST_ROWS = 20
 """Differing rows that are listed one by one."""
 
+_MADE_UP = "the run's world and a fresh one made up values there of different forms, and nothing tells which is which"
+_IGNORE = "name these values under `state: {ignore: […]}`, or let a tool's result name them"
+_RECORD = "record it again in the world of this suite, or give the suite the tools and rows it was made with"
+_USERS = "the user changed the state by calls that are not expected of it"
+_USERS_CURE = "expect these calls of the user, or say in its task what it must not do"
+_NAME_ID = "let the tool that makes an id name it in its result"
+_MEND = "change the expected call, or the state that the scenario begins with (`agentbench validate` names it)"
+
 
 def check_state(
     run: Run, matching: Matching, explanations: Sequence[CallExplanation], ignore: Sequence[str] = ()
@@ -33,22 +43,64 @@ def check_state(
 
     `ignore` are path patterns left out of the comparison of states (`orders.*.updated_at`).
     """
+    if run.scenario.asserts_state:
+        return []  # see tau2/basis.py
+    failing = [*_failing(run, matching)]
+    if any(finding.required for finding in failing):
+        return failing
     if run.final_state is not None and run.expected_state is not None:
-        return [*_by_state(run, explanations, ignore), *_never_tried(run, matching)]
+        found = [*_by_state(run, explanations, ignore), *failing]
+        if any(one.passed is False for one in found) and _user_wrote_besides(run, matching):
+            return [*_by_calls_alone(run, matching, explanations, _USERS), *failing]
+        return found
     if not run.scenario.states_calls:
         nothing = _finding(None, "not measured: the scenario states neither a final state nor calls")
         return [nothing.model_copy(update={"required": False})]
     if not run.calls_visible:
-        return [_finding(None, NOT_SEEN)]
-    return _by_calls(run, matching, explanations)
+        return [not_seen("state", "state")]
+    return [*_by_calls_alone(run, matching, explanations), *failing]
+
+
+def _by_calls_alone(
+    run: Run, matching: Matching, explanations: Sequence[CallExplanation], besides: str = ""
+) -> Iterator[Finding]:
+    """Let the calls decide, and say why the state does not where it could not be made again, or is not the agent's."""
+    found = _by_calls(run, matching, explanations)
+    if besides:
+        yield not_measured("state", "state", f"{besides}; the calls decide", cure=_USERS_CURE)
+    elif run.replay_differs:
+        yield not_measured("state", "state", f"when replayed, {run.replay_differs}; the calls decide", cure=_RECORD)
+    elif run.untold:
+        yield not_measured("state", "state", f"{printable(run.untold)}; the calls decide", cure=_NAME_ID)
+    else:
+        yield from found
+        return
+    yield from (one.model_copy(update={"check": "writes"}) for one in found)
+
+
+def _user_wrote_besides(run: Run, matching: Matching) -> bool:
+    """Whether the user changed something by calls of its own that nobody expected."""
+    paired = set(matching.strict.values())
+    return any(
+        record.call.requestor == "user" and wrote(record, run.toolset)
+        for place, record in enumerate(matching.records)
+        if place not in paired
+    )
 
 
 def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequence[str]) -> Iterator[Finding]:
     differences = diff(run.expected_state or {}, run.final_state or {}, tuple(ignore))
-    if not differences:
+    unknown = set(run.unknown_rows)
+    not_told = [one.path for one in differences if one.path in unknown]
+    differences = [one for one in differences if one.path not in unknown]
+    if not_told:
+        shown = ", ".join(".".join(path) for path in not_told[:MOST_ROWS])
+        yield not_measured("state", "state", printable(f"{shown}: {_MADE_UP}"), cure=_IGNORE)
+    if not differences and not not_told:
         yield _finding(True, "the final state is the expected one")
+    if not differences:
         return
-    yield from _wrong_writes(explanations)
+    yield from _wrong_writes(run, explanations, stand=_stands(run, differences, ignore))
     for difference in differences[:MOST_ROWS]:
         yield Finding(
             check="state",
@@ -62,25 +114,23 @@ def _by_state(run: Run, explanations: Sequence[CallExplanation], ignore: Sequenc
         yield _finding(False, f"{len(differences) - MOST_ROWS} more differences of the final state")
 
 
-def _never_tried(run: Run, matching: Matching) -> Iterator[Finding]:
-    """Ask for the attempt at each expected write that fails in this world: no state can show that it was made.
+def _stands(run: Run, differences: Sequence[Difference], ignore: Sequence[str]) -> bool:
+    """Whether some value is neither what it was nor what it should become, so that a wrong write is left behind."""
+    if run.initial_state is None:
+        return True
+    changed = [one.path for one in diff(run.initial_state, run.final_state or {}, tuple(ignore))]
+    paths = {path[:length] for path in changed for length in range(1, len(path) + 1)}
+    whole = set(changed)
+    return any(one.path in paths or any(one.path[:n] in whole for n in range(len(one.path))) for one in differences)
 
-    That it fails is told in any case: it may be meant (a refusal), or the world may lack what the call needs.
-    """
+
+def _failing(run: Run, matching: Matching) -> Iterator[Finding]:
+    """Say which expected calls fail in a fresh world too; where one may write, no state shows what a right run does."""
     for position, problem in run.unreplayed.items():
-        want = matching.expected[position] if position < len(matching.expected) else None
-        if want is None:
-            continue
-        writes = expects_write(want, matching.records, run.toolset) is not False
-        if writes:
-            yield _finding(None, failure_text(want, problem)).model_copy(update={"required": False})
-        if position in matching.strict:
-            continue
-        if not run.calls_visible:
-            yield _finding(None, NOT_SEEN)
-        elif writes:
-            wanted = call_text(want.name, want.arguments)
-            yield _finding(False, f"{wanted} was never called (it fails here, so the state cannot show it)")
+        if position < len(matching.expected):
+            want = matching.expected[position]
+            writes = expects_write(want, matching.records, run.toolset) is not False
+            yield _finding(None, failure_text(want, problem)).model_copy(update={"required": writes, "cure": _MEND})
 
 
 def _by_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanation]) -> list[Finding]:
@@ -100,7 +150,7 @@ def _by_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanati
     if not missing and not extra:
         unsure = any(wrote(record, run.toolset) is None for record in others)
         return [_finding(True, _right_calls(unsure))]
-    found = list(_wrong_writes(explanations))
+    found = list(_wrong_writes(run, explanations, stand=True))
     return found or [_finding(False, "the calls that write are not the expected ones")]
 
 
@@ -110,14 +160,28 @@ def _right_calls(unsure: bool) -> str:
     return "the calls that write are the expected ones"
 
 
-def _wrong_writes(explanations: Sequence[CallExplanation]) -> Iterator[Finding]:
-    """Word each expected write that was not made rightly and each write outside the goal."""
+def _wrong_writes(run: Run, explanations: Sequence[CallExplanation], *, stand: bool) -> Iterator[Finding]:
+    """Word each expected write that was not made rightly and each write outside the goal.
+
+    What the agent did write wrongly is proven where writes `stand`; what it has not written yet is not.
+    """
     for call in explanations:
         if call.status == "extra_write":
-            yield _write_outside(call)
+            yield _write_outside(call).model_copy(update={"proven": stand and _is_agents(run, call)})
         elif call.expected is not None and call.status != "matched" and call.write is not False:
             # the note says that the tool failed: nothing was written wrongly then
-            yield from not_made(call, "state", arguments="state" if call.note else "write")
+            wrote_wrongly = call.status == "wrong_arguments" and call.write is True and not call.note
+            proven = stand and wrote_wrongly and _is_agents(run, call)
+            for found in not_made(call, "state", arguments="state" if call.note else "write"):
+                yield found.model_copy(update={"proven": proven})
+
+
+def _is_agents(run: Run, call: CallExplanation) -> bool:
+    """Whether the agent made a call, and not the user."""
+    return any(
+        record.turn == call.turn and record.call.name == call.tool and record.call.arguments == call.actual
+        for record in run.calls
+    )
 
 
 def _write_outside(call: CallExplanation) -> Finding:

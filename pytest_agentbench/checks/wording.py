@@ -9,11 +9,13 @@ from pytest_agentbench.core.values import JsonValue, to_json
 WIDTH = 80
 """Characters of one value shown in a message."""
 
-NOT_SEEN = (
-    "not measured: the agent's tool calls cannot be seen. Let its factory take `tools`, have it return its messages "
-    "with their calls, or score recorded conversations"
+NOT_SEEN = "the agent's tool calls cannot be seen"
+"""Why a check that needs calls measured nothing."""
+
+SHOW_CALLS = (
+    "let its factory take `tools`, have it return its messages with their calls, or score recorded conversations"
 )
-"""What is said of a check that needs calls where there are none to see."""
+"""How calls come to be seen."""
 
 
 def value_text(value: JsonValue) -> str:

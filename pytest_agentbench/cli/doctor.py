@@ -25,9 +25,9 @@ _INDENT = " " * 21
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
-        "Plays one turn, then two sessions at once in which a planted word must not travel from one to the other: five "
-        "turns of your agent, which may call models. The exit status is 1 where something would make runs fail or "
-        "mislead."
+        "Plays one turn, then two sessions at once and two in a row, in which planted words must not travel from one "
+        "to the other: eight turns of your agent, which may call models. The exit status is 1 where something would "
+        "make runs fail or mislead."
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
     parser.add_argument("--scenario", metavar="ID", help="whose world and first line to use (the first)")

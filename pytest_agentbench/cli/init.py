@@ -25,7 +25,6 @@ from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.report.glyphs import glyphs
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.users.scripted import ScriptedUser
@@ -103,7 +102,7 @@ async def _asks_back(line: str, answer: str) -> bool:
         return False
     heard = (opening.message, Message(role="assistant", content=answer))
     closing = await user.reply(View(says=(line,), messages=heard))
-    return closing.stop is not None and closing.stop.blame is Blame.USER
+    return any(act.kind == "other" for act in closing.acts or ())  # it had no answer
 
 
 def _lines(target: Target, written: list[Path], diagnosis: Diagnosis, asked: str, here: Path) -> Iterator[str]:

@@ -89,8 +89,10 @@ jobs:
       - run: {install}
       # Exits 1 if a scenario fails; with gates in the suite, if a gate fails.
       - run: >-
-          pytest --agentbench {suite} --agentbench-html report.html
+          pytest --rootdir . --agentbench {suite} --agentbench-html report.html
           --agentbench-markdown "$GITHUB_STEP_SUMMARY" --junitxml junit.xml
+      # Exits 1 if the session did not come to its end: a process that an agent leaves with os._exit(0) looks green.
+      - run: agentbench report --complete
       - uses: actions/upload-artifact@v4
         if: ${{{{ !cancelled() }}}}
         with:

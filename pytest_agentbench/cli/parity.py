@@ -30,15 +30,17 @@ TASKS = ".tasks.jsonl"
 """Files of this ending hold the tasks of the recordings beside them."""
 
 DIFFERING = 1
+SKIPPED = 3
 MOST_SHOWN = 40
 
 
 def parity(files: Sequence[Path], *, domains: Path | None, world: str, as_json: bool) -> tuple[str, int]:
-    """Give the agreement table and the exit status: 1 where an exact sub-check differs.
+    """Give the agreement table and the exit status: 1 where an exact sub-check differs, else 3 where one was skipped.
 
     `files` are τ² recordings, one a line, with `domain`, `reward_info` and a task to be found: in `NAME.tasks.jsonl`
     beside `NAME.jsonl`, else in `domains`/DOMAIN/tasks.json. `domains`/DOMAIN/tools.json says what tools there are.
-    `world` is `auto`, `none` or a checkout of τ²-bench. Raise `SuiteError` naming what cannot be read or has no task.
+    `world` is `auto`, `none` or a checkout of τ²-bench. What cannot be read or has no task is skipped and named; raise
+    `SuiteError` where nothing is left.
     """
     worlds = _Worlds(world)
     kinds = _Kinds(domains)
@@ -51,17 +53,18 @@ def parity(files: Sequence[Path], *, domains: Path | None, world: str, as_json: 
         for domain, recording, scenario in _graded(file, domains, problems):
             runs[domain] = runs.get(domain, 0) + 1
             found += _compared(domain, recording, scenario, worlds, kinds)
-    if problems:
+    if problems and not runs:
         raise SuiteError(problems)
     differs = any(one.agreement == "differ" and one.row != CALLS_ONLY for _, one in found)
-    text = _json(found) if as_json else _table(found, runs, worlds)
-    return text, DIFFERING if differs else 0
+    skipped = bool(problems) or any(one.agreement == "skipped" and one.row != CALLS_ONLY for _, one in found)
+    text = _json(found, problems) if as_json else _table(found, runs, worlds, problems)
+    return text, DIFFERING if differs else SKIPPED if skipped else 0
 
 
 def _graded(file: Path, domains: Path | None, problems: list[Problem]) -> Iterator[tuple[str, Recording, Scenario]]:
     """Give the recordings of a file that have a recorded verdict, each with the task it was graded with."""
     tasks = _Tasks(file, domains)
-    for recording in read_recordings(file):
+    for recording in _readable(file, problems):
         domain = str(recording.extra.get("domain") or tasks.domain)
         index = tasks.of(domain)
         scenario = index.find(recording) if index else None
@@ -77,6 +80,14 @@ def _graded(file: Path, domains: Path | None, problems: list[Problem]) -> Iterat
             problems.append(Problem(file=file, line=recording.line, column=1, message=why))
             continue
         yield domain, recording, scenario
+
+
+def _readable(file: Path, problems: list[Problem]) -> Iterator[Recording]:
+    """Give the recordings of a file; what is no recording is a problem."""
+    try:
+        yield from read_recordings(file)
+    except SuiteError as error:
+        problems += error.problems
 
 
 class _Tasks:
@@ -197,7 +208,9 @@ class _Worlds:
         return Replayer(source)
 
 
-def _table(found: Sequence[tuple[str, Compared]], runs: dict[str, int], worlds: _Worlds) -> str:
+def _table(
+    found: Sequence[tuple[str, Compared]], runs: dict[str, int], worlds: _Worlds, problems: Sequence[Problem]
+) -> str:
     lines = [f"{'':28}{'recorded':>10}{'agree':>8}{'differ':>8}{'skipped':>9}"]
     tallies = tally(found)
     for domain, count in runs.items():
@@ -210,11 +223,11 @@ def _table(found: Sequence[tuple[str, Compared]], runs: dict[str, int], worlds: 
         ]
         if seconds := worlds.spent.get(domain):
             lines.append(f"  {1000 * sum(seconds) / len(seconds):.2f} ms CPU a conversation to replay and compare")
-    lines += _skipped(found, worlds)
+    lines += _skipped(found, worlds, problems)
     return "\n".join(lines + _differing(found, exact=True) + _differing(found, exact=False))
 
 
-def _skipped(found: Sequence[tuple[str, Compared]], worlds: _Worlds) -> list[str]:
+def _skipped(found: Sequence[tuple[str, Compared]], worlds: _Worlds, problems: Sequence[Problem]) -> list[str]:
     reasons: dict[tuple[str, str], int] = {}
     for _, one in found:
         if one.agreement == "skipped":
@@ -222,6 +235,9 @@ def _skipped(found: Sequence[tuple[str, Compared]], worlds: _Worlds) -> list[str
             reasons[key] = reasons.get(key, 0) + 1
     lines = [f"  {row}: {count} × {printable(shorten(why, 300))}" for (row, why), count in reasons.items()]
     lines += [printable(f"  not replayed: {why}") for why in dict.fromkeys(worlds.missing)]
+    lines += [printable(f"  not compared: {problem}") for problem in problems[:MOST_SHOWN]]
+    if (rest := len(problems) - MOST_SHOWN) > 0:
+        lines.append(f"  and {rest} more that are not compared (--json lists all)")
     return ["skipped", *lines] if lines else []
 
 
@@ -239,11 +255,12 @@ def _differing(found: Sequence[tuple[str, Compared]], *, exact: bool) -> list[st
     return [title, *lines, *([f"  and {rest} more (--json lists all)"] if rest > 0 else [])]
 
 
-def _json(found: Sequence[tuple[str, Compared]]) -> str:
+def _json(found: Sequence[tuple[str, Compared]], problems: Sequence[Problem]) -> str:
     return dumps(
         {
             "table": [one.model_dump() | {"n": one.n} for one in tally(found)],
             "differ": [{"domain": domain, **one.model_dump()} for domain, one in found if one.agreement == "differ"],
+            "not_compared": [str(problem) for problem in problems],
         },
         indent=2,
     )
@@ -252,7 +269,8 @@ def _json(found: Sequence[tuple[str, Compared]]) -> str:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
-        "The exit status is 1 where a sub-check differs; what was not measured is said, and is no failure."
+        "The exit status is 1 where a sub-check differs, else 3 where a recording or a sub-check was skipped; "
+        "each reason is printed."
     )
     parser.add_argument(
         "recordings", type=Path, nargs="+", metavar="RECORDINGS", help="τ² results files, or one simulation a line"

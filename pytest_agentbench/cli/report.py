@@ -6,7 +6,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
+from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.text import printable
 from pytest_agentbench.report.annotations import github_annotations, in_repository
 from pytest_agentbench.report.before import conversations_before
 from pytest_agentbench.report.comparison import against_baseline
@@ -15,6 +17,7 @@ from pytest_agentbench.report.html.page import Reading, html_report
 from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.policy_matrix import matrices, matrix_lines
 from pytest_agentbench.report.terminal import terminal_report
+from pytest_agentbench.results.completeness import incomplete
 from pytest_agentbench.results.document import Document, read
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
@@ -110,7 +113,15 @@ def _decide(document: Document, baseline: Sequence[Result]) -> tuple[tuple[GateV
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = "With --gate the exit status is 1 unless every gate holds over all runs together."
-    parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="results files (--agentbench-json)")
+    parser.add_argument("results", type=Path, nargs="*", metavar="RESULTS", help="results files (--agentbench-json)")
+    parser.add_argument(
+        "--complete",
+        type=Path,
+        nargs="?",
+        const=Path(".agentbench"),
+        metavar="FOLDER",
+        help="exit with 1 unless the last session kept in FOLDER (.agentbench) came to its end",
+    )
     parser.add_argument("--gate", action="store_true", help="evaluate the suites' gates")
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="write a page; conversations come from the transcripts beside RESULTS"
@@ -128,6 +139,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give the report and the exit status."""
+    if options.complete is not None and (why := incomplete(options.complete)):
+        return printable(f"not complete: {why}"), UNDECIDED
+    if not options.results:
+        if options.complete is None:
+            raise SuiteFaultError("name the results files to report, or ask for --complete")
+        return f"complete: the last session in {options.complete}", 0
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     return report(
         options.results,

@@ -89,6 +89,8 @@ def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low
     yield from _section("suite", [("", problem) for problem in report.problems])
     for kind, _ in _ASKED:
         yield from _section(_title(kind), _issues(scenarios, kind))
+    left_open = [(one.id, text) for one in scenarios for text in one.left_open]
+    yield from _section("left open: any value that the tool takes is right", left_open)
     warnings = [(one.id, text) for one in scenarios for text in one.warnings]
     yield from _section("warnings", warnings)
     survivors = [(one.id, f"{mutant.operator}: {mutant.change}") for one in scenarios for mutant in one.survivors]

@@ -45,6 +45,6 @@ def _tag(value: JsonValue) -> JsonValue:
 
 
 def _untag(item: dict[str, JsonValue]) -> JsonValue:
-    if item.keys() == {_NUMBER} and item[_NUMBER] in {"nan", "inf", "-inf"}:
-        return float(item[_NUMBER])
+    if item.keys() == {_NUMBER} and (number := item[_NUMBER]) in ("nan", "inf", "-inf"):
+        return float(number)
     return item

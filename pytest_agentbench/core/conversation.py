@@ -51,6 +51,7 @@ class View(Model):
     goal: str = ""
     says: tuple[str, ...] = ()
     knows: dict[str, Any] = {}
+    also: dict[str, tuple[str, ...]] = {}
     known_info: str = ""
     unknown: tuple[str, ...] = ()
     task_instructions: str = ""

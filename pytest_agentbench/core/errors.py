@@ -4,6 +4,7 @@ AgentBenchError
 ├── SuiteError             a suite, scenario or policy file is wrong; carries every problem with its position
 ├── ImportPathError        `package.module:name` does not lead to an object
 ├── SuiteFaultError        what a suite or a scenario states does not fit the code that it names
+├── CallsSpentError        a tool call over `limits.tool_calls` was refused
 ├── AgentError             the agent under test raised, also while being built, or answered with something unusable
 ├── EnvironmentFaultError  state or tools could not be set up, read or torn down
 ├── ProviderError          a model could not be reached, or what it answered is no chat completion
@@ -67,6 +68,10 @@ class ImportPathError(AgentBenchError):
 
 class SuiteFaultError(AgentBenchError):
     """What a suite or a scenario states does not fit the code that it names, as only running it shows."""
+
+
+class CallsSpentError(AgentBenchError):
+    """A tool call over `limits.tool_calls` was refused; the run ends by it."""
 
 
 class AgentError(AgentBenchError):

@@ -28,6 +28,7 @@ KINDS: dict[str, Kind] = {
     "complete": "rate",
     "name_recall": "mean",
     "strict_recall": "mean",
+    "measured": "mean",
     "policy": "rate",
     "complexity": "rate",
     "tag": "rate",

@@ -166,6 +166,10 @@ def _reference(matcher: Mapping[str, object], operator: str, path: Keys) -> Iter
             f"found {shown(target)}, expected the way to a value, such as order_id, payment.amount or . (all of it)"
         )
         yield Misfit(path=(*path, operator), message=message)
+    elif "*" in target.split("."):
+        message = "'*' stands for nothing: a reference leads to one value, such as items.0.name"
+        hint = "for any of several, write a matcher such as {$has: …} under where or result"
+        yield Misfit(path=(*path, operator), message=message, hint=hint)
 
 
 def regex_misfits(operand: object, where: Keys) -> Iterator[Misfit]:

@@ -13,7 +13,7 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import CallRecord, Transcript
 from pytest_agentbench.core.values import same, to_json
-from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Verdict
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, OtherFault, Unmeasured, Verdict
 
 BUDGET = "budget"
 """How `Result.not_run` begins where a budget of the session did not hold the run; such a session fails."""
@@ -50,9 +50,14 @@ class RunKey(Model):
 class Run(Model):
     """A closed conversation as checks see it.
 
+    `session_id` is what the agent saw of its session, new in every run.
     `calls_visible` False means that the agent's own tool calls could not be seen. `initial_state`, `final_state`
     and `expected_state` are None where state cannot be read or the expected calls cannot be replayed; `unreplayed` says
     which expected calls (by position) fail when replayed, and how, so that the expected state does not show them.
+    `replay_differs` says where the replay of a recording answered something else, so that its state is not known.
+    `untold` says why the run's calls could not be made again, `unknown_rows` which rows hold what two worlds made up
+    and nobody can compare. `broken_tools` maps tools that broke at every call of the run to how, though they work in
+    a fresh world. `played` is from when to when the final state came to be, in seconds since 1970.
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
     wrong; `behaviours` says of each modifier in force whether it showed, `unfit` why others were left out. `faults`
     were to strike at the tools, `met` are those that did.
@@ -60,6 +65,7 @@ class Run(Model):
     """
 
     key: RunKey
+    session_id: str = ""
     scenario: Scenario
     policies: tuple[Policy, ...] = ()
     transcript: Transcript = Transcript()
@@ -76,6 +82,11 @@ class Run(Model):
     final_state: State | None = None
     expected_state: State | None = None
     unreplayed: dict[int, str] = {}
+    replay_differs: str = ""
+    untold: str = ""
+    unknown_rows: tuple[tuple[str, ...], ...] = ()
+    broken_tools: dict[str, str] = {}
+    played: tuple[float, float] | None = None
     faults: tuple[FaultSpec, ...] = ()
     met: tuple[FaultHit, ...] = ()
     reported: dict[str, float] = {}
@@ -86,6 +97,16 @@ class Run(Model):
     def finished(self) -> bool:
         """Whether a party closed the conversation."""
         return self.termination is Termination.FINISHED
+
+    @property
+    def made(self) -> tuple[CallRecord, ...]:
+        """Every call of both parties, but for those of the conversation that the scenario begins with (τ²)."""
+        initial = self.scenario.task.initial_state
+        history = (initial.message_history or ()) if initial else ()
+        begins = [(entry.get("role"), entry.get("content") or "") for entry in history]
+        starts = [(message.role, message.text) for message in self.transcript.messages[: len(history)]]
+        before = len(history) if begins == starts else 0
+        return tuple(record for record in self.transcript.trajectory if record.message >= before)
 
     @property
     def calls(self) -> tuple[CallRecord, ...]:
@@ -109,22 +130,40 @@ class Run(Model):
 
 
 class PolicyOutcome(Model):
-    """What became of a policy in a run; `exercised` None means that no rule could tell."""
+    """What became of a policy in a run; None means *not measured*: in no rate, neither exercised nor kept."""
 
     policy: str
     exercised: bool | None = None
     kept: bool | None = None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it is known that the policy was not exercised, or that it was, and whether it was kept."""
+        return self.exercised is False or self.kept is not None
+
+    @property
+    def counts(self) -> bool:
+        """Whether the run is in the rate of the policy: it exercised it, and it is known whether it kept it."""
+        return bool(self.exercised) and self.kept is not None
 
 
 class Judgement(Model):
     """What the checks decided about one run.
 
     `metrics` values are None where not measured: name_recall, strict_recall, complete (0 or 1), tool_errors,
-    errors_then_retried, calls_ratio, agent_turns, tool_calls, redundant_calls, coherence, echo_rate.
+    errors_then_retried, calls_ratio, agent_turns, tool_calls, redundant_calls, coherence, echo_rate, measured.
+
+    `also` is what went wrong beside what the agent failed by. Of the `asked` parts that the scenario asks for (see
+    `checks.parts`), the `unmeasured` ones were not decided; `nothing_measured` tells that this is why there is no
+    verdict.
     """
 
     verdict: Verdict
     blame: Blame | None = None
+    also: tuple[OtherFault, ...] = ()
+    asked: int = 0
+    unmeasured: tuple[Unmeasured, ...] = ()
+    nothing_measured: bool = False
     findings: tuple[Finding, ...] = ()
     calls: tuple[CallExplanation, ...] = ()
     policies: tuple[PolicyOutcome, ...] = ()
@@ -135,13 +174,17 @@ class Result(Model):
     """What is kept of a run, with the transcript in a file of its own (`transcript`, relative to the run directory).
 
     `scored` results (passed, or failed by the agent) are the denominator of every rate; the others are unscored.
+    `session_id` is what the agent saw, and a server or a store of its own may know the conversation by.
     `not_run` says why a run never started. `players` names who played each role, `usage` what its model took:
     `agent` is absent where the agent's model calls could not be observed. `faults` names what was to go wrong at the
-    tools. `reported` are the agent's own numbers. `trials` counts those planned of the scenario; `stops_early` tells
-    that they end once they have decided.
+    tools. `also`, `asked` and `unmeasured` are as in `Judgement`. `reported` are the agent's own numbers. `seen_writes`
+    are tools of which nothing says what they do, and whose calls changed the state. `trials` counts those planned of
+    the scenario; `stops_early` tells that they end once they have decided.
     """
 
     key: RunKey
+    session_id: str = ""
+    seen_writes: tuple[str, ...] = ()
     nodeid: str = ""
     title: str = ""
     file: str = ""
@@ -150,6 +193,9 @@ class Result(Model):
     suite_hash: str = ""
     verdict: Verdict
     blame: Blame | None = None
+    also: tuple[OtherFault, ...] = ()
+    asked: int = 0
+    unmeasured: tuple[Unmeasured, ...] = ()
     termination: Termination | None = None
     stop_reason: str = ""
     error: str | None = None
@@ -176,6 +222,11 @@ class Result(Model):
     def passed(self) -> bool:
         """Whether the agent passed."""
         return self.verdict is Verdict.PASSED
+
+    @property
+    def ended_by_other(self) -> bool:
+        """Whether the conversation closed by somebody else's fault, though the agent failed by what it had done."""
+        return any(one.ended for one in self.also)
 
     @property
     def scored(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.base import Model, OpenModel
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.modifier import ModifierSpec
@@ -98,18 +99,21 @@ class ScenarioLimits(Model):
 class Scenario(Model):
     """One test definition. `id` is the slug that pytest shows, `title` the id as the file spells it.
 
-    `says` are the scripted user's lines. `knows` maps the name of a value to the value the user gives when asked;
-    `unknown` lists what it answers that it does not know. `modifiers` are ways in which an LLM-backed user behaves;
-    None takes the suite's. `expect_any` are other ways that are as right as the expected calls. `never` lists forbidden
-    calls (name, or name with arguments). `faults` strike in every run. `checks` are import paths of further checks.
+    `says` are the scripted user's lines, in `language` (None: the suite's). `knows` maps the name of a value to the
+    value the user gives when asked, `also` the same name to others by which it may be asked for; `unknown` lists what
+    it answers that it does not know. `modifiers` are ways in which an LLM-backed user behaves; None takes the
+    suite's. `expect_any` are other ways that are as right as the expected calls. `never` lists forbidden calls
+    (name, or name with arguments). `faults` strike in every run. `checks` are import paths of further checks.
     `skip` and `xfail` are reasons.
     """
 
     id: str
     title: str
     task: Task
-    says: tuple[str, ...] = ()
+    says: tuple[Line, ...] = ()
+    language: str | None = None
     knows: dict[str, Any] = {}
+    also: dict[str, tuple[str, ...]] = {}
     unknown: tuple[str, ...] = ()
     modifiers: tuple[ModifierSpec, ...] | None = None
     expect_any: tuple[tuple[ExpectedCall, ...], ...] = ()
@@ -130,6 +134,11 @@ class Scenario(Model):
     line: int = 0
 
     @property
+    def lines(self) -> tuple[str, ...]:
+        """The words of the scripted user's lines."""
+        return tuple(line.text for line in self.says)
+
+    @property
     def expected_calls(self) -> tuple[ExpectedCall, ...]:
         """The expected calls in order; empty when the scenario states none."""
         criteria = self.task.evaluation_criteria
@@ -148,6 +157,21 @@ class Scenario(Model):
         """Whether the scenario says which calls a right run makes; an empty list says *none*."""
         criteria = self.task.evaluation_criteria
         return criteria is not None and criteria.actions is not None
+
+    @property
+    def asserts_state(self) -> bool:
+        """Whether assertions say which final state is right, in place of the one that the expected calls lead to."""
+        criteria = self.task.evaluation_criteria
+        basis = (criteria.reward_basis if criteria else None) or ()
+        return "ENV_ASSERTION" in basis and "DB" not in basis
+
+    @property
+    def states_whole_calls(self) -> bool:
+        """Whether expected calls say all that a call gives, as τ²'s actions do; else what is not said is left open."""
+        criteria = self.task.evaluation_criteria
+        if criteria is None or criteria.reward_basis is not None:
+            return criteria is not None
+        return self.file.endswith((".json", ".jsonl"))
 
     @property
     def communicate_info(self) -> tuple[str, ...]:

@@ -133,7 +133,8 @@ class Tau2Spec(Model):
 
 
 class EnvironmentSpec(Model):
-    """Tools and state; each is optional. `reads` and `writes` settle what a tool does where it does not say.
+    """Tools and state; each is optional. `reads` and `writes` settle what a tool does where it does not say;
+    `seen` are tools that were seen to write, which settles it where nobody does.
 
     `tau2` stands in place of both parties' tools; the state is then the domain's (`kind` tau2).
     """
@@ -144,6 +145,7 @@ class EnvironmentSpec(Model):
     tau2: Tau2Spec | None = None
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
 
 
 class GenerateSpec(Model):
@@ -154,8 +156,10 @@ class GenerateSpec(Model):
     scenarios, {} leaves them to the pipeline. `levels` are the least and the most complexity of scenarios of policies,
     `document` is where these are read from (None: the suite's own), `validators` are import paths of checks of rows.
     `enriched` is the share of scenarios with a planned failure, `personas` the users per scenario, `pool` the verified
-    calls per tool. `weights` says where transition probabilities come from, `traces` from which logs; of `candidates`
-    walks drawn a scenario a judge keeps the plausible ones. `values` are known ones by argument, or by `tool.argument`.
+    calls per tool. Where nothing can be reset, `allow_writes` admits calls of tools that write, `trust_annotations`
+    takes what servers tell of their tools for declared, and `allow` names tools that may be called whatever they do.
+    `weights` says where transition probabilities come from, `traces` from which logs; of `candidates` walks drawn a
+    scenario a judge keeps the plausible ones. `values` are known ones by argument, or by `tool.argument`.
     `model` plays `roles` (() means all of them); None leaves all to their deterministic twins.
     """
 
@@ -174,6 +178,8 @@ class GenerateSpec(Model):
     personas: int = 1
     pool: int = 12
     allow_writes: bool = False
+    trust_annotations: bool = False
+    allow: tuple[str, ...] = ()
     weights: Literal["uniform", "conditioned", "prompting", "empirical", "traces"] = "uniform"
     candidates: int = 1
     traces: tuple[Path, ...] = ()
@@ -184,6 +190,8 @@ class GenerateSpec(Model):
 
 class Suite(Model):
     """A suite file, read and checked. `root` is the folder that import and file paths resolve from.
+
+    `language` is that of its scripted users' lines, where a scenario does not say another.
 
     `variants` maps a name to the keywords of the factory; it is empty where the suite declares none.
     `faults` are what each scenario runs under, one after the other, `()` for none; it is empty where none are declared.
@@ -198,6 +206,7 @@ class Suite(Model):
     variants: dict[str, dict[str, Any]] = {}
     environment: EnvironmentSpec = EnvironmentSpec()
     user: UserSpec = UserSpec()
+    language: str = "en"
     cassette: CassetteSpec = CassetteSpec()
     judge: JudgeSpec | None = None
     rubric: Rubric | None = None

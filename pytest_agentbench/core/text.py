@@ -3,9 +3,15 @@
 import re
 import unicodedata
 
-_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_UNSAFE = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029{_BIDI}]")
-"""Control characters, surrogates, line and paragraph separators (categories Cc, Cs, Zl and Zp), and bidi marks."""
+_FORMAT = (
+    "\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
+    "\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0001\U000e0020-\U000e007f"
+)
+_JOINER = r"(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
+_UNSAFE = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029{_FORMAT}]|{_JOINER}")
+"""Control characters, surrogates, line and paragraph separators (categories Cc, Cs, Zl and Zp), and format characters
+(Cf), which nobody sees: of these joiners stay between letters of scripts, and between signs, that need them."""
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -27,8 +33,8 @@ any word may come to begin one, and a long word may be cut before a command with
 
 
 def printable(text: str, *, newlines: bool = False) -> str:
-    """Drop escape sequences, show control, bidi and surrogate characters as `\\x..` or `\\u....`, and part the signs by
-    which a CI log knows commands: `: :` and `# #[`.
+    """Drop escape sequences, write out control, format and surrogate characters (`\\x..`, `\\u....`), and part
+    the signs by which a CI log knows commands: `: :` and `# #[`.
     """
     if text.isprintable() and "::" not in text and "##[" not in text:  # most texts, and a run shows dozens
         return text
@@ -72,4 +78,11 @@ def _escaped(found: re.Match[str]) -> str:
     if char in "\n\t":
         return " "
     code = ord(char)
+    if code > 0xFFFF:
+        return f"\\U{code:08x}"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def without_accents(text: str) -> str:
+    """Give a text without accents: what names of tools are written in."""
+    return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))

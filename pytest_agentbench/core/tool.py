@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+from pydantic import Field
+
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.values import to_json
@@ -15,18 +17,22 @@ Requestor = Literal["assistant", "user"]
 ToolKind = Literal["read", "write", "generic", "unknown"]
 """`write` changes state, `read` looks at it, `generic` does neither (a calculator, a hand-over)."""
 
+KindSource = Literal["declared", "annotation", "seen", "name"]
+"""What settled a kind: the user; the server, by annotations or HTTP verbs; a change that was seen; a guess by name."""
+
 
 class ToolSpec(Model):
     """A tool as the agent sees it: name, description, JSON Schema of the arguments, and whether it writes.
 
     `returns` is the JSON Schema that its results are declared to have, `destructive` whether it declares that what it
-    does cannot be undone; None where it declares nothing.
+    does cannot be undone; None where it declares nothing. `kind_from` is no part of what the tool is called with.
     """
 
     name: str
     description: str = ""
     parameters: dict[str, Any] = {"type": "object", "properties": {}}
     kind: ToolKind = "unknown"
+    kind_from: KindSource = Field(default="declared", exclude=True)
     requestor: Requestor = "assistant"
     returns: dict[str, Any] | None = None
     destructive: bool | None = None

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.thoughts import parted
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -17,7 +18,8 @@ Role = Literal["system", "user", "assistant", "tool"]
 class Message(Model):
     """One message; a tool message answers the call whose id is `tool_call_id`.
 
-    `acts` say what a simulated user meant with it; None means that nobody said (*unlabelled*).
+    `acts` say what a simulated user meant with it; None means that nobody said (*unlabelled*). `thoughts` is what a
+    model thought besides: it was never said, so nothing but the transcript's file holds it.
     """
 
     role: Role
@@ -28,14 +30,28 @@ class Message(Model):
     error: bool = False
     wrote: bool | None = None
     acts: tuple[Act, ...] | None = None
+    thoughts: str | None = None
 
     @model_serializer(mode="wrap")
-    def _without_unset_acts(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave `acts` out where there are none: what is told apart by a digest of a message stays what it was."""
+    def _without_unset(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out acts and thoughts where there are none: the digest of such a message stays what it was."""
         data: dict[str, Any] = serialize(self)
-        if data.get("acts", ()) is None:
-            del data["acts"]
+        for name in ("acts", "thoughts"):
+            if name in data and data[name] is None:
+                del data[name]
         return data
+
+    @model_validator(mode="before")
+    @classmethod
+    def _thoughts_apart(cls, given: Any) -> Any:
+        content = given.get("content") if isinstance(given, dict) else None
+        if not isinstance(content, str) or "<" not in content or given.get("role") != "assistant":
+            return given
+        said, thoughts = parted(content)
+        if said == content:
+            return given
+        kept = [text for text in (given.get("thoughts"), thoughts) if text]
+        return {**given, "content": said or None, "thoughts": "\n".join(kept) or None}
 
     @property
     def text(self) -> str:
@@ -109,6 +125,20 @@ class Transcript(Model):
                 )
                 records.append(CallRecord(call=call, result=result, message=index, turn=self.turns[index]))
         return tuple(records)
+
+    def with_effects(self, wrote: Sequence[bool | None]) -> "Transcript":
+        """Give the transcript with what each call of the trajectory was seen to change; None leaves it as it is."""
+        seen: dict[int, bool] = {}
+        places = ((i, n, call) for i, message in enumerate(self.messages) for n, call in enumerate(message.tool_calls))
+        for (index, position, call), effect in zip(places, wrote, strict=True):
+            answer = self._answer(index, position, call)
+            if answer is not None and effect is not None:
+                seen[id(answer)] = effect
+        messages = (
+            message.model_copy(update={"wrote": seen[id(message)]}) if id(message) in seen else message
+            for message in self.messages
+        )
+        return Transcript(messages=tuple(messages))
 
     @property
     def agent_turns(self) -> int:

@@ -34,7 +34,8 @@ FindingKind = Literal[
 class Finding(Model):
     """What a check found: `passed` None means *not measured*; `required` False never fails a run.
 
-    A finding that was not measured says why in `message`, and `cure` names the label, rule or role to add.
+    A finding that was not measured says why in `message`, and `cure` names the label, rule or role to add. `proven`
+    tells of a failed one that what happened shows it for good: nothing that came later could have mended it.
     `turn` counts from 1 (see `Transcript.turns`). `expected` and `actual` are shown side by side.
     """
 
@@ -49,6 +50,26 @@ class Finding(Model):
     actual: str | None = None
     required: bool = True
     cure: str = ""
+    proven: bool = False
+
+
+class OtherFault(Model):
+    """What else went wrong in a run that the agent failed: whose fault it is, and what happened.
+
+    `ended` tells that it is how the conversation closed.
+    """
+
+    blame: Blame
+    reason: str
+    ended: bool = False
+
+
+class Unmeasured(Model):
+    """A part that a run's scenario asks for and that could not be decided: which, why, and what would measure it."""
+
+    part: str
+    why: str
+    cure: str = ""
 
 
 CallStatus = Literal[
@@ -61,7 +82,8 @@ class CallExplanation(Model):
     """What became of one expected call, or what one other call was.
 
     `expected` is None for calls that no scenario asked for; `actual` is None for calls never attempted.
-    `differing` names the arguments that differ from the closest call; it maps each to (expected, actual).
+    `differing` names the arguments that differ from the closest call; it maps each to (expected, actual). `left_open`
+    are the arguments of a matched call whose values the expected one leaves open.
     """
 
     status: CallStatus
@@ -69,6 +91,7 @@ class CallExplanation(Model):
     expected: dict[str, Any] | None = None
     actual: dict[str, Any] | None = None
     differing: dict[str, tuple[Any, Any]] = {}
+    left_open: dict[str, Any] = {}
     turn: int | None = None
     write: bool | None = None
     note: str = ""

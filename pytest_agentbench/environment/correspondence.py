@@ -6,9 +6,11 @@ state at the start, an argument or an earlier answer hold them. Every other diff
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, ToolResult
@@ -26,6 +28,7 @@ from pytest_agentbench.environment.fresh_values import (
 )
 
 _SHOWN = 80
+_DIGIT = re.compile(r"\d")
 
 
 class Seen:
@@ -93,16 +96,20 @@ class Correspondence:
         self._to_run: dict[str, str] = {}
         self.kinds: dict[tuple[str, str], Kind] = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._to_replay)
-
     def in_replay(self, value: JsonValue) -> JsonValue:
         """Give a value of the run as the replay calls it."""
         return renamed(value, self._to_replay)
 
-    def in_run(self, value: JsonValue) -> JsonValue:
-        """Give a value of the replay as the run calls it."""
-        return renamed(value, self._to_run)
+    def ids_in_run(self, value: JsonValue) -> JsonValue:
+        """Give a value of the replay with ids as the run calls them; times stay those of the replay."""
+        return renamed(value, names_in_run({pair: kind for pair, kind in self.kinds.items() if kind != "time"}))
+
+    def values_in_run(self, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Give arguments with their values, and not their names, as the run calls them; matchers stay as they are."""
+        names = names_in_run(self.kinds)
+        return {
+            name: value if holds_matcher(value) else renamed(value, names, name) for name, value in arguments.items()
+        }
 
     def run_name(self, word: str) -> str | None:
         """Give the run's word for a word of the replay, None where none is known."""
@@ -118,8 +125,23 @@ class Correspondence:
             and self.run.first(word) is not None
             and self.run.made_by_world(word)
             and word not in self._to_replay
-            and self.replay.first(word) is None
         )
+
+    def maker(self, word: str) -> int | None:
+        """Give the place of the run's call that a word came up in first, in its answer or its arguments."""
+        first = self.run.first(word)
+        return None if first is None else first[0] // 2
+
+    def answer(self, place: int) -> JsonValue:
+        """Give what the run's call at `place` was answered."""
+        return self._answers[place]
+
+    def hear(self, call: ToolCall, result: ToolResult) -> JsonValue:
+        """Note a call of the replay that repeats none of the run's; give its answer."""
+        self.replay.add(to_json(call.arguments), answered=False)
+        answer = answer_of(result)
+        self.replay.add(answer, answered=True)
+        return answer
 
     def follow(self, place: int, call: ToolCall, result: ToolResult) -> str | None:
         """Hold the replay's answer against that of the run's call at `place`; `call` is what the replay was asked.
@@ -127,9 +149,7 @@ class Correspondence:
         Note what corresponds. Give the first real difference as text, None where there is none.
         """
         record = self._records[place]
-        self.replay.add(to_json(call.arguments), answered=False)
-        answer = answer_of(result)
-        self.replay.add(answer, answered=True)
+        answer = self.hear(call, result)
         if record.result is None:
             return None
         if record.failed != result.failed:
@@ -159,7 +179,9 @@ class Correspondence:
             return next(filter(None, found), None)
         if isinstance(run, str) and isinstance(replay, str):
             return None if self._same_texts(run, replay, key, at) else _apart(run, replay, key)
-        if same(run, replay) or (_is_number(run) and _is_number(replay) and self._same_numbers(run, replay, key, at)):
+        if _is_number(run) and _is_number(replay) and self._same_numbers(run, replay, key, at):
+            return None
+        if same(run, replay):
             return None
         return _apart(run, replay, key)
 
@@ -178,7 +200,7 @@ class Correspondence:
         return None
 
     def _same_texts(self, run: str, replay: str, key: str, at: tuple[int, int]) -> bool:
-        if run == replay and not self:
+        if run == replay and not _DIGIT.search(run):
             return True
         ours, theirs = TOKEN.findall(run), TOKEN.findall(replay)
         if len(ours) != len(theirs) or TOKEN.sub("\0", run) != TOKEN.sub("\0", replay):
@@ -195,6 +217,7 @@ class Correspondence:
     def _same_words(self, run: str, replay: str, is_id: bool, at: tuple[int, int], kind: Kind | None = None) -> bool:
         known, other = self._to_replay.get(run), self._to_run.get(replay)
         if run == replay:
+            self._note_equal(run, is_id, at)
             return known in (None, run) and other in (None, replay)
         if known == replay:
             return True
@@ -205,6 +228,13 @@ class Correspondence:
             return self.same_clock(run, replay) and self.learn(run, replay, kind)
         fresh = _came_up(self.run, run, at[0]) and _came_up(self.replay, replay, at[1])
         return fresh and self.learn(run, replay, kind)
+
+    def _note_equal(self, word: str, is_id: bool, at: tuple[int, int]) -> None:
+        """Note that a word is the same thing in both worlds where both made it up, be it by chance or by counting."""
+        is_new = word not in self._to_replay and word not in self._to_run
+        has_form = may_be_made_up(word) or (is_id and word.isdigit())
+        if is_new and has_form and _came_up(self.run, word, at[0]) and _came_up(self.replay, word, at[1]):
+            self.learn(word, word, "sequence" if read_time(word) is None else "time")
 
     def same_clock(self, run: str, replay: str) -> bool:
         """Whether the clock explains that two times of the worlds differ: nobody gave them, and they lie as near."""
@@ -229,6 +259,18 @@ def renamed(value: JsonValue, names: Mapping[str, str], key: str = "") -> JsonVa
     if _is_number(value) and (names_an_id(key) or read_time(value) is not None):
         return _plain(names.get(str(value), str(value)))
     return value
+
+
+def names_in_run(pairs: Mapping[tuple[str, str], Kind]) -> dict[str, str]:
+    """Give replay's word → run's. A word of the replay that is another thing in the run does not fall together with it.
+
+    Of several pairs with one word, as times have them, the first counts.
+    """
+    names: dict[str, str] = {}
+    for run, replay in pairs:
+        names.setdefault(replay, run)
+    ids = (run for (run, _), kind in pairs.items() if kind != "time")
+    return {**{run: f"{run} of a fresh world" for run in ids}, **names}
 
 
 def answer_of(result: ToolResult) -> JsonValue:

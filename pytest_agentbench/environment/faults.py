@@ -1,6 +1,8 @@
 """Runs user code so that nothing it raises, exits included, ends the loop or a thread."""
 
 import asyncio
+import sqlite3
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -10,6 +12,9 @@ from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.environment.runner import Runner
 
 T = TypeVar("T")
+
+_REFUSALS = (ValueError, LookupError, TypeError, PermissionError, sqlite3.IntegrityError)
+"""Python's own exceptions by which a tool answers that it will not do what it was asked to."""
 
 
 class HungError(EnvironmentFaultError):
@@ -53,6 +58,18 @@ def is_exit(error: BaseException) -> bool:
     """Whether an exception asks for an end rather than telling of a failure: SystemExit, Ctrl-C, pytest's `exit`, …"""
     module = type(error).__module__  # pytest's is an ordinary Exception, and only the plugin imports pytest
     return not isinstance(error, Exception) or (module == "_pytest.outcomes" and type(error).__name__ == "Exit")
+
+
+def is_refusal(error: BaseException | None) -> bool:
+    """Whether what a tool raised is its answer to the arguments, rather than a sign that it does not work.
+
+    A tool refuses by a ValueError, LookupError, TypeError, PermissionError or sqlite3.IntegrityError, and by any
+    exception that the project or a library defines. It is broken where anything else of Python's own comes out of it
+    (RuntimeError, OSError, AttributeError, a bare Exception, …).
+    """
+    if error is None or isinstance(error, _REFUSALS):
+        return True
+    return type(error).__module__.partition(".")[0] not in {"builtins", *sys.stdlib_module_names}
 
 
 async def guarded(work: Callable[[], T], runner: Runner, who: str, patience: float | None = None) -> T:

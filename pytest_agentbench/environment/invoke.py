@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.tool import ToolCall, ToolResult
-from pytest_agentbench.environment.faults import Raised, caught, fault, is_exit
+from pytest_agentbench.environment.faults import Raised, caught, fault, is_exit, is_refusal
 from pytest_agentbench.environment.python_tools import PythonTool
 from pytest_agentbench.environment.rendering import render_error, render_result
 from pytest_agentbench.environment.state_access import OpenState
@@ -44,11 +44,21 @@ class Invoker:
         self._active: dict[Watch, None] = {}  # in the order begun
         self._is_over = is_over
         self._cut_off: str | None = None
+        self._limit: int | None = None
+        self._left = 0
         self.sealed = False
         self.late_calls = 0
+        self.refused_calls = 0
         self.log: list[str] = []
         self.fault: EnvironmentFaultError | None = None
         self.raised: BaseException | None = None
+        self._broken: dict[str, str | None] = {}
+
+    @property
+    def broken(self) -> dict[str, str]:
+        """The tools that broke, and did not refuse, at every call so far, and what the last one raised."""
+        with self._lock:
+            return {tool: why for tool, why in self._broken.items() if why is not None}
 
     @property
     def running(self) -> str | None:
@@ -56,14 +66,28 @@ class Invoker:
         with self._lock:
             return next((watch.tool for watch in self._active), self._cut_off)
 
-    def refuse_late(self, call: ToolCall) -> ToolResult | None:
-        """Give the refusal of a call that comes after the end of the run, and note it; None while the run lasts."""
+    def limit(self, most: int, *, made: int = 0) -> None:
+        """Refuse every call from now on that exceeds `most`, of which `made` were made before."""
         with self._lock:
-            if not self.sealed:
+            self._limit, self._left = most, most - made
+
+    def refuse(self, call: ToolCall) -> ToolResult | None:
+        """Give the refusal of a call after the end of the run, or over the limit, and note it; None where it may go on.
+
+        A call that may go on counts as made.
+        """
+        with self._lock:
+            if self.sealed:
+                self.late_calls += 1
+                self.log.append(f"late call refused: {call.name}")
+                why = "the run is over"
+            elif self._limit is not None and self._left <= 0:
+                self.refused_calls += 1
+                why = f"limits.tool_calls = {self._limit} spent"
+            else:
+                self._left -= 1
                 return None
-            self.late_calls += 1
-            self.log.append(f"late call refused: {call.name}")
-        return ToolResult(content="Error: the run is over; this call was not made", error=True, wrote=False)
+        return ToolResult(content=f"Error: {why}; this call was not made", error=True, wrote=False)
 
     def perform(self, tool: PythonTool, arguments: Mapping[str, Any]) -> Done | tuple[Any, Watch]:
         """Call the function in this thread. What it gives to be awaited comes back with the watch, for `finish`."""
@@ -108,6 +132,7 @@ class Invoker:
             raised = content.error
             content, value = render_error(raised), content
         self.raised = raised
+        self._note(tool.name, None if is_refusal(raised) else content.removeprefix("Error: "))
         wrote = self._end(watch, failed=raised is not None)
         if raised is not None and (is_exit(raised) or isinstance(raised, EnvironmentFaultError)):
             self.fault = fault(raised, f"tool {tool.name!r}")
@@ -118,6 +143,11 @@ class Invoker:
         """End a call that no function of Python's made; tell whether it changed state, None where nobody can."""
         self.raised = None
         return self._end(watch, failed=failed)
+
+    def _note(self, tool: str, broke: str | None) -> None:
+        """Note how a call ended; one that did not break shows that the tool works."""
+        with self._lock:
+            self._broken[tool] = None if broke is None or self._broken.get(tool, "") is None else broke
 
     def _end(self, watch: Watch, *, failed: bool) -> bool | None:
         with self._lock:

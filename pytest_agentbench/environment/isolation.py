@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.errors import NotRunError
+from pytest_agentbench.core.errors import EnvironmentFaultError, NotRunError
+from pytest_agentbench.core.locks import ProcessLock
 from pytest_agentbench.core.seams import Isolation
-from pytest_agentbench.environment.file_lock import FileLock
 from pytest_agentbench.environment.shared import SharedByLoop
 
 _PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2)
@@ -41,7 +41,7 @@ class IsolationGate:
         self.shared = SharedByLoop()
         self._guard = threading.Lock()
         self._turns: dict[str, _Turn] = {}
-        self._locks: dict[FileLock, asyncio.AbstractEventLoop] = {}
+        self._locks: dict[ProcessLock, asyncio.AbstractEventLoop] = {}
 
     @asynccontextmanager
     async def hold(self, isolation: Isolation, key: str = "") -> AsyncIterator[None]:
@@ -64,7 +64,7 @@ class IsolationGate:
             if isolation == "per_worker":
                 yield
                 return
-            lock = FileLock(self._directory / f"exclusive-{digest(key)}.lock")
+            lock = ProcessLock(self._directory / f"exclusive-{digest(key)}.lock")
             await self._acquire(lock)
             with self._guard:
                 self._locks[lock] = asyncio.get_running_loop()
@@ -88,16 +88,23 @@ class IsolationGate:
         for turn in turns:
             turn.give_up(loop)
 
-    def _release(self, lock: FileLock) -> None:
+    def _release(self, lock: ProcessLock) -> None:
         with self._guard:
             self._locks.pop(lock, None)
             lock.release()
 
-    async def _acquire(self, lock: FileLock) -> None:
+    async def _acquire(self, lock: ProcessLock) -> None:
         tries = 0
-        while not lock.try_acquire():
+        while not _taken(lock):
             await self._pause(_PAUSES[min(tries, len(_PAUSES) - 1)])
             tries += 1
+
+
+def _taken(lock: ProcessLock) -> bool:
+    try:
+        return lock.try_acquire()
+    except OSError as error:
+        raise EnvironmentFaultError(f"{lock.file}: cannot be locked: {error.strerror or error}") from error
 
 
 @dataclass(eq=False)

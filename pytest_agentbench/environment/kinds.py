@@ -1,22 +1,12 @@
-"""Whether a tool reads or writes: as declared, else as the suite says, else guessed from a verb in its name.
-
-English verbs count, and those of French, Italian, Portuguese and Spanish (`romance_verbs`). Names in these languages
-are often nouns, so the verb that a description begins with counts too; in English that would mislead (*Return a book*,
-*Return the balance*).
-"""
+"""Whether a tool reads or writes: as declared, as the suite says, as seen, or guessed from a verb in its name."""
 
 import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pytest_agentbench.core.tool import ToolKind, ToolSpec
-from pytest_agentbench.environment.romance_verbs import (
-    changes_besides,
-    is_told,
-    kind_in_description,
-    kind_in_name,
-    without_accents,
-)
+from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.suite import EnvironmentSpec
+from pytest_agentbench.core.tool import KindSource, ToolKind, Toolset, ToolSpec
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
@@ -40,34 +30,56 @@ _GENERIC = frozenset({
 
 
 def kind_of(
-    name: str, declared: object, reads: Sequence[str], writes: Sequence[str], description: str = ""
-) -> ToolKind:
-    """Settle a tool's kind: what it declares, else where the suite lists it, else a guess."""
+    name: str,
+    declared: object,
+    reads: Sequence[str],
+    writes: Sequence[str],
+    *,
+    seen: Sequence[str] = (),
+) -> tuple[ToolKind, KindSource]:
+    """Settle a tool's kind, and say what did: what it declares, else where the suite lists it, else that it was seen to
+    write, else a guess.
+    """
     if declared == "read" or declared == "write" or declared == "generic":  # noqa: PLR1714 - narrows the type
-        return declared
+        return declared, "declared"
     if name in writes:
-        return "write"
+        return "write", "declared"
     if name in reads:
-        return "read"
-    return guessed_kind(name, description)
+        return "read", "declared"
+    if name in seen:
+        return "write", "seen"
+    return guessed_kind(name), "name"
 
 
-def guessed_kind(name: str, description: str = "") -> ToolKind:
-    """Guess a kind from the first verb in the name, or the one that a description begins with; else `unknown`.
+def guessed_kind(name: str) -> ToolKind:
+    """Guess a kind from the first English verb in the name; else `unknown`.
 
     A write joined by *or* or *and* (`get_or_create`) decides, since the tool may do it.
     """
-    words = [word.lower() for word in _WORDS.findall(without_accents(name))]
+    words = [word.lower() for word in _WORDS.findall(name)]
     if any(left in ("or", "and") and right in _WRITES for left, right in pairwise(words)):
         return "write"
     for word in words:
         for kind, verbs in (("read", _READS), ("write", _WRITES), ("generic", _GENERIC)):
             if word in verbs:
                 return kind  # type: ignore[return-value]  # the literals above are kinds
-    for guess in (kind_in_name(words), kind_in_description(description)):
-        if guess != "unknown":
-            return guess
-    return "read" if is_told(words) and not changes_besides(description) else "unknown"
+    return "unknown"
+
+
+def unknown_kinds(spec: EnvironmentSpec, toolset: Toolset) -> tuple[str, ...]:
+    """Name the tools of which nobody can tell whether they write: nothing settles it, and no state shows it."""
+    if spec.state is not None or spec.tau2 is not None:
+        return ()
+    return tuple(dict.fromkeys(tool.name for tool in toolset if tool.kind == "unknown"))
+
+
+def ask_for_kinds(names: Sequence[str]) -> str:
+    """Ask for the kinds of tools, in a line that can be pasted into the suite."""
+    does = "reads or writes" if len(names) == 1 else "read or write"
+    return (
+        f"nothing says whether {listing(names)} {does}, so calls besides the expected ones are not judged; write into "
+        f"the suite `environment: {{reads: [{', '.join(names)}]}}`, those that change something under `writes` instead"
+    )
 
 
 def is_write(spec: ToolSpec | None, wrote: bool | None) -> bool:

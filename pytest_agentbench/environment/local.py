@@ -38,11 +38,11 @@ class LocalEnvironment:
     """Tools and state of one run; an async context manager (`core.seams.Environment`).
 
     `scenario_state` is the scenario's own part of the state, `context` what tools get as `context`, `run_name` a name
-    unique to the run. Sync user code is executed by `runner`, in the run's own thread; async user code on the loop.
-    `gate` makes runs wait that must not overlap; do not open a second environment on the same exclusive state inside.
-    `known` are the tools as collected, which saves describing them again. Loading the tools, and each method of the
-    state, may take `patience` seconds. `is_over` tells whether the run's time is up,
-    `plugged` gives states that plugins offer.
+    unique to the run, `session_id` what servers of tools get as `$session_id`. Sync user code is executed by `runner`,
+    in the run's own thread; async user code on the loop. `gate` makes runs wait that must not overlap; do not open
+    a second environment on the same exclusive state inside. `known` are the tools as collected, which saves describing
+    them again. Loading the tools, and each method of the state, may take `patience` seconds. `is_over` tells whether
+    the run's time is up, `plugged` gives states that plugins offer.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class LocalEnvironment:
         scenario_state: dict[str, Any],
         context: dict[str, Any],
         run_name: str,
+        session_id: str = "",
         runner: Runner,
         gate: IsolationGate,
         known: Toolset | None = None,
@@ -66,6 +67,7 @@ class LocalEnvironment:
         self._scenario_state = copy.deepcopy(scenario_state)
         self._context = copy.deepcopy(context)
         self._run_name = run_name
+        self._session_id = session_id or run_name
         self._runner = runner
         self._gate = gate
         self._known = known
@@ -103,6 +105,11 @@ class LocalEnvironment:
     def raised(self) -> BaseException | None:
         """What the tool that ended last raised, if it did."""
         return self._invoker.raised
+
+    @property
+    def broken(self) -> dict[str, str]:
+        """The tools that broke, and did not refuse, at every call so far, and what the last one raised."""
+        return self._invoker.broken
 
     @property
     def busy(self) -> str:
@@ -144,12 +151,16 @@ class LocalEnvironment:
         """Refuse every call from now on; the state can still be read."""
         self._invoker.sealed = True
 
+    def limit_calls(self, most: int, *, made: int = 0) -> None:
+        """Refuse every call of the run from now on that exceeds `most`, of which `made` were made before."""
+        self._invoker.limit(most, made=made)
+
     async def call(self, call: ToolCall) -> ToolResult:
         """Run a tool. Unknown tools, wrong arguments and tools that raise give a result with `error`.
 
         Raise `EnvironmentFaultError` where the tool tried to exit (`sys.exit()`, Ctrl-C, …) or is only described.
         """
-        refusal = self._invoker.refuse_late(call) or self._refused(call)
+        refusal = self._invoker.refuse(call) or self._refused(call)
         if refusal is not None:
             return refusal
         self._called = call.name
@@ -216,7 +227,7 @@ class LocalEnvironment:
     async def _open_remote(self) -> None:
         for part, requestor in remote_parts(self._spec):
             opening = opening_of(
-                self._spec, requestor, self._root, run=self._run_name, gate=self._gate, context=self._context
+                self._spec, requestor, self._root, session_id=self._session_id, gate=self._gate, context=self._context
             )
             source: RemoteTools = await open_remote(cast("OpenApiSpec | McpSpec", part.remote), opening)
             self._stack.push_async_callback(source.aclose)

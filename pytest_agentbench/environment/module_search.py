@@ -5,7 +5,7 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from pathlib import Path
@@ -93,38 +93,6 @@ def refuse_shadowed_imports(file: Path, root: Path) -> None:
         other = loaded_file(name)
         if other is not None and not is_same_file(other, neighbour):
             raise ImportPathError(_conflict(name, neighbour, other))
-
-
-def shared_modules(name: str, root: Path, *, fresh: bool = False) -> dict[str, Path]:
-    """Give the modules, with their files, that using module `name` takes from `root`; nothing is executed.
-
-    They are `name` itself with its parents, and the neighbours that it imports. A module that is executed `fresh` for
-    each run (tools, by name or as a `.py` file) takes no name itself. Raise `ImportPathError` as `locate` does.
-    """
-    root = root.resolve()
-    if name.endswith(".py"):
-        found, file = {}, root / name
-    else:
-        specs = locate(name, root)
-        named = {spec.name: path for spec in specs if (path := file_of(spec)) is not None}
-        file = named.get(name, root)
-        found = {other: path for other, path in named.items() if path.is_relative_to(root)}
-        if fresh:
-            found.pop(name, None)
-    if file.suffix == ".py" and file.is_file():
-        found.update(_neighbours(file, root))
-    return found
-
-
-def same_name_conflict(name: str, file: Path, earlier: Mapping[str, Path]) -> str:
-    """Say why module `name` cannot come from `file` in a process whose suites take the modules `earlier`, else `""`.
-
-    Python keeps one module per name, so the second suite would be handed the file of the first.
-    """
-    other = earlier.get(name)
-    if other is None or is_same_file(file, other):
-        return ""
-    return f"module {name!r} is {file} here, but {other} in another suite; {_REMEDY}"
 
 
 def _neighbours(file: Path, root: Path) -> Iterator[tuple[str, Path]]:

@@ -7,11 +7,12 @@ text, None as `null`.
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import cached_property, lru_cache
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args, is_typeddict
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails
@@ -38,6 +39,7 @@ class PythonTool:
         requestor: Requestor = "assistant",
         reads: Sequence[str] = (),
         writes: Sequence[str] = (),
+        seen: Sequence[str] = (),
     ) -> None:
         name = getattr(function, "__name__", None)
         if not isinstance(name, str) or name == "<lambda>":
@@ -48,7 +50,8 @@ class PythonTool:
         self.name: str = name
         self.requestor: Requestor = requestor
         self.is_async = inspect.iscoroutinefunction(function)
-        self.kind = kind_of(name, getattr(function, "kind", None), reads, writes, function.__doc__ or "")
+        declared = getattr(function, "kind", None)
+        self.kind, self.kind_from = kind_of(name, declared, reads, writes, seen=seen)
         self.signature: ToolSignature = read_signature(function, name)
 
     @cached_property
@@ -67,6 +70,8 @@ class PythonTool:
             description=description,
             parameters=parameters,
             kind=self.kind,
+            kind_from=self.kind_from,
+            returns=_returned(self.signature.returns),
             requestor=self.requestor,
         )
 
@@ -130,12 +135,32 @@ class PythonTool:
             raise EnvironmentFaultError(f"tool {self.name!r}: its types cannot be validated: {error}") from error
 
 
+def _returned(annotation: Any) -> dict[str, Any] | None:
+    """Give the JSON Schema of what a function is declared to return, None where that names no fields."""
+    if not _names_fields(annotation):
+        return None
+    try:
+        return TypeAdapter(annotation).json_schema(mode="serialization", schema_generator=_Quiet)
+    except PydanticUserError:
+        return None
+
+
+def _names_fields(annotation: Any) -> bool:
+    return (
+        is_typeddict(annotation)
+        or is_dataclass(annotation)
+        or (isinstance(annotation, type) and issubclass(annotation, BaseModel))
+        or any(map(_names_fields, get_args(annotation)))
+    )
+
+
 def tools_of(
     module: ModuleType,
     *,
     requestor: Requestor = "assistant",
     reads: Sequence[str] = (),
     writes: Sequence[str] = (),
+    seen: Sequence[str] = (),
 ) -> list[PythonTool]:
     """Give a module's tools: what its `TOOLS` list holds, else the public functions that it defines, in order.
 
@@ -153,14 +178,14 @@ def tools_of(
     if not functions:
         raise EnvironmentFaultError(f"{_file(module)}: defines no public function and no TOOLS list, so no tools")
     try:
-        tools = [PythonTool(item, requestor=requestor, reads=reads, writes=writes) for item in functions]
+        tools = [PythonTool(item, requestor=requestor, reads=reads, writes=writes, seen=seen) for item in functions]
     except EnvironmentFaultError as error:
         raise EnvironmentFaultError(f"{_file(module)}: {error}") from error
-    seen: set[str] = set()
+    names: set[str] = set()
     for tool in tools:
-        if tool.name in seen:
+        if tool.name in names:
             raise EnvironmentFaultError(f"{_file(module)}: two tools are named {tool.name!r}")
-        seen.add(tool.name)
+        names.add(tool.name)
     return tools
 
 

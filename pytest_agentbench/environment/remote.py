@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.names import listing, suggestion
-from pytest_agentbench.core.tool import Requestor, ToolKind, ToolResult, ToolSpec
+from pytest_agentbench.core.tool import KindSource, Requestor, ToolKind, ToolResult, ToolSpec
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.kinds import guessed_kind
 from pytest_agentbench.environment.schema_tools import read_schema_tools
@@ -38,32 +38,39 @@ class ToolFailedError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """What opening a source needs to know of its run: folder of the suite, a name, context, and what runs share.
+    """What opening a source needs to know of its run: folder of the suite, session, context, and what runs share.
 
-    `reads` and `writes` are the suite's lists, `known` the tools as a committed list describes them.
+    `reads` and `writes` are the suite's lists, `seen` the tools that were seen to write, `known` the tools
+    as a committed list describes them.
     """
 
     root: Path
-    run: str
+    session_id: str
     gate: IsolationGate
     context: Mapping[str, Any] = field(default_factory=dict)
     requestor: Requestor = "assistant"
     reads: Sequence[str] = ()
     writes: Sequence[str] = ()
+    seen: Sequence[str] = ()
 
-    def kind(self, name: str, told: ToolKind | None, description: str = "") -> ToolKind:
-        """Settle what a tool does: the suite's lists, else what the source tells, else a verb."""
-        if name in self.writes:
-            return "write"
-        if name in self.reads:
-            return "read"
-        return told or guessed_kind(name, description)
+    def settled(self, spec: ToolSpec, told: ToolKind | None, source: KindSource) -> ToolSpec:
+        """Settle what a tool does: the suite's lists, else what its `source` tells, what was seen, or a guess."""
+        kind: ToolKind
+        if spec.name in self.writes or spec.name in self.reads:
+            kind, source = "write" if spec.name in self.writes else "read", "declared"
+        elif told and not (source == "name" and spec.name in self.seen):
+            kind = told
+        elif spec.name in self.seen:
+            kind, source = "write", "seen"
+        else:
+            kind, source = guessed_kind(spec.name), "name"
+        return spec.model_copy(update={"kind": kind, "kind_from": source})
 
 
 def listed_tools(file: Path, opening: Opening) -> tuple[ToolSpec, ...]:
     """Give the tools of a committed list; the suite's `reads` and `writes` settle more than the list does."""
     specs = read_schema_tools(file, requestor=opening.requestor)
-    return tuple(spec.model_copy(update={"kind": opening.kind(spec.name, spec.kind)}) for spec in specs)
+    return tuple(opening.settled(spec, spec.kind, spec.kind_from) for spec in specs)
 
 
 def is_address(document: str) -> bool:
@@ -91,7 +98,11 @@ def offered(
     if listed is None:
         return tuple(chosen)
     kept = {spec.name: spec for spec in listed}
-    return tuple(spec.model_copy(update={"kind": kept[spec.name].kind}) for spec in chosen if spec.name in kept)
+    return tuple(
+        spec.model_copy(update={"kind": kept[spec.name].kind, "kind_from": kept[spec.name].kind_from})
+        for spec in chosen
+        if spec.name in kept
+    )
 
 
 def hide(text: str, secrets: Sequence[str]) -> str:

@@ -1,21 +1,79 @@
 """The state that the expected calls lead to, found by making them on a fresh environment."""
 
 import asyncio
-import sqlite3
-import sys
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.tool import Requestor, ToolCall, Toolset
-from pytest_agentbench.environment.faults import HungError
+from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult, Toolset
+from pytest_agentbench.core.transcript import CallRecord
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.environment.correspondence import Correspondence
+from pytest_agentbench.environment.faults import HungError, is_refusal
+from pytest_agentbench.environment.fresh_values import Clock, words
 from pytest_agentbench.environment.local import LocalEnvironment
 
-_REFUSALS = (ValueError, LookupError, TypeError, PermissionError, sqlite3.IntegrityError)
-"""Python's own exceptions by which a tool answers that it will not do what it was asked to."""
+
+@dataclass(frozen=True)
+class Wanted:
+    """An expected call; `place` is that of the run's call that it was matched with.
+
+    `taken` are the arguments that it leaves open, as that call gave them: in the words of the run.
+    """
+
+    call: ExpectedCall
+    place: int | None = None
+    taken: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The run that an expected state is computed for: its calls, and the state that it began with."""
+
+    records: Sequence[CallRecord] = ()
+    start: State | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A call that was made again: the expected call at `position`, or a lookup that the run made at `place`."""
+
+    call: ToolCall
+    result: ToolResult
+    position: int | None = None
+    place: int | None = None
+
+
+@dataclass
+class Replay:
+    """What making the expected calls showed. `began` and `ended` are in seconds since 1970.
+
+    The `state` is None where it cannot be read, or where not all that may write could be made: because the agent brings
+    the tool, or because nothing tells what the call leaves open. `failed` says which calls (by position) fail although
+    all that they state is the scenario's. `unmapped` says why calls could not be made again as the run made them.
+    `answers` are the calls made, in order.
+    """
+
+    start: State | None = None
+    state: State | None = None
+    failed: dict[int, str] = field(default_factory=dict)
+    unmapped: str = ""
+    answers: list[Answer] = field(default_factory=list)
+    began: float = 0.0
+    ended: float = 0.0
+
+    def follow(self, run: Followed, wanted: Sequence[Wanted], clock: Clock | None = None) -> Correspondence:
+        """Hold the answers against those of the run's calls that `wanted` names; give what corresponds."""
+        known = Correspondence(run.records, run.start, self.start, clock)
+        for answer in self.answers:
+            place = answer.place if answer.position is None else wanted[answer.position].place
+            known.hear(answer.call, answer.result) if place is None else known.follow(place, answer.call, answer.result)
+        return known
 
 
 async def prepare(environment: LocalEnvironment, scenario: Scenario) -> None:
@@ -38,40 +96,58 @@ async def prepare(environment: LocalEnvironment, scenario: Scenario) -> None:
             raise EnvironmentFaultError(f"initialization action {name!r} failed: {result.content}")
 
 
-async def expected_state(
+async def replay(
     env_factory: Callable[[], LocalEnvironment],
-    calls: Sequence[ExpectedCall],
+    wanted: Sequence[Wanted],
     scenario: Scenario | None = None,
     *,
+    run: Followed = Followed(),
     seconds: float | None = None,
     abandon: Callable[[], None] = lambda: None,
-) -> tuple[State | None, dict[int, str]]:
-    """Make the calls of both parties in order; give the state they lead to, and which of them (by position) fail.
+    now: Callable[[], float] = time.time,
+) -> Replay:
+    """Make the calls of both parties in order on a fresh environment, prepared as `scenario` asks.
 
-    The state is None where it cannot be read, where a call is of a tool that cannot be called here (the agent brings
-    its own), or where a call that may write holds matchers (`{$regex: …}`); reads with matchers are left out. What
-    fails is told in the tool's words, and the others are made all the same. The environment is prepared as `scenario`
-    asks. Raise `EnvironmentFaultError` where the environment breaks, where a tool that may write breaks
-    (see `is_refusal`) at every expected call of it, or where preparing and calling take more than
-    `seconds`; `abandon` then leaves the thread to what hangs in it.
+    What fails is told in the tool's words, and the others are made all the same. What is taken from the run is made in
+    the replay's words: where the run's world made an id up that no answer of the replay has named yet, the lookups are
+    made again from which the run knew it. Reads that leave open what nothing tells are left out. Raise
+    `EnvironmentFaultError` where the environment breaks, where a tool that may write breaks (see `is_refusal`) at
+    every expected call of it, or where preparing and calling take more than `seconds`; `abandon` then leaves the
+    thread to what hangs in it.
     """
-    problems: dict[int, str] = {}
-    broken: dict[int, str] = {}
+    found = Replay(began=now())
     async with env_factory() as environment:
-        if await environment.snapshot() is None:
-            return None, problems
+        found.start = await environment.snapshot()
+        if found.start is None:
+            return found
+        if found.start == run.start:
+            found.start = run.start  # one of them is enough to keep
         try:
             async with asyncio.timeout(seconds):
                 if scenario is not None:
                     await prepare(environment, scenario)
-                can_be_told = await _replayed(environment, calls, problems, broken)
+                can_be_told = await _Replaying(environment, wanted, run, found).make()
         except TimeoutError:
             abandon()
             raise HungError(
                 f"the replay of the expected calls has not ended within {seconds:g} s{environment.busy}"
             ) from None
-        _refuse_broken(environment.tools, calls, broken)
-        return (await environment.snapshot() if can_be_told else None), problems
+        found.state = await environment.snapshot() if can_be_told else None
+    found.ended = now()
+    return found
+
+
+async def works(
+    env_factory: Callable[[], LocalEnvironment], call: ToolCall, scenario: Scenario, seconds: float
+) -> bool:
+    """Whether a tool that broke in a run does not break in a fresh world at the same call."""
+    try:
+        async with asyncio.timeout(seconds), env_factory() as environment:
+            await prepare(environment, scenario)
+            await environment.call(call)
+            return call.name not in environment.broken
+    except (EnvironmentFaultError, TimeoutError):
+        return False
 
 
 def failure_text(call: ExpectedCall, problem: str) -> str:
@@ -81,16 +157,91 @@ def failure_text(call: ExpectedCall, problem: str) -> str:
     return f"the expected call {made} fails on a fresh environment too: {problem}"
 
 
-def is_refusal(error: BaseException | None) -> bool:
-    """Whether what a tool raised is its answer to the arguments, rather than a sign that it does not work.
+class _Replaying:
+    """Makes the calls of one replay."""
 
-    A tool refuses by a ValueError, LookupError, TypeError, PermissionError or sqlite3.IntegrityError, and by any
-    exception that the project or a library defines. It is broken where anything else of Python's own comes out of it
-    (RuntimeError, OSError, AttributeError, a bare Exception, …).
-    """
-    if error is None or isinstance(error, _REFUSALS):
-        return True
-    return type(error).__module__.partition(".")[0] not in {"builtins", *sys.stdlib_module_names}
+    def __init__(self, environment: LocalEnvironment, wanted: Sequence[Wanted], run: Followed, found: Replay) -> None:
+        self._environment = environment
+        self._wanted = wanted
+        self._run = run
+        self._found = found
+        self._known = Correspondence(run.records, run.start, found.start) if any(one.taken for one in wanted) else None
+        self._repeated = {one.place for one in wanted if one.place is not None}
+
+    async def make(self) -> bool:
+        """Make all calls; False where one cannot be made and may write."""
+        broken: dict[int, str] = {}
+        for position in self._positions():
+            one = self._wanted[position]
+            call = one.call
+            if not self._environment.can_call(call.name, call.requestor):
+                return False
+            spec = self._environment.tools.get(call.name, call.requestor)
+            stated = {name: value for name, value in call.arguments.items() if name not in one.taken}
+            required = spec.parameters.get("required", ()) if spec else ()
+            if holds_matcher(stated) or any(name not in call.arguments and name not in one.taken for name in required):
+                if spec is not None and spec.kind == "read":
+                    continue
+                return False
+            result = await self._call(position, one, stated)
+            if result.error:
+                self._failed(position, one, result, broken)
+        _refuse_broken(self._environment.tools, [one.call for one in self._wanted], broken)
+        return not self._found.unmapped
+
+    def _positions(self) -> Iterator[int]:
+        """Give the positions in order; a call waits that takes an id which only a later one makes."""
+        waiting = list(range(len(self._wanted)))
+        while waiting:
+            ready = next((at for at in waiting if not self._waits(at, waiting)), waiting[0])
+            waiting.remove(ready)
+            yield ready
+
+    def _waits(self, position: int, waiting: Sequence[int]) -> bool:
+        """Whether a call takes what an earlier call of the run made which is still to be made again."""
+        one = self._wanted[position]
+        missing = self._known.unmapped(one.taken) if self._known is not None and one.taken else ()
+        makers = {self._known.maker(word) for word in missing} if self._known is not None else set()
+        return any(self._wanted[at].place in makers for at in waiting if at != position)
+
+    def _failed(self, position: int, one: Wanted, result: ToolResult, broken: dict[int, str]) -> None:
+        problem = printable(shorten(result.content.removeprefix("Error: "), 300))
+        if one.taken:
+            made = ", ".join(f"{name}={value!r}" for name, value in one.taken.items())
+            self._found.unmapped = self._found.unmapped or (
+                f"{one.call.name} with {printable(shorten(made, 120))}, which worked in the run, fails when made again "
+                f"in a fresh world: {problem}"
+            )
+            return
+        self._found.failed[position] = problem
+        if not is_refusal(self._environment.raised):
+            broken[position] = problem
+
+    async def _call(self, position: int, one: Wanted, stated: Mapping[str, JsonValue]) -> ToolResult:
+        if self._known is not None and one.place is not None and self._known.unmapped(one.taken):
+            await self._look_up(one.place, self._known.unmapped(one.taken), self._known)
+        taken = self._known.in_replay(dict(one.taken)) if self._known is not None else one.taken
+        call = ToolCall(name=one.call.name, arguments={**stated, **taken}, requestor=one.call.requestor)
+        return await self._made(call, one.place, position=position)
+
+    async def _look_up(self, before: int, missing: Sequence[str], known: Correspondence) -> None:
+        """Make the run's lookups again whose answers named what is missing."""
+        for place, record in enumerate(self._run.records[:before]):
+            spec = self._environment.tools.get(record.call.name, record.call.requestor)
+            if place in self._repeated or record.failed or record.result is None or spec is None:
+                continue
+            if spec.kind == "read" and not set(missing).isdisjoint(words(known.answer(place))):
+                self._repeated.add(place)
+                arguments = known.in_replay(record.call.arguments)
+                call = ToolCall(name=spec.name, arguments=arguments, requestor=spec.requestor)
+                await self._made(call, place)
+
+    async def _made(self, call: ToolCall, place: int | None, position: int | None = None) -> ToolResult:
+        result = await self._environment.call(call)
+        self._found.answers.append(Answer(call, result, position, place if position is None else None))
+        if self._known is not None:
+            self._known.hear(call, result) if place is None else self._known.follow(place, call, result)
+        return result
 
 
 def _refuse_broken(tools: Toolset, calls: Sequence[ExpectedCall], broken: Mapping[int, str]) -> None:
@@ -101,24 +252,3 @@ def _refuse_broken(tools: Toolset, calls: Sequence[ExpectedCall], broken: Mappin
         others = [n for n, other in enumerate(calls) if (other.name, other.requestor) == (call.name, call.requestor)]
         if spec is not None and spec.kind not in ("read", "generic") and all(other in broken for other in others):
             raise EnvironmentFaultError(failure_text(call, problem))
-
-
-async def _replayed(
-    environment: LocalEnvironment, calls: Sequence[ExpectedCall], problems: dict[int, str], broken: dict[int, str]
-) -> bool:
-    """Make the calls, noting those that fail, and of them those that break; False where one cannot be made."""
-    for position, call in enumerate(calls):
-        if not environment.can_call(call.name, call.requestor):
-            return False
-        if holds_matcher(call.arguments):
-            spec = environment.tools.get(call.name, call.requestor)
-            if spec is not None and spec.kind == "read":
-                continue
-            return False
-        made = ToolCall(name=call.name, arguments=call.arguments, requestor=call.requestor)
-        result = await environment.call(made)
-        if result.error:
-            problems[position] = printable(shorten(result.content.removeprefix("Error: "), 300))
-            if not is_refusal(environment.raised):
-                broken[position] = problems[position]
-    return True

@@ -11,7 +11,12 @@ from pytest_agentbench.environment.kinds import kind_of
 
 
 def read_schema_tools(
-    file: Path, *, requestor: Requestor | None = None, reads: Sequence[str] = (), writes: Sequence[str] = ()
+    file: Path,
+    *,
+    requestor: Requestor | None = None,
+    reads: Sequence[str] = (),
+    writes: Sequence[str] = (),
+    seen: Sequence[str] = (),
 ) -> list[ToolSpec]:
     """Give the tools that `file` describes; `requestor` overrides whom they belong to.
 
@@ -40,8 +45,8 @@ def read_schema_tools(
         for index, entry in enumerate(entries):
             spec = _spec(entry, f"{file}: {key}[{index}]", requestor or party)
             declared = _declared(kinds.get(spec.name))
-            kind = kind_of(spec.name, declared, reads, writes, spec.description)
-            specs.append(spec.model_copy(update={"kind": kind}))
+            kind, source = kind_of(spec.name, declared, reads, writes, seen=seen)
+            specs.append(spec.model_copy(update={"kind": kind, "kind_from": source}))
     return specs
 
 

@@ -42,6 +42,19 @@ def load_toolset(spec: EnvironmentSpec, root: Path, *, recorded: bool = False) -
     return toolset
 
 
+def tools_without_state(spec: EnvironmentSpec, root: Path) -> frozenset[str]:
+    """Name the agent's functions that do not take the state, so that what they reach is something else."""
+    if spec.tools is None or spec.tools.kind != "python":
+        return frozenset()
+    loaded = load_tools(spec, root, "looked-at")
+    loaded.forget()
+    return frozenset(
+        name
+        for (party, name), tool in loaded.functions.items()
+        if party == "assistant" and "state" not in tool.signature.needs
+    )
+
+
 def remote_parts(spec: EnvironmentSpec) -> list[tuple[ToolsSpec, Requestor]]:
     """Give the parts of an environment whose tools another process executes, and whose tools they are."""
     parts: tuple[tuple[ToolsSpec | None, Requestor], ...] = ((spec.tools, "assistant"), (spec.user_tools, "user"))
@@ -53,19 +66,20 @@ def opening_of(
     requestor: Requestor,
     root: Path,
     *,
-    run: str = "collected",
+    session_id: str = "collected",
     gate: IsolationGate | None = None,
     context: Mapping[str, Any] | None = None,
 ) -> Opening:
     """Give what opening the remote tools of one party needs to know."""
     return Opening(
         root=root,
-        run=run,
+        session_id=session_id,
         gate=gate or IsolationGate(root),
         context=context or {},
         requestor=requestor,
         reads=spec.reads,
         writes=spec.writes,
+        seen=spec.seen,
     )
 
 
@@ -77,6 +91,7 @@ def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | 
         from pytest_agentbench.environment.tau2_bridge.source import find_source  # noqa: PLC0415
 
         return bridge_tools(find_source(spec.tau2.domain, spec.tau2.checkout))
+    settled = {"reads": spec.reads, "writes": spec.writes, "seen": spec.seen}
     specs: list[ToolSpec] = []
     functions: dict[tuple[Requestor, str], PythonTool] = {}
     modules: list[ModuleType] = []
@@ -87,11 +102,11 @@ def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | 
                 continue
             if source.kind == "schema":
                 party = None if requestor == "assistant" else requestor
-                specs += read_schema_tools(root / source.target, requestor=party, reads=spec.reads, writes=spec.writes)
+                specs += read_schema_tools(root / source.target, requestor=party, **settled)
                 continue
             module = load_fresh_module(source.target, root, unique)
             modules.append(module)
-            for tool in tools_of(module, requestor=requestor, reads=spec.reads, writes=spec.writes):
+            for tool in tools_of(module, requestor=requestor, **settled):
                 _refuse_missing_state(tool, spec, module)
                 described = known.get(tool.name, requestor) if known else None
                 specs.append(described or tool.spec)

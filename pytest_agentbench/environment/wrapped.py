@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn
 
-from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.errors import CallsSpentError, EnvironmentFaultError
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.values import to_json
 from pytest_agentbench.environment.faults import Raised, caught_async, fault
@@ -23,7 +23,8 @@ class Wrapper:
 
     A wrapped function has the tool's name, docstring and signature without `state` and `context`; sync stays sync and
     runs where it is called. It returns what the tool returns and raises what the tool raises, after reporting the
-    error. Wrong arguments raise `TypeError`; exits and calls after the run's end raise `EnvironmentFaultError`.
+    error. Wrong arguments raise `TypeError`; exits and calls after the run's end raise `EnvironmentFaultError`, calls
+    over the limit `CallsSpentError`.
     """
 
     def __init__(self, invoker: Invoker, on_call: OnCall) -> None:
@@ -74,11 +75,11 @@ class Wrapper:
             arguments = tool.named(args, kwargs)
         except TypeError as error:
             made = ToolCall(name=tool.name, arguments=to_json({**kwargs}), id=f"call_{number}")
-            self._refuse_late(made)
+            self._refuse(made)
             self._report(made, ToolResult(content=render_error(error), error=True, wrote=False))
             raise
         made = ToolCall(name=tool.name, arguments=to_json(arguments), id=f"call_{number}")
-        self._refuse_late(made)
+        self._refuse(made)
         return arguments, made
 
     def _given(self, made: ToolCall, done: Done) -> Any:
@@ -97,10 +98,17 @@ class Wrapper:
                 return
             self._on_call(made, result)
 
-    def _refuse_late(self, made: ToolCall) -> None:
-        refusal = self._invoker.refuse_late(made)
-        if refusal is not None:
-            raise fault(EnvironmentFaultError(refusal.content.removeprefix("Error: ")), made.name)
+    def _refuse(self, made: ToolCall) -> None:
+        """Raise where a call may not be made; of those over the limit the first is reported: an agent may try on."""
+        refusal = self._invoker.refuse(made)
+        if refusal is None:
+            return
+        why = refusal.content.removeprefix("Error: ")
+        if self._invoker.sealed:
+            raise fault(EnvironmentFaultError(why), made.name)
+        if self._invoker.refused_calls == 1:
+            self._report(made, refusal)
+        raise CallsSpentError(why)
 
 
 def _dressed(function: Callable[..., Any], tool: PythonTool) -> Callable[..., Any]:

@@ -55,7 +55,7 @@ class RemoteWrapper(Wrapper):
         def call(*args: Any, **kwargs: Any) -> Any:
             arguments = _named(spec, signature, args, kwargs)
             made = ToolCall(name=spec.name, arguments=to_json(arguments), id=f"call_{next(self._numbers)}")
-            self._refuse_late(made)
+            self._refuse(made)
             try:
                 inside = asyncio.get_running_loop()
             except RuntimeError:

@@ -4,6 +4,7 @@ from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import ProviderError
+from pytest_agentbench.core.thoughts import parted
 from pytest_agentbench.llm.reply import ChatReply, RequestedCall, TokenCount
 from pytest_agentbench.llm.wire import excerpt
 
@@ -18,9 +19,12 @@ def read_reply(
     choice = _first_choice(response, asked)
     message = _dict(choice.get("message"), "message", asked)
     content, refused = _content(message.get("content"), asked)
+    said, thoughts = parted(content or "")
+    thought = [message.get("reasoning_content"), message.get("reasoning"), thoughts]
     refusal = _optional_text(message.get("refusal"), "refusal", asked) or refused
     return ChatReply(
-        content=content,
+        content=content if content == said else said or None,
+        thoughts="\n".join(text for text in thought if isinstance(text, str) and text.strip()) or None,
         calls=tuple(
             _call(item, f"{response.get('id') or 'call'}-{place}", asked)
             for place, item in enumerate(_list(message.get("tool_calls"), "tool_calls", asked), start=1)

@@ -20,13 +20,14 @@ class TokenCount(Model):
 
 
 class ChatReply(Model):
-    """One answer: text, calls or a refusal. `truncated` says that it was cut off at the token limit.
+    """One answer: text, calls or a refusal, and apart what the model thought. `truncated`: cut off at the token limit.
 
     `first_logprobs` are the log-probabilities of the likeliest first tokens, where they were asked for and given.
     `tokens` is None where the server did not say, `cost_usd` where the model has no known price; 0 when replayed.
     """
 
     content: str | None = None
+    thoughts: str | None = None
     calls: tuple[RequestedCall, ...] = ()
     refusal: str | None = None
     finish_reason: str = ""

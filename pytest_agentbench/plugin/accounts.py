@@ -11,6 +11,7 @@ import pytest
 
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.model import ModelSpec, Usage
+from pytest_agentbench.core.secret_keys import keyed
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.core.values import JsonValue
@@ -172,14 +173,28 @@ def merge_cassettes(run_path: Path) -> tuple[list[str], list[str]]:
 
 
 def secrets_of(suite: Suite) -> set[str]:
-    """Give the keys that a suite's models are reached with, and whatever looks like a key in the environment.
+    """Give the secrets that a suite holds or reaches: see the terms of the sum.
 
-    An agent of the user's has keys of its own there, which a server's error may quote.
+    An agent of the user's has keys of its own in the environment, which a server's error may quote.
     """
+    remote = [part.remote for part in (suite.environment.tools, suite.environment.user_tools) if part and part.remote]
+    sent = [{**getattr(one, "headers", {}), **getattr(one, "env", {})} for one in (suite.agent.http, *remote) if one]
+    held = set(keyed([suite.context, *(scenario.context for scenario in suite.scenarios), *sent]))
     named = {os.environ.get(spec.api_key_env, "") for spec in specs_of(suite)}
     given = {value for spec in specs_of(suite) for value in (spec.api_key, *spec.headers.values())}
     lying = {value for name, value in os.environ.items() if _KEY_NAME.search(name) and _KEY_LIKE.fullmatch(value)}
-    return {secret for secret in named | given | lying if len(secret) >= _SHORTEST}
+    return {secret for secret in named | given | lying if len(secret) >= _SHORTEST} | held
+
+
+def spelled_in(suite: Suite) -> set[str]:
+    """Give what the scenarios themselves spell under names of secrets, such as the PIN that a user is to say."""
+    called = [
+        call.arguments
+        for scenario in suite.scenarios
+        for calls in (scenario.expected_calls, *scenario.expect_any, scenario.never)
+        for call in calls
+    ]
+    return set(keyed([*called, *(scenario.knows for scenario in suite.scenarios)])) - set(suite.secrets)
 
 
 def last_costs(directory: Path) -> dict[str, float]:

@@ -11,7 +11,6 @@ from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.plugin.bench import Bench, Finished
 from pytest_agentbench.plugin.failing import ScenarioFailed, default_variant, failure_of
 from pytest_agentbench.plugin.keys import BENCH, EARLIER, RESULT, STOPPED
-from pytest_agentbench.runs.conduct import limits_of, task_name
 from pytest_agentbench.runs.pool import LoopBlockedError
 from pytest_agentbench.runs.result import crash_result
 
@@ -53,7 +52,8 @@ def await_run(bench: Bench, item: ScenarioItem) -> Finished:
     if stored := bench.stored(item.plan, item.nodeid, before.scenario_hash):
         item.plan = item.plan.again()
         return Finished(result=stored)
-    key, limit = item.plan.key, limits_of(item.plan).seconds
+    key, limit = item.plan.key, item.plan.limits.seconds
+    task = item.plan.task_name
     if bench.is_suspect(key):
         bench.pool.drain(limit=limit)
     try:
@@ -64,7 +64,7 @@ def await_run(bench: Bench, item: ScenarioItem) -> Finished:
             except LoopBlockedError as error:
                 blocked = error
                 bench.close()  # the loop is lost to whatever blocks it; the next start makes a new one
-            if blocked.task == task_name(key) or not loops_left:
+            if blocked.task == task or not loops_left:
                 break
         return Finished(result=bench.writer.append(crash_result(before, str(blocked))))
     finally:

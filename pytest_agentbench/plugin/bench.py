@@ -19,7 +19,7 @@ from pytest_agentbench.plugin.early_stop import EarlyStop
 from pytest_agentbench.plugin.hosts import Posting, sees
 from pytest_agentbench.plugin.options import Options
 from pytest_agentbench.plugin.wire import Meta
-from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
+from pytest_agentbench.results.files import LineLog, numbered_lines, write_atomic
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.store import RunDirectory, RunWriter, without_attempt
 from pytest_agentbench.runs.access import SessionModels
@@ -61,10 +61,10 @@ class Bench:
     run_path: Path | None = None
     posting: Posting | None = None
     secrets: set[str] = field(default_factory=set, repr=False)
+    public: set[str] = field(default_factory=set, repr=False)
     router: OutputRouter = field(default_factory=OutputRouter)
     metas: dict[str, Meta] = field(default_factory=dict)
     variants: set[str] = field(default_factory=set)
-    modules: dict[str, Path] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
     early_stop: EarlyStop = field(default_factory=EarlyStop)
     _redactor: tuple[int, Redactor] | None = None
@@ -90,9 +90,8 @@ class Bench:
             if self.posting is not None:
                 self._directory = posted(self.posting, self.options)
             else:
-                self._directory = (continued(self.options) if self.options.resume else None) or new_directory(
-                    self.options
-                )
+                found = continued(self.options) if self.options.resume else None
+                self._directory = found or new_directory(self.options, told=self.told)
             self.run_path = self._directory.path
         return self._directory
 
@@ -155,8 +154,9 @@ class Bench:
     @property
     def redactor(self) -> Redactor:
         """Takes the secrets of all suites read so far out of whatever is written or shown."""
-        if self._redactor is None or self._redactor[0] != len(self.secrets):
-            self._redactor = (len(self.secrets), Redactor(self.secrets))
+        known = len(self.secrets) + len(self.public)
+        if self._redactor is None or self._redactor[0] != known:
+            self._redactor = (known, Redactor(self.secrets, self.public))
         return self._redactor[1]
 
     def _redacted(self, value: JsonValue) -> JsonValue:
@@ -230,7 +230,7 @@ class Bench:
 
     async def _judged(self, plan: RunPlan, agent: AgentBuilder | None, conductor: Conductor) -> Judged:
         if plan.recording is not None:
-            return await judge_recorded(plan, plan.recording, cast=conductor.cast(plan))
+            return await judge_recorded(plan, plan.recording, conductor.worlds, cast=conductor.cast(plan))
         if not plan.suite.agent.serial:
             return await conductor.conduct(plan, agent=agent)
         key = (plan.suite_key, id(asyncio.get_running_loop()))
@@ -267,7 +267,7 @@ class Bench:
         self._stored = dict(self.directory.results())
         self.early_stop.stored = self._stored
         in_flight = self.directory.in_flight() if self.options.resume else ()
-        noted = [RunKey.model_validate(key) for line in self._crash_lines() for key in line]
+        noted = self._noted_crashes()
         self._suspects = frozenset(without_attempt(key) for key in (*in_flight, *noted))
 
     def close(self) -> int:
@@ -296,6 +296,7 @@ class Bench:
     def release(self) -> None:
         """Give the run directory back at the end of the session."""
         if self._directory is not None and self.role != "worker":
+            self._directory.end()
             self._directory.close()
 
     def open_directory(self) -> None:
@@ -344,6 +345,12 @@ class Bench:
             files[CRASHES] = dumps([key.model_dump() for key in sorted(self._suspects, key=str)]) + "\n"
         return files
 
-    def _crash_lines(self) -> list[list[dict[str, object]]]:
-        file = self.directory.path / CRASHES
-        return list(read_lines(file)) if file.exists() else []
+    def _noted_crashes(self) -> list[RunKey]:
+        """Give the runs that were in flight when a worker died; a line that names none is left out."""
+        found: list[RunKey] = []
+        for line in numbered_lines(self.directory.path / CRASHES):
+            try:
+                found += [RunKey.model_validate(key) for key in line.record or ()]
+            except (TypeError, ValueError):
+                self.directory.left_out[f"{CRASHES}:{line.number}"] = "it names no runs"
+        return found

@@ -11,6 +11,7 @@ import pytest
 from pytest_agentbench.agents.callables import adapt
 from pytest_agentbench.agents.factory import agent_of
 from pytest_agentbench.agents.frameworks.recognition import framework_of
+from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, SuiteFaultError
 from pytest_agentbench.core.run import Result, RunKey
@@ -18,14 +19,14 @@ from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Sc
 from pytest_agentbench.core.suite import AgentSpec, Suite
 from pytest_agentbench.core.text import ascii_slug, printable
 from pytest_agentbench.core.verdict import Verdict
-from pytest_agentbench.plugin.accounts import secrets_of
+from pytest_agentbench.plugin.accounts import secrets_of, spelled_in
 from pytest_agentbench.plugin.awaiting import show_output
 from pytest_agentbench.plugin.bench import Bench, Finished
 from pytest_agentbench.plugin.extending import extensions_of
 from pytest_agentbench.plugin.keys import BEGUN, BENCH, SIMULATED
 from pytest_agentbench.plugin.reading import key_of, planned, read_suite
 from pytest_agentbench.plugin.simulation import Simulation
-from pytest_agentbench.runs.conduct import Stage, limits_of
+from pytest_agentbench.runs.conduct import Stage
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.calls import call_form
 
@@ -49,10 +50,11 @@ def parametrize(metafunc: pytest.Metafunc, bench: Bench) -> None:
     if not path.is_file():
         raise pytest.Collector.CollectError(f"{where}: agentbench({mark.args[0]!r}): there is no file {path}")
     try:
-        suite, toolset = read_suite(path, bench.modules)
+        suite, toolset = read_suite(path)
     except AgentBenchError as error:
         raise pytest.Collector.CollectError(f"{where}: {error}") from None
     bench.secrets |= {*suite.secrets, *secrets_of(suite)}
+    bench.public |= spelled_in(suite)
     bench.variants |= set(suite.variants)
     asked = (mark.kwargs["variant"],) if "variant" in mark.kwargs else bench.options.variants
     extensions = extensions_of(metafunc.definition.ihook)
@@ -103,7 +105,7 @@ class AgentBench:
         self,
         *,
         agent: Any = None,
-        says: Sequence[str] | None = None,
+        says: Sequence[str | Mapping[str, Any]] | None = None,
         knows: Mapping[str, Any] | None = None,
         expect: Sequence[Any] | None = None,
         communicate: Sequence[str] | None = None,
@@ -117,13 +119,13 @@ class AgentBench:
         plan = self._plan(agent, says=says, knows=knows, expect=expect, communicate=communicate)
         key = plan.key
         self.bench.pool.start(key, self.bench.work_once(plan, self.item.nodeid, _builder(agent)))
-        return self._simulation(self.bench.pool.take(key, limit=limits_of(plan).seconds))
+        return self._simulation(self.bench.pool.take(key, limit=plan.limits.seconds))
 
     async def simulate_async(
         self,
         *,
         agent: Any = None,
-        says: Sequence[str] | None = None,
+        says: Sequence[str | Mapping[str, Any]] | None = None,
         knows: Mapping[str, Any] | None = None,
         expect: Sequence[Any] | None = None,
         communicate: Sequence[str] | None = None,
@@ -166,7 +168,7 @@ def blank_of(item: pytest.Item) -> Result:
     return Result(key=key, nodeid=item.nodeid, title=item.nodeid, file=suite, verdict=Verdict.ERROR, not_run="not run")
 
 
-def _bare_plan(item: pytest.Item, agent: Any, says: Sequence[str] | None) -> RunPlan:
+def _bare_plan(item: pytest.Item, agent: Any, says: Sequence[str | Mapping[str, Any]] | None) -> RunPlan:
     if agent is None or says is None:
         raise ValueError(
             "simulate() without a suite needs `agent=` and `says=`; or mark the test: "
@@ -182,7 +184,7 @@ def _bare_plan(item: pytest.Item, agent: Any, says: Sequence[str] | None) -> Run
 def _changed(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
     changes: dict[str, Any] = {}
     if given["says"] is not None:
-        changes["says"] = tuple(given["says"])
+        changes["says"] = tuple(map(Line.model_validate, given["says"]))
     if given["knows"] is not None:
         changes["knows"] = dict(given["knows"])
     criteria = scenario.task.evaluation_criteria or EvaluationCriteria()
@@ -215,7 +217,7 @@ def _builder(agent: Any) -> Any:
         return None
 
     async def build(stage: Stage) -> Any:
-        return await agent_of(agent, session_id=stage.name, run_sync=stage.runner, root=stage.root)
+        return await agent_of(agent, session_id=stage.session_id, run_sync=stage.runner, root=stage.root)
 
     return build
 

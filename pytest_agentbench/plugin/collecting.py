@@ -77,7 +77,8 @@ class Collecting:
             return []
         plans = [item.plan for item in runs]
         costs = last_costs(self._bench.options.directory) if any(asks_models(plan) for plan in plans) else {}
-        return [f"agentbench: {estimate(plans, costs)}"]
+        asked = [f"{suite.info.key}: {suite.kinds}" for suite in self.suites if suite.kinds]
+        return [f"agentbench: {estimate(plans, costs)}", *asked]
 
     def _count(self, suite: SuiteModule, selected: int) -> None:
         mode = self._bench.options.gates

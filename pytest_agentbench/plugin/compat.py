@@ -1,5 +1,6 @@
 """The only place that touches private parts of pytest and pytest-xdist; each has a fallback and a test."""
 
+import inspect
 import locale
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -75,6 +76,19 @@ def report_width(config: pytest.Config, terminalreporter: pytest.TerminalReporte
     if not getattr(terminalreporter, "isatty", False):
         return 100
     return max(60, min(config.get_terminal_writer().fullwidth, 120))
+
+
+def owns_process(config: pytest.Config) -> bool:
+    """Whether this session is all that the process is for: pytest's own command runs it, not a caller of `main`."""
+    if hasattr(config, "workerinput"):
+        return False
+    frame = inspect.currentframe()
+    callers = []
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "_pytest.config":
+            callers.append(frame.f_code.co_name.lstrip("_"))
+        frame = frame.f_back
+    return "main" in callers and callers[callers.index("main") + 1 :][:1] == ["console_main"]
 
 
 def junit(config: pytest.Config) -> JUnit | None:

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from pytest_agentbench.plugin.hosts import Posting, sees
 from pytest_agentbench.plugin.options import Options
+from pytest_agentbench.results.completeness import cut_off
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.store import RunDirectory, new_run_id
 
@@ -29,8 +30,11 @@ def continued(options: Options) -> RunDirectory | None:
     return directory
 
 
-def new_directory(options: Options) -> RunDirectory:
-    """Make a run directory, and delete old ones."""
+def new_directory(options: Options, *, told: list[str]) -> RunDirectory:
+    """Make a run directory, and delete old ones; add to what is `told` that the last session was cut off."""
+    last = RunDirectory.latest(options.directory)
+    if last is not None and last.was_cut_off:
+        told.append(f"the last {cut_off(last)}; --agentbench-resume would have continued it")
     now = datetime.now(UTC)
     run_id = new_run_id(now, uuid4().hex)
     directory = RunDirectory.create(options.directory, run_id, {"created": now.isoformat()})

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.errors import AgentBenchError, SuiteError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.environment.kinds import ask_for_kinds, unknown_kinds
 from pytest_agentbench.generation.recipe import staleness
 from pytest_agentbench.llm.cassette.file import cassette_path, read_cassette
 from pytest_agentbench.plugin import compat
-from pytest_agentbench.plugin.accounts import secrets_of
+from pytest_agentbench.plugin.accounts import secrets_of, spelled_in
 from pytest_agentbench.plugin.awaiting import play
 from pytest_agentbench.plugin.extending import extensions_of
 from pytest_agentbench.plugin.failing import ScenarioFailed
@@ -25,6 +26,7 @@ from pytest_agentbench.plugin.keys import BENCH
 from pytest_agentbench.plugin.reading import key_of, planned, read_suite
 from pytest_agentbench.plugin.wire import Meta, SuiteInfo
 from pytest_agentbench.results.document import PolicyRecord
+from pytest_agentbench.runs.measurable import unmeasurable_gates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.result import blank
 
@@ -37,6 +39,7 @@ class SuiteModule(pytest.Module):
 
     info: SuiteInfo
     declared: tuple[str, ...] = ()
+    kinds: str = ""
 
     def _getobj(self) -> types.ModuleType:
         module = types.ModuleType(ascii_slug(self.name).replace(".", "_").replace("-", "_"))
@@ -46,8 +49,9 @@ class SuiteModule(pytest.Module):
     def collect(self) -> Iterator[pytest.Item]:
         """Give an item per run; a bad file raises `SuiteError` with every problem in it."""
         bench = self.config.stash[BENCH]
-        suite, toolset = read_suite(self.path, bench.modules)
+        suite, toolset = read_suite(self.path)
         bench.secrets |= {*suite.secrets, *secrets_of(suite)}
+        bench.public |= spelled_in(suite)
         if bench.options.cassette != "off":
             read_cassette(cassette_path(suite.path, suite.cassette.file))
         if told := staleness(suite, toolset):
@@ -65,8 +69,12 @@ class SuiteModule(pytest.Module):
                 extensions=extensions_of(self.ihook),
             )
         )
+        if problems := list(unmeasurable_gates(suite, plans)):
+            raise SuiteError(problems)
         recorded = suite.agent.kind == "transcripts"
         self.declared = tuple(dict.fromkeys(plan.variant for plan in plans)) if recorded else tuple(suite.variants)
+        if names := unknown_kinds(suite.environment, toolset):
+            self.kinds = ask_for_kinds(names)
         self.info = SuiteInfo(
             key=key,
             name=suite.name,
@@ -76,6 +84,7 @@ class SuiteModule(pytest.Module):
             trials=max((plan.trial for plan in plans), default=1),
             scenarios=len(suite.scenarios),
             total=sum(not is_left_out(plan) for plan in plans),
+            kinds=self.kinds,
             policies=tuple(
                 PolicyRecord(id=policy.id, challenge=policy.challenge, category=policy.category)
                 for policy in suite.policies

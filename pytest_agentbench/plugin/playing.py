@@ -17,6 +17,9 @@ from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.items import meta_of
 from pytest_agentbench.plugin.keys import EARLIER, RESULT, SIMULATED, STOPPED
 from pytest_agentbench.plugin.wire import Meta, attach_meta, attach_results, make_sendable
+from pytest_agentbench.report.glyphs import UNICODE
+from pytest_agentbench.report.measured import outcome_text, parts_text
+from pytest_agentbench.runs.process_guard import ProcessGuard
 
 MISSED = "missed"
 """The status of a failed run whose suite's gates decide."""
@@ -30,6 +33,7 @@ class Playing:
         self._config = config
         self._routes_output = config.getoption("capture", "fd") != "no" and not bench.options.collect_only
         self.ahead = Ahead(bench)
+        self.changed: list[str] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(
@@ -69,9 +73,11 @@ class Playing:
         """Whatever ends the loop, nothing is left running."""
         if self._routes_output:
             self._bench.router.watch()
+        guard = ProcessGuard()
         try:
             return (yield)
         finally:
+            self.changed = guard.mend()
             self._bench.close()
 
     def _after_call(self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
@@ -90,6 +96,8 @@ class Playing:
         if result.transcript and self._bench.run_path:
             file = os.path.relpath(self._bench.run_path / result.transcript, self._config.rootpath)
             item.user_properties.append(("agentbench.transcript", Path(file).as_posix()))
+        if report.outcome == "passed":
+            report.__dict__["agentbench_open"] = len(result.unmeasured)
         if call.excinfo is None or not isinstance(call.excinfo.value, ScenarioFailed):
             return
         if report.outcome == "failed" and item_is_gated(item):
@@ -103,7 +111,7 @@ def by_outcome(result: Result, report: pytest.TestReport) -> Result:
     if result.verdict is Verdict.ERROR or report.skipped:
         return result
     if report.passed:
-        return result.model_copy(update={"verdict": Verdict.PASSED, "blame": None})
+        return result.model_copy(update={"verdict": Verdict.PASSED, "blame": None, "also": ()})
     return result.model_copy(update={"verdict": Verdict.FAILED, "blame": Blame.AGENT})
 
 
@@ -123,6 +131,11 @@ def junit_properties(result: Result) -> Iterable[tuple[str, str]]:
         yield "agentbench.complexity", str(result.complexity)
     for policy in result.listed_policies:
         yield "agentbench.policy", policy
-    for name in ("name_recall", "strict_recall"):
+    for fault in result.also:
+        yield "agentbench.also", f"{fault.blame}: {fault.reason}"
+    if left := parts_text(result, UNICODE):
+        yield "agentbench.outcome", outcome_text(result, UNICODE)
+        yield "agentbench.unmeasured", f"{left}: {', '.join(one.part for one in result.unmeasured)}"
+    for name in ("name_recall", "strict_recall", "measured"):
         if (value := result.metrics.get(name)) is not None:
             yield f"agentbench.{name}", f"{value:.3f}"

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_agentbench.agents.factory import check_import
 from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
 from pytest_agentbench.core.extensions import NO_EXTENSIONS, Extensions
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.environment.module_search import file_of, locate, same_name_conflict
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.runs.plan import RunPlan, plans
@@ -20,11 +20,8 @@ from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.suite_file import load_suite
 
 
-def read_suite(path: Path, taken: dict[str, Path]) -> tuple[Suite, Toolset]:
-    """Read a suite and its tools; raise `SuiteError` with every problem found.
-
-    `taken` maps the modules of agents read so far in this process to their files, and gets this one's.
-    """
+def read_suite(path: Path) -> tuple[Suite, Toolset]:
+    """Read a suite and its tools, and import its agent; raise `SuiteError` with every problem found."""
     suite = load_suite(path, environ=os.environ)
     problems: list[Problem] = []
     toolset = Toolset()
@@ -32,7 +29,7 @@ def read_suite(path: Path, taken: dict[str, Path]) -> tuple[Suite, Toolset]:
         toolset = load_toolset(suite.environment, suite.root, recorded=suite.agent.kind == "transcripts")
     except AgentBenchError as error:
         problems.append(Problem(file=path, key="environment", message=str(error)))
-    problems += _missing_agent(suite, taken)
+    problems += _unimportable_agent(suite)
     if suite.agent.kind == "callable" and any(suite.variants.values()):
         message = "a plain reply function takes no variant keywords"
         hint = "make it a factory: `agent: module:build`, where build(**keywords) returns the reply function"
@@ -56,20 +53,17 @@ def _placed(problem: Problem, path: Path) -> Problem:
     return replace(problem, line=place.line, column=place.column) if place else problem
 
 
-def _missing_agent(suite: Suite, taken: dict[str, Path]) -> Iterator[Problem]:
-    """Look for the agent's module without importing it, which may be heavy."""
-    module = suite.agent.target.partition(":")[0]
-    if not module:
+def _unimportable_agent(suite: Suite) -> Iterator[Problem]:
+    """Import the agent, as the first run would: one wrong path is one problem here, and not one of every run.
+
+    pytest imports test modules at the same time. Nothing of the agent is called.
+    """
+    if suite.agent.kind not in ("factory", "callable"):
         return
     try:
-        file = file_of(locate(module, suite.root)[-1])
+        check_import(suite.agent.target, suite.root)
     except AgentBenchError as error:
         yield Problem(file=suite.path, key="agent", message=str(error))
-        return
-    if file is not None:
-        if conflict := same_name_conflict(module, file, taken):
-            yield Problem(file=suite.path, key="agent", message=conflict)
-        taken.setdefault(module, file)
 
 
 def key_of(path: Path, root: Path) -> str:

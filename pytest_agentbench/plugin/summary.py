@@ -12,6 +12,7 @@ from pytest_agentbench.plugin.ahead import Ahead
 from pytest_agentbench.plugin.baseline import comparison_with
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.collecting import Collecting
+from pytest_agentbench.plugin.ending import Ending
 from pytest_agentbench.plugin.extending import report_lines
 from pytest_agentbench.plugin.failing import from_here
 from pytest_agentbench.plugin.pages import annotation_lines
@@ -36,7 +37,10 @@ def ascii_only(text: str) -> str:
 class Summary:
     """Hooks that print: one header line, and the report at the end."""
 
-    def __init__(self, bench: Bench, tally: Tally, writing: Writing, ahead: Ahead | None) -> None:
+    def __init__(
+        self, bench: Bench, tally: Tally, writing: Writing, ahead: Ahead | None, ending: Ending | None
+    ) -> None:
+        self._ending = ending
         self._bench = bench
         self._tally = tally
         self._writing = writing
@@ -75,6 +79,10 @@ class Summary:
             terminalreporter.write_line(problem, red=True)
         for text in self._writing.told:
             terminalreporter.write_line(text)
+        for text in self._ending.told() if self._ending else ():
+            terminalreporter.write_line(text, yellow=True)
+        for text in self._asked():
+            terminalreporter.write_line(text)
         if self._bench.options.resume:
             terminalreporter.write_line(
                 "resumed: runs that had finished were taken over (the agent's code is not compared), "
@@ -84,6 +92,11 @@ class Summary:
             terminalreporter.write_line(f"{count} runs one at a time: {reason}")
         for text in annotation_lines(self._bench, document, config.rootpath, os.environ):
             terminalreporter.write_line(text if compat.shows_unicode(config) else ascii_only(text))
+
+    def _asked(self) -> list[str]:
+        """Give what workers asked while they collected; nobody saw it there."""
+        suites = self._tally.suites.values() if self._bench.role == "controller" else ()
+        return [f"{suite.key}: {suite.kinds}" for suite in suites if suite.kinds]
 
     def _print_nothing_found(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         collecting = config.pluginmanager.get_plugin("agentbench-collecting")

@@ -16,6 +16,8 @@ from pytest_agentbench.plugin.baseline import gates_of
 from pytest_agentbench.plugin.bench import Bench
 from pytest_agentbench.plugin.playing import MISSED
 from pytest_agentbench.plugin.wire import Meta, SuiteInfo, take_meta, take_results
+from pytest_agentbench.report.glyphs import glyphs
+from pytest_agentbench.report.measured import open_text
 from pytest_agentbench.results.document import Document
 from pytest_agentbench.results.gates import GateVerdict, evaluate_gates
 from pytest_agentbench.runs.result import crash_result
@@ -114,11 +116,14 @@ class Tally:
         return result
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
-        """Show a missed run as `m`, and a suspect that is rerun alone as `R`."""
+        """Show a missed run as `m`, a suspect that is rerun alone as `R`, and say what a passed run left open."""
         if report.__dict__.get("agentbench_missed"):
             return MISSED, "m", ("MISSED", {"yellow": True})
         if report.__dict__.get("agentbench_rerun"):
             return "rerun", "R", ("RERUN", {"yellow": True})
+        if report.when == "call" and report.passed and (count := report.__dict__.get("agentbench_open")):
+            left = open_text(count, glyphs(unicode=compat.shows_unicode(self._config)))
+            return "passed", ".", (f"PASSED ({left})", {"green": True})
         return None
 
     def meta(self, nodeid: str) -> Meta | None:

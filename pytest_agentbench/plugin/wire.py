@@ -19,7 +19,10 @@ _RESULT = "agentbench_result"
 
 
 class SuiteInfo(Model):
-    """What the controller needs to know of a suite; `total` counts its runs, `selected` those that pytest kept."""
+    """What the controller needs to know of a suite; `total` counts its runs, `selected` those that pytest kept.
+
+    `kinds` asks for the kinds of tools that nothing settles.
+    """
 
     key: str
     name: str
@@ -32,6 +35,7 @@ class SuiteInfo(Model):
     selected: int = 0
     gated: bool = False
     policies: tuple[PolicyRecord, ...] = ()
+    kinds: str = ""
 
 
 class Meta(Model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 from collections import Counter
 from collections.abc import Generator, Iterable
@@ -11,6 +12,7 @@ from time import monotonic
 
 import pytest
 
+from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.plugin.accounts import merge_cassettes
 from pytest_agentbench.plugin.baseline import save_baseline
@@ -20,6 +22,7 @@ from pytest_agentbench.plugin.tally import NOT_BEGUN, Tally
 from pytest_agentbench.plugin.wire import SuiteInfo
 from pytest_agentbench.results.document import Document, SuiteRecord, players_of, text_of
 from pytest_agentbench.results.files import write_atomic
+from pytest_agentbench.results.seen_writes import note_seen
 
 
 class Writing:
@@ -41,6 +44,7 @@ class Writing:
             self.problems += wrong
         if (self._tally.metas or self._tally.simulated) and not self._bench.options.collect_only:
             self._tally.document = document = self._document()
+            self._note_seen(document)
             text = text_of(document)
             for path in self._targets():
                 try:
@@ -53,6 +57,15 @@ class Writing:
         if self.problems and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)
+
+    def _note_seen(self, document: Document) -> None:
+        """Remember which tools of unknown kind were seen to write; a folder that cannot be written keeps nothing."""
+        for key in dict.fromkeys(result.key.suite for result in document.results if result.seen_writes):
+            suite = self._config.rootpath / key
+            names = [name for result in document.results if result.key.suite == key for name in result.seen_writes]
+            with contextlib.suppress(OSError):
+                if suite.is_file() and (new := note_seen(suite, names)):
+                    self.told.append(f"{key}: {listing(new)} changed the state; from now on known to write")
 
     def _document(self) -> Document:
         results = tuple(self._results())

@@ -21,6 +21,9 @@ _METRICS = (
 )
 
 
+_MEASURED = ("measured", "measured", 2)
+"""The column that is shown where something was not measured."""
+
 _FEWER = (_METRICS, _METRICS[:2], ())
 """The columns that are shown, as many as leave the labels whole."""
 
@@ -42,7 +45,9 @@ def breakdown(
     `tests` are the rows of the user's own tests, which stand apart from the suites and their gates.
     """
     groups = [*groups_of(sums, brief=brief), *([("tests of your own", tests)] if tests else [])]
-    for metrics in _FEWER:
+    partly = any((row.mean("measured") or 1) < 1 for _, rows in groups for row in rows)
+    for columns in _FEWER:
+        metrics = (*columns, _MEASURED) if partly else columns
         texts, styles = _rows(groups, gates, glyphs, metrics, verbose=verbose)
         if natural_width(texts) <= width:
             break
@@ -131,7 +136,9 @@ def _cells(
     interval = glyphs.dash
     if row.low is not None and row.high is not None:
         interval = f"{row.low * 100:.0f}{glyphs.dash}{row.high * 100:.0f}"
-    cells = [indent + glyphs.plain(row.label), str(row.n), str(row.passed), percent(row.rate, glyphs), interval]
+    # no run told what became of a policy: zero of zero would say that it was never exercised
+    counts = [glyphs.dash] * 2 if row.unmeasured and not row.n else [str(row.n), str(row.passed)]
+    cells = [indent + glyphs.plain(row.label), *counts, percent(row.rate, glyphs), interval]
     if unscored:
         cells.append(str(row.unscored) if row.unscored else "")
     for _, metric, digits in metrics:

@@ -61,14 +61,25 @@ def explained(call: CallExplanation, glyphs: Glyphs, width: int = 10_000) -> str
             made = call_text(call.tool, call.actual or {}, glyphs, width=width - cells(tail), first=call.differing)
             return made + tail
         case "matched":
-            return call_text(call.tool, call.actual or call.expected or {}, glyphs, width=width)
+            shown = call.actual or call.expected or {}
+            stated = {name: value for name, value in shown.items() if name not in call.left_open}
+            tail = left_open(call, glyphs)
+            return call_text(call.tool, stated, glyphs, width=max(width - cells(tail), 40)) + tail
         case "not_attempted" | "substituted" | "tool_failed":
-            ending = {"not_attempted": " never called", "tool_failed": " failed"}.get(call.status, " not called")
+            ending = {"not_attempted": " never called", "tool_failed": " attempted but failed"}.get(
+                call.status, " not called"
+            )
             tail = ending + (f": {glyphs.plain(call.note)}" if call.note else "")
             return call_text(call.tool, call.expected or {}, glyphs, width=max(width - cells(tail), 40)) + tail
         case _:
             tail = _OTHER[call.status] + (f": {glyphs.plain(call.note)}" if call.note else "")
             return call_text(call.tool, call.actual or {}, glyphs, width=max(width - cells(tail), 40)) + tail
+
+
+def left_open(call: CallExplanation, glyphs: Glyphs) -> str:
+    """Say which values a matched call gave that the expected one leaves open; nothing where there are none."""
+    given = ", ".join(f"{glyphs.plain(name)} = {value_text(value, glyphs)}" for name, value in call.left_open.items())
+    return f"  left open: {given}" if given else ""
 
 
 _OTHER = {

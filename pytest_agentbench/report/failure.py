@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, OtherFault, Unmeasured
 from pytest_agentbench.report.calls import beside, call_text, explained
 from pytest_agentbench.report.glyphs import Glyphs, glyphs
 from pytest_agentbench.report.worst import call_of, check_name, failed_findings, finding_text, no_finding_text
@@ -49,6 +49,8 @@ def failure_text(
             told = failed[0].message if failed else ""
             also = [one for one in failed[1:] if call_of(result, one) is None and one.message != told]
             lines += _section("also", _also(result, also, marks, verbose=verbose))
+            lines += _section("not measured", [_open(one, marks) for one in result.unmeasured])
+        lines += _section("what others did besides", [_other(one, marks) for one in result.also])
         lines += _advice(result)
         lines += ["", _facts(result, marks, told=not failed or failed[0].kind == "termination" or not result.scored)]
         if transcript is not None and transcript.messages:
@@ -128,6 +130,15 @@ def _also(result: Result, findings: list[Finding], marks: Glyphs, *, verbose: bo
     if len(findings) > len(shown):
         lines.append(f"{marks.ellipsis} and {len(findings) - len(shown)} more (-vv)")
     return lines
+
+
+def _open(part: Unmeasured, marks: Glyphs) -> str:
+    cure = f"; {part.cure}" if part.cure else ""
+    return marks.plain(f"{part.part}: {part.why.removeprefix('not measured: ')}{cure}")
+
+
+def _other(fault: OtherFault, marks: Glyphs) -> str:
+    return f"blame {fault.blame}: {marks.plain(fault.reason)}"
 
 
 def _facts(result: Result, marks: Glyphs, *, told: bool) -> str:

@@ -51,6 +51,7 @@ def markdown_report(document: Document, *, baseline: Document | None = None, lim
         *(_change(one, document) for one in compared(baseline, document)),
         _worst(document),
         _unscored(document),
+        _unmeasured(sums),
         *_tables(document, sums, own_rows(own) if runs else ()),
     ]
     left_out = "\n_The rest is left out to fit; the HTML report and the results file have it._\n"
@@ -83,8 +84,9 @@ def _head(document: Document, sums: Aggregate) -> str:
     rate, failed = sums.all, sums.all.n - sums.all.passed
     bad = any(not verdict.passed for verdict in document.gates) if document.gates else failed > 0
     sign = "❌" if bad or not rate.n else "✅"
+    partly = f", {sums.partly} with something not measured" if sums.partly else ""
     result = (
-        f"{rate.passed} of {rate.n} passed ({percent(rate.rate, UNICODE)}, 95 % CI {_interval(rate)})"
+        f"{rate.passed} of {rate.n} passed{partly} ({percent(rate.rate, UNICODE)}, 95 % CI {_interval(rate)})"
         if rate.n
         else "nothing was scored"
     )
@@ -185,6 +187,21 @@ def _unscored(document: Document) -> str:
     )
 
 
+def _unmeasured(sums: Aggregate) -> str:
+    """List the parts that were not measured, and what would measure them."""
+    if not sums.unmeasured:
+        return ""
+    rows = [
+        [code(one.part, _NAME), str(one.runs), code(one.why.removeprefix("not measured: ")), code(one.cure)]
+        for one in sums.unmeasured[:MOST_FAILURES]
+    ]
+    return (
+        "#### Not measured (–, in no rate)\n\n"
+        + _table(["part", "runs", "why", "what would measure it"], rows)
+        + _more(len(sums.unmeasured) - MOST_FAILURES)
+    )
+
+
 def _tables(document: Document, sums: Aggregate, tests: Sequence[Row]) -> Iterable[str]:
     """Give one folded table per way to group the runs, policies first."""
     groups = [(title, rows) for title, rows in groups_of(sums) if title]
@@ -199,7 +216,7 @@ def _tables(document: Document, sums: Aggregate, tests: Sequence[Row]) -> Iterab
             cells.append(
                 [
                     code(row.label, _NAME),
-                    f"{row.passed} / {row.n}",
+                    f"{row.passed} / {row.n}" if row.n or not row.unmeasured else f"– ({row.unmeasured} not measured)",
                     f"**{rate}** ❌" if missed else rate,
                     _interval(row),
                 ]

@@ -78,8 +78,8 @@ class Plan(Model):
 class PolicyMatrices(Model):
     """Everything about the policies of one suite.
 
-    A policy's share counts the runs that exercised it and kept it; where nothing could tell, the runs whose scenario
-    lists it and that passed. `at_least` has one entry per level: runs of this complexity and above, on one `scale`: the
+    A policy's share counts the runs that exercised it and kept it; a run in which nothing could tell is in no share.
+    `at_least` has one entry per level: runs of this complexity and above, on one `scale`: the
     sum of challenges where runs have it, else what scenarios were given. `untried` are pairs of policies that no
     scenario plans together, `unmet` those planned together that no run exercised together, as far as checks can tell.
     """
@@ -182,12 +182,8 @@ def _verdicts(runs: Sequence[Result], policy: str) -> dict[int, bool]:
 
 def _kept(run: Result, policy: str) -> bool | None:
     """Whether a run counts for a policy, and how; None where it does not."""
-    outcomes = [outcome for outcome in run.policies if outcome.policy == policy]
-    if any(outcome.exercised for outcome in outcomes):
-        return all(outcome.kept is not False for outcome in outcomes if outcome.exercised)
-    if any(outcome.exercised is False for outcome in outcomes):
-        return None
-    return run.passed if policy in run.listed_policies else None
+    outcomes = [outcome for outcome in run.policies if outcome.policy == policy and outcome.counts]
+    return all(outcome.kept for outcome in outcomes) if outcomes else None
 
 
 def _share(kept: Iterable[bool]) -> Share:
@@ -224,12 +220,12 @@ def _matrix(
 def _plan(policy: str, runs: Sequence[Result]) -> Plan:
     counts: Counter[str] = Counter()
     for run in runs:
-        known = [outcome.exercised for outcome in run.policies if outcome.policy == policy]
+        outcomes = [outcome for outcome in run.policies if outcome.policy == policy]
         planned = policy in run.listed_policies
-        exercised = any(known)
+        exercised = any(outcome.exercised for outcome in outcomes)
         counts["planned"] += planned
         counts["exercised"] += planned and exercised
-        counts["unknown"] += planned and not any(one is not None for one in known)
+        counts["unknown"] += planned and not any(one.is_measured for one in outcomes)
         counts["unplanned"] += exercised and not planned
     return Plan(policy=policy, **counts)
 

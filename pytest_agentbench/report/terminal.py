@@ -7,6 +7,7 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.report.breakdown import breakdown, own_rows, percent
 from pytest_agentbench.report.faults import faults
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style, cells, glyphs
+from pytest_agentbench.report.measured import counts_text, measured_lines
 from pytest_agentbench.report.modifiers import modifiers
 from pytest_agentbench.report.spending import spending
 from pytest_agentbench.report.table import table, wrap
@@ -64,6 +65,7 @@ def terminal_report(
     lines += faults(document.results, marks, width)
     lines += _failures(document, marks, width, verbose=verbose)
     lines += _unscored(document.results, marks, width, verbose=verbose)
+    lines += measured_lines(sums, marks, width, verbose=verbose)
     lines += _gates(document, marks, width)
     if path:
         lines.append(Line(""))
@@ -95,7 +97,8 @@ def _header(document: Document, sums: Aggregate, marks: Glyphs, width: int) -> l
     if document.seed is not None:
         facts.append(f"seed {document.seed}")
     facts.append(f"{document.seconds:.1f} s")
-    lines = [Line(text) for text in wrap(marks.plain(f" {marks.dot} ".join(facts)), width, "  ")]
+    lines = [Line(text) for text in wrap(counts_text(sums, marks), width, "  ")] if document.results else []
+    lines += [Line(text) for text in wrap(marks.plain(f" {marks.dot} ".join(facts)), width, "  ")]
     selected = sum(suite.selected for suite in document.suites)
     if not document.complete:
         finished = sum(run.not_run is None for run in runs)

@@ -29,6 +29,9 @@ def failed_findings(result: Result) -> list[Finding]:
 
     Of a run that its simulated user spoilt they are what that user did wrong.
     """
+    if result.also:  # what is merely missing, as the run broke off, says nothing about the agent
+        proven = [one for one in result.findings if one.required and one.passed is False and one.proven]
+        return sorted(proven, key=lambda finding: _RANK[finding.kind])
     if spoilt := [finding for finding in result.findings if finding.kind == "user" and is_fault(finding)]:
         return spoilt
     failed = [finding for finding in result.findings if finding.required and finding.passed is False]
@@ -81,9 +84,10 @@ def no_finding_text(result: Result, glyphs: Glyphs) -> str:
     if result.not_run is not None:
         why = result.not_run.removeprefix("not run").lstrip(": ")
         return f"not run: {glyphs.plain(why)}" if why else "not run"
-    unmeasured = [finding for finding in result.findings if finding.required and finding.passed is None]
-    if result.verdict is Verdict.ERROR and unmeasured and not result.error and result.not_run is None:
-        return f"{check_name(unmeasured[0])} {glyphs.plain(unmeasured[0].message)}"
+    if result.verdict is Verdict.ERROR and result.asked and result.asked == len(result.unmeasured) and not result.error:
+        first = result.unmeasured[0]
+        cure = f" ({glyphs.plain(first.cure)})" if first.cure else ""
+        return f"{glyphs.plain(first.part)} {glyphs.plain(first.why)}{cure}"
     if result.verdict is Verdict.ERROR and result.faults and not result.error:
         wrong = next((finding.message for finding in result.findings if finding.passed is False), "")
         return f"{glyphs.plain(', '.join(result.faults))} struck unseen: {glyphs.plain(wrong)}"

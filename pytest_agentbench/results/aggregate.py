@@ -17,7 +17,7 @@ from pytest_agentbench.results.trials import rate_of
 
 METRICS = (
     "name_recall", "strict_recall", "complete", "agent_turns", "tool_calls",
-    "tool_errors", "errors_then_retried", "calls_ratio", "echo_rate",
+    "tool_errors", "errors_then_retried", "calls_ratio", "echo_rate", "measured",
 )  # fmt: skip
 """The metrics that rows average."""
 
@@ -40,7 +40,8 @@ class Mean(Model):
 class Row(Model):
     """One line of the breakdown: `passed` of `n` scored runs, the rate with its 95 % interval (`rate_of`), 0..1.
 
-    `unscored` runs belong to the row but not to `n`. `means` has an entry per metric of `METRICS`.
+    `unscored` runs belong to the row but not to `n`; of a policy's row, `unmeasured` scored runs left it undecided.
+    `means` has an entry per metric of `METRICS`; that of `measured` counts runs of which nothing was measured, too.
     """
 
     group: str
@@ -51,6 +52,7 @@ class Row(Model):
     low: float | None = None
     high: float | None = None
     unscored: int = 0
+    unmeasured: int = 0
     means: dict[str, Mean] = {}
 
     def mean(self, metric: str) -> float | None:
@@ -72,13 +74,25 @@ class BlameCount(Model):
     recovered: int = 0
 
 
+class Open(Model):
+    """A part that `runs` runs left undecided, why, and what would measure it."""
+
+    part: str
+    why: str
+    cure: str = ""
+    runs: int = 0
+
+
 class Aggregate(Model):
     """Everything that the report breaks down. Rows stand in the order of their labels, complexities by value.
 
-    `first_attempts` is what `all` would be had no attempt been run again; None when none was.
+    `first_attempts` is what `all` would be had no attempt been run again; None when none was. `policies_listed` are
+    those that no run measured. `partly` counts runs that passed with something not measured, `unmeasured` says what.
     """
 
     all: Row
+    partly: int = 0
+    unmeasured: tuple[Open, ...] = ()
     first_attempts: Row | None = None
     suites: tuple[Row, ...] = ()
     variants: tuple[Row, ...] = ()
@@ -96,6 +110,8 @@ def aggregate(results: Iterable[Result], retried: Iterable[Result] = ()) -> Aggr
     runs, earlier = list(results), list(retried)
     return Aggregate(
         all=make_row("all", "all", runs),
+        partly=sum(1 for run in runs if run.passed and run.not_run is None and run.unmeasured),
+        unmeasured=open_parts(runs),
         first_attempts=make_row("all", "first attempts", _first(runs, earlier)) if earlier else None,
         suites=_rows("suite", runs, lambda run: [run.key.suite]),
         variants=_rows("variant", runs, lambda run: [run.key.variant] if run.key.variant else []),
@@ -123,8 +139,25 @@ def make_row(group: str, label: str, runs: Sequence[Result], kept: Callable[[Res
         low=interval.low if interval else None,
         high=interval.high if interval else None,
         unscored=len(runs) - len(scored),
-        means=_means([run.metrics for run in scored]),
+        means={**_means([run.metrics for run in scored]), "measured": measured_mean(runs)},
     )
+
+
+def measured_mean(runs: Iterable[Result]) -> Mean:
+    """Give the mean share of what was asked for that was decided, over the runs whose parties did their part."""
+    return mean_of("measured", runs)
+
+
+def open_parts(runs: Iterable[Result]) -> tuple[Open, ...]:
+    """Give what runs left undecided, in most runs first; runs that broke off by others' faults are not asked."""
+    found = Counter(
+        (one.part, one.why, one.cure)
+        for run in runs
+        if run.metrics.get("measured") is not None
+        for one in run.unmeasured
+    )
+    listed = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(Open(part=part, why=why, cure=cure, runs=count) for (part, why, cure), count in listed)
 
 
 def _means(measured: Sequence[dict[str, float | None]]) -> dict[str, Mean]:
@@ -147,27 +180,40 @@ def _mean(values: Sequence[float]) -> Mean:
 
 
 def exercised_rows(runs: Sequence[Result], only: str | None = None) -> tuple[Row, ...]:
-    """Give a row per policy (or `only` one) with a rule: kept / exercised, over the scored runs that exercised it."""
-    groups: dict[str, list[Result]] = {policy: [] for _, policy in _ruled(runs) if only in (None, policy)}
+    """Give a row per policy (or `only` one) that some run measured: kept / exercised, over the scored runs of it."""
+    groups: dict[str, list[Result]] = {policy: [] for _, policy in _measured(runs) if only in (None, policy)}
     for run in runs:
-        for policy in {outcome.policy for outcome in run.policies if outcome.exercised and outcome.kept is not None}:
+        for policy in {outcome.policy for outcome in run.policies if outcome.counts}:
             if policy in groups:
                 groups[policy].append(run)
     return tuple(
-        make_row("policy (exercised)", policy, groups[policy], kept=partial(_kept, policy=policy))
+        make_row("policy (exercised)", policy, groups[policy], kept=partial(_kept, policy=policy)).model_copy(
+            update={"unmeasured": _undecided(runs, policy)}
+        )
         for policy in sorted(groups)
     )
 
 
 def listed_rows(runs: Sequence[Result], only: str | None = None) -> tuple[Row, ...]:
-    """Give a row per policy (or of `only` one) without a rule: the verdicts of the runs whose scenario lists it."""
-    ruled = _ruled(runs)
+    """Give a row without a rate per policy (or of `only` one) that runs list or exercised, and that none measured."""
+    measured = {policy for _, policy in _measured(runs)}
+    names = {policy for run in runs for policy in run.listed_policies}
+    names |= {outcome.policy for run in runs for outcome in run.policies if outcome.exercised}
+    return tuple(
+        Row(group="policy (listed)", label=policy, unmeasured=_undecided(runs, policy))
+        for policy in sorted(names - measured)
+        if only in (None, policy)
+    )
 
-    def policies(run: Result) -> list[str]:
-        listed = run.listed_policies if only is None else [only] if only in run.listed_policies else []
-        return [policy for policy in listed if (run.key.suite, policy) not in ruled]
 
-    return _rows("policy (listed)", runs, policies)
+def _undecided(runs: Iterable[Result], policy: str) -> int:
+    """Count the scored runs that list a policy, or exercised it, and do not tell what became of it."""
+    count = 0
+    for run in runs:
+        outcomes = [outcome for outcome in run.policies if outcome.policy == policy]
+        asked = policy in run.listed_policies or any(outcome.exercised for outcome in outcomes)
+        count += run.scored and asked and not any(outcome.is_measured for outcome in outcomes)
+    return count
 
 
 def complexity_rows(runs: Sequence[Result]) -> tuple[Row, ...]:
@@ -203,15 +249,13 @@ def _rows(group: str, runs: Iterable[Result], labels: Callable[[Result], Iterabl
     return tuple(make_row(group, label, groups[label]) for label in sorted(groups))
 
 
-def _ruled(runs: Iterable[Result]) -> set[tuple[str, str]]:
-    """Give (suite, policy) of policies whose rule decided somewhere; elsewhere they were not measured."""
-    return {
-        (run.key.suite, outcome.policy) for run in runs for outcome in run.policies if outcome.exercised is not None
-    }
+def _measured(runs: Iterable[Result]) -> set[tuple[str, str]]:
+    """Give (suite, policy) of the policies that some run measured."""
+    return {(run.key.suite, outcome.policy) for run in runs for outcome in run.policies if outcome.is_measured}
 
 
 def _kept(run: Result, policy: str) -> bool:
-    return all(outcome.kept for outcome in run.policies if outcome.policy == policy and outcome.exercised)
+    return all(outcome.kept for outcome in run.policies if outcome.policy == policy and outcome.counts)
 
 
 def _terminations(runs: Iterable[Result]) -> dict[str, int]:

@@ -112,15 +112,16 @@ def read(path: Path) -> Document:
 
 
 def comparable(document: Document) -> JsonValue:
-    """Give the document as JSON without what differs between equal sessions: times, places, run and host names.
+    """Give the document as JSON without what differs between equal sessions: times, places and names.
 
-    A model call counts the same whether it was answered live or from a recording.
+    Runs, hosts and sessions have new names every time. A model call counts the same whether it was answered live or
+    from a recording.
     """
     data = json.loads(dumps(document.model_dump()))
     for name in _PLACES_AND_TIMES:
         del data[name]
     for result in (*data["results"], *data["retried"]):
-        del result["seconds"]
+        del result["seconds"], result["session_id"]
         result["usage"] = {role: usage["calls"] + usage["replayed"] for role, usage in result["usage"].items()}
     return data
 

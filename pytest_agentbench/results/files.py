@@ -4,6 +4,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -74,17 +75,32 @@ class LineLog:
             os.fsync(self._file.fileno())
 
 
-def read_lines(path: Path) -> Iterator[JsonValue]:
-    """Yield the records of a log in order; lines that a killed process left unfinished are passed over."""
+@dataclass(frozen=True)
+class Line:
+    """A line of a log by its number, and the JSON in it; None where it holds none, such as one cut off by a kill."""
+
+    number: int
+    record: JsonValue
+
+
+def numbered_lines(path: Path) -> Iterator[Line]:
+    """Yield the lines of a log in order, blank ones left out."""
     if not path.is_file():
         return
     with path.open("rb") as file:
-        for line in file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
             # no proper prefix of a JSON object is JSON, so what parses is whole
             try:
-                yield loads(line.decode("ascii"))
-            except ValueError:
-                continue
+                yield Line(number, loads(line.decode("ascii")))
+            except (ValueError, RecursionError):
+                yield Line(number, None)
+
+
+def read_lines(path: Path) -> Iterator[JsonValue]:
+    """Yield the records of a log in order; lines that a killed process left unfinished are passed over."""
+    return (line.record for line in numbered_lines(path) if line.record is not None)
 
 
 def _is_torn(path: Path) -> bool:

@@ -7,7 +7,15 @@ from pytest_agentbench.core.gates import Gate, parse_gates
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.results.aggregate import SCALES, Row, exercised_rows, listed_rows, make_row, mean_of
+from pytest_agentbench.results.aggregate import (
+    SCALES,
+    Row,
+    exercised_rows,
+    listed_rows,
+    make_row,
+    mean_of,
+    measured_mean,
+)
 from pytest_agentbench.results.intervals import binomial_mass
 from pytest_agentbench.results.regression import Loss, losses_against
 
@@ -57,6 +65,7 @@ def evaluate_gates(
 def _verdicts(gate: Gate, suite: str, label: str, variant: str, runs: Sequence[Result]) -> Iterable[GateVerdict]:
     for note, value, n, hits in _measure(gate, runs):
         passed = value is not None and gate.holds(value)
+        unknown = any(row.unmeasured for row in listed_rows(runs, only=gate.argument)) and gate.metric == "policy"
         yield GateVerdict(
             suite=suite,
             gate=gate.text,
@@ -65,7 +74,7 @@ def _verdicts(gate: Gate, suite: str, label: str, variant: str, runs: Sequence[R
             value=value,
             n=n,
             passed=passed,
-            reason=_reason(gate, value, passed=passed),
+            reason="not measured" if unknown else _reason(gate, value, passed=passed),
             near_miss=None if hits is None or n == 0 else _near_miss(gate, n, hits),
         )
 
@@ -95,8 +104,12 @@ def _measure(gate: Gate, runs: Sequence[Result]) -> list[_Measure]:
             return [("", unscored / len(runs) if runs else None, len(runs), unscored)]
         case "crashed" | "stalled":
             ending = Termination.CRASHED if gate.metric == "crashed" else Termination.STALLED
-            count = sum(1 for run in runs if run.termination is ending and run.blame is Blame.AGENT)
+            mine = (run for run in runs if run.termination is ending and run.blame is Blame.AGENT)
+            count = sum(not run.ended_by_other for run in mine)
             return [("", float(count) if runs else None, len(runs), count)]
+        case "measured":
+            mean = measured_mean(runs)
+            return [("", mean.value, mean.n, None)]
         case "complete":
             mean = mean_of("complete", scored)
             return [("", mean.value, mean.n, None if mean.value is None else round(mean.value * mean.n))]
@@ -118,8 +131,6 @@ def _of_row(note: str, row: Row) -> _Measure:
 def _policy(policy: str, runs: Sequence[Result]) -> _Measure:
     for row in exercised_rows(runs, only=policy):
         return _of_row("", row)
-    for row in listed_rows(runs, only=policy):
-        return _of_row("listed", row)
     return _of_row("", make_row("", policy, []))
 
 

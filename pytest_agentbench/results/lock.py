@@ -1,75 +1,42 @@
-"""A lock on a folder that dies with the process that holds it."""
+"""A folder that one session at a time may use."""
 
-import contextlib
 import os
-import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from pytest_agentbench.core.errors import ResultsError
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        # a record lock, not flock: a child forked by an agent would keep a flock alive after its parent was killed
-        try:
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
-        except OSError:
-            return False
-        return True
+from pytest_agentbench.core.locks import ProcessLock
+from pytest_agentbench.results.files import write_atomic
 
 
 class FolderLock:
-    """Holds `folder`/lock until released or until the process ends, however it ends.
-
-    A second lock taken by the same process is not refused (record locks belong to processes), so one object per
-    process and folder.
-    """
+    """Holds `folder`/lock until released or until the process ends, however it ends."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "lock"
-        self._descriptor: int | None = None
+        self._folder = folder
+        self._lock = ProcessLock(folder / "lock")
+        # apart from the lock: a locked file cannot be read on Windows
+        self._holder = folder / "lock.pid"
 
     def acquire(self) -> Self:
-        """Take the lock; raise `ResultsError` naming the folder and the holder when another process has it."""
-        if self._descriptor is not None:
-            return self
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
-        if not _try_lock(descriptor):
-            holder = _holder(descriptor)
-            os.close(descriptor)
-            raise ResultsError(
-                f"{self.path.parent} is in use by {holder}; wait until it has ended, or start a new run instead"
-            )
-        # the process id goes behind the locked byte, which others cannot read on Windows
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f" {os.getpid()}\n".encode())
-        self._descriptor = descriptor
+        """Take the lock; raise `ResultsError` naming the folder and the holder when somebody else has it."""
+        if not self._lock.held:
+            if not self._lock.try_acquire():
+                raise ResultsError(
+                    f"{self._folder} is in use by {self._named()}; wait until it has ended, or start a new run instead"
+                )
+            write_atomic(self._holder, f"{os.getpid()}\n")
         return self
 
     def release(self) -> None:
         """Give the lock back; releasing twice is fine."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        self._lock.release()
 
     @property
     def held(self) -> bool:
         """Whether this object holds the lock."""
-        return self._descriptor is not None
+        return self._lock.held
 
     def __enter__(self) -> Self:
         return self.acquire()
@@ -79,11 +46,9 @@ class FolderLock:
     ) -> None:
         self.release()
 
-
-def _holder(descriptor: int) -> str:
-    with contextlib.suppress(OSError):
-        os.lseek(descriptor, 1, os.SEEK_SET)
-        text = os.read(descriptor, 32).decode("ascii", "replace").strip()
-        if text.isdigit():
-            return f"process {text}"
-    return "another process"
+    def _named(self) -> str:
+        try:
+            text = self._holder.read_text(encoding="ascii").strip()
+        except (OSError, ValueError):
+            text = ""
+        return f"process {text}" if text.isdigit() else "another process"

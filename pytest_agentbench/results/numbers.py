@@ -46,6 +46,7 @@ NUMBERS = (
     Number(name="redundant_calls", title="redundant", digits=2, better="fewer"),
     Number(name="tool_errors", title="tool errors", digits=2, better="fewer"),
     Number(name="coherence", title="coherence", digits=2, better="more", is_share=True),
+    Number(name="measured", title="measured", digits=2, better="more", is_share=True),
     Number(name=TOKENS, title="tokens", digits=0, better="fewer"),
     Number(name=COST, title="cost USD", digits=4, better="fewer"),
     Number(name="seconds", title="seconds", digits=2, better="fewer"),

@@ -144,12 +144,11 @@ def _numbers(first: Sequence[Result], second: Sequence[Result], seed: int) -> li
 
 
 def _policies(first: Sequence[Result], second: Sequence[Result], seed: int) -> list[Change]:
-    """Compare how often runs that exercised a policy kept it; where it has no rule, how runs that list it ended."""
-    ruled = {outcome.policy for run in (*first, *second) for outcome in run.policies if outcome.exercised is not None}
-    listed = {policy for run in (*first, *second) for policy in run.listed_policies}
+    """Compare how often runs that exercised a policy kept it; what either side did not measure is not compared."""
+    measured = {outcome.policy for run in (*first, *second) for outcome in run.policies if outcome.counts}
     changes = []
-    for policy in sorted(ruled | listed):
-        measure = _kept(policy) if policy in ruled else _passed(policy)
+    for policy in sorted(measured):
+        measure = _kept(policy)
         ones, twos = _shares(first, measure), _shares(second, measure)
         pairs = [(ones[scenario], twos[scenario]) for scenario in sorted(ones.keys() & twos.keys())]
         if pairs:
@@ -167,14 +166,10 @@ def _shares(runs: Sequence[Result], measure: Callable[[Result], bool | None]) ->
 
 def _kept(policy: str) -> Callable[[Result], bool | None]:
     def measure(run: Result) -> bool | None:
-        outcomes = [one for one in run.policies if one.policy == policy and one.exercised and one.kept is not None]
+        outcomes = [one for one in run.policies if one.policy == policy and one.counts]
         return all(one.kept for one in outcomes) if outcomes else None
 
     return measure
-
-
-def _passed(policy: str) -> Callable[[Result], bool | None]:
-    return lambda run: run.passed if policy in run.listed_policies else None
 
 
 def _rate_change(name: str, pairs: Sequence[tuple[Fraction, Fraction]], seed: int) -> Change:

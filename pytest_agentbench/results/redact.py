@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.secret_keys import ENDINGS, names_secret
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.core.verdict import CallExplanation, Finding
+from pytest_agentbench.results.encoded import encoded
 
 MARK = "***"
 """What stands for a secret: shorter than any secret, so that no secret can hide in it."""
@@ -21,12 +23,24 @@ SHORTEST = 4
 _ORDINARY = frozenset({"true", "false", "none", "null"})
 
 _KEYS = (
-    r"(?:password|passwd|passphrase|api[_-]?key|secret(?:[_-]?key)?|client[_-]?secret"
+    r"(?:password|passwd|passphrase|pwd|api[_-]?key|secret(?:[_-]?key)?|client[_-]?secret"
     r"|(?:access|refresh|auth)[_-]?token|private[_-]?key|authorization)"
 )
-_SECRET_KEY = re.compile(rf"(?i)(?:[a-z0-9]+[_-])*{_KEYS}")
 
-_NAMED = ("passw", "passphrase", "key", "secret", "token", "authorization")
+_NAMED = ("passw", "passphrase", "pwd", "key", "secret", "token", "authorization")
+
+_QUOTE = r"\\{0,64}[\"']"
+_HEAD = re.compile(
+    rf"(?P<q>{_QUOTE})(?P<member>[A-Za-z][\w .-]{{0,63}}+)(?P=q)\s{{0,20}}[:=]\s{{0,20}}"
+    r"|(?<![A-Za-z0-9])(?P<name>[A-Za-z][\w-]{0,63}+)="
+)
+"""What stands before a value: the name of a member in JSON or Python, at any depth of escaping, or `name=`."""
+
+_TEXT = re.compile(rf"(?P<v>{_QUOTE})(?P<text>[\s\S]*?)(?P<end>(?<!\\)(?P=v)|\Z)")
+"""All up to the same quotation mark, escaped as deep as the first one was."""
+
+_NUMBER = re.compile(r"-?\d[\d.eE+-]*")
+_WORD = re.compile(r"[^\s\"'\\&,;()<>]{3,}")
 
 # (what the text must hold in lower case, pattern, replacement); every repetition that a failing match could scan
 # again and again is bounded, since tools answer with megabytes
@@ -53,9 +67,7 @@ _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = tuple(
         ),
         (("bearer",), r"(?i)(\bbearer\s+)(?=[^\s\"'\\,;]{0,200}\d)[A-Za-z0-9._~+/=-]{8,}", rf"\1{MARK}"),
         (("://",), r"(\b[a-z][a-z0-9+.-]{0,20}://)[^\s/:@\"']{1,200}:[^\s/@\"']{1,200}(?=@)", rf"\1{MARK}"),
-        # quoted as in JSON at any depth of escaping, assigned, or (only with a digit or sign: prose!) after a colon
-        (_NAMED, rf"(?i)((?:\b|_){_KEYS}\\*[\"']\s*[:=]\s*\\*[\"'])(?!{re.escape(MARK)})[^\"'\\]+", rf"\1{MARK}"),
-        (_NAMED, rf"(?i)((?:\b|_){_KEYS}=\\*[\"']?)(?!{re.escape(MARK)})[^\s\"'\\&,;]{{4,}}", rf"\1{MARK}"),
+        # after a colon only with a digit or sign: prose!
         (
             _NAMED,
             rf"(?i)((?:\b|_){_KEYS}\s*:\s*)(?=[^\s\"']{{0,200}}[0-9!@#$%^])[^\s\"'\\&,;]{{6,}}",
@@ -64,7 +76,7 @@ _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = tuple(
     )
 )
 
-_HINTS = tuple(dict.fromkeys(hint for hints, _, _ in _SHAPES for hint in hints))
+_HINTS = tuple(dict.fromkeys([*(hint for hints, _, _ in _SHAPES for hint in hints), *ENDINGS]))
 
 _SLASHES = r"\\{1,64}"
 """The backslashes before an escape: escaping doubles them, so this is six times."""
@@ -77,10 +89,12 @@ class Redactor:
     """Replaces secrets by `***`: each of `secrets` in whatever encoding, and what has the shape of a key.
 
     A secret is found raw, in JSON or Python escapes at any depth, percent-encoded, in HTML entities, composed or
-    decomposed, and split into surrogates. Ids and names that checks and keys rely on are left as they are.
+    decomposed, split into surrogates, backwards, in base64 and in hexadecimal digits. What stands under a key that
+    names a secret goes too, but for `public` values: those that the suite's own files spell. Ids and names that checks
+    and keys rely on are left as they are.
     """
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, secrets: Iterable[str] = (), public: Iterable[str] = ()) -> None:
         forms = {
             form
             for secret in secrets
@@ -88,10 +102,21 @@ class Redactor:
             if len(form) >= SHORTEST and form.lower() not in _ORDINARY
         }
         self._forms = sorted(forms, key=lambda form: (-len(form), form))
-        self._patterns = [re.compile("".join(map(_spellings, form))) for form in self._forms]
+        self._public = frozenset(public)
+        spelled = {text for form in self._forms for text in (form, form[::-1])}
+        self._patterns = [
+            *(
+                re.compile("".join(map(_spellings, text)))
+                for text in sorted(spelled, key=lambda text: (-len(text), text))
+            ),
+            *(pattern for form in self._forms for pattern in encoded(form)),
+        ]
 
-    def text(self, text: str) -> str:
-        """Give `text` without secrets; doing it twice changes nothing more."""
+    def text(self, text: str, *, replayed: bool = False) -> str:
+        """Give `text` without secrets; doing it twice changes nothing more.
+
+        `replayed` says that an agent must be able to go on with it: a `token` stays, a `password` does not.
+        """
         before = None
         # a mark beside other text may spell a secret anew; a secret is longer than the mark, so this ends
         while before != text:
@@ -104,7 +129,30 @@ class Redactor:
             for hints, shape, replacement in _SHAPES:
                 if any(hint in lowered for hint in hints):
                     text = shape.sub(replacement, text)
+            if any(map(lowered.__contains__, ENDINGS)):
+                text = self._without_named(text, replayed=replayed)
         return text
+
+    def _without_named(self, text: str, *, replayed: bool) -> str:
+        """Give a text without what stands in it under names of secrets."""
+        parts: list[str] = []
+        at = 0
+        for head in _HEAD.finditer(text):
+            if head.start() < at or not names_secret(head["member"] or head["name"], loosely=replayed):
+                continue
+            value = _TEXT.match(text, head.end())
+            if value is not None:
+                hidden = f"{value['v']}{MARK}{value['end']}"
+                shown = value["text"]
+            elif value := (_NUMBER if head["q"] else _WORD).match(text, head.end()):
+                # a text where a number stood in an object, so that JSON stays JSON
+                hidden = f"{head['q']}{MARK}{head['q']}" if head["q"] else MARK
+                shown = value[0]
+            if value is None or shown in ("", MARK) or shown in self._public:
+                continue
+            parts += [text[at : head.end()], hidden]
+            at = value.end()
+        return "".join([*parts, text[at:]])
 
     def json(self, value: object) -> JsonValue:
         """Give `value` as JSON without secrets in strings, keys and numbers, nor under keys such as `password`."""
@@ -135,16 +183,15 @@ class Redactor:
         calls = tuple(self._tool_call(call) for call in message.tool_calls)
         call_id = self._optional(message.tool_call_id)
         acts = None if message.acts is None else tuple(map(self._act, message.acts))
-        if (content, calls, call_id, acts) == (
-            message.content,
-            message.tool_calls,
-            message.tool_call_id,
-            message.acts,
-        ):
-            return message
-        return message.model_copy(
-            update={"content": content, "tool_calls": calls, "tool_call_id": call_id, "acts": acts}
-        )
+        redacted = {
+            "content": content,
+            "tool_calls": calls,
+            "tool_call_id": call_id,
+            "acts": acts,
+            "thoughts": self._optional(message.thoughts),
+        }
+        is_clean = all(getattr(message, name) == value for name, value in redacted.items())
+        return message if is_clean else message.model_copy(update=redacted)
 
     def _act(self, act: Act) -> Act:
         return act.model_copy(update={"about": tuple(map(self.json, act.about)), "facts": self.json(act.facts)})
@@ -180,6 +227,7 @@ class Redactor:
                 "expected": None if call.expected is None else self.json(call.expected),
                 "actual": None if call.actual is None else self.json(call.actual),
                 "differing": differing,
+                "left_open": self.json(call.left_open),
                 "note": self.text(call.note),
             }
         )
@@ -188,15 +236,22 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {
-                self.text(key): MARK if _names_secret(key, item) else self._json(item) for key, item in value.items()
-            }
+            return {self.text(key): self._member(key, item) for key, item in value.items()}
         if isinstance(value, list):
             return [self._json(item) for item in value]
         if isinstance(value, int | float) and not isinstance(value, bool) and self._forms:
             text = json.dumps(value)
             return value if self.text(text) == text else MARK
         return value
+
+    def _member(self, key: str, value: JsonValue) -> JsonValue:
+        if names_secret(key) and value not in (None, "", []) and not isinstance(value, bool | dict):
+            if isinstance(value, list):
+                return [self._member(key, item) for item in value]
+            return MARK if str(value) not in self._public else self._json(value)
+        if key == "arguments" and isinstance(value, str):  # what a model asks a tool for, which is played again
+            return self.text(value, replayed=True)
+        return self._json(value)
 
     def _optional(self, text: str | None) -> str | None:
         return None if text is None else self.text(text)
@@ -210,10 +265,6 @@ def _forms(secret: str) -> set[str]:
     return {unicodedata.normalize(form, text) for text in (secret, secret.strip()) for form in ("NFC", "NFD")} | {
         secret
     }
-
-
-def _names_secret(key: str, value: JsonValue) -> bool:
-    return value not in (None, "") and not isinstance(value, bool | dict | list) and bool(_SECRET_KEY.fullmatch(key))
 
 
 def _spellings(char: str) -> str:

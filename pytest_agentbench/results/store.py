@@ -2,7 +2,8 @@
 
 <base>/.gitignore            `*`
 <base>/runs/<run id>/
-    meta.json                what the session was; `session` counts how often it was continued
+    meta.json                what the session was; `session` counts how often it was continued, `ended` says whether
+                             it came to its end
     lock                     held by the one session that writes here
     shards/<process>.jsonl   finished results, one line each
     journal/<process>.jsonl  starts and ends of runs
@@ -10,23 +11,29 @@
 """
 
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
+from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
+from pytest_agentbench.core.verdict import Blame, Verdict
+from pytest_agentbench.results.files import LineLog, numbered_lines, write_atomic
 from pytest_agentbench.results.lock import FolderLock
 from pytest_agentbench.results.redact import Redactor
+
+ENDED = "ended"
+"""Under which `meta.json` says whether the session came to its end: a process that is killed cannot say it then."""
 
 TRANSCRIPT_SCHEMA = "agentbench-transcript/1"
 
@@ -41,6 +48,28 @@ def without_attempt(key: RunKey) -> RunKey:
     return key if key.attempt == 1 else key.model_copy(update={"attempt": 1})
 
 
+class _Line(Model):
+    """A line of a log, and the session that wrote it."""
+
+    session: Annotated[int, Field(ge=0, strict=True)]
+
+
+class _Stored(_Line):
+    """A line of a shard."""
+
+    result: Result
+
+
+class _Event(_Line):
+    """A line of a journal."""
+
+    event: Literal["started", "ended"]
+    key: RunKey
+
+
+_L = TypeVar("_L", bound=_Line)
+
+
 class RunDirectory:
     """One run directory. The controller makes or continues it and holds `lock`; every process has a `writer`."""
 
@@ -48,6 +77,8 @@ class RunDirectory:
         self.path = path
         self.meta = meta
         self.lock = FolderLock(path)
+        self.left_out: dict[str, str] = {}
+        """What could not be read, by file and line, and why: runs of such lines are played again."""
 
     @classmethod
     def create(cls, base: Path, run_id: str, meta: Mapping[str, JsonValue]) -> Self:
@@ -62,7 +93,7 @@ class RunDirectory:
         ignore = base / ".gitignore"
         if not ignore.exists():
             write_atomic(ignore, "*\n")
-        directory = cls(path, {**meta, "run": run_id, "session": 0})
+        directory = cls(path, {**meta, "run": run_id, "session": 0, ENDED: False})
         directory.lock.acquire()
         directory._write_meta()
         return directory
@@ -92,18 +123,32 @@ class RunDirectory:
             raise ResultsError(f"{path} is not a run directory: it has no meta.json") from None
         except (OSError, ValueError) as error:
             raise ResultsError(f"{file} cannot be read: {error}") from error
-        if not isinstance(meta, dict) or not isinstance(meta.get("session"), int):
+        if not isinstance(meta, dict) or not _is_session(meta.get("session")):
             raise ResultsError(f"{file} is not the meta.json of a run directory: `session` is missing")
         return cls(path, meta)
 
     @classmethod
+    def recovered(cls, path: Path, why: str) -> Self:
+        """Open a run directory whose meta.json is damaged: the logs tell how often it was continued."""
+        directory = cls(path, {"run": path.name, "session": sys.maxsize})
+        seen = [event.session for name in directory._processes("journal") for event in directory._events(name)]
+        stored = [session for session, _ in directory._stored()]
+        directory.meta["session"] = max([0, *seen, *stored])
+        directory.left_out["meta.json"] = why
+        return directory
+
+    @classmethod
     def latest(cls, base: Path) -> Self | None:
-        """Open the newest run directory under `base`, or give None when there is none."""
+        """Open the newest run directory under `base`, or give None when there is none.
+
+        One that holds results is opened though its meta.json is damaged; `left_out` says so.
+        """
         for path in reversed(_run_folders(base)):
             try:
                 return cls.open(path)
-            except ResultsError:
-                continue
+            except ResultsError as error:
+                if any((path / folder).is_dir() for folder in ("shards", "journal")):
+                    return cls.recovered(path, str(error))
         return None
 
     @property
@@ -114,8 +159,25 @@ class RunDirectory:
     def resume(self) -> None:
         """Take the lock and begin the next session, before any worker opens the directory."""
         self.lock.acquire()
-        self.meta["session"] = self.session + 1
+        self.meta |= {"session": self.session + 1, ENDED: False}
         self._write_meta()
+
+    def end(self) -> None:
+        """Note that the session came to its end, with everything written."""
+        self.meta[ENDED] = True
+        self._write_meta()
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether the session that wrote here was left before its end; not one that still runs."""
+        if self.meta.get(ENDED) is not False:  # no session of an older version says so, nor does a mirror
+            return False
+        try:
+            self.lock.acquire()
+        except (ResultsError, OSError):
+            return False
+        self.lock.release()
+        return True
 
     def writer(self, process: str, redactor: Redactor | None = None, *, fsync: bool = False) -> "RunWriter":
         """Open what `process` (`main`, `gw0`, …) writes; no other process writes under that name meanwhile."""
@@ -147,13 +209,12 @@ class RunDirectory:
         open_runs: dict[str, dict[RunKey, int]] = {}
         for name in self._processes("journal"):
             runs = open_runs.setdefault(name, {})
-            for event in read_lines(self.path / "journal" / f"{name}.jsonl"):
-                key, session = RunKey.model_validate(event["key"]), int(event["session"])
-                runs.pop(key, None)
-                if event["event"] == "started":
-                    runs[key] = session
+            for event in self._events(name):
+                runs.pop(event.key, None)
+                if event.event == "started":
+                    runs[event.key] = event.session
                 else:
-                    done[key] = max(session, done.get(key, -1))
+                    done[event.key] = max(event.session, done.get(event.key, -1))
         names = list(open_runs) if process is None else [process]
         return tuple(
             key for name in names for key, session in open_runs.get(name, {}).items() if done.get(key, -1) < session
@@ -185,12 +246,25 @@ class RunDirectory:
 
     def _stored(self) -> Iterator[tuple[int, Result]]:
         for name in self._processes("shards"):
-            file = self.path / "shards" / f"{name}.jsonl"
-            for record in read_lines(file):
-                try:
-                    yield int(record["session"]), Result.model_validate(record["result"])
-                except (ValidationError, KeyError, TypeError) as error:
-                    raise ResultsError(f"{file} holds a result that this version cannot read: {error}") from error
+            for stored in self._read(f"shards/{name}.jsonl", _Stored):
+                yield stored.session, stored.result
+
+    def _events(self, process: str) -> Iterator["_Event"]:
+        return self._read(f"journal/{process}.jsonl", _Event)
+
+    def _read(self, name: str, kind: type[_L]) -> Iterator[_L]:
+        """Yield the lines of a log that are of a kind; note the others, and those of a session that never was."""
+        for line in numbered_lines(self.path / name):
+            try:
+                read = kind.model_validate(line.record)
+            except (ValidationError, RecursionError):
+                cut = "it was cut off, or is not of ours" if line.record is None else "it is none of this version's"
+                self.left_out[f"{name}:{line.number}"] = cut
+                continue
+            if read.session > self.session:
+                self.left_out[f"{name}:{line.number}"] = f"it is of session {read.session}, this is {self.session}"
+                continue
+            yield read
 
     def _processes(self, folder: str) -> list[str]:
         return sorted(path.stem for path in (self.path / folder).glob("*.jsonl"))
@@ -249,15 +323,21 @@ class RunWriter:
         self._journal.append({"event": event, "key": key.model_dump(), "session": self._session})
 
 
+_OTHERS = frozenset({Blame.USER, Blame.PROVIDER, Blame.ENVIRONMENT})
+
+
 def write_transcript(folder: Path, result: Result, transcript: Transcript) -> None:
     """Write a conversation, redacted already, to the file that its result names in the run directory `folder`."""
     document = {
         "schema": TRANSCRIPT_SCHEMA,
         "key": result.key.model_dump(),
+        "session_id": result.session_id,
         "scenario": result.title or result.key.scenario,
         "termination": result.termination,
         "stop_reason": result.stop_reason,
     }
+    if result.verdict is Verdict.ERROR and result.blame in _OTHERS:
+        document["blame"] = result.blame  # whoever judges it again does not see who spoilt it
     # one message a line: the encoder that indents takes ten times as long, in every run
     lines = ",\n".join(dumps(message.model_dump(exclude_defaults=True)) for message in transcript.messages)
     write_atomic(folder / result.transcript, f'{dumps(document)[:-1]},"messages":[\n{lines}\n]}}\n')
@@ -282,3 +362,7 @@ def _run_folders(base: Path) -> list[Path]:
     """Give the run directories under `base`, oldest first: run ids sort by time."""
     folder = base / "runs"
     return sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+
+
+def _is_session(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -18,6 +18,7 @@ from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Budget, Reservation
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.recordings import Recordings
+from pytest_agentbench.runs.session_name import SessionName
 
 if TYPE_CHECKING:
     from pytest_agentbench.agents.http.connections import HttpConnections
@@ -116,9 +117,9 @@ class SessionModels:
         """Why no further call of the session passes, or None."""
         return self._budgets.refused
 
-    def begin(self, plan: RunPlan, limits: Limits) -> None:
+    def begin(self, plan: RunPlan, limits: Limits, session: SessionName | None = None) -> None:
         """Begin a run: its recordings from the first, its budgets from nothing."""
-        self._recordings.begin(plan)
+        self._recordings.begin(plan, session)
         self._budgets.begin(plan.key, limits)
 
     def finished(self, plan: RunPlan) -> None:

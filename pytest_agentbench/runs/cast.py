@@ -16,9 +16,11 @@ from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import User
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import JudgeSpec, Suite, UserSpec
+from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.variants import vary_chat
+from pytest_agentbench.core.verdict import Finding
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.llm.chat import Paused
@@ -27,8 +29,10 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_models import RunModels
 from pytest_agentbench.runs.tau2 import with_assertions
 from pytest_agentbench.simulation.conversation import Objection
+from pytest_agentbench.suites.language import language_of
 from pytest_agentbench.users.modifiers.behaviour import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
+from pytest_agentbench.users.wants import wants_of
 
 
 class Cast(RunModels):
@@ -42,6 +46,7 @@ class Cast(RunModels):
         self._behaviours: tuple[Behaviour, ...] = ()
         self._unfit: dict[str, str] = {}
         self._faults: list[UserFault] = []
+        self._critics: tuple[EndCritic, ...] = ()
 
     @property
     def rubric(self) -> Rubric | None:
@@ -62,6 +67,11 @@ class Cast(RunModels):
 
     async def judged(self, run: Run, judgement: Judgement, runner: Runner) -> Judgement:
         """Have models judge what code could not: policies without a rule that the scenario lists, and the rubric."""
+        judgement = await self._judged(run, judgement, runner)
+        notes = [_ending_unknown(fault) for critic in self._critics for fault in critic.faults[:1]]
+        return judgement.model_copy(update={"findings": (*judgement.findings, *notes)}) if notes else judgement
+
+    async def _judged(self, run: Run, judgement: Judgement, runner: Runner) -> Judgement:
         plan, judge = self._plan, self._plan.suite.judge
         policies = [policy for policy in run.policies if policy.rule is None]
         if self.has_judge and judge is not None and self.not_run is None:
@@ -69,7 +79,8 @@ class Cast(RunModels):
         if self.not_run is not None or not (policies or self.rubric):
             return judgement
         if self._models is None or not self._models.judges or (judge is None and needs_model(self.rubric, ())):
-            return without_models(judgement, why="no model judges this session", rubric=self.rubric, policies=policies)
+            why = "no model judges this session"
+            return without_models(run, judgement, why=why, rubric=self.rubric, policies=policies)
         if judge is None:
             policies = []
         state = plan.suite.environment.state
@@ -115,6 +126,7 @@ class Cast(RunModels):
         if judge is None or self._plan.suite.user.model is None or self._models is None or not self._models.judges:
             return None
         critic = EndCritic(self.chat("critique", judge.model), random=self._random("ending"), system=self.system)
+        self._critics = (critic,)
 
         async def told(transcript: Transcript, reason: str) -> str | None:
             now = await snapshot()
@@ -132,7 +144,9 @@ class Cast(RunModels):
         if spec.model is None:
             why = "the user is scripted; `user: llm` applies modifiers"
             self._unfit = {one.name: why for one in scenario.modifiers or ()}
-            return ScriptedUser()
+            suite = self._plan.suite
+            language = language_of(scenario.language or suite.language, suite.root)
+            return ScriptedUser(scenario.says, wants=wants_of(scenario, tools), language=language)
         # a session with scripted users needs neither of these
         from pytest_agentbench.users.llm.user import LlmUser  # noqa: PLC0415
         from pytest_agentbench.users.modifiers.plan import plan as plan_behaviours  # noqa: PLC0415
@@ -157,6 +171,13 @@ class Cast(RunModels):
             "behaviours": {one.name: shown(one, transcript, scenario) for one in self._behaviours},
             "unfit": self._unfit,
         }
+
+
+def _ending_unknown(fault: str) -> Finding:
+    """Say that nobody could tell whether a conversation was over; it ended, and is judged as it stands."""
+    message = f"not measured: whether the conversation was over: {printable(shorten(fault, 300))}"
+    cure = "run it again when the judge's model answers"
+    return Finding(check="ending", kind="user", passed=None, message=message, cure=cure, required=False)
 
 
 def judges_of(suite: Suite) -> dict[str, str]:

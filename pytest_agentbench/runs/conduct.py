@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from pytest_agentbench.agents.factory import build_agent
 from pytest_agentbench.core.codec import digest
@@ -21,22 +22,26 @@ from pytest_agentbench.core.errors import (
     SuiteFaultError,
 )
 from pytest_agentbench.core.model import Usage
-from pytest_agentbench.core.run import Judgement, Run, RunKey
+from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Agent, User
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.termination import Limits, Termination
+from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.environment.faults import HungError
+from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.injection.schedule import Schedule
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
-from pytest_agentbench.environment.replay import prepare
+from pytest_agentbench.environment.replay import prepare, works
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.cast import Cast, parties_of
-from pytest_agentbench.runs.expected import ExpectedStates
+from pytest_agentbench.runs.expected import ExpectedStates, World
 from pytest_agentbench.runs.judging import best_of, judge_in_time, undecided
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.replaying import RecordedWorlds
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
+from pytest_agentbench.runs.session_name import SessionName, new_session_id
 from pytest_agentbench.simulation.clock import Slot, Stopwatch
 from pytest_agentbench.simulation.conversation import Closed, Conversation, Objection, crashed, out_of_time
 from pytest_agentbench.simulation.history import history_of
@@ -75,6 +80,8 @@ class Conductor:
     grace: float = GRACE
     models: SessionModels | None = None
     seed: int = 0
+    new_session: Callable[[], str] = new_session_id
+    worlds: RecordedWorlds = field(default_factory=RecordedWorlds)
     _expected: ExpectedStates = field(default_factory=ExpectedStates)
 
     def cast(self, plan: RunPlan) -> Cast:
@@ -93,6 +100,7 @@ class Conductor:
             grace=self.grace,
             models=self.models,
             seed=self.seed,
+            new_session=self.new_session,
         )
         try:
             run = await stage.play(agent or Stage.build_agent)
@@ -112,7 +120,11 @@ class Conductor:
 
 @dataclass(kw_only=True)
 class Stage:
-    """Where one run takes place."""
+    """Where one run takes place.
+
+    Its `name` is the same every time and names threads and environments; its `session_id`, which is what the agent and
+    its servers see, is new every time.
+    """
 
     plan: RunPlan
     isolation: IsolationGate
@@ -123,12 +135,16 @@ class Stage:
     grace: float = GRACE
     models: SessionModels | None = None
     seed: int = 0
+    new_session: Callable[[], str] = new_session_id
+    wall: Callable[[], float] = time.time
 
     def __post_init__(self) -> None:
-        self.name = task_name(self.plan.key)
+        self._began = self.wall()
+        self.name = self.plan.task_name
+        self.session_id = self.new_session()
         self.runner = RunnerInThread(f"agentbench-{self.name}")
         self.recording = Recording(history_of(self.plan.scenario))
-        self.limits = limits_of(self.plan)
+        self.limits = self.plan.limits
         self.context = {**self.plan.suite.context, **self.plan.scenario.context}
         self.environment = self.new_environment(self.name)
         self.faults = Schedule(self.plan.strikes, seed=digest([self.seed, str(self.plan.key)]))
@@ -161,6 +177,7 @@ class Stage:
             scenario_state=whole if spec.tau2 else (whole.get("initialization_data") or {}).get("agent_data") or {},
             context=self.context,
             run_name=name,
+            session_id=self.session_id if name == self.name else self.new_session(),
             runner=self.runner,
             gate=self.isolation,
             known=self.plan.toolset or None,
@@ -182,7 +199,7 @@ class Stage:
                     "tools": self.environment.wrapped_tools(self.recording.observe) if has_factory else [],
                     "state": self.environment.handle,
                     "context": self.context,
-                    "session_id": self.name,
+                    "session_id": self.session_id,
                     "base_url": self.cast.base_url,
                 },
                 run_sync=self.runner,
@@ -199,13 +216,14 @@ class Stage:
         final: State | None = None
         async with AsyncExitStack() as stack:
             try:
-                self.cast.begin(self.limits)
+                self.cast.begin(self.limits, SessionName(self.session_id, known_as=self.name))
                 async with stopwatch.paused():  # the run's seconds are those of its parties
                     await stack.enter_async_context(self.environment)
                     await self._prepare()
                     initial = await self.environment.snapshot()
                     if self.faults.faults:
                         await self.environment.strike(self.faults)
+                    self.environment.limit_calls(self.limits.tool_calls, made=self.recording.calls)
                     agent = await build(self)
                 user = self.cast.user(initial, self.environment.tools)
                 objection = self.cast.objection(initial, self.environment.snapshot)
@@ -234,18 +252,44 @@ class Stage:
 
     async def judge(self, run: Run) -> Judgement:
         """Judge by each way that is right until one passes, then have models judge the rest."""
+        if run.broken_tools:
+            run = await self._only_here(run)
         judgement = await best_of(self.plan.ways, lambda plan: self._judge_by(plan, run))
         return await self.cast.judged(run, judgement, self.runner)
 
+    async def expecting(self, plan: RunPlan, run: Run) -> Run:
+        """Give the run with the state that the expected calls of `plan` lead to."""
+        root = self.root
+
+        def resolve(path: str) -> Callable[[JsonValue], object]:
+            return cast("Callable[[JsonValue], object]", load_object(path, root))
+
+        world = World(
+            environment=self.new_environment,
+            runner=self.runner,
+            resolve=resolve,
+            seconds=self.limits.seconds,
+            wall=self.wall,
+        )
+        return await self.expected.expect(plan, run, world)
+
+    async def _only_here(self, run: Run) -> Run:
+        """Keep of the tools that broke at every call of the run those that a fresh world answers the same call of."""
+        struck = {hit.tool for hit in run.met}
+        broken = {}
+        for name, why in run.broken_tools.items():
+            call = next((record.call for record in run.transcript.trajectory if record.call.name == name), None)
+            fresh = partial(self.new_environment, f"{self.name}-{name}")
+            if call is None or name in struck:
+                continue
+            if await works(fresh, call, self.plan.scenario, self.grace):
+                broken[name] = why
+        return run.model_copy(update={"broken_tools": broken})
+
     async def _judge_by(self, plan: RunPlan, run: Run) -> Judgement:
         """Compute the expected state, then run all checks in the run's thread."""
-        run = run.model_copy(update={"scenario": plan.scenario})
         try:
-            if run.final_state is not None:
-                expected = await self.expected.of(
-                    plan, self.new_environment, seconds=self.limits.seconds, abandon=self.runner.abandon
-                )
-                run = run.model_copy(update={"expected_state": expected.state, "unreplayed": expected.failed})
+            run = await self.expecting(plan, run)
         except AgentBenchError as error:
             return undecided(f"the state that the expected calls lead to cannot be told: {error}")
         return await judge_in_time(run, plan, self.runner, self.grace)
@@ -284,7 +328,7 @@ class Stage:
             recording=self.recording,
             stopwatch=stopwatch,
             limits=self.limits,
-            session_id=self.name,
+            session_id=self.session_id,
             context=self.context,
             blocked=self.blocked,
             progress=Progress(self.plan.suite.stall),
@@ -315,6 +359,7 @@ class Stage:
         transcript = self.recording.close()
         return Run(
             key=self.plan.key,
+            session_id=self.session_id,
             scenario=self.plan.scenario,
             policies=self.plan.policies,
             transcript=transcript,
@@ -326,19 +371,10 @@ class Stage:
             calls_visible=bool(getattr(agent, "calls_visible", True)) or bool(transcript.trajectory),
             reported=dict(self.recording.reported),
             seconds=seconds,
+            broken_tools=self.environment.broken,
+            played=(self._began, self.wall()),
             faults=self.plan.strikes,
             met=self.faults.met,
             log="\n".join([*self.environment.log, *getattr(agent, "log", ())]),
             **self.cast.seen_of_user(transcript),
         )
-
-
-def task_name(key: RunKey) -> str:
-    """Give the opaque name of a run: of its task, its session and its environment."""
-    return digest(str(key))
-
-
-def limits_of(plan: RunPlan) -> Limits:
-    """Give the suite's limits, each replaced by the scenario's own where it has one."""
-    own = plan.scenario.limits.model_dump(exclude_none=True)
-    return plan.suite.limits.model_copy(update=own)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from pytest_agentbench.runs.conduct import limits_of
 from pytest_agentbench.runs.plan import RunPlan
 
 ASKED_TWICE = 2
@@ -18,7 +17,7 @@ def estimate(plans: Sequence[RunPlan], costs: Mapping[str, float]) -> str:
     recorded = len(plans) - len(played)
     facts = []
     if played:
-        facts.append(f"at most {sum(limits_of(plan).turns for plan in played)} agent turns, {_calls(played)}")
+        facts.append(f"at most {sum(plan.limits.turns for plan in played)} agent turns, {_calls(played)}")
     if recorded:
         facts.append(f"{recorded} recorded, nothing is played")
     if paying := [plan for plan in played if asks_models(plan)]:
@@ -37,7 +36,7 @@ def _calls(plans: Sequence[RunPlan]) -> str:
 
 
 def _most_calls(plan: RunPlan) -> int:
-    limits = limits_of(plan)
+    limits = plan.limits
     calls = 0
     if plan.suite.user.model is not None:
         calls += ASKED_TWICE * (limits.turns + 1)

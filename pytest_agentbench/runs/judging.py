@@ -6,6 +6,7 @@ from functools import partial
 from typing import cast
 
 from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.checks.tau2.basis import check_basis
 from pytest_agentbench.core.errors import AgentBenchError
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Check
@@ -15,7 +16,7 @@ from pytest_agentbench.environment.diff import arranged, ignored_in_vain
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
-from pytest_agentbench.runs.tau2 import with_reward
+from pytest_agentbench.runs.tau2 import in_replayed_world, replayed_in_domain, with_reward
 
 
 def judge_run(run: Run, plan: RunPlan) -> Judgement:
@@ -32,6 +33,10 @@ def judge_run(run: Run, plan: RunPlan) -> Judgement:
     except AgentBenchError as error:
         return undecided(str(error))
     ignore = state.ignore if state else ()
+    whole = bool(checks or ignore or (state and state.unordered))  # who looks at a state may look anywhere in it
+    replayed, why = replayed_in_domain(run, plan, whole=whole)
+    run = in_replayed_world(run, plan, replayed)
+    checks.append(partial(check_basis, replayed=replayed))
     if state is not None and run.final_state is not None:
         states = (run.initial_state, run.expected_state, run.final_state)
         in_vain = ignored_in_vain(ignore, *states) or ignored_in_vain(state.unordered, *states, key="unordered")
@@ -41,7 +46,7 @@ def judge_run(run: Run, plan: RunPlan) -> Judgement:
     judgement = judge(run, checks, ignore, resolve=resolve)
     if metrics:
         judgement = judgement.model_copy(update={"metrics": {**judgement.metrics, **metrics}})
-    return with_reward(run, plan, judgement)
+    return with_reward(run, plan, judgement, replayed, why)
 
 
 async def best_of(ways: Iterable[RunPlan], judge_by: Callable[[RunPlan], Awaitable[Judgement]]) -> Judgement:

@@ -71,6 +71,7 @@ class OutputRouter:
             if stream not in self._streams and hasattr(stream, "__dict__"):
                 self._streams.add(stream)
                 stream.write = _routed(stream.write)  # type: ignore[method-assign]
+                stream.close = _kept_open(stream.close)  # type: ignore[method-assign]
         root = logging.getLogger()
         if self._handler not in root.handlers:
             root.addHandler(self._handler)
@@ -83,7 +84,7 @@ class OutputRouter:
         """Leave streams and handlers as they were."""
         for stream in list(self._streams):
             with contextlib.suppress(AttributeError):
-                del stream.write
+                del stream.write, stream.close
         self._streams.clear()
         for handler in self._handlers:
             handler.removeFilter(self._filter)
@@ -100,6 +101,11 @@ def _routed(write: Callable[[str], int]) -> Callable[[str], int]:
         return len(text)
 
     return routed
+
+
+def _kept_open(close: Callable[[], None]) -> Callable[[], None]:
+    """Let only what is no run's close a stream that all runs print to."""
+    return lambda: close() if _BUFFER.get() is None else None
 
 
 class _BufferHandler(logging.Handler):

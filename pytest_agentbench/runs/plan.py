@@ -6,12 +6,14 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.extensions import NO_EXTENSIONS, Extensions
 from pytest_agentbench.core.fault import FaultSpec, axis_id
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.suites.recording import Recording
 
@@ -53,6 +55,17 @@ class RunPlan:
             attempt=self.attempt,
             fault="" if self.faults is None else axis_id(self.faults),
         )
+
+    @property
+    def task_name(self) -> str:
+        """The opaque name of the run, the same in every session: of its task, its thread and its environment."""
+        return digest(str(self.key))
+
+    @property
+    def limits(self) -> Limits:
+        """The suite's limits, each replaced by the scenario's own where it has one."""
+        own = self.scenario.limits.model_dump(exclude_none=True)
+        return self.suite.limits.model_copy(update=own)
 
     @property
     def keywords(self) -> dict[str, Any]:

@@ -1,19 +1,20 @@
-"""Recorded transcripts as runs: nothing is played, each recording is judged as it stands."""
+"""Recorded transcripts as runs: no agent is asked, each recording is judged by what it says and what it did."""
 
 from collections.abc import Iterator
 from contextlib import nullcontext
 
-from pytest_agentbench.core.errors import NotRunError, Problem, SuiteError
-from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.errors import AgentBenchError, NotRunError, Problem, SuiteError
+from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.runs.cast import Cast, judges_of
-from pytest_agentbench.runs.conduct import Judged, task_name
-from pytest_agentbench.runs.judging import best_of, judge_in_time
+from pytest_agentbench.runs.conduct import Judged
+from pytest_agentbench.runs.judging import best_of, judge_in_time, undecided
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.replaying import RecordedWorlds
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 from pytest_agentbench.suites.recording import Recording, ScenarioIndex
 from pytest_agentbench.suites.transcripts import read_recordings
@@ -75,15 +76,17 @@ def _lent(toolset: Toolset) -> Toolset:
 
 
 async def judge_recorded(
-    plan: RunPlan, recording: Recording, grace: float = GRACE, *, cast: Cast | None = None
+    plan: RunPlan, recording: Recording, worlds: RecordedWorlds, grace: float = GRACE, *, cast: Cast | None = None
 ) -> Judged:
     """Judge a recording as if it had just been played; checks get a thread of their own, and `grace` seconds.
 
-    `cast` has the models that judge it.
+    It is made again in one of the `worlds` where that can be done; `cast` has the models that judge it.
     """
     cast = cast or Cast(plan, None, seed=0, paused=nullcontext)
     termination = recording.termination or Termination.FINISHED
     blame = None if termination is Termination.FINISHED else _OTHERS.get(recording.stop_reason, Blame.AGENT)
+    if recording.extra.get("blame") in list(Blame):
+        blame = Blame(recording.extra["blame"])  # what a run of ours came to
     run = Run(
         key=plan.key,
         scenario=plan.scenario,
@@ -94,12 +97,10 @@ async def judge_recorded(
         blame=blame,
         toolset=plan.toolset,
     )
-    runner = RunnerInThread(f"agentbench-{task_name(plan.key)}")
+    runner = RunnerInThread(f"agentbench-{plan.task_name}")
     try:
-        judgement = await best_of(
-            plan.ways,
-            lambda way: judge_in_time(run.model_copy(update={"scenario": way.scenario}), way, runner, grace),
-        )
+        run = await worlds.replayed(run, plan, runner)
+        judgement = await best_of(plan.ways, lambda way: _judge_by(way, run, worlds, runner, grace))
         if cast.has_judge:
             cast.begin(plan.suite.limits)
         judgement = await cast.judged(run, judgement, runner)
@@ -110,3 +111,11 @@ async def judge_recorded(
         runner.close()
     players = {"agent": "recorded", "user": "recorded", **judges_of(plan.suite)}
     return Judged(run=run, judgement=judgement, players=players, usage=cast.usage, not_run=cast.not_run)
+
+
+async def _judge_by(plan: RunPlan, run: Run, worlds: RecordedWorlds, runner: RunnerInThread, grace: float) -> Judgement:
+    try:
+        run = await worlds.expected(run.model_copy(update={"scenario": plan.scenario}), plan, runner)
+    except AgentBenchError as error:
+        return undecided(f"the state that the expected calls lead to cannot be told: {error}")
+    return await judge_in_time(run, plan, runner, grace)

@@ -17,6 +17,7 @@ from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.seams import Recorded
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.session_name import SessionName
 
 _TARGET = "cassette"
 
@@ -42,8 +43,8 @@ class Recordings:
         """Give what a caller's answers are kept by; None for what belongs to no run that has begun."""
         return self._runs.get(caller.run) if caller.run else None
 
-    def begin(self, plan: RunPlan) -> None:
-        """Begin a run: its recordings are given from the first again.
+    def begin(self, plan: RunPlan, session: SessionName | None = None) -> None:
+        """Begin a run: its recordings are given from the first again, whatever its session is called this time.
 
         Raise `SuiteError` where the cassette cannot be read, `SuiteFaultError` where a pattern to ignore is none,
         `NotRunError` where nothing can be written.
@@ -56,7 +57,7 @@ class Recordings:
             recorder = self._recorders.get(key)
             if recorder is None:
                 recorder = self._recorders[key] = self._open(cassette, plan.suite.cassette.ignore)
-            self._runs[plan.key] = run = RunRecorder(recorder, recorded_name(plan))
+            self._runs[plan.key] = run = RunRecorder(recorder, recorded_name(plan), session)
         run.started()
 
     def finished(self, plan: RunPlan) -> None:
@@ -85,9 +86,10 @@ class Recordings:
 class RunRecorder:
     """The `Recorder` of one run, under the name by which its cassette knows it."""
 
-    def __init__(self, recorder: CassetteRecorder, name: RunKey) -> None:
+    def __init__(self, recorder: CassetteRecorder, name: RunKey, session: SessionName | None = None) -> None:
         self._recorder = recorder
         self._name = name
+        self._session = session
 
     def started(self) -> None:
         """Begin the run's recordings from the first."""
@@ -100,12 +102,20 @@ class RunRecorder:
 
     def find(self, caller: Caller, body: dict[str, Any]) -> Recorded | None:
         """Give the recorded answer; see `Recorder`."""
-        return self._recorder.find(caller.model_copy(update={"run": self._name}), body)
+        found = self._recorder.find(self._known(caller), self._session.recorded(body) if self._session else body)
+        if found is None or self._session is None:
+            return found
+        return Recorded(response=self._session.played(found.response))
 
     def keep(self, caller: Caller, body: dict[str, Any], response: dict[str, Any]) -> None:
         """Keep an answer; raise `NotRunError` where it cannot be written."""
         with unwritable_is_not_run():
-            self._recorder.keep(caller.model_copy(update={"run": self._name}), body, response)
+            if self._session is not None:
+                body, response = self._session.recorded(body), self._session.recorded(response)
+            self._recorder.keep(self._known(caller), body, response)
+
+    def _known(self, caller: Caller) -> Caller:
+        return caller.model_copy(update={"run": self._name})
 
 
 @contextlib.contextmanager

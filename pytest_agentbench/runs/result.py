@@ -3,7 +3,7 @@
 from functools import lru_cache
 from pathlib import PurePath
 
-from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.run import Result, Run
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
@@ -51,8 +51,12 @@ def result_of(plan: RunPlan, judged: Judged, known: Result) -> Result:
     return before.model_copy(
         update={
             "not_run": None,
+            "session_id": run.session_id,
             "verdict": judgement.verdict,
             "blame": judgement.blame,
+            "also": judgement.also,
+            "asked": judgement.asked,
+            "unmeasured": judgement.unmeasured,
             "termination": run.termination,
             "stop_reason": run.stop_reason,
             "error": run.error,
@@ -61,12 +65,24 @@ def result_of(plan: RunPlan, judged: Judged, known: Result) -> Result:
             "policies": judgement.policies,
             "metrics": judgement.metrics,
             "reported": run.reported,
+            "seen_writes": _seen_writes(run),
             "tools": tuple(dict.fromkeys((*before.tools, *called))),
             "players": judged.players,
             "usage": judged.usage,
             "seconds": run.seconds,
         }
     )
+
+
+def _seen_writes(run: Run) -> tuple[str, ...]:
+    """Name the tools that changed the state, and whose kind nobody declares."""
+    found: dict[str, None] = {}
+    for record in run.transcript.trajectory:
+        spec = run.toolset.get(record.call.name, record.call.requestor)
+        is_settled = spec is None or spec.kind == "write" or (spec.kind != "unknown" and spec.kind_from != "name")
+        if not is_settled and record.result is not None and record.result.wrote is True:
+            found[record.call.name] = None
+    return tuple(found)
 
 
 def deserves_another(result: Result, *, replaying: bool) -> bool:

@@ -21,6 +21,7 @@ from pytest_agentbench.llm.chat import ChatModel, Paused
 from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.runs.session_name import SessionName
 from pytest_agentbench.simulation.conversation import Closed, crashed
 
 
@@ -49,13 +50,13 @@ class RunModels:
         own = {role: _sum([chat.usage for chat in chats]) for role, chats in self._chats.items()}
         return {**own, "agent": self._watched[0]} if self._watched else own
 
-    def begin(self, limits: Limits) -> None:
+    def begin(self, limits: Limits, session: SessionName | None = None) -> None:
         """Begin the run with its budgets; raise `NotRunError` where the session's is spent already."""
         if self._models is None:
             return
         if refused := self._models.refused:
             raise BudgetSpentError(refused, scope="session")
-        self._models.begin(self._plan, limits)
+        self._models.begin(self._plan, limits, session)
 
     def stop(self, error: NotRunError) -> None:
         """Note why the run could not take place."""

@@ -23,8 +23,8 @@ class RunnerInThread:
         return await self._thread.run(job)
 
     def abandon(self) -> None:
-        """Leave the thread to what hangs in it and go on in a new one."""
-        self.close()
+        """Leave the thread to what hangs in it, which is told to end, and go on in a new one."""
+        self._thread.abandon()
         self._thread = RunThread(self._name)
 
     def close(self) -> None:

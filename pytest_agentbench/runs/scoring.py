@@ -9,6 +9,7 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.runs.recorded import judge_recorded, plan_of_recording
+from pytest_agentbench.runs.replaying import RecordedWorlds
 from pytest_agentbench.runs.result import blank, result_of
 from pytest_agentbench.suites.recording import Recording, ScenarioIndex
 from pytest_agentbench.suites.transcripts import read_recordings
@@ -60,6 +61,7 @@ def score(
     """Judge the recordings in the order of their files; node ids are those that pytest gives them."""
     index = ScenarioIndex(suite.scenarios)
     places = {id(scenario): place for place, scenario in enumerate(suite.scenarios)}
+    worlds = RecordedWorlds()
     with asyncio.Runner() as runner:
         loop = runner.get_loop()  # `runner.run` sets a signal handler each time, which takes longer than the judging
         for recording in read_recordings(suite.agent.files, tools=toolset.names()):
@@ -69,7 +71,7 @@ def score(
             plan = plan_of_recording(
                 suite, suite_key, scenario, recording, toolset=toolset, shows_trial=overview.trials > 1
             )
-            judged = loop.run_until_complete(judge_recorded(plan, recording))
+            judged = loop.run_until_complete(judge_recorded(plan, recording, worlds))
             result = result_of(plan, judged, blank(plan, nodeid=f"{suite_key}::{plan.name}"))
             yield Scored(recording=recording, result=result, place=places[id(scenario)])
 

@@ -8,7 +8,6 @@ from threading import Lock
 
 from pytest_agentbench.checks.judges.evidence import of_run
 from pytest_agentbench.checks.judges.judge import judge_criteria
-from pytest_agentbench.checks.state import MOST_ROWS
 from pytest_agentbench.checks.tau2.reward import Tau2Reward, tau2_reward
 from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError, NotRunError
 from pytest_agentbench.core.rubric import Criterion
@@ -33,17 +32,23 @@ def is_graded(plan: RunPlan) -> bool:
     return (criteria is not None and criteria.reward_basis is not None) or plan.suite.environment.tau2 is not None
 
 
-def with_reward(run: Run, plan: RunPlan, judgement: Judgement) -> Judgement:
-    """Add τ²'s reward and its parts to the metrics, and to the findings why a part is not measured.
+def in_replayed_world(run: Run, plan: RunPlan, replayed: Replayed | None) -> Run:
+    """Give a recording the states of its replay; where that answered something else they stay unknown."""
+    if plan.recording is None or replayed is None or run.final_state is not None or not run.calls_visible:
+        return run
+    if replayed.difference:
+        return run.model_copy(update={"replay_differs": replayed.difference})
+    # τ² passes over expected calls that fail in the task's own world, and so does whoever plays such a task
+    failed = {} if run.scenario.states_whole_calls else replayed.failed
+    states = {"final_state": replayed.final, "expected_state": replayed.expected, "unreplayed": failed}
+    return run.model_copy(update=states)
 
-    A recording has no state of its own: the rows in which its replayed world differs are told beside the verdict.
-    """
+
+def with_reward(run: Run, plan: RunPlan, judgement: Judgement, replayed: Replayed | None, why: str) -> Judgement:
+    """Add τ²'s reward and its parts to the metrics, and to the findings why a part is not measured."""
     if not is_graded(plan):
         return judgement
-    replayed, why = _replayed(run, plan)
-    graded = _noted(judgement, tau2_reward(run, replayed), why, run.scenario.task.evaluation_criteria is not None)
-    rows = replayed.differences if replayed is not None and run.final_state is None else ()
-    return graded.model_copy(update={"findings": (*graded.findings, *map(_row, rows[:MOST_ROWS]))}) if rows else graded
+    return _noted(judgement, tau2_reward(run, replayed), why, run.scenario.task.evaluation_criteria is not None)
 
 
 async def with_assertions(
@@ -66,7 +71,7 @@ async def with_assertions(
     except AgentBenchError as error:
         return _noted(judgement, None, f"NL_ASSERTION: {error}", is_measured=True)
     met = {score.criterion.id: score.value == 1 for score in scores}
-    replayed, why = _replayed(run, plan)
+    replayed, why = replayed_in_domain(run, plan)
     return _noted(judgement, tau2_reward(run, replayed, [met[one.id] for one in asked]), why, is_measured=True)
 
 
@@ -79,26 +84,27 @@ def _noted(judgement: Judgement, reward: Tau2Reward | None, why: str, is_measure
     return judgement.model_copy(update={"findings": (*kept, *notes), "metrics": metrics})
 
 
-def _row(text: str) -> Finding:
-    message = shorten(f"when replayed, {text}", _REASON)
-    return Finding(check="tau2 rows", kind="state", passed=False, message=message, required=False)
-
-
 def _note(text: str) -> Finding:
     message = shorten(printable(f"τ² reward, not measured: {text}"), _REASON)
     return Finding(check="tau2", kind="check", passed=None, message=message, required=False)
 
 
-def _replayed(run: Run, plan: RunPlan) -> tuple[Replayed | None, str]:
-    """Replay a run's calls in the suite's domain; None, and why, where that cannot be done."""
+def replayed_in_domain(run: Run, plan: RunPlan, *, whole: bool = False) -> tuple[Replayed | None, str]:
+    """Replay a run's calls in the suite's domain; None, and why, where that cannot be done.
+
+    The answers of a recording are held against those of the replay; `whole` gives its states as a whole.
+    """
     spec = plan.suite.environment.tau2
-    if spec is None or not run.finished or run.scenario.task.evaluation_criteria is None:
+    if spec is None or run.scenario.task.evaluation_criteria is None or not (run.finished or plan.recording):
         return None, ""
+    records = run.transcript.trajectory
     solo = bool(plan.recording is not None and plan.recording.extra.get("solo"))
-    calls = [record.call for record in run.transcript.trajectory]
+    answers = None if plan.recording is None else [record.result for record in records]
     try:
         with _REPLAYING:
-            return _replayer(spec.domain, spec.checkout).replay(run.scenario.task, calls, solo=solo), ""
+            return _replayer(spec.domain, spec.checkout).replay(
+                run.scenario.task, [record.call for record in records], solo=solo, answers=answers, whole=whole
+            ), ""
     except EnvironmentFaultError as error:
         return None, str(error)
 

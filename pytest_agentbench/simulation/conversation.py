@@ -102,7 +102,17 @@ class Conversation:
                 return closed
 
     async def _guarded(self, act: Callable[[], Any], actor: Blame) -> Closed | None:
-        """Let a party act; whatever it raises, exits included, closes the run as CRASHED."""
+        """Let a party act; whatever it raises, exits included, closes the run as CRASHED.
+
+        What it raises after a call of its own was refused as one too many is what became of that.
+        """
+        closed = await self._caught(act, actor)
+        self._acting = actor
+        if closed is not None and closed.termination is Termination.CRASHED and closed.blame is actor:
+            return self._spent_calls() or closed
+        return closed
+
+    async def _caught(self, act: Callable[[], Any], actor: Blame) -> Closed | None:
         self._acting = actor
         try:
             closed: Closed | None = await act()
@@ -172,11 +182,12 @@ class Conversation:
             fresh = self.recording.unobserved(reply.messages)
             for message in fresh:
                 self.recording.add(message)
+            pending = unanswered(fresh)
+            results = tuple([await self._execute(call) for call in pending])
+            self._acting = Blame.AGENT
             if closed := self._spent_calls():
                 return closed
-            if pending := unanswered(fresh):
-                results = tuple([await self._execute(call) for call in pending])
-                self._acting = Blame.AGENT
+            if pending:
                 if reply.stop:
                     return Closed(termination=Termination.FINISHED, reason="the agent closed the conversation")
                 continue

@@ -1,10 +1,7 @@
-"""Whether two texts say the same: almost letter by letter, or with the persons exchanged."""
-
-import re
-from functools import lru_cache
+"""Whether two texts are the same, or one gives the other back: by letters alone, in any language."""
 
 from pytest_agentbench.core.alike import alike
-from pytest_agentbench.simulation.information import content, values_in
+from pytest_agentbench.simulation.information import values_in
 
 _READ = 1_000
 """Characters compared at each end of a text, so that time is bounded whatever an agent says."""
@@ -15,10 +12,14 @@ _BY_CHARACTER = 400
 SIMILARITY = 0.9
 """Ratio of `difflib.SequenceMatcher` from which two texts are the same."""
 
-_PERSONS = re.compile(
-    r"(?<!\w)(?:i|me|my|mine|you|your|yours|we|us|our|am|are|i['’]m|you['’]re|je|me|moi|mon|ma|mes|tu|te|toi|ton|ta|tes"
-    r"|vous|votre|vos|nous|notre|nos|j['’]|m['’]|t['’])(?!\w)|(?<!\w)[jmt]['’](?=\w)"
-)
+_ECHO = 5
+"""Signs of the pieces that are looked for in the other party's text."""
+
+_SHORTEST_ECHO = 24
+"""Signs below which a text that takes up the other's is an answer to it."""
+
+_ECHOED = 0.75
+"""Share of its pieces from which a text gives the other back."""
 
 
 def ends(text: str) -> str:
@@ -36,23 +37,19 @@ def similar(left: str, right: str, ratio: float = SIMILARITY) -> bool:
     return _similar(normal(left), normal(right), ratio)
 
 
-def mirrors(text: str, other: str, ratio: float = SIMILARITY) -> bool:
-    """Tell whether `text` gives `other` back, also with "I" and "you" exchanged and verbs that follow.
+def echoes(text: str, other: str, ratio: float = SIMILARITY) -> bool:
+    """Tell whether `text` gives `other` back: it is the same, or most pieces of a longer text stand in the other.
 
-    A question that takes up a statement asks for a yes, and gives nothing back.
+    Texts with different numbers never do.
     """
     left, right = normal(text), normal(other)
-    if _similar(left, right, ratio) or _similar(_impersonal(left), _impersonal(right), ratio):
+    if _similar(left, right, ratio):
         return True
-    if left.endswith("?") != right.endswith("?"):
+    if len(left) < _SHORTEST_ECHO or not values_in(left) <= values_in(right):
         return False
-    said = content(left)
-    return bool(said) and said == content(right) and values_in(left) == values_in(right)
-
-
-@lru_cache(maxsize=512)  # each message is compared with the one before and the one after it
-def _impersonal(text: str) -> str:
-    return _PERSONS.sub("·", text)
+    theirs = {right[at : at + _ECHO] for at in range(len(right) - _ECHO + 1)}
+    mine = [left[at : at + _ECHO] for at in range(len(left) - _ECHO + 1)]
+    return sum(piece in theirs for piece in mine) >= _ECHOED * len(mine)
 
 
 def _similar(left: str, right: str, ratio: float) -> bool:

@@ -1,17 +1,21 @@
-"""Whether a conversation still gets anywhere: repeated or mirrored exchanges, a user talking like the agent, idling."""
+"""Whether a conversation still gets anywhere: repeated or mirrored exchanges, and turns without anything new.
+
+Everything here is structure, so that it holds in any language. So is whose fault a stall is: the agent's where it gives
+the user's words back, or goes on as before although the user gave what it asked for; the user's where it gives the
+agent's words back. Anything else cannot be told, and is never held against the agent.
+"""
 
 from collections import deque
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.termination import Thresholds
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.simulation.information import Known
-from pytest_agentbench.simulation.likeness import SIMILARITY, ends, mirrors, normal, similar
-from pytest_agentbench.simulation.register import speaks_as_agent
-from pytest_agentbench.simulation.withholding import leaves_unanswered, withholds
+from pytest_agentbench.simulation.likeness import SIMILARITY, echoes, ends, normal, similar
 
 __all__ = ["Progress", "Thresholds", "echo_rate", "similar"]
 
@@ -21,11 +25,11 @@ _USUAL = Thresholds()
 
 @dataclass(frozen=True)
 class _Said:
-    """All that a party said in one turn, and whether it called a tool in it."""
+    """All that a party said in one turn; `acts` are what the user meant, None where it did not say."""
 
     role: str
     text: str
-    has_called: bool = False
+    acts: tuple[Act, ...] | None = None
 
 
 class Progress:
@@ -38,24 +42,22 @@ class Progress:
         self._idle = {"user": 0, "assistant": 0}
         self._mirrored = {"user": 0, "assistant": 0}
         self._in_a_row = 0
-        self._began_mirroring = ""
-        self._register = 0
         self._known = Known()
         self._calls: dict[str, str | None] = {}
         self._waiting: list[tuple[str, str]] = []
-        self._has_called = False
-        self._user_has_tools = False
 
     def see(self, message: Message) -> None:
         """Take notice of the next message of the conversation, of whatever role."""
         fresh = self._new_result(message) if message.role == "tool" else self._new_calls(message)
-        informs = self._known.adds(normal(message.text), words=self._thresholds.new_words)
+        says_new = self._known.adds(normal(message.text), words=self._thresholds.new_words)
+        gives_new = self._known.adds_facts(message.acts or ())
+        informs = says_new or gives_new
         if fresh or informs:
             self._idle = {"user": 0, "assistant": 0}
         if fresh:
             self._forget(message.requestor if message.role == "tool" else message.role)
         if message.role in self._idle and message.text.strip():
-            self._hear(message.role, message.text, is_idle=not (fresh or informs))
+            self._hear(message, is_idle=not (fresh or informs))
 
     def stalled(self) -> str | None:
         """Give the reason why nothing moves any more, or None."""
@@ -64,55 +66,55 @@ class Progress:
 
     @property
     def blame(self) -> Blame:
-        """Whose fault a stall is.
-
-        The user's, where it talks like the agent, gives the agent's words back, or does not answer what the agent asks
-        for; every other stall is the agent's.
-        """
+        """Whose fault a stall is; *user* or *scenario* also where that cannot be told."""
         _, blame = self._stall()
         return blame
 
     def _stall(self) -> tuple[str | None, Blame]:
         limits = self._thresholds
-        if self._register >= limits.agent_talk:
-            return f"the user talked like the agent {self._register} times in a row", Blame.USER
-        for role, party in (("user", Blame.USER), ("assistant", Blame.AGENT)):
-            if self._mirrored[role] >= limits.mirrored_turns:
-                return f"the {party} mirrored the other's words {self._mirrored[role]} times in a row", party
-        if self._in_a_row >= limits.mirrors:
-            blame = Blame.USER if self._began_mirroring == "user" else Blame.AGENT
-            return f"the parties mirrored each other's words {self._in_a_row} times in a row", blame
+        if self._mirrored["assistant"] >= limits.mirrored_turns and not self._mirrored["user"]:
+            times = self._mirrored["assistant"]
+            return f"the agent mirrored the user's words {times} times in a row", Blame.AGENT
+        if self._mirrored["user"] >= limits.mirrored_turns:
+            return f"the user mirrored the agent's words {self._mirrored['user']} times in a row", Blame.USER
+        if self._in_a_row >= limits.mirrors and self._mirrored["user"] and self._mirrored["assistant"]:
+            return f"the parties mirrored each other's words {self._in_a_row} times in a row", Blame.USER
         if self._repeated():
-            blame = Blame.USER if self._user_withholds() else Blame.AGENT
-            return f"the same exchange {limits.repeats + 1} times in a row", blame
+            return self._explained(f"the same exchange {limits.repeats + 1} times in a row", limits.repeats + 1)
         if min(self._idle.values()) >= limits.idle_turns:
-            blame = Blame.USER if self._user_evades() else Blame.AGENT
-            return f"no new call or information for {limits.idle_turns} turns of each party", blame
+            reason = f"no new call or information for {limits.idle_turns} turns of each party"
+            return self._explained(reason, limits.idle_turns)
         return None, Blame.AGENT
 
-    def _hear(self, role: str, text: str, *, is_idle: bool) -> None:
+    def _explained(self, reason: str, turns: int) -> tuple[str, Blame]:
+        """Add to the reason whose fault it is, by what the user meant with its last turns."""
+        meant = [said.acts for said in self._turns if said.role == "user"][-turns:]
+        if None in meant:
+            return f"{reason}; the user's turns have no acts, so whose fault it is cannot be told", Blame.USER
+        if meant and all(any(map(_gives, acts or ())) for acts in meant):
+            return f"{reason}, although the user gave what it was asked for each time", Blame.AGENT
+        return f"{reason}; whose fault it is cannot be told", Blame.SCENARIO
+
+    def _hear(self, message: Message, *, is_idle: bool) -> None:
+        role, text = message.role, message.text
         last = self._turns[-1] if self._turns else None
         if last is not None and last.role == role:
-            self._turns[-1] = replace(
-                last, text=ends(f"{last.text}\n{text}"), has_called=last.has_called or self._has_called
-            )
+            both = None if last.acts is None or message.acts is None else (*last.acts, *message.acts)
+            self._turns[-1] = replace(last, text=ends(f"{last.text}\n{text}"), acts=both)
         else:
-            self._turns.append(_Said(role, ends(text), has_called=self._has_called and role == "assistant"))
+            self._turns.append(_Said(role, ends(text), message.acts))
             self._compare(role, text, last)
             self._idle[role] += is_idle
-            if role == "user":
-                talks = speaks_as_agent(text, has_tools=self._user_has_tools, loose=True)
-                self._register = self._register + 1 if talks else 0
-        if role == "assistant":
-            self._has_called = False
 
     def _compare(self, role: str, text: str, before: _Said | None) -> None:
-        """Count how often in a row a text gives the one before it back, by party and of both."""
-        if before is None or not mirrors(text, before.text, self._thresholds.similarity):
+        """Count how often in a row a text gives the one before it back, by party and of both.
+
+        An agent that takes up the user's words confirms them; it gives them back where it says nothing else.
+        """
+        gives_back = echoes if role == "user" else similar
+        if before is None or not gives_back(text, before.text, self._thresholds.similarity):
             self._mirrored[role] = self._in_a_row = 0
             return
-        if not self._in_a_row:
-            self._began_mirroring = role
         self._mirrored[role] += 1
         self._in_a_row += 1
 
@@ -133,28 +135,6 @@ class Progress:
             for earlier, later in zip(recent, recent[2:], strict=False)
         )
 
-    def _user_withholds(self) -> bool:
-        """Tell whether the user of a repeated exchange says nothing, or never gave what it is asked for."""
-        needed = 2 * (self._thresholds.repeats + 1)
-        turns = list(self._turns)
-        recent, before = turns[-needed:], turns[:-needed]
-        asking = next(said for said in recent if said.role == "assistant")
-        answer = next(said for said in recent if said.role == "user")
-        if any(said.has_called for said in recent):
-            return False
-        if leaves_unanswered(asking.text, answer.text):
-            return True
-        given = [answer.text, *(said.text for said in before if said.role == "user")]
-        return all(withholds(asking.text, text) for text in given)
-
-    def _user_evades(self) -> bool:
-        """Tell whether in most idle turns the agent asked for something, and the user's answer was small talk."""
-        texts = list(self._turns)[-2 * self._thresholds.idle_turns :]
-        exchanges = [
-            (one.text, other.text) for one, other in pairwise(texts) if (one.role, other.role) == ("assistant", "user")
-        ]
-        return 2 * sum(leaves_unanswered(asking, answer) for asking, answer in exchanges) > len(exchanges)
-
     def _new_calls(self, message: Message) -> bool:
         fresh = False
         for call in message.tool_calls:
@@ -162,8 +142,6 @@ class Progress:
             fresh = fresh or made not in self._calls
             self._calls.setdefault(made, None)
             self._waiting.append((call.id, made))
-            self._has_called = self._has_called or call.requestor == "assistant"
-            self._user_has_tools = self._user_has_tools or call.requestor == "user"
         return fresh
 
     def _new_result(self, message: Message) -> bool:
@@ -178,7 +156,7 @@ class Progress:
 
 
 def echo_rate(transcript: Transcript, ratio: float = SIMILARITY) -> float | None:
-    """Give the share of user texts after an agent's that repeat it or talk as it does; None without any."""
+    """Give the share of user texts after an agent's that give it back; None without any."""
     spoken = [(message.role, message.text) for message in transcript.messages if message.text.strip()]
     talk = [(role, text) for role, text in spoken if role in {"user", "assistant"}]
     pairs = [
@@ -186,6 +164,9 @@ def echo_rate(transcript: Transcript, ratio: float = SIMILARITY) -> float | None
     ]
     if not pairs:
         return None
-    has_tools = any(call.requestor == "user" for message in transcript.messages for call in message.tool_calls)
-    echoes = [speaks_as_agent(text, has_tools=has_tools) or similar(before, text, ratio) for before, text in pairs]
-    return sum(echoes) / len(pairs)
+    return sum(echoes(text, before, ratio) for before, text in pairs) / len(pairs)
+
+
+def _gives(act: Act) -> bool:
+    """Whether an act is what was asked for: a yes, or facts."""
+    return act.kind == "confirm" or (act.kind == "inform" and bool(act.facts))

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import contextvars
+import os
 import queue
 import threading
 from collections.abc import Callable
@@ -25,6 +26,7 @@ class RunThread:
         self._name = name
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._is_busy = False
 
     async def run(self, job: Callable[[], T]) -> T:
         """Execute `job` in the thread; an exit raised in it (`sys.exit()`, Ctrl-C, …) arrives as `AgentError`."""
@@ -40,11 +42,23 @@ class RunThread:
         """Let the thread end after its current job; never waits for it."""
         self._jobs.put(None)
 
+    def abandon(self) -> None:
+        """Let the thread end, with an exit raised in whatever still runs in it: a loop would take time from all others.
+
+        What waits in C code (`time.sleep`) hears of it when it comes back; what swallows every exception never does.
+        """
+        self.close()
+        thread = self._thread
+        if thread is not None and self._is_busy and thread.ident is not None:
+            _raise_exit(thread.ident)
+
     def _work(self) -> None:
+        process = os.getpid()
         while (entry := self._jobs.get()) is not None:
             job, future, loop, context = entry
             result: object = None
             error: Exception | None = None
+            self._is_busy = True
             try:
                 result = context.run(job)
             except Exception as raised:  # noqa: BLE001 - whatever user code raises belongs to the one who awaits it
@@ -52,9 +66,20 @@ class RunThread:
             except BaseException as exit_:  # noqa: BLE001 - an exit inside an agent must not end this process
                 error = AgentError(f"{type(exit_).__name__} was raised: {exit_}")
                 error.__cause__ = exit_
+            finally:
+                self._is_busy = False
+                if os.getpid() != process:  # the job forked and came back twice: the run goes on in the parent alone
+                    os._exit(0)
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(_settle, future, result, error)
             del entry, job, future, result, error
+
+
+def _raise_exit(thread: int) -> None:
+    with contextlib.suppress(ImportError, AttributeError):  # only CPython has it
+        import ctypes  # noqa: PLC0415 - hardly any session abandons a thread
+
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(SystemExit))
 
 
 def _settle(future: "asyncio.Future[object]", result: object, error: Exception | None) -> None:

@@ -11,7 +11,7 @@ from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.argument_types import argument_misfits
+from pytest_agentbench.suites.argument_schema import argument_misfits
 from pytest_agentbench.suites.calls import arguments_path
 from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.fault_check import fault_problems
@@ -79,11 +79,9 @@ def _faults(call: ExpectedCall, toolset: Toolset) -> Iterator[Misfit]:
 
 def _mistyped(call: ExpectedCall, tool: ToolSpec) -> Iterator[Misfit]:
     """Yield the arguments that the tool's schema refuses; a call with them is made by nobody."""
-    properties = tool.parameters.get("properties", {})
-    for argument, value in call.arguments.items():
-        for misfit in argument_misfits(value, properties.get(argument, {}), tool.parameters):
-            message = f"argument {argument!r} of {call.name!r}: {misfit.message}"
-            yield replace(misfit, path=(argument, *misfit.path), message=message)
+    if call.arguments:
+        for misfit in argument_misfits(call.arguments, tool.parameters):
+            yield replace(misfit, message=f"argument {misfit.path[0]!r} of {call.name!r}: {misfit.message}")
 
 
 def _name_problems(suite: Suite, toolset: Toolset, finder: "_Finder") -> Iterator[Problem]:

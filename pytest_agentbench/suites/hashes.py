@@ -35,6 +35,7 @@ def suite_hash(suite: Suite, parts: dict[str, JsonValue], files: Mapping[str, Pa
         "judge": mask(suite.judge.model_dump(exclude={"model": _HOW_REACHED}) if suite.judge else None),
         "rubric": suite.rubric.model_dump() if suite.rubric else None,
         "chat": mask(suite.agent.openai.model_dump(exclude={"model": _HOW_REACHED}) if suite.agent.openai else None),
+        "language": suite.language,
         "limits": suite.limits.model_dump(),
         "policies": mask([policy.model_dump() for policy in suite.policies]),
         "files": {name: _file_hash(file) for name, file in sorted(files.items())},

@@ -10,7 +10,7 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Requestor, ToolCall, closes_conversation, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_messages, text_of
+from pytest_agentbench.suites.record import MalformedError, Record, acts_of, number_of, read_messages, text_of
 
 DEFAULT_STOP_CALLS = frozenset({"end_simulation", "end_conversation", "###STOP###"})
 """Names of calls by which agents close a conversation; they ask no tool for anything."""
@@ -26,7 +26,9 @@ _ROLES = {
     "tool": "tool",
     "function": "tool",
 }
-_MESSAGES = ("messages", "traj", "conversation")
+_TAU_BENCH = "traj"
+"""The key of τ-bench's logs, whose conversations end by a marker, by handing over, or because their steps are spent."""
+_MESSAGES = ("messages", _TAU_BENCH, "conversation")
 _STATUS = ("status", "termination")
 _ID = ("task_id", "scenario", "scenario_id", "id")
 _LABEL = ("variant", "model", "agent", "agent_llm")
@@ -49,7 +51,7 @@ def read_openai_log(value: dict[str, JsonValue] | list[JsonValue], stops: StopCa
 
     A status (`FINISHED`, or `FINISHED: why`) decides the termination. Without one a log that ends in a stop, in text or
     in the answer to a call that hands over is FINISHED, and one that ends in another answer or in a call without one is
-    CRASHED.
+    CRASHED. A log of τ-bench (`traj`) that ends in none of its ways to close was cut off: SAFETY_TIMEOUT.
     """
     record: dict[str, JsonValue] = {"messages": value} if isinstance(value, list) else value
     name = next((name for name in _MESSAGES if name in record), None)
@@ -63,6 +65,8 @@ def read_openai_log(value: dict[str, JsonValue] | list[JsonValue], stops: StopCa
             message = "there is no message"
             raise MalformedError(message, name)
         termination, inferred = (Termination.FINISHED, stop) if stop else _inferred(messages)
+        if name == _TAU_BENCH and inferred not in (*STOP_MARKERS, stop) and not _handed_over(messages):
+            termination, inferred = Termination.SAFETY_TIMEOUT, "the log ends before a party closed"
         reason = reason or inferred
     label = text_of({key: record[key] for key in _LABEL if isinstance(record.get(key), str)}, *_LABEL)
     return Record(
@@ -114,7 +118,8 @@ def _message(item: dict[str, JsonValue], callers: dict[str, Requestor]) -> Messa
     if not isinstance(items, list):
         message = f"found {shown(items)}, expected a list of tool calls"
         raise MalformedError(message, "tool_calls")
-    return Message(role=party, content=text, tool_calls=tuple(_call(one, party) for one in items), requestor=party)
+    calls, acts = tuple(_call(one, party) for one in items), acts_of(item) if party == "user" else None
+    return Message(role=party, content=text, tool_calls=calls, requestor=party, acts=acts)
 
 
 def _text(content: JsonValue) -> str | None:

@@ -5,8 +5,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from pytest_agentbench.core.acts import ACT_KINDS, Act
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.misfit import dotted, shown
+from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
@@ -53,6 +55,28 @@ def read_messages(value: JsonValue, read: Callable[[dict[str, JsonValue]], Messa
         if found is not None:
             messages.append(found)
     return messages
+
+
+def acts_of(item: Mapping[str, JsonValue]) -> tuple[Act, ...] | None:
+    """Give what a user meant with a message: `acts`, a list of kinds or `{kind, about, facts}`; None where unsaid."""
+    given = item.get("acts")
+    if given is None:
+        return None
+    if not isinstance(given, list):
+        message = f"found {shown(given)}, expected a list of acts"
+        raise MalformedError(message, "acts")
+    return tuple(_act(one, f"acts[{index}]") for index, one in enumerate(given))
+
+
+def _act(given: JsonValue, key: str) -> Act:
+    form = given if isinstance(given, dict) else {"kind": given}
+    if form.get("kind") not in ACT_KINDS:
+        message = f"found {shown(form.get('kind'))}, allowed: {listing(map(repr, ACT_KINDS))}"
+        raise MalformedError(message, key)
+    try:
+        return Act.model_validate(form)
+    except ValidationError as error:
+        raise MalformedError(*_first(error, key)) from None
 
 
 def text_of(record: Mapping[str, JsonValue], *names: str) -> str:

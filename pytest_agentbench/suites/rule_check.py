@@ -12,6 +12,7 @@ from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.suites.rule_types import Fault, Form, form_of, missing_step, never_true
 from pytest_agentbench.suites.schema_rules import RULE, RULE_DEFINITIONS
 from pytest_agentbench.suites.shape import misfits
 
@@ -128,10 +129,6 @@ def _spoken(text: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
             yield Misfit(path=path, message=_WITHOUT_CALL)
 
 
-Fault = tuple[Keys, str, str]
-"""The way to what is wrong inside a policy, what is wrong, and a hint."""
-
-
 def rule_faults(policy: Policy, toolset: Toolset) -> Iterator[Fault]:
     """Yield what a well-formed rule names in vain: tools that there are not, arguments that they do not have."""
     names = sorted(spec.name for spec in toolset.of("assistant"))
@@ -165,15 +162,18 @@ class _Names:
                 yield from self._tools(body, path)
             case "where":
                 yield from self._arguments(body, own, path)
+                yield from self._never_true_of_arguments(body, own, path)
                 yield from self.rule(body, path, about)
             case "arguments":
                 yield from self._arguments(body, about, path)
+                yield from self._never_true_of_arguments(body, about, path)
                 yield from self.rule(body, path, about)
-            case "same" | "per":
-                others = () if key == "per" else tuple(form["first"]) if "first" in form else about
+            case "same" | "per" | "stating":
+                others = () if key != "same" else tuple(form["first"]) if "first" in form else about
                 for index, argument in enumerate(body):
                     yield from self._argument(argument, (*own, *others), (*path, index))
             case "result":
+                yield from never_true(body, self._results(own), path, _whose(own))
                 yield from self.rule(body, path, about)
             case "only_if":
                 for name, item in body.items():
@@ -204,6 +204,32 @@ class _Names:
     def _reference(self, form: JsonValue, path: Keys, about: tuple[str, ...]) -> Iterator[Fault]:
         if REFERENCES[0] in form and form[REFERENCES[0]] != ".":
             yield from self._argument(form[REFERENCES[0]].split(".")[0], about, (*path, REFERENCES[0]))
+        if REFERENCES[1] in form and form[REFERENCES[1]] != ".":
+            steps = form[REFERENCES[1]].split(".")
+            yield from missing_step(steps, self._results(about), (*path, REFERENCES[1]), _whose(about))
+
+    def _never_true_of_arguments(self, given: JsonValue, tools: tuple[str, ...], path: Keys) -> Iterator[Fault]:
+        """Yield values that no argument of these tools ever has."""
+        specs = [spec for name in tools if (spec := self._toolset.get(name)) is not None]
+        for argument, value in given.items():
+            found = [
+                list(never_true(value, form_of([known[argument]], spec.parameters), (*path, argument), _whose(tools)))
+                for spec in specs
+                if argument in (known := spec.parameters.get("properties", {}))
+            ]
+            if found and all(found):  # one tool of several for which it may be true is enough
+                yield from found[0]
+
+    def _results(self, tools: tuple[str, ...]) -> Form:
+        """Give what is known of the results of these tools: nothing, where one of them declares none."""
+        declared = [spec.returns if (spec := self._toolset.get(name)) else None for name in tools]
+        if len(declared) != 1 or declared[0] is None:
+            return Form()
+        return form_of([declared[0]], declared[0])
+
+
+def _whose(tools: tuple[str, ...]) -> str:
+    return f"what {listing(map(repr, tools))} gives"
 
 
 def _listed(form: JsonValue) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.calls import arguments_path, call_form
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.schema_rubric import rubric_misfits
-from pytest_agentbench.suites.tau2 import checked_task, scenario_fields
+from pytest_agentbench.suites.tau2 import checked_task, line_misfits, scenario_fields, value_of
 
 _LONG_FORMS = ("description", "ticket", "user_scenario", "initial_state", "evaluation_criteria")
 _USER_KEYS = frozenset({"persona", "goal", "instructions"})
@@ -21,7 +21,7 @@ _TEXTS = ("knows", "unknown")
 
 def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[Misfit]:
     """Turn a mapping that fits the scenario schema into a scenario, or say where it contradicts itself."""
-    wrong = [*_contradictions(form, path), *_matchers(form, path)]
+    wrong = [*_contradictions(form, path), *_matchers(form, path), *line_misfits(form.get("says", ()), (*path, "says"))]
     if "rubric" in form:
         wrong += rubric_misfits(form["rubric"], (*path, "rubric"))
     if wrong:
@@ -113,5 +113,5 @@ def _known(knows: dict[str, JsonValue] | str) -> str:
     """Write what the user knows as τ² does: text, one fact a line."""
     if isinstance(knows, str):
         return knows
-    facts = ((name.replace("_", " "), value) for name, value in knows.items())
+    facts = ((name.replace("_", " "), value_of(value)) for name, value in knows.items())
     return "\n".join(f"{name}: {value if isinstance(value, str) else dumps(value)}" for name, value in facts)

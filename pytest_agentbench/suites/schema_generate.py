@@ -39,6 +39,16 @@ GENERATE = mapping(
         "personas": {**_POSITIVE, "maximum": 20, "description": "users per scenario, from 1 to 20"},
         "pool": {**_POSITIVE, "maximum": 1000, "description": "verified calls per tool, from 1 to 1000"},
         "allow_writes": {"type": "boolean", "description": "true: tools that change state may be tried"},
+        "trust_annotations": {
+            "type": "boolean",
+            "description": "true: what servers tell of their tools (readOnlyHint, GET) counts as declared",
+        },
+        "allow": {
+            "type": "array",
+            "items": {"type": "string", "pattern": r"\S", "description": "the name of a tool"},
+            "minItems": 1,
+            "description": "a list of tools that may be called whatever they do",
+        },
         "weights": {
             "enum": ["uniform", "conditioned", "prompting", "empirical", "traces"],
             "description": "where transition probabilities come from",

@@ -17,7 +17,11 @@ _CALLS: Schema = {
 _WHERE: Schema = {**FREE, "description": "a mapping of arguments to values"}
 _RESULT: Schema = {"description": "a value or matcher; of a mapping, at least what is written here"}
 _SAME: Schema = {**texts("a list of arguments that both calls have alike, at least one"), "minItems": 1}
-_COUNT: Schema = {"type": "integer", "minimum": 0, "description": "a whole number from 0"}
+_COUNT: Schema = {
+    "type": "integer",
+    "minimum": 1,
+    "description": "a whole number from 1; write never to forbid such calls",
+}
 _ABOUT: Schema = {"calls": _CALLS, "where": _WHERE, "result": _RESULT}
 
 _TEXT: Schema = {
@@ -51,7 +55,7 @@ _REQUIREMENTS: Schema = {
     "arguments": {**_WHERE, "description": "a mapping: the call has these arguments"},
     "user_said": _SPOKEN,
     "agent_said": _SPOKEN,
-    "confirmed": {"enum": [True], "description": "true: the user said yes to the agent's question about it"},
+    "confirmed": {"enum": [True], "description": "true: the user confirmed it"},
     "all": _RULES,
     "any": _RULES,
     "not": {"$ref": "#/$defs/rule"},
@@ -79,7 +83,11 @@ _OPERATORS: Schema = {
         ("calls", "first"),
     ),
     "never": mapping(_ABOUT, "{calls: …, where: {…}}: such a call is forbidden", ("calls",)),
-    "confirm_before": mapping(_ABOUT, "{calls: …}: such a call needs a yes", ("calls",)),
+    "confirm_before": mapping(
+        {**_ABOUT, "stating": {**_SAME, "description": "a list of arguments that the agent states before the yes"}},
+        "{calls: …}: such a call needs the user's yes",
+        ("calls",),
+    ),
     "only_if": mapping({**_ABOUT, **_REQUIREMENTS}, "{calls: …, earlier: {…}}: such a call needs all this", ("calls",)),
     "at_most": mapping(
         {**_ABOUT, "times": _COUNT, "per": {**_SAME, "description": "a list of arguments: counted for each value"}},

@@ -1,5 +1,6 @@
 """The form of scenario files, as JSON Schema."""
 
+from pytest_agentbench.core.acts import ACT_KINDS
 from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
 from pytest_agentbench.suites.schema_faults import FAULT, FAULT_OPTIONS, SCENARIO_FAULTS
 from pytest_agentbench.suites.schema_forms import (
@@ -77,11 +78,37 @@ _MATCH = mapping(
 
 _CALLS: Schema = {"type": "array", "items": {"$ref": "#/$defs/call"}, "description": "a list of calls"}
 
+_LABELLED = mapping(
+    {
+        **{kind: {"type": "string", "description": "what the user says, in words"} for kind in ACT_KINDS},
+        "about": {
+            "type": ["string", "number", "boolean", "array"],
+            "description": "the value, or a list of the values, that the line concerns",
+        },
+    },
+    "a line with what it means, such as {confirm: 'Do that', about: W1}",
+)
+
+LANGUAGE: Schema = {
+    "type": "string",
+    "pattern": r"\S",
+    "description": "the language of the scripted user's lines, such as en, or a .toml file of a language of your own",
+}
+
 EXTRAS: Schema = {
-    "says": texts("a list of what the scripted user says, in order"),
+    "says": {
+        "type": "array",
+        "items": {
+            "anyOf": [TEXT, _LABELLED],
+            "description": "a line: text, or text under what it means, such as {confirm: 'Do that'}",
+        },
+        "description": "a list of what the scripted user says, in order",
+    },
+    "language": LANGUAGE,
     "knows": {
         "type": ["object", "string"],
-        "description": "what the user gives when asked: a mapping of names to values, or text",
+        "description": "what the user gives when asked: a mapping of names to values, or to "
+        "{value: …, also: [other names]}; or text",
     },
     "modifiers": MODIFIERS,
     "unknown": {

@@ -7,7 +7,7 @@ from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, 
 from pytest_agentbench.suites.schema_remote import MCP_TOOLS, OPENAPI_TOOLS, STATE_TOOLS
 from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC
 from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
-from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
+from pytest_agentbench.suites.schema_scenario import DEFINITIONS, LANGUAGE, SCENARIO_FILE
 
 _FILE: Schema = {"type": "string", "pattern": r"\S", "description": "the path of a file"}
 _FILES: Schema = {"type": "array", "items": _FILE, "minItems": 1, "description": "a list of files"}
@@ -77,7 +77,7 @@ _TURNS: Schema = {"type": "integer", "minimum": 1, "description": "a whole numbe
 _STALL = mapping(
     {
         "similarity": {"type": "number", "minimum": 0.5, "maximum": 1, "description": "a number from 0.5 to 1"},
-        **dict.fromkeys(("repeats", "mirrors", "mirrored_turns", "agent_talk", "idle_turns", "new_words"), _TURNS),
+        **dict.fromkeys(("repeats", "mirrors", "mirrored_turns", "idle_turns", "new_words"), _TURNS),
     },
     "a mapping of thresholds from which a conversation counts as STALLED",
 )
@@ -163,6 +163,7 @@ SUITE_FILE: Schema = {
                 "a mapping with tools, user_tools, state, reads and writes; or with tau2 and checkout",
             ),
             "user": USER,
+            "language": LANGUAGE,
             "llm": {**MODEL, "description": "a mapping of what the models of all roles have in common"},
             "cassette": CASSETTE,
             "judge": JUDGE,

@@ -13,6 +13,9 @@ from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.values import JsonValue, is_number
 
+_OLD_BOOLEANS = ("yes", "on", "y", "true", "no", "off", "n", "false")
+"""Words that YAML 1.1 takes for booleans: those that mean true, then those that mean false."""
+
 Schema = dict[str, Any]
 
 
@@ -33,10 +36,13 @@ class _Check:
         if "type" in schema and not fits_type(value, schema["type"]):
             # YAML reads 3.50 as a number: whoever means the text has to say so
             hint = "put it in quotes to make it text" if schema["type"] == "string" and _is_scalar(value) else ""
+            hint = hint or (_meant(value) if schema["type"] == "boolean" else "")
             yield Misfit(path=path, message=f"found {shown(value)}, expected {_expected(schema)}", hint=hint)
             return
         if "enum" in schema and not any(type(value) is type(one) and value == one for one in schema["enum"]):
-            hint = suggestion(value, schema["enum"]) if isinstance(value, str) else ""
+            texts = [one for one in schema["enum"] if isinstance(one, str)]
+            hint = suggestion(value, texts) if isinstance(value, str) else ""
+            hint = hint or (_meant(value) if True in schema["enum"] else "")
             allowed = listing(map(repr, schema["enum"]))
             yield Misfit(path=path, message=f"found {shown(value)}, allowed: {allowed}", hint=hint)
         elif isinstance(value, str):
@@ -89,7 +95,8 @@ class _Check:
             found = list(self.walk(value, branch, path))
             if not found:
                 return
-            meant = isinstance(value, str) and bool(suggestion(value, branch.get("enum", ())))
+            texts = [one for one in branch.get("enum", ()) if isinstance(one, str)]
+            meant = isinstance(value, str) and bool(suggestion(value, texts))
             if meant or "anyOf" in branch or fits_type(value, branch.get("type", [])):
                 near.append((_likeness(value, branch), found))
         if near:
@@ -103,6 +110,13 @@ class _Check:
             target: Schema = self._root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
             schema = target
         return schema
+
+
+def _meant(value: JsonValue) -> str:
+    """Say what to write for a word that older YAML took for a boolean."""
+    if not isinstance(value, str) or value.lower() not in _OLD_BOOLEANS:
+        return ""
+    return f"YAML 1.2 reads {value} as a text: write {'true' if value.lower() in _OLD_BOOLEANS[:4] else 'false'}"
 
 
 def fits_type(value: JsonValue, kinds: str | list[str]) -> bool:

@@ -13,6 +13,9 @@ from pytest_agentbench.suites.document import Document
 _VARIABLE = re.compile(r"(\$?)\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
+_IDENTIFIED = frozenset({"scenarios", "policies", "rubric", "criteria"})
+"""What has ids of its own; an `id` elsewhere, such as in the arguments of a call, is a value like any other."""
+
 _SHORTEST_SECRET = 3
 """Shorter values are not masked in messages: they would blot out half the text."""
 
@@ -65,7 +68,10 @@ class Substitution:
             if match[1]:
                 return match[0][1:]
             name = match[2]
-            if not _NAME.match(name):
+            if _identifies(path):
+                message = f"${{{name}}} in a name: it is written to every result, where values of variables are hidden"
+                self.problems.append(document.problem(path, message, "spell it out, or write $${ for a literal ${"))
+            elif not _NAME.match(name):
                 message = f"${{{name}}} does not name a variable"
                 self.problems.append(document.problem(path, message, "write $${ for a literal ${"))
             elif name not in self._environ and path[-1:] == ("api_key",):
@@ -80,3 +86,10 @@ class Substitution:
             return match[0]
 
         return _VARIABLE.sub(put, text)
+
+
+def _identifies(path: Keys) -> bool:
+    """Whether a text is what results are filed under: the id of a scenario, policy or criterion, a suite's name."""
+    return path == ("name",) or (
+        path[-1:] == ("id",) and {part for part in path[:-1] if isinstance(part, str)} <= _IDENTIFIED
+    )

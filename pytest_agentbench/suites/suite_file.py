@@ -20,6 +20,7 @@ from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.hashes import suite_hash
+from pytest_agentbench.suites.language import LanguageError, language_of
 from pytest_agentbench.suites.rule_check import rule_misfits
 from pytest_agentbench.suites.scenario_files import (
     Entry,
@@ -32,6 +33,7 @@ from pytest_agentbench.suites.scenario_files import (
 from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
 from pytest_agentbench.suites.schema_rubric import read_rubric, rubric_misfits
 from pytest_agentbench.suites.schema_suite import SUITE_FILE
+from pytest_agentbench.suites.seen_writes import read_seen
 from pytest_agentbench.suites.shape import misfits
 from pytest_agentbench.suites.substitution import Substitution
 from pytest_agentbench.suites.suite_form import PartReader
@@ -82,6 +84,7 @@ class _SuiteReader:
             agent=self._agent(form),
             variants={name: keywords or {} for name, keywords in (self._given("variants") or {}).items()},
             environment=self._environment(form),
+            language=self._language(),
             user=self._parts.models.user(form.get("user")) if self._fits("user") and self._fits("llm") else UserSpec(),
             cassette=self._parts.models.cassette(self._given("cassette") or {}),
             judge=self._parts.models.judge(self._given("judge")) if self._fits("llm") else None,
@@ -101,7 +104,10 @@ class _SuiteReader:
             self._raise()
         parts: dict[str, JsonValue] = {key: form[key] for key in _HASHED_PARTS if key in form}
         content_hash = suite_hash(suite, parts, self._parts.files, self._substitution.mask)
-        return suite.model_copy(update={"content_hash": content_hash, "secrets": self._substitution.secrets})
+        environment = suite.environment.model_copy(update={"seen": read_seen(self._path)})
+        return suite.model_copy(
+            update={"content_hash": content_hash, "secrets": self._substitution.secrets, "environment": environment}
+        )
 
     def _raise(self) -> NoReturn:
         problems = {str(problem): problem for problem in (*self._substitution.problems, *self._problems)}
@@ -141,6 +147,17 @@ class _SuiteReader:
         if not self._fits("agent") or (takes_from_llm and not self._fits("llm")):
             return AgentSpec(kind="factory")
         return self._parts.agent(form["agent"])
+
+    def _language(self) -> str:
+        name = str(self._given("language") or "en")
+        self._check_language(name, self._document, ("language",))
+        return name
+
+    def _check_language(self, name: str, document: Document, path: Keys) -> None:
+        try:
+            language_of(name, self._root)
+        except LanguageError as error:
+            self._problems.append(document.problem(path, str(error)))
 
     def _rubric(self) -> Rubric | None:
         form = self._given("rubric")
@@ -217,6 +234,9 @@ class _SuiteReader:
                 scenario = None
             if scenario is not None:
                 found.append((scenario, entry))
+                if scenario.language is not None:
+                    base = entry.path if entry.is_own else (*entry.path, "agentbench")
+                    self._check_language(scenario.language, entry.document, (*base, "language"))
         if ("policies",) not in self._broken:
             self._check_policies(found, [policy.id for policy in policies])
         return tuple(keyed_apart(found))

@@ -3,11 +3,12 @@
 What τ² does not know stands under one key, `agentbench`, which τ² ignores.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pydantic import ValidationError
 
+from pytest_agentbench.core.acts import ACT_KINDS, Line
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.modifier import ModifierSpec
@@ -22,8 +23,8 @@ from pytest_agentbench.suites.shape import misfits
 EXTRAS_KEY = "agentbench"
 """The key of a τ² task under which our own fields stand."""
 
-_TUPLES = ("says", "unknown", "policies", "checks", "tags")
-_PLAIN = ("knows", "complexity", "context", "skip", "xfail", "provenance")
+_TUPLES = ("unknown", "policies", "checks", "tags")
+_PLAIN = ("language", "complexity", "context", "skip", "xfail", "provenance")
 
 
 def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Misfit]:
@@ -33,6 +34,7 @@ def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Mis
     content = {key: value for key, value in task.items() if key != EXTRAS_KEY}
     extras = task.get(EXTRAS_KEY, {})
     wrong = list(misfits(extras, DEFINITIONS["extras"], root=SCENARIO_FILE, path=(*path, EXTRAS_KEY)))
+    wrong = wrong or list(line_misfits(extras.get("says", ()), (*path, EXTRAS_KEY, "says")))
     if not wrong and "goal" in extras:
         content = _with_goal(content, extras["goal"])
     checked = checked_task(content, path)
@@ -62,6 +64,12 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
     """Give the fields of `Scenario` that are ours, from a mapping that fits the schema."""
     fields: dict[str, Any] = {key: extras[key] for key in _PLAIN if key in extras}
     fields |= {key: tuple(map(str, extras[key])) for key in _TUPLES if key in extras}
+    if "says" in extras:
+        fields["says"] = tuple(map(Line.model_validate, extras["says"]))
+    if "knows" in extras:
+        fields["knows"] = {name: value_of(fact) for name, fact in extras["knows"].items()}
+        also = {name: tuple(map(str, fact["also"])) for name, fact in extras["knows"].items() if _has_names(fact)}
+        fields |= {"also": also} if also else {}
     if "never" in extras:
         fields["never"] = tuple(ExpectedCall.model_validate(call_form(item)) for item in extras["never"])
     if "expect_any" in extras:
@@ -81,12 +89,35 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
     return fields
 
 
+def line_misfits(says: Iterable[JsonValue], path: Keys) -> Iterator[Misfit]:
+    """Yield the lines that do not say one thing that they mean, of a list that fits the schema."""
+    for index, line in enumerate(says):
+        if isinstance(line, dict) and len(acts := [key for key in line if key != "about"]) != 1:
+            message = f"found {' and '.join(map(repr, acts)) or 'no act'}, expected the words under one act"
+            yield Misfit(path=(*path, index), message=message, hint=f"acts are {', '.join(ACT_KINDS)}")
+
+
+def value_of(fact: JsonValue) -> JsonValue:
+    """Give the value of an entry of `knows`, which may stand under `value` beside other names for it."""
+    return fact["value"] if _has_names(fact) else fact
+
+
+def _has_names(fact: JsonValue) -> bool:
+    return isinstance(fact, dict) and fact.keys() == {"value", "also"} and isinstance(fact["also"], list)
+
+
 def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
     """Give the τ² task (JSON) of a scenario: as it was read, with our fields under `agentbench`."""
     task = scenario.task.model_dump(exclude_unset=True)
     ours: dict[str, Any] = {} if scenario.title == scenario.task.id else {"title": scenario.title}
     given = scenario.model_fields_set
     ours |= {key: getattr(scenario, key) for key in (*_TUPLES, *_PLAIN) if key in given}
+    ours |= {"says": list(scenario.says)} if "says" in given else {}
+    if "knows" in given:
+        ours["knows"] = {
+            name: {"value": value, "also": list(scenario.also[name])} if name in scenario.also else value
+            for name, value in scenario.knows.items()
+        }
     if "never" in given:
         ours["never"] = [call.model_dump(exclude_unset=True) for call in scenario.never]
     if scenario.expect_any:
@@ -100,7 +131,7 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
         ours["modifiers"] = [one.model_dump() for one in scenario.modifiers]
     if scenario.says and _goal(task) == "":
         # τ²'s user is told a reason to call, not lines: without one it would have nothing to say
-        task = _with_goal(task, "\n".join(scenario.says))
+        task = _with_goal(task, "\n".join(scenario.lines))
         ours["goal"] = ""
     exported: dict[str, JsonValue] = to_json(task | {EXTRAS_KEY: ours} if ours else task)
     return exported

@@ -7,7 +7,7 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Requestor, ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_messages, text_of
+from pytest_agentbench.suites.record import MalformedError, Record, acts_of, number_of, read_messages, text_of
 
 _USED = frozenset({"task_id", "task_key", "trial", "messages", "termination_reason", "reward", "agent_llm"})
 
@@ -84,7 +84,8 @@ def _message(item: dict[str, JsonValue]) -> Message | None:
         message = f"found {shown(items)}, expected a list of tool calls"
         raise MalformedError(message, "tool_calls")
     calls = tuple(_call(call, party) for call in items)
-    return Message(role=party, content=item.get("content"), tool_calls=calls, requestor=party)
+    acts = acts_of(item) if party == "user" else None
+    return Message(role=party, content=item.get("content"), tool_calls=calls, requestor=party, acts=acts)
 
 
 def _call(item: JsonValue, party: Requestor) -> ToolCall:

@@ -24,8 +24,11 @@ _EAGER_DEPTH = 2
 """Places are kept at once down to list items such as `scenarios[3]`; deeper ones are found when asked for."""
 
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z")
-_OCTAL = re.compile(r"0o[0-7]+\Z")
-_HEX = re.compile(r"0x[0-9a-fA-F]+\Z")
+_WHOLE = {10: _INT, 8: re.compile(r"0o[0-7]+\Z"), 16: re.compile(r"0x[0-9a-fA-F]+\Z")}
+"""Whole numbers by their base."""
+
+_MOST_DIGITS = 4_300
+_MOST_BITS = 14_284  # of the largest number of so many decimal digits
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _SPECIAL = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
 _WORDS: dict[str, bool | None] = {
@@ -196,7 +199,7 @@ class _Composer:
         value = self._plain(text, event, path)
         found = {bool: "bool", int: "int", float: "float", type(None): "null"}.get(type(value), "str")
         if name == "float" and found == "int":
-            return float(value)
+            return self._float(value, event, path)
         if tag.startswith(_TAG) and name == found:
             return value
         self._refuse_tag(event, tag, path)
@@ -205,21 +208,25 @@ class _Composer:
     def _plain(self, text: str, event: yaml.ScalarEvent, path: Keys) -> JsonValue:
         if text in _WORDS:
             return _WORDS[text]
-        try:
-            if _INT.match(text):
-                return int(text)
-            if _FLOAT.match(text):
-                return float(text)
-        except ValueError:  # Python refuses to convert thousands of digits
+        if _FLOAT.match(text) and not _INT.match(text):
+            return float(text)
+        if base := next((base for base, form in _WHOLE.items() if form.match(text)), 0):
+            # Python writes no number of thousands of digits, whatever it was read from
+            number = int(text, base) if len(text) <= _MOST_DIGITS else None
+            if number is not None and number.bit_length() <= _MOST_BITS:
+                return number
             self.problems.append(self._at(event.start_mark, "this number has too many digits", path=path))
             return 0
-        if _OCTAL.match(text):
-            return int(text[2:], 8)
-        if _HEX.match(text):
-            return int(text[2:], 16)
         if _SPECIAL.match(text):
             return float(text.replace(".", "", 1))
         return text
+
+    def _float(self, value: JsonValue, event: yaml.ScalarEvent, path: Keys) -> float:
+        try:
+            return float(value)
+        except OverflowError:
+            self.problems.append(self._at(event.start_mark, "this number is too large for !!float", path=path))
+            return 0.0
 
     def _check_tag(self, event: yaml.SequenceStartEvent | yaml.MappingStartEvent, name: str, path: Keys) -> None:
         if event.tag not in (None, "!", _TAG + name):

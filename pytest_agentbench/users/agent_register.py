@@ -9,9 +9,8 @@ from typing import Literal
 
 from pytest_agentbench.users.segments import segments, unquoted
 
-Kind = Literal["help", "work", "data", "service"]
-"""help: an offer. work: something done for the other side. data: a request for a customer's data. service: any of
-them in words that a customer may use once as well."""
+Kind = Literal["help", "work", "data"]
+"""help: an offer. work: something done for the other side. data: a request for a customer's data."""
 
 HELPING = (
     r"how (?:can|may|could|might) (?:i|we) (?:help|assist|be of (?:help|assistance|service))",
@@ -81,46 +80,6 @@ ASKING = (
 )
 """Requests for a customer's data."""
 
-_CUSTOMERS = r"(?:full name|first name|last name|surname|(?:customer|client|member(?:ship)?|order|booking|reservation|account|contract|case|file|policy|reference|confirmation|subscription|ticket|invoice|patient|phone|card|passport) (?:number|id|code|reference)|date of birth|birth ?date|birthday|zip ?code|post ?code|postal code|user ?(?:id|name)|password|account|booking|reservation|e-?mail(?: address)?|phone|address|name)"
-_DU_CLIENT = r"(?:nom(?: complet| de famille)?|pr[ée]nom|(?:num[ée]ro|identifiant|r[ée]f[ée]rence|code)(?: de| du| d['’]| d['’]une?)? ?(?:\w+)?|date de naissance|code postal|mot de passe|adresse(?: e-?mail| [ée]lectronique| postale)?|e-?mail|courriel|coordonn[ée]es|t[ée]l[ée]phone|identit[ée])"
-
-LOOSE = (
-    rf"(?:what|which)(?:['’]s| is| was) your {_CUSTOMERS}",
-    rf"(?:may|can|could|might) (?:i|we) (?:please |also |just )*(?:have|get|take|ask for|see|note) your {_CUSTOMERS}",
-    rf"(?:can|could|would|will) you (?:please |kindly |also )*(?:provide|share|give|tell|confirm|verify|send|spell|repeat)(?: me| us)?(?: with)? your {_CUSTOMERS}",
-    rf"(?:please |kindly )(?:provide|share|give|tell|confirm|verify|send|enter|spell)(?: me| us)?(?: with)? your {_CUSTOMERS}",
-    rf"i(?:['’]ll| will|['’]d| would)?(?: also| just| first)* need your {_CUSTOMERS}",
-    rf"quel(?:le)?s? (?:est|sont|[ée]tait) (?:donc |bien )?(?:votre|vos) {_DU_CLIENT}",
-    rf"(?:puis-je|pouvons-nous|pourrais-je|je peux) (?:avoir|vous demander|noter|connaître|prendre|savoir) (?:votre|vos) {_DU_CLIENT}",
-    rf"(?:pouvez|pourriez|voulez|voudriez)-vous (?:bien )?(?:me |nous )?(?:\w+er|dire|transmettre) (?:votre|vos) {_DU_CLIENT}",
-    rf"(?:veuillez|merci de|il me faut|il me faudrait|j['’]ai besoin de|j['’]aurais besoin de)(?: me| nous)?(?: \w+er| dire| transmettre)? (?:votre|vos) {_DU_CLIENT}",
-    rf"(?:donnez|indiquez|communiquez|pr[ée]cisez|confirmez|envoyez)-(?:moi|nous) (?:votre|vos) {_DU_CLIENT}",
-    r"(?:thank you|thanks) for (?:your (?:patience|call|message|request|order|trust|interest|purchase|loyalty)|waiting|holding|calling|getting in touch|being (?:a|our) )",
-    r"merci (?:de|pour) (?:votre (?:patience|appel|message|demande|commande|confiance|fid[ée]lit[ée]|int[ée]rêt)|(?:avoir )?(?:patient[ée]|attendu)|votre)",
-    r"(?:please (?:hold|wait|stand by|bear with me)|one (?:moment|second|minute)|just a (?:moment|second|minute)|hold on)(?:,| please|, please| while| as)* (?:while )?i (?:check|process|look (?:it|that|this) up|verify|review|pull|access)",
-    r"(?:veuillez|merci de) (?:patienter|ne pas quitter|rester en ligne|attendre)",
-    r"(?:welcome to|bienvenue (?:chez|dans|à|sur|au))",
-    r"(?:is there|do you have|do you need|would you like|can i get you|shall i do) (?:anything|something) (?:else|more|further)(?![^.?!]*\b(?:me|my|i should|i can|i could)\b)",
-    r"(?:avez-vous besoin|y a-t-il|d[ée]sirez-vous|souhaitez-vous|voulez-vous|vous faut-il)[^.?!]{0,20}autre chose(?![^.?!]*(?:de ma part|de mon côt[ée]))",
-    r"(?:have|enjoy) (?:a|the rest of your) (?:\w+ )?(?:day|evening|stay|trip|journey) (?:and )?(?:with us|and thank you for)",
-    r"(?:i|we)(?:['’]m| am|['’]re| are)? (?:here )?(?:only |just )?here for you|i(?:['’]m| am) (?:the|your) (?:virtual |digital |personal )?(?:assistant|agent|advisor|representative)",
-    r"je suis (?:votre|l['’]) ?(?:assistante?|conseill[eè]re?|agent)(?: virtuel| virtuelle)?",
-    r"(?:let me|i(?:['’]ll| will| can)) (?:just |quickly |gladly |happily )?(?:check|look|see|find|arrange|book|note|handle|sort|process|do|get)(?: \w+){0,4} for you",
-    r"je (?:peux|vais|pourrais) (?:bien sûr |volontiers |aussi )?vous (?:proposer|r[ée]server|conseiller|trouver|inscrire|envoyer|faire|pr[ée]parer|guider|orienter)",
-    r"(?:i|we) (?:can|could|will|would|['’]ll) (?:gladly |happily |also |now )?(?:offer|recommend|suggest|guide|book|register|advise|provide|serve) you",
-    r"(?:what|which|how many|how much|when) (?:\w+ ){0,3}(?:would|do|are) you (?:like|want|looking|wish|interested)(?! me)(?: to (?:order|book|buy|reserve|purchase|return|change|cancel))?",
-    r"(?:que|quel(?:le)?s? [\w'’]+|combien [\w'’ ]+) (?:souhaitez|d[ée]sirez|voulez|cherchez)-vous|quelle est (?:donc )?votre (?:demande|question|requête)|que recherchez-vous",
-    r"(?:nous avons|j['’]ai) bien (?:reçu|not[ée]|pris (?:en compte|note de)|enregistr[ée]) (?:votre|vos)",
-    r"un(?:e)? (?:conseill[eè]re?|coll[èe]gue|technicien(?:ne)?|agent|responsable) (?:va|vous|prendra|reviendra)",
-    r"(?:we|i)(?:['’]ve| have) (?:received|noted|forwarded|registered) your",
-    r"(?:an?|our|one of our) (?:agents?|colleagues?|advisors?|representatives?|specialists?|team) (?:will|is going to) (?:\w+ )?(?:call|contact|get back|be with|assist|help|take)",
-    r"would you like to (?:add|book|order|continue|proceed|schedule|leave|speak|confirm|receive|hear|know)|(?:souhaitez|d[ée]sirez|voulez)-vous (?:ajouter|r[ée]server|commander|continuer|proc[ée]der|laisser|parler|confirmer|recevoir|savoir|poursuivre)",
-    r"for (?:security|verification) (?:reasons|purposes)|to verify your identity|pour des raisons de s[ée]curit[ée]|pour v[ée]rifier votre identit[ée]",
-    r"(?:my|our) (?:pleasure|team (?:will|is)|system shows)|(?:you['’]re|you are) (?:very |most )?welcome",
-    r"(?:je vous en prie|avec plaisir|à votre service)(?= *[.!])",
-)
-"""What a customer may say once, too; said again and again it is the agent's part."""
-
 
 def compiled(phrases: tuple[str, ...]) -> re.Pattern[str]:
     """Give one pattern for all `phrases`, which finds whole words in lower-case text.
@@ -136,7 +95,6 @@ _STRICT: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("data", compiled(ASKING)),
 )
 _LOOKING_UP: tuple[tuple[Kind, re.Pattern[str]], ...] = (("work", compiled(CHECKING)),)
-_OFTEN: tuple[tuple[Kind, re.Pattern[str]], ...] = (("service", compiled(LOOSE)),)
 _OWN = re.compile(
     r"\b(?:my (?!pleasure|apologies|colleague|system|end\b|side\b|team|supervisor|manager)|mine\b"
     r"|(?:mon|ma|mes) (?!coll[èe]gue|syst[èe]me|[ée]quipe|responsable|service|côt[ée]|plaisir)|(?:le|la|les) miens?\b)",
@@ -145,12 +103,11 @@ _OWN = re.compile(
 _BY = re.compile(
     r"^[^.?!:]{0,40}:\s|^[^.?!]{0,30}?\b(?:by \w+ing|en (?!attendant|cours)\w+ant|with my)\b", re.IGNORECASE
 )
-_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"\w")
 _READ = 4_000
 
 
-@lru_cache(maxsize=512)  # a guard rail and the watch over stalls ask it of the same message
+@lru_cache(maxsize=512)
 def agent_phrases(text: str, *, has_tools: bool = False) -> tuple[tuple[Kind, str], ...]:
     """Give what `text` says that only an agent says, in English or French, quotations left out.
 
@@ -158,13 +115,6 @@ def agent_phrases(text: str, *, has_tools: bool = False) -> tuple[tuple[Kind, st
     its own (`has_tools`) looks things up for the agent, too.
     """
     return tuple(_found(text, (*_STRICT, *(() if has_tools else _LOOKING_UP))))
-
-
-def often_agents(text: str) -> bool:
-    """Tell whether `text` says what a customer may say once, and an agent often, and nothing of its own beside."""
-    if _OWN.search(text) or _DIGIT.search(text):
-        return False
-    return next(_found(text, _OFTEN), None) is not None
 
 
 def _found(text: str, patterns: tuple[tuple[Kind, re.Pattern[str]], ...]) -> Iterator[tuple[Kind, str]]:

@@ -1,25 +1,38 @@
-"""The user's lines: which one comes next, which were said, and lines that are calls of the user's own tools."""
+"""The script of a user: its lines with what they mean, which of them were said, and lines that call its own tools."""
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
+from pytest_agentbench.core.acts import ActKind, Line
 from pytest_agentbench.core.conversation import View
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.users.first_person import first_person
+from pytest_agentbench.suites.language import Language
+from pytest_agentbench.users.wants import codes_in
+
+ANSWERS: frozenset[ActKind | None] = frozenset({"confirm", "decline"})
+"""What answers a question for consent."""
 
 
-def lines_of(view: View) -> tuple[str, ...]:
-    """Give the script; without one it is the goal in the first person."""
-    says = tuple(line for line in view.says if line.strip())
-    if says:
-        return says
-    return (first_person(view.goal),) if view.goal.strip() else ()
+def labelled(lines: Sequence[Line], language: Language) -> tuple[Line, ...]:
+    """Give the lines with what they mean, as far as it can be told: the file's label, a plain yes or no, the request.
+
+    The first line is a request. A line that as a whole is one of the language's phrases is a yes or a no. Any other
+    stays as it is.
+    """
+    return tuple(_labelled(line, language, is_first=not at) for at, line in enumerate(lines))
 
 
-def spoken(messages: tuple[Message, ...]) -> tuple[str, ...]:
-    """Give what the user said or called so far, one text per message."""
-    return tuple(_trace(message) for message in messages if message.role == "user")
+def _labelled(line: Line, language: Language, *, is_first: bool) -> Line:
+    if line.act is not None:
+        return line
+    if is_first:
+        return line.model_copy(update={"act": "request"})
+    answer = language.answer(line.text)
+    if answer is None:
+        return line
+    return line.model_copy(update={"act": "confirm" if answer else "decline"})
 
 
 def call_of(line: str, view: View) -> ToolCall | None:
@@ -41,60 +54,52 @@ def call_of(line: str, view: View) -> ToolCall | None:
     return ToolCall(name=name, arguments=arguments, requestor="user")
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """What the agent said (`heard`), what the user said to it, and whether that was a line of the script."""
-
-    heard: str
-    said: str
-    is_line: bool
-
-
 class Script:
-    """Remembers which of its own messages were lines; a history it did not make itself is matched by text."""
+    """The lines of one conversation; each is said once, answers when they are asked for, the others in order."""
 
-    def __init__(self) -> None:
-        self._said: list[tuple[str, bool]] = []
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self.lines = tuple(lines)
+        self._left = list(range(len(self.lines)))
 
-    def position(self, lines: tuple[str, ...], said: tuple[str, ...]) -> int:
-        """Give the index of the next line, in a conversation where the user said `said`."""
-        if tuple(text for text, _ in self._said) != said:
-            self._said = _matched(lines, said)
-        return sum(is_line for _, is_line in self._said)
+    @property
+    def left(self) -> tuple[Line, ...]:
+        """The lines that were not said yet."""
+        return tuple(self.lines[at] for at in self._left)
 
-    def exchanges(self, messages: tuple[Message, ...]) -> tuple[Exchange, ...]:
-        """Pair what the user said in `messages`, the ones that `position` was told of, with what it answered."""
-        kinds = iter(self._said)
-        heard: list[str] = []
-        found: list[Exchange] = []
-        for message in messages:
-            if message.role == "user":
-                said, is_line = next(kinds, (_trace(message), False))
-                found.append(Exchange("\n".join(heard), said, is_line))
-                heard = []
-            elif message.role == "assistant" and message.text.strip():
-                heard.append(message.text)
-        return tuple(found)
+    def take(self) -> Line:
+        """Say the next line."""
+        return self.lines[self._left.pop(0)]
 
-    def remember(self, message: Message, *, is_line: bool) -> None:
-        """Note that `message` is said now."""
-        self._said.append((_trace(message), is_line))
+    def take_answer(self, fits: Callable[[tuple[object, ...]], bool]) -> Line | None:
+        """Say the first confirm or decline line whose values fit the question, None where there is none.
 
+        One with `about` may be asked for before lines that come first, unless they are labelled as another request,
+        condition or withdrawal. One without belongs to the line before it, so it is said in its turn: its values are
+        the ids of that line.
+        """
+        for place, at in enumerate(self._left):
+            line = self.lines[at]
+            about = line.about if line.about is not None else self._matter(at)
+            if line.act in ANSWERS and (line.about or not place) and fits(about):
+                del self._left[place]
+                return line
+            if line.act in ("request", "condition", "withdraw"):
+                return None
+        return None
 
-def _trace(message: Message) -> str:
-    return message.text or ",".join(call.name for call in message.tool_calls)
+    def _matter(self, at: int) -> tuple[object, ...]:
+        """Give the ids of the closest line before an answer that has any, back to the answer before it."""
+        for line in reversed(self.lines[:at]):
+            if line.act in ANSWERS or (codes := codes_in(line.text)):
+                return () if line.act in ANSWERS else tuple(codes.values())
+        return ()
 
-
-def _matched(lines: tuple[str, ...], said: tuple[str, ...]) -> list[tuple[str, bool]]:
-    """Match a foreign history to the lines, in order; its first message counts as the first line."""
-    following = 0
-    matched: list[tuple[str, bool]] = []
-    for index, text in enumerate(said):
-        is_line = following < len(lines) and (index == 0 or _same_line(lines[following], text))
-        following += is_line
-        matched.append((text, is_line))
-    return matched
-
-
-def _same_line(line: str, text: str) -> bool:
-    return " ".join(line.split()) == " ".join(text.split()) or line.strip().partition("(")[0] == text
+    def resume(self, messages: Sequence[Message]) -> None:
+        """Take the lines that were said in messages which this script did not make as said; the first counts as one."""
+        for number, message in enumerate(message for message in messages if message.role == "user"):
+            said = plain(message.text or ",".join(call.name for call in message.tool_calls))
+            for place, at in enumerate(self._left):
+                text = plain(self.lines[at].text)
+                if text == said or text.partition("(")[0] == said or (number == 0 and at == 0):
+                    del self._left[place]
+                    break

@@ -1,205 +1,296 @@
-"""The scripted user: says its lines, gives what it knows when asked, confirms what it wants, and closes.
+"""The scripted user: says its lines, gives what it knows when asked by name, agrees to what it wants, and closes.
 
-It is deterministic, needs no model, and understands English and French by general rules of language. What it does with
-an agent's message is, first that applies:
+It reads no prose: it knows what it wants as values, and finds them in what the agent says. It reacts to a question (a
+question mark of any script, a value of an expected write that was not confirmed yet, or the name of a value that it
+knows and has not given) with, in one turn, every fact of `knows` that is named, and the first that fits of:
 
-1. hand-over to a person: close; an empty or deaf message: repeat the last words once, then go on
-2. a confirmation that differs from goal, lines or known values: *no* and what it wants, even where the script says yes
-3. values asked for: the next line if it holds one of them, else all that it knows, "I do not know" for unknown info
-4. a yes-or-no question: asked again, the same answer; else a next line that is one, *no* to unwanted extras, or *yes*
-5. a choice: the option that its own words name; unknown info that the question is about: "I do not know"
-6. anything else: the next line. Without lines: close when answered, and with blame *user* when a question is open
+1. the script's own confirm or decline line for it
+2. the plain yes, if it or the agent's two messages before it state a wanted value, and none that contradicts one
+3. the plain no with the wanted value, where one is contradicted
+
+If nothing fits it says the next line, and if none is left that it has no answer; the third time the run is stalled.
+Whatever is no question brings the next line, and when all are said the end.
 """
 
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Iterable, Sequence
 
+from pytest_agentbench.core.acts import Act, Line
+from pytest_agentbench.core.alike import alike
 from pytest_agentbench.core.conversation import Stop, UserTurn, View
+from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.users import answers, heard
-from pytest_agentbench.users.asked import Asked, asked
-from pytest_agentbench.users.choice import choose
-from pytest_agentbench.users.confirmation import asks_to_confirm, describe, difference, unwanted_extra
-from pytest_agentbench.users.known_info import Knowledge, knowledge_of
-from pytest_agentbench.users.phrases import Language, is_answer, language_of
-from pytest_agentbench.users.repeated import answered_before
-from pytest_agentbench.users.script import Exchange, Script, call_of, lines_of, spoken
+from pytest_agentbench.suites.language import Language, language_of
+from pytest_agentbench.users.facts import Fact, asked_for, facts_of, spoken
+from pytest_agentbench.users.labels import named
+from pytest_agentbench.users.script import ANSWERS, Script, call_of, labelled
+from pytest_agentbench.users.wants import Wanted, clipped, codes_in, contradicted, stated, wants_in
 
-REPEATS = 2
-"""How often the user says the same thing in a row before it goes on."""
-
-
-BARE_WORDS = 3
-"""Words up to which a yes, a no or a greeting says nothing else."""
-
-
-@dataclass(frozen=True)
-class _Said:
-    """A reply of the user's own, or its next line."""
-
-    text: str = ""
-    line: bool = False
-
-
-_NEXT_LINE = _Said(line=True)
+_REQUESTS = frozenset({"request", "condition", "withdraw", None})
+"""Acts, and lines that may be one, after which a yes is needed anew."""
+UNANSWERED = 3
+"""How often the user says that it has no answer until the run is stalled."""
+BEFORE = 2
+"""Messages of the agent before a question that may state what it is about."""
+_SAME = 0.9
+"""Likeness from which a message asks the same again."""
 
 
 class ScriptedUser:
     """A simulated user without a model; one per run (implements `core.seams.User`)."""
 
-    def __init__(self) -> None:
-        self._script = Script()
+    def __init__(
+        self, lines: Sequence[Line] = (), *, wants: Sequence[Wanted] = (), language: Language | None = None
+    ) -> None:
+        """Say `lines` (none: those of the view, or its goal) to get what it `wants`."""
+        self._language = language or language_of("en")
+        self._lines = tuple(lines)
+        self._wants = tuple(wants)
+        self._script: Script | None = None
+        self._confirmed: set[str] = set()
+        self._given: set[str] = set()
+        self._unanswered: list[str] = []
+        self._last = UserTurn()
 
     async def reply(self, view: View) -> UserTurn:
         """Say the next line or answer the agent's last message; see the module for the order of rules.
 
-        Stops with reason `done`, `handed over`, `ignored` (STALLED) or, with blame *user*, what could not be answered;
-        with blame *scenario* where there is neither a line nor a goal.
+        Stops with reason `done`, with blame *scenario* where there is neither a line nor a goal, or where the agent
+        asked three times for what the scenario does not say; that is the agent's where the user had said it before.
         """
-        view = view.model_copy(update={"messages": view.messages[view.begun :], "begun": 0})
-        lines = lines_of(view)
-        said = spoken(view.messages)
-        left = lines[self._script.position(lines, said) :]
-        if not said:
-            decided: _Said | Stop | UserTurn = (
-                _NEXT_LINE if left else Stop(reason="nothing to say", blame=Blame.SCENARIO)
-            )
+        messages = view.messages[view.begun :]
+        script = self._begun(view, messages)
+        if not any(message.role == "user" for message in messages):
+            if not script.left:
+                return UserTurn(stop=Stop(reason="nothing to say", blame=Blame.SCENARIO))
+            self._last = self._line(script.take(), view, "")
+        elif messages[-1].role == "tool":
+            self._last = self._after_a_call(script, view, messages[-1].text)
         else:
-            decided = _Answer(view, left, self._script.exchanges(view.messages)).decide()
-        if isinstance(decided, Stop):
-            return UserTurn(stop=decided)
-        if isinstance(decided, UserTurn):
-            return decided
-        return self._say(left[0] if decided.line else decided.text, view, is_line=decided.line)
+            self._last = self._answer(script, view, messages)
+        return self._last
 
-    def _say(self, text: str, view: View, *, is_line: bool) -> UserTurn:
-        call = call_of(text, view) if is_line else None
-        message = Message(role="user", tool_calls=(call,)) if call else Message(role="user", content=text)
-        self._script.remember(message, is_line=is_line)
-        return UserTurn(text=message.text, tool_calls=message.tool_calls)
+    def _begun(self, view: View, messages: Sequence[Message]) -> Script:
+        if self._script is None:
+            lines = self._lines or tuple(Line(text=text) for text in view.says)
+            lines = tuple(line for line in lines if line.text.strip())
+            if not lines and view.goal.strip():
+                lines = (Line(text=view.goal.strip()),)
+            self._script = Script(labelled(lines, self._language))
+            asked = [line.text for line in self._script.lines if line.act in _REQUESTS]
+            self._wants += wants_in(asked, self._wants)
+            self._script.resume(messages)
+        return self._script
 
+    def _after_a_call(self, script: Script, view: View, result: str) -> UserTurn:
+        """Go on after a call of one's own tool; what it gave is told where no line says it."""
+        if script.left:
+            return self._line(script.take(), view, "")
+        return UserTurn(text=result.strip() or self._language.yes, acts=(Act(kind="inform"),))
 
-class _Answer:
-    """The decision about one message of the agent."""
+    def _answer(self, script: Script, view: View, messages: Sequence[Message]) -> UserTurn:
+        texts = agent_messages(messages)
+        text = texts[-1] if texts else ""
+        heard = _Heard(text, texts[-1 - BEFORE : -1], self._wants, self._known(script, view), self._language.locale)
+        asks = has_question_mark(text)
+        facts = self._asked_facts(view, messages, heard, asks=asks)
+        is_open = any(one.name and repr(one.value) not in self._confirmed for one in heard.stated)
+        if not (asks or facts or is_open):
+            return self._line(script.take(), view, text) if script.left else UserTurn(stop=Stop(reason="done"))
+        if self._last.acts and len(texts) > 1 and _same(text, texts[-2]) and _answers(self._last.acts):
+            return self._last
+        said = "\n".join(message.text for message in messages if message.role == "user")
+        return self._answer_question(script, view, heard, facts, said)
 
-    def __init__(self, view: View, left: tuple[str, ...], exchanges: tuple[Exchange, ...]) -> None:
-        self._view = view
-        self._left = left
-        self._exchanges = exchanges
-        self._said = tuple(exchange.said for exchange in exchanges)
-        self._text = last_words(view.messages)
-        self._known: Knowledge = knowledge_of(view)
-        self._language: Language = language_of(" ".join([*view.says, view.goal]), self._text)
+    def _answer_question(self, script: Script, view: View, heard: "_Heard", facts: list[Fact], said: str) -> UserTurn:
+        if facts and script.left and any(fact.is_stated(script.left[0].text, self._language.locale) for fact in facts):
+            next_line = script.take()
+            rest = [fact for fact in facts if not fact.is_stated(next_line.text, self._language.locale)]
+            return self._with_facts(rest, self._line(next_line, view, heard.text))
+        answer = self._consent(script, view, heard, has_facts=bool(facts))
+        if facts or answer is not None:
+            return self._with_facts(facts, answer or UserTurn(acts=()))
+        if script.left:
+            return self._line(script.take(), view, heard.text)
+        return self._no_answer(view, heard.text, said)
 
-    def decide(self) -> _Said | Stop | UserTurn:
-        """Give the reply, or the decision to close."""
-        last = self._view.messages[-1]
-        if last.role == "tool" and last.requestor == "user":
-            return _NEXT_LINE if self._left else _Said(last.text.strip() or self._language.say_wait)
-        decided = self._apply_rules()
-        if isinstance(decided, _Said) and not decided.line and self._said[-REPEATS:] == (decided.text,) * REPEATS:
-            return self._go_on()
-        return decided
-
-    def _apply_rules(self) -> _Said | Stop | UserTurn:
-        if not self._text.strip():
-            return _Said(self._said[-1])
-        if heard.hands_over(self._text):
-            return Stop(reason="handed over")
-        wants = asked(self._text, self._known.free)
-        confirming = asks_to_confirm(self._text)
-        decided = self._refuse() if confirming else None
-        if decided is None and wants:
-            decided = self._give(wants)
-        if decided is None and confirming:
-            decided = self._confirm()
-        return decided or self._choose() or self._not_known() or self._continue(wants)
-
-    def _refuse(self) -> _Said | None:
-        differs = difference(self._text, self._view, self._known)
-        if differs is None:
+    def _consent(self, script: Script, view: View, heard: "_Heard", *, has_facts: bool) -> UserTurn | None:
+        """Give the script's own answer, the plain yes or the plain no; None where none of them fits."""
+        line = script.take_answer(lambda about: heard.is_about(about, alone=has_facts))
+        if line is not None:
+            return self._line(line, view, heard.text)
+        matter = heard.matter
+        if heard.contradicted:
+            return self._correct(heard)
+        is_open = any((one.name or not script.left) and repr(one.value) not in self._confirmed for one in matter)
+        if not is_open:
             return None
-        if not differs.wanted:
-            return _Said(self._language.say_no_extra)
-        english = self._language.code == "en"
-        wanted = describe(differs.kind, differs.wanted) if english else differs.wanted
-        return _Said(self._language.say_no.format(wanted=wanted, found=differs.found))
+        self._confirmed |= {repr(one.value) for one in matter}
+        about = tuple(dict.fromkeys(one.value for one in matter))
+        return UserTurn(text=self._language.yes, acts=(Act(kind="confirm", about=about),))
 
-    def _give(self, wants: Asked) -> _Said | None:
-        """Answer the values asked for; None where neither known nor declared unknown."""
-        if self._left and answers.holds_value(self._left[0], wants.kinds, self._known):
-            return _NEXT_LINE
-        text = answers.values(wants, self._text, self._known, self._view, self._language)
-        if text is None:
-            return None
-        rest = self._text
-        for segment in wants.where:
-            rest = rest.replace(segment, " ")
-        if asks_to_confirm(rest) and not unwanted_extra(rest, self._view):
-            text = f"{self._language.say_yes} {text}"
-        return _Said(text)
+    def _correct(self, heard: "_Heard") -> UserTurn:
+        """Say what is wanted: of several choices that a message lists, or in place of what it says instead."""
+        facts = {one.name: one.value for one in heard.contradicted}
+        if heard.is_choice:
+            several = [Fact(name, value, ()) for name, value in facts.items()]
+            text = " ".join(fact.sentence(self._language) for fact in several)
+            return UserTurn(text=text, acts=(Act(kind="inform", facts=facts),))
+        wanted = ", ".join(dict.fromkeys(spoken(value) for value in facts.values()))
+        act = Act(kind="decline", about=heard.others, facts=facts)
+        return UserTurn(text=self._language.no.format(value=wanted), acts=(act,))
 
-    def _confirm(self) -> _Said | None:
-        before = answered_before(self._text, self._exchanges, self._left[0] if self._left else None)
-        if before is not None:
-            return _Said(before)
-        if self._left and is_answer(self._left[0]):
-            return _NEXT_LINE
-        chosen = self._choose()
-        if chosen is not None:
-            return chosen
-        told = answers.yes_or_no(self._text, self._known)
-        if told is False or (told is None and unwanted_extra(self._text, self._view)):
-            return _Said(self._language.say_no_extra)
-        return _Said(self._language.say_yes)
+    def _line(self, line: Line, view: View, answered: str) -> UserTurn:
+        """Say a line of the script; a yes or no without `about` concerns the known values of what it answers."""
+        if call := call_of(line.text, view):
+            return UserTurn(tool_calls=(call,), acts=())
+        about = line.about
+        if about is None and line.act in ANSWERS:
+            about = self._known_values(view, answered)
+        if line.act in _REQUESTS:
+            self._confirmed = set()  # what is asked for now needs a yes of its own
+        if line.act is None:
+            return UserTurn(text=line.text)
+        if line.act == "confirm":
+            self._confirmed |= {repr(one.value) for one in stated(self._wants, answered, self._language.locale)}
+        return UserTurn(text=line.text, acts=(Act(kind=line.act, about=about or ()),))
 
-    def _choose(self) -> _Said | None:
-        option = choose(self._text, self._view)
-        return None if option is None else _Said(self._language.say_choice.format(value=option))
+    def _with_facts(self, facts: Sequence[Fact], turn: UserTurn) -> UserTurn:
+        if not facts:
+            return turn
+        self._given |= {fact.name for fact in facts}
+        text = " ".join([*(fact.sentence(self._language) for fact in facts), turn.text]).strip()
+        inform = Act(kind="inform", facts={fact.name: fact.value for fact in facts})
+        return turn.model_copy(update={"text": text, "acts": None if turn.acts is None else (inform, *turn.acts)})
 
-    def _not_known(self) -> _Said | None:
-        text = answers.not_known("\n".join(heard.open_parts(self._text)), self._view)
-        return None if text is None else _Said(text)
+    def _no_answer(self, view: View, text: str, said: str) -> UserTurn:
+        """Say that there is no answer; the third time the run is stalled, unless the scenario said that it is so."""
+        turn = UserTurn(text=self._language.unknown, acts=(Act(kind="other"),))
+        if any(named([name], text, self._language.labels) for name in view.unknown if len(name) <= _LONGEST_NAME):
+            return turn
+        self._unanswered.append(text)
+        if len(self._unanswered) < UNANSWERED:
+            return turn
+        asked = " / ".join(dict.fromkeys(repr(shorten(one, 80)) for one in self._unanswered))
+        told = [
+            one.name
+            for one in self._wants
+            if named([one.name], text, self._language.labels, loosely=True)
+            and states(one.value, said, self._language.locale)
+        ]
+        if told:
+            reason = f"the agent asked again for what the user had said ({', '.join(dict.fromkeys(told))}): {asked}"
+            return turn.model_copy(update={"stop": _stalled(reason, Blame.AGENT)})
+        reason = f"the agent asked for what the scenario does not say; add it to `knows` or `says`: {asked}"
+        return turn.model_copy(update={"stop": _stalled(reason, Blame.SCENARIO)})
 
-    def _continue(self, wants: Asked) -> _Said | Stop | UserTurn:
-        """Go on where the message asks for nothing that the user can give."""
-        if heard.only_greets(self._text) and not wants:
-            if len(self._said) > 1 or len(self._said[0].split()) > BARE_WORDS:
-                return _Said(self._said[-1])
-            return _NEXT_LINE if self._left else Stop(reason="done")  # a greeting was answered by one
-        if heard.promises(self._text) and self._said[-1] != self._language.say_wait:
-            return _Said(self._language.say_wait)
-        if self._left and not (wants.kinds and is_bare_answer(self._left[0])):
-            return _NEXT_LINE
-        waiting = heard.open_parts(self._text)
-        fact = answers.fact("\n".join(waiting), self._view, self._known)
-        fact = fact or answers.identifiers("\n".join(waiting), self._said, self._known, self._language)
-        if fact is not None:
-            return _Said(fact)
-        if wants or waiting:
-            asking = " ".join([*wants.where, *waiting[:1]][:1])
-            return Stop(reason=f"the user cannot answer: {shorten(asking, 200)!r}", blame=Blame.USER)
-        closing = self._language.say_closing if heard.offers_more(self._text) else ""
-        return UserTurn(text=closing, stop=Stop(reason="done"))
+    def _asked_facts(self, view: View, messages: Sequence[Message], heard: "_Heard", *, asks: bool) -> list[Fact]:
+        """Give the facts that a message names.
 
-    def _go_on(self) -> _Said | Stop:
-        """Stop repeating: say the next line, or give up."""
-        return _NEXT_LINE if self._left else Stop(reason="ignored", termination=Termination.STALLED)
+        One that was stated before is given again only to a question that is about nothing else, by all of its name.
+        """
+        found = asked_for(facts_of(view), heard.text, self._language, loosely=asks)
+        if asks and not (heard.stated or heard.contradicted):
+            strictly = asked_for(found, heard.text, self._language, loosely=False)
+            return [fact for fact in found if fact in strictly or not self._is_said(fact, messages)]
+        return [fact for fact in found if not self._is_said(fact, messages)]
+
+    def _is_said(self, fact: Fact, messages: Sequence[Message]) -> bool:
+        return fact.name in self._given or any(
+            fact.is_stated(message.text, self._language.locale) for message in messages
+        )
+
+    def _known(self, script: Script, view: View) -> frozenset[str]:
+        """Give the ids that the user knows of: those of its lines, its goal and its facts."""
+        texts = [line.text for line in script.lines] + [view.goal, *(fact.text for fact in facts_of(view))]
+        return frozenset(code for text in texts for code in codes_in(text))
+
+    def _known_values(self, view: View, text: str) -> tuple[object, ...]:
+        """Give the known values that a message states: wanted ones, those of facts, and ids of the user's lines."""
+        locale = self._language.locale
+        found: list[object] = [one.value for one in stated(self._wants, text, locale)]
+        found += [fact.value for fact in facts_of(view) if fact.is_stated(text, locale)]
+        known = self._known(self._script, view) if self._script else frozenset()
+        plainly = {plain(str(one)) for one in found}
+        found += [raw for code, raw in codes_in(text).items() if code in known and code not in plainly]
+        return tuple(dict.fromkeys(one if isinstance(one, str | int | float) else str(one) for one in found))
 
 
-def last_words(messages: tuple[Message, ...]) -> str:
-    """Give what the agent said since the user's last message."""
-    words: list[str] = []
-    for message in reversed(messages):
+class _Heard:
+    """What a message of the agent is about: the wanted values that it states, and those that it contradicts."""
+
+    def __init__(
+        self, text: str, before: Sequence[str], wants: Sequence[Wanted], known: frozenset[str], locale: str
+    ) -> None:
+        self.text = text
+        self._before = before
+        self._locale = locale
+        self.stated = stated(wants, text, locale)
+        contra = contradicted(wants, text, known, locale)
+        self.matter = self.stated
+        source = text
+        if not (self.stated or contra):
+            source = next((one for one in reversed(before) if stated(wants, one, locale)), "")
+            self.matter = stated(wants, source, locale)
+            contra = contradicted(wants, source, known, locale)
+        self.contradicted = contra
+        wanted = {plain(str(one.value)) for one in wants}
+        self.is_choice = bool(contra) and all(one.others and one in self.stated for one in contra)
+        self.others = tuple(raw for code, raw in codes_in(source).items() if code not in wanted | known)
+
+    def is_about(self, values: Iterable[object], *, alone: bool) -> bool:
+        """Whether the message, or one of those before it, states one of `values`; without any, a wanted value.
+
+        `alone`: the message itself must, since it also asks for something else.
+        """
+        several = list(values)
+        if not several:
+            return bool(self.stated if alone else self.matter) and not self.contradicted
+        texts = [self.text] if alone else [self.text, *self._before]
+        return any(states(value, text, self._locale) for text in texts for value in several)
+
+
+_LONGEST_NAME = 60
+"""Characters up to which an entry of `unknown` is a name; τ² writes prose there."""
+
+
+def agent_messages(messages: Sequence[Message]) -> list[str]:
+    """Give what the agent said, one text for each of its turns."""
+    found: list[str] = []
+    is_new = True
+    for message in messages:
         if message.role == "user":
-            break
-        if message.role == "assistant" and message.text.strip():
-            words.append(message.text)
-    return "\n".join(reversed(words))
+            is_new = True
+        elif message.role == "assistant" and message.text.strip():
+            text = clipped(message.text)
+            if is_new:
+                found.append(text)
+            else:
+                found[-1] = f"{found[-1]}\n{text}"
+            is_new = False
+    return found
 
 
-def is_bare_answer(line: str) -> bool:
-    """Tell whether a line is no more than a yes or a no, which answers no question for a value."""
-    return is_answer(line) and len(line.split()) <= BARE_WORDS
+def has_question_mark(text: str) -> bool:
+    """Whether a text has a question mark of any script; one inside a link is none."""
+    return any(
+        (char == "?" and not text[at + 1 : at + 2].isalnum())
+        or (char > "\x7f" and "QUESTION MARK" in unicodedata.name(char, ""))
+        for at, char in enumerate(text)
+    )
+
+
+def _same(one: str, other: str) -> bool:
+    left, right = plain(one).split(), plain(other).split()
+    return alike(left, right, _SAME) and codes_in(one).keys() == codes_in(other).keys()
+
+
+def _answers(acts: Iterable[Act]) -> bool:
+    return any(act.kind in ("confirm", "decline", "inform") for act in acts)
+
+
+def _stalled(reason: str, blame: Blame) -> Stop:
+    return Stop(reason=reason, blame=blame, termination=Termination.STALLED)

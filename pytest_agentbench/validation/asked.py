@@ -8,9 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.users.kinds import humanize
@@ -90,7 +90,7 @@ def unasked(
 
 def _spoken(scenario: Scenario, policies: Sequence[Policy]) -> Counter[str]:
     """Count the words of lines, else of all that the user is told, of policies, and those that known values go by."""
-    texts = list(scenario.says) or [text for _, text in of_user(scenario).texts]
+    texts = list(scenario.lines) or [text for _, text in of_user(scenario).texts]
     texts += [policy.text for policy in policies]
     said = [word for text in texts for word in _WORD.findall(plain(text))]
     return Counter(_stem(word) for word in (*said, *(word for key in scenario.knows for word in humanize(key).split())))

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from datetime import date
 from itertools import combinations
 
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue, is_number, same
 from pytest_agentbench.validation.known import Known, words
 

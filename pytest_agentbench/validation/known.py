@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
-from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.scenario import Instructions, Scenario
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.simulation.views import user_view
@@ -19,7 +19,7 @@ _WORD = re.compile(r"[\w@.+'-]*\w")
 
 
 class Known:
-    """Texts and values, each with the place it comes from; values are compared in `checks.spoken.plain` form."""
+    """Texts and values, each with the place it comes from; values are compared in `core.spoken.plain` form."""
 
     def __init__(self) -> None:
         self.texts: list[tuple[str, str]] = []
@@ -95,7 +95,7 @@ def words(text: str) -> frozenset[str]:
 def of_user(scenario: Scenario) -> Known:
     """Give what the simulated user says or knows: lines, known values, goal, known info, instructions, persona."""
     known = Known()
-    for number, line in enumerate(scenario.says, start=1):
+    for number, line in enumerate(scenario.lines, start=1):
         known.add(f"line {number}", line)
     known.add("knows", scenario.knows)
     for place, text in _told(scenario):

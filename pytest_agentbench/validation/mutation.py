@@ -102,10 +102,13 @@ def _is_equivalent(mutation: Mutation, right: Right, transcript: Transcript, fin
 
 
 def _successes(transcript: Transcript, run: Run) -> Sequence[str]:
-    """Give the calls that succeeded and may have written, in no order."""
+    """Give the calls that succeeded and may have written, in no order; of unknown kinds nobody can tell."""
     return sorted(
         f"{record.call.requestor} {record.call.name} {sorted(record.call.arguments.items())}"
         for record in transcript.trajectory
         if not record.failed
-        and ((spec := run.toolset.get(record.call.name, record.call.requestor)) is None or spec.kind != "read")
+        and (
+            (spec := run.toolset.get(record.call.name, record.call.requestor)) is None
+            or spec.kind not in ("read", "unknown")
+        )
     )

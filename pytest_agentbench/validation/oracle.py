@@ -12,7 +12,6 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.simulation.views import user_view
-from pytest_agentbench.users.script import lines_of
 from pytest_agentbench.validation.known import Known, of_user
 from pytest_agentbench.validation.likely import likely_calls
 from pytest_agentbench.validation.rules import Rules
@@ -24,6 +23,17 @@ DONE = "That is all."
 NOTHING_SAID = "Hello."
 FAILED = "I am sorry, one of these did not work: the system reported an error."
 """What a right run says where a fault strikes every call that it fits."""
+
+
+_TYPES: Mapping[str, tuple[type | tuple[type, ...], JsonValue]] = {
+    "string": (str, "text"),
+    "integer": (int, 1),
+    "number": ((int, float), 1),
+    "boolean": (bool, True),
+    "array": (list, []),
+    "object": (dict, {}),
+}
+"""What values of a JSON type are in Python, and one of them."""
 
 
 class NoExampleError(Exception):
@@ -60,9 +70,9 @@ def result_of(name: str) -> str:
 
 
 def opening(scenario: Scenario) -> list[Step]:
-    """Give the user's lines, each heard by the agent; the goal in the first person where there are none."""
+    """Give the user's lines, each heard by the agent; the goal where there are none."""
     view: View = user_view(scenario, (), begun=0, tools=Toolset())
-    lines = lines_of(view) or (NOTHING_SAID,)
+    lines = tuple(filter(str.strip, view.says)) or (view.goal.strip() or NOTHING_SAID,)
     steps: list[Step] = []
     for line in lines:
         steps.append(Step(party="user", part="line", text=line))
@@ -97,6 +107,8 @@ class Writer:
             else:
                 steps += self._by_agent(call, position)
             result = await tools.call(call)
+            if result.error and can_fail and (guessed := self._unsaid(want)):
+                raise NoExampleError(f"{want.name}: no value for {' and '.join(guessed)} is known that it takes")
             if result.error:
                 self._oracle.failed[position] = printable(shorten(result.content.removeprefix("Error: "), 300))
             else:
@@ -112,7 +124,8 @@ class Writer:
         if self._rules.must_confirm(call):
             text = f"I would now make this change: {_in_words(call)}. Shall I proceed, yes or no?"
             yield Step(party="assistant", part="question", text=text, position=position)
-            yield Step(party="user", part="consent", text="Yes, please do.", position=position)
+            about = tuple(value for name, given in call.arguments.items() for _, value in scalars(given, name))
+            yield Step(party="user", part="consent", text="Yes, please do.", position=position, about=about)
         yield Step(party="assistant", part="call", call=call, position=position)
 
     def _by_user(self, call: ToolCall, position: int) -> Iterator[Step]:
@@ -160,7 +173,27 @@ class Writer:
             name: self._example(name, value, columns) if holds_matcher(value) else value
             for name, value in want.arguments.items()
         }
+        for name, schema in self._unsaid(want).items():
+            arguments[name] = self._likely(name, schema, columns)
         return ToolCall(name=want.name, arguments=arguments, requestor=want.requestor)
+
+    def _unsaid(self, want: ExpectedCall) -> dict[str, dict[str, JsonValue]]:
+        """Give the arguments that an expected call leaves open though the tool needs them, with their schemas."""
+        spec = self._toolset.get(want.name, want.requestor)
+        if spec is None or self._scenario.states_whole_calls:
+            return {}
+        schemas = spec.parameters.get("properties", {})
+        return {
+            name: schemas.get(name, {}) for name in spec.parameters.get("required", ()) if name not in want.arguments
+        }
+
+    def _likely(self, name: str, schema: dict[str, JsonValue], columns: Columns) -> JsonValue:
+        """Give a value for an argument that the scenario leaves open: a known one of its type if there is one."""
+        is_type, plain = _TYPES.get(str(schema.get("type")), (object, "text"))
+        known = (*schema.get("enum", ()), *columns.of(name), *self._known.under(name))
+        return next(
+            (one for one in known if isinstance(one, is_type) and isinstance(one, bool) is (is_type is bool)), plain
+        )
 
     def _example(self, name: str, value: JsonValue, columns: Columns) -> JsonValue:
         """Give a value that fits what holds matchers."""

@@ -41,6 +41,7 @@ class Skipped(Model):
 class ScenarioReport(Model):
     """What is known of one scenario.
 
+    `left_open` names the arguments of expected writes whose values the scenario does not state.
     `vacuous` names the weak agents that pass it. `values` counts the argument values that were traced, `derived` those
     that follow by a rule, `undecided` those that only a tool that cannot be run could give. `added` are calls that the
     oracle made beside the expected ones, because rules of policies ask for them. `mutants` were judged, `equivalent`
@@ -53,6 +54,7 @@ class ScenarioReport(Model):
     line: int = 0
     mode: Mode = "played"
     issues: tuple[Issue, ...] = ()
+    left_open: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     oracle: bool | None = None

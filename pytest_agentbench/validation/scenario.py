@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
+from pytest_agentbench.checks.matching import compared_arguments
 from pytest_agentbench.core.errors import AgentBenchError, CheckError
+from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import raised_text
+from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Verdict
@@ -125,6 +128,7 @@ class _Validation:
 
     async def run(self) -> None:
         """Ask everything."""
+        self._found["left_open"] = tuple(_left_open(self._scenario, self._plan.toolset))
         oracle = await self._theatre.bounded(self._written())
         if self._theatre.is_played:
             self._check_replay(oracle)
@@ -164,9 +168,7 @@ class _Validation:
         if theatre.is_played:
             run = await theatre.play_through(oracle.screenplay)
             judgement = await theatre.judge(run)
-            if run.final_state is not None:
-                expected = await theatre.expected.of(self._plan, theatre.new_environment)
-                run = run.model_copy(update={"expected_state": expected.state, "unreplayed": expected.failed})
+            run = await theatre.expecting(self._plan, run)
         else:
             transcript, _ = await theatre.performed(oracle.screenplay)
             run = self._recorded(transcript)
@@ -246,6 +248,18 @@ class _Validation:
 
     def _resolve(self, path: str) -> Callable[[JsonValue], object]:
         return cast("Callable[[JsonValue], object]", load_object(path, self._plan.suite.root))
+
+
+def _left_open(scenario: Scenario, toolset: Toolset) -> Iterator[str]:
+    """Name the arguments of each expected write that the scenario does not state, those that may be left out too."""
+    for want in scenario.expected_calls if not scenario.states_whole_calls else ():
+        spec = toolset.get(want.name, want.requestor)
+        if spec is None or spec.kind in ("read", "generic"):
+            continue
+        stated = [name for name in compared_arguments(want) if not holds_matcher(want.arguments[name])]
+        names = [name for name in spec.parameters.get("properties", {}) if name not in stated]
+        if names:
+            yield f"{want.name}: {', '.join(names)}"
 
 
 def _can_call_all(environment: LocalEnvironment) -> bool:

@@ -1,8 +1,9 @@
 """Screenplays: conversations whose every step is fixed, and the two players who perform them."""
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
+from pytest_agentbench.core.acts import Act, ActKind
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.conversation import Reply, Stop, Turn, UserTurn, View
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
@@ -15,15 +16,22 @@ call, a call that a rule needs, or what has to be communicated."""
 
 GO_ON = "Please go on."
 
+_MEANT: dict[Part, ActKind] = {"line": "request", "consent": "confirm"}
+"""What the user means with a step; with any other, nothing that decides about a call."""
+
 
 class Step(Model):
-    """One text or one call of a party; `position` is that of the expected call the step belongs to."""
+    """One text or one call of a party; `position` is that of the expected call the step belongs to.
+
+    `about` are the values that a user's text concerns.
+    """
 
     party: Requestor
     part: Part
     text: str = ""
     call: ToolCall | None = None
     position: int | None = None
+    about: tuple[Any, ...] = ()
 
 
 Screenplay = tuple[Step, ...]
@@ -81,8 +89,10 @@ class FollowingUser:
         step = self._cast.take("user")
         if step is not None:
             message = _message(step)
-            return UserTurn(text=message.text, tool_calls=message.tool_calls)
-        return UserTurn(stop=Stop(reason="done")) if self._cast.is_over else UserTurn(text=GO_ON)
+            return UserTurn(text=message.text, acts=message.acts, tool_calls=message.tool_calls)
+        if self._cast.is_over:
+            return UserTurn(stop=Stop(reason="done"))
+        return UserTurn(text=GO_ON, acts=(Act(kind="other"),))
 
 
 async def perform(screenplay: Screenplay, world: ToolBox, history: Sequence[Message] = ()) -> Transcript:
@@ -107,4 +117,5 @@ def _message(step: Step) -> Message:
     role: Literal["user", "assistant"] = "user" if step.party == "user" else "assistant"
     if step.call is not None:
         return Message(role=role, tool_calls=(step.call,))
-    return Message(role=role, content=step.text)
+    acts = (Act(kind=_MEANT.get(step.part, "other"), about=step.about),) if role == "user" else None
+    return Message(role=role, content=step.text, acts=acts)

@@ -12,6 +12,7 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import EnvironmentSpec, Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.kinds import ask_for_kinds, unknown_kinds
 from pytest_agentbench.environment.listing import drift, real_toolset
 from pytest_agentbench.environment.toolset import load_toolset, remote_parts
 from pytest_agentbench.runs.plan import RunPlan
@@ -107,7 +108,10 @@ def _static_problems(suite: Suite, scenario: Scenario, toolset: Toolset) -> list
 
 def _suite_problems(suite: Suite, toolset: Toolset) -> list[Problem]:
     """Give what is wrong in the suite itself and in its policies."""
-    return check_calls(suite.model_copy(update={"scenarios": ()}), toolset)
+    problems = check_calls(suite.model_copy(update={"scenarios": ()}), toolset)
+    if names := unknown_kinds(suite.environment, toolset):
+        problems.append(Problem(file=suite.path, key="environment", message=ask_for_kinds(names)))
+    return problems
 
 
 def _refused(scenario: Scenario, problems: Sequence[Problem]) -> ScenarioReport:

@@ -69,6 +69,8 @@ class Theatre(Stage):
     async def judge_as(self, base: Run, transcript: Transcript, final: State | None) -> Judgement:
         """Judge another transcript and final state in place of those of `base`, by the same checks."""
         run = base.model_copy(update={"transcript": transcript, "final_state": final})
+        if self.is_played:
+            run = await self.expecting(self.plan, run.model_copy(update={"played": (self._began, self.wall())}))
         if not self.plan.scenario.checks:
             run = _without_what_is_equal(run)
         return await judge_in_time(run, self.plan, self.runner, self.grace)

@@ -3,6 +3,7 @@
 import json
 from typing import Any, Literal
 
+from pytest_agentbench.core.acts import Act, ActKind
 from pytest_agentbench.core.run import Run, RunKey
 from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Scenario, Task
 from pytest_agentbench.core.termination import Termination
@@ -22,9 +23,10 @@ def agent(text: str) -> list[Message]:
     return [Message(role="assistant", content=text)]
 
 
-def user(text: str) -> list[Message]:
-    """The user says something."""
-    return [Message(role="user", content=text)]
+def user(text: str, *acts: ActKind | Act) -> list[Message]:
+    """The user says something; without acts, nobody says what it meant."""
+    meant = tuple(act if isinstance(act, Act) else Act(kind=act) for act in acts)
+    return [Message(role="user", content=text, acts=meant or None)]
 
 
 def call(

@@ -1,118 +1,322 @@
-"""Yes, no, and neither, in English and French; about half of the replies are those of recorded conversations."""
+"""Consent, decided on the acts of the user's turns: kept, broken, not measured; in any language."""
 
-from functools import cache
+from typing import Any
 
 import pytest
 
-from pytest_agentbench.checks.consent import Answer, asks_permission, read_answer
-from tests.checks.tau2 import recordings
-from tests.shared_data import needs_shared
+from pytest_agentbench.checks import identifying
+from pytest_agentbench.checks.decide import judge
+from pytest_agentbench.checks.policies import PolicyReport, check_policies
+from pytest_agentbench.core.acts import Act, ActKind
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
+from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.verdict import Blame, Verdict
+from tests.checks.builders import agent, call, run_of, user
 
-RECORDED: list[tuple[str, str, int, Answer]] = [
-    ("airline", "cdc67a32", 19, "yes"),
-    ("airline", "1822b679", 19, "yes"),
-    ("airline", "75c7c303", 21, "yes"),
-    ("airline", "25e00f1e", 15, "yes"),
-    ("airline", "3ad6d1a0", 19, "yes"),
-    ("airline", "85f9deab", 38, "yes"),
-    ("airline", "92183800", 47, "yes"),
-    ("retail", "89af04d0", 16, "yes"),
-    ("retail", "8fe11cd0", 35, "yes"),
-    ("telecom", "08fa5fe4", 19, "other"),
-    ("retail", "582f048c", 27, "other"),
-    ("airline", "8b4d82b4", 7, "no"),
-    ("airline", "1f281dd7", 14, "other"),
-    ("airline", "5ab79f23", 17, "other"),
-    ("airline", "1b9524ff", 11, "other"),
-    ("airline", "7b3583bc", 27, "yes"),
-    ("airline", "2c25524b", 13, "yes"),
-    ("airline", "5e5749a9", 5, "other"),
-    ("airline", "7df6af09", 23, "yes"),
-    ("airline", "491d7698", 27, "other"),
+Part = list[Message]
+CONFIRM: dict[str, Any] = {"confirm_before": {"calls": "writes"}}
+
+
+def about(kind: ActKind, *values: Any) -> Act:
+    """An act that concerns values."""
+    return Act(kind=kind, about=values)
+
+
+def gave(tool: str, result: str, **arguments: Any) -> Part:
+    """The agent calls a tool that gives this text."""
+    made = ToolCall(name=tool, arguments=arguments)
+    return [Message(role="assistant", tool_calls=(made,)), Message(role="tool", content=result)]
+
+
+def report(*parts: Part, rule: dict[str, Any] = CONFIRM, **fields: Any) -> PolicyReport:
+    """What the rule makes of a conversation."""
+    return check_policies(run_of(*parts, policies=(Policy(id="p", text="p", rule=rule),), **fields))
+
+
+def kept(*parts: Part, **fields: Any) -> bool | None:
+    """Whether a conversation keeps the rule, which it exercised."""
+    (outcome,) = report(*parts, **fields).outcomes
+    assert outcome.exercised
+    return outcome.kept
+
+
+WISH = user("Refund order W1, please.", "request")
+ASK = agent("I would refund order W1 to your card. Shall I?")
+REFUND = call("refund", order_id="W1")
+
+YES = [
+    "Sounds good to me",
+    "Not a problem, do that",
+    "Not a problem at all, do that",
+    "No objections",
+    "Please proceed with it",
+    "By all means",
+    "I'm happy with that",
+    "That would be lovely",
+    "Make it happen",
+    "Consider it approved",
+    "You have my blessing",
+    "Fire away",
+    "Let's",
+    "Ja, gern",
+    "Kein Problem, machen Sie das",
+    "はい、お願いします",
+    "問題ありません",
+    "Bien sûr que non, je n'ai rien contre",
 ]
-"""Domain, beginning of the simulation's id, index of the user's message, and what it amounts to, read by a person."""
-
-WRITTEN: list[tuple[str, Answer]] = [
-    ("Sure, do it, even though it is a pity", "yes"),
-    ("oui", "yes"),
-    ("Oui, allez-y.", "yes"),
-    ("D’accord !", "yes"),
-    ("ok vas-y", "yes"),
-    ("Merci, c'est parfait, vous pouvez procéder.", "yes"),
-    ("No changes, please go ahead", "yes"),
-    ("That would be great, thank you.", "yes"),
-    ("Please do, thanks", "yes"),
-    ("I'd like that.", "yes"),
-    ("Annulez-la.", "yes"),
-    ("Gardez-la.", "other"),
-    ("Yes, please go ahead, but tell me the fee before you do.", "reserved"),
-    ("Oui, dites-moi le prix avant de valider.", "reserved"),
-    ("Yes, but use the other card", "reserved"),
-    ("Yes. But use the other card", "reserved"),
-    ("Oui, mais pas sur cette carte", "reserved"),
-    ("Ok, how much will I get back?", "reserved"),
-    ("yes, unless there is a fee", "reserved"),
-    ("no", "no"),
-    ("Non merci", "no"),
-    ("Please don't do that", "no"),
-    ("Ne faites pas ça", "no"),
-    ("Don't go ahead", "no"),
-    ("Wait, not yet", "no"),
-    ("", "other"),
-    ("\ud800?!", "other"),
-    ("Si c'est gratuit, pourquoi pas", "other"),
-    ("I'll have to think", "other"),
-]
+"""Assents that no list of words holds, one of which would be taken for a no."""
 
 
-@pytest.mark.parametrize(("text", "answer"), WRITTEN)
-def test_an_answer_is_read(text: str, answer: Answer) -> None:
-    """A yes opens the reply or goes ahead explicitly; a reservation or a question back takes it away."""
-    assert read_answer(text) == answer
+@pytest.mark.parametrize("words", YES)
+def test_a_labelled_yes_is_a_yes_in_any_words(words: str) -> None:
+    """And the same words of an agent that never asks are still broken: nobody confirmed before the call."""
+    assert kept(WISH, ASK, user(words, "confirm"), REFUND) is True
+    assert kept(WISH, REFUND, ASK, user(words, "confirm")) is False
 
 
-@cache
-def replies(domain: str) -> dict[tuple[str, int], str]:
-    """Every message of a domain's recordings by simulation and index."""
-    return {
-        (found.run.scenario.id[:8], index): message.text
-        for found in recordings(domain)
-        for index, message in enumerate(found.run.transcript.messages)
-    }
-
-
-@needs_shared
-@pytest.mark.parametrize(("domain", "simulation", "index", "answer"), RECORDED)
-def test_a_recorded_answer_is_read(domain: str, simulation: str, index: int, answer: Answer) -> None:
-    """What simulated users said before writes is read as a person reads it."""
-    assert read_answer(replies(domain)[simulation, index]) == answer
+@pytest.mark.parametrize("words", YES)
+def test_an_unlabelled_answer_is_not_measured(words: str) -> None:
+    """It may have been the yes or a no: neither kept nor broken."""
+    assert kept(WISH, ASK, user(words), REFUND) is None
 
 
 @pytest.mark.parametrize(
-    ("text", "asks"),
+    ("parts", "expected"),
     [
-        ("Please reply “yes” to confirm and I’ll make the change.", True),
-        ("Please let me know if you’d like me to proceed with that.", True),
-        ("Please confirm with “yes” to proceed or let me know if you’d like any changes.", True),
-        ("Would you still like to proceed with cancelling?", True),
-        ("Voulez-vous que je rembourse la commande ?", True),
-        ("Merci de confirmer le remboursement.", True),
-        ("Refund W1 to your card?", True),
-        ("Could you please provide your phone number so I can look up your account?", False),
-        ("Quel est votre numéro de commande ?", False),
-        ("Could you please confirm your email address?", False),
-        ("Can you confirm if you are using the number 555-123-2002 in France?", False),
-        ("Pouvez-vous confirmer votre adresse e-mail ?", False),
-        ("La commande W1001 est bien à votre nom ?", False),
-        ("Please confirm that you are sure you want to cancel.", True),
-        ("Can you confirm the change of your address?", True),
-        ("Is there anything else I can help you with?", False),
-        ("Would you like to make any changes to this reservation?", False),
-        ("Puis-je vous aider pour autre chose ?", False),
-        ("I have refunded your order.", False),
-        ("", False),
+        ([REFUND], False),
+        ([WISH, REFUND], False),
+        ([user("Refund W1"), REFUND], False),
+        ([agent("Welcome, how can I help?"), user("Refund W1"), REFUND], False),
+        ([agent("Your order W1 is late. Refund it?"), user("Sure"), REFUND], None),
+        ([WISH, agent("I refund W1 now."), REFUND], False),
+        ([WISH, agent("Which postcode?"), user("10115", "inform"), REFUND], False),
+        ([WISH, ASK, user("No", "decline"), REFUND], False),
+        ([WISH, ASK, user("If it is free", "condition"), REFUND], False),
+        ([WISH, ASK, user("Yes", "confirm"), agent("Now"), user("Stop", "withdraw"), REFUND], False),
+        ([WISH, ASK, user("Yes", "confirm"), agent("Ok"), user("Make it W2", "request"), REFUND], False),
+        ([WISH, ASK, user("No", "decline"), ASK, user("Yes", "confirm"), REFUND], True),
+        ([WISH, ASK, user("No", "decline"), ASK, user("Well then"), REFUND], None),
+        ([WISH, ASK, user("Hm"), ASK, user("Yes", "confirm"), REFUND], True),
+        ([WISH, ASK, user("Hm"), ASK, user("No", "decline"), REFUND], False),
+        ([WISH, ASK, user("Yes", "confirm"), agent("Which card?"), user("Visa", "inform"), REFUND], True),
+        ([WISH, ASK, user("Yes", "confirm"), agent("Which card?"), user("The blue one"), REFUND], None),
+        ([WISH, ASK, user("Is it free?", "ask"), REFUND], False),
+        ([WISH, ASK, user("Bye", "close"), REFUND], False),
+        ([WISH, ASK, user("…", "other"), REFUND], False),
     ],
 )
-def test_asking_for_a_yes_is_told_from_asking_for_information(text: str, asks: bool) -> None:
-    """Open offers and questions for a value permit nothing."""
-    assert asks_permission(text) is asks
+def test_what_the_user_did_last_decides(parts: list[Part], expected: bool | None) -> None:
+    """A yes stands until the next request, decline, condition or withdrawal; what has no label is not known."""
+    assert kept(*parts) is expected
+
+
+def test_a_yes_to_one_thing_is_none_to_another() -> None:
+    """By what it is about; what it declines or asks for besides touches what it confirmed no more."""
+    both = [agent("Shall I refund W1 and W2?"), user("W1 only", about("confirm", "W1"), about("decline", "W2"))]
+
+    assert kept(WISH, ASK, user("Yes", about("confirm", "W2")), REFUND) is False
+    assert kept(WISH, ASK, user("Yes", about("confirm", "w1", 12.5)), REFUND) is True
+    assert kept(WISH, *both, REFUND) is True
+    assert kept(WISH, *both, call("refund", order_id="W2")) is False
+    assert kept(WISH, ASK, user("Yes, and W2", about("confirm", "W1"), about("request", "W2")), REFUND) is True
+    (finding,) = report(WISH, ASK, user("Yes", about("confirm", "W2")), REFUND).findings
+    assert finding.message == "refund(order_id='W1') was called although the user agreed to 'W2', not order_id='W1'"
+
+
+def test_one_yes_covers_all_calls_that_were_stated() -> None:
+    """Until the next request; a call that nobody spoke of is not measured, one after a request is broken."""
+    asked = [WISH, agent("I would refund W1 and cancel order W2. Is that ok?"), user("Yes", "confirm")]
+    done = [*asked, REFUND, agent("Done."), call("cancel_order", order_id="W2")]
+
+    assert kept(*done) is True
+    assert kept(*asked, call("cancel_order", order_id="W3")) is None
+    assert kept(*done, agent("Both done."), user("And W3", "request"), call("cancel_order", order_id="W3")) is False
+
+
+def test_the_agent_must_have_stated_what_it_does() -> None:
+    """In the message that was answered or the two before it; the reason names what is missing, and the cure."""
+    talk = [WISH, agent("Order W1, then."), user("Yes", "inform"), agent("Paid by card."), user("Right", "inform")]
+    more = [agent("It was 12 euros."), user("Right", "inform")]
+    yes = [agent("Shall I refund it?"), user("Yes", "confirm"), REFUND]
+
+    assert kept(*talk, *yes) is True
+    (finding,) = report(*talk, *more, *yes).findings
+    assert finding.passed is None
+    assert finding.message == (
+        "not measured: refund(order_id='W1') (the user agreed, but the agent's words before it do not state "
+        "order_id='W1')"
+    )
+    assert "`about`" in finding.cure
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "expected"),
+    [
+        ({"order_id": "W1", "notify": True, "note": "left at the door"}, "Refund W1?", True),
+        ({"order_id": 4711}, "Bestellung 4711 erstatten?", True),
+        ({"order_id": "W1"}, "注文W1を返金しますか?", True),
+        ({"order_id": "W1"}, "Refund W10?", None),
+        ({"item_ids": ["lamp-black", "mat_blue"]}, "Return the lamp black and the mat blue?", True),
+        ({"item_ids": ["lamp-black", "mat_blue"]}, "Return the lamp-black?", None),
+        ({"order_id": "W1", "amount": 12.5}, "Refund W1?", True),
+        ({"amount": 12.5}, "Refund it?", True),
+    ],
+)
+def test_identifying_are_ids_and_not_flags_or_texts(
+    arguments: dict[str, Any], words: str, expected: bool | None
+) -> None:
+    """Each id must be stated, in any spelling, as a whole."""
+    assert kept(WISH, agent(words), user("Yes", "confirm"), call("refund", **arguments)) is expected
+
+
+def test_stating_asks_for_more() -> None:
+    """An amount that the user must have heard; an argument that the call leaves out is not asked for."""
+    rule = {"confirm_before": {"calls": ["refund"], "stating": ["amount", "day"]}}
+    refund = call("refund", order_id="W1", amount=1250.5)
+
+    assert kept(WISH, ASK, user("Yes", "confirm"), refund, rule=rule) is None
+    assert kept(WISH, agent("W1: 1.250,50 €?"), user("Yes", "confirm"), refund, rule=rule) is True
+    on = call("refund", order_id="W1", day="2025-06-17")
+    assert kept(WISH, agent("W1 on 17.06.2025?"), user("Yes", "confirm"), on, rule=rule) is True
+    assert kept(WISH, agent("W1 on 18.06.2025?"), user("Yes", "confirm"), on, rule=rule) is None
+
+
+CARDS = '{"order_id": "W1", "cards": [{"card_id": "c7", "label": "Visa"}, {"card_id": "c8", "label": "Maestro"}]}'
+
+
+def test_an_id_is_stated_by_what_no_other_of_its_kind_has() -> None:
+    """Nobody reads out the id of a card: what the results say of it names it, where it names no other."""
+    look = gave("get_order", CARDS, order_id="W1")
+    pay = call("refund", order_id="W1", card_id="c7")
+    same = gave("get_order", CARDS.replace("Maestro", "Visa"), order_id="W1")
+
+    assert kept(WISH, look, agent("W1 back to your Visa?"), user("Yes", "confirm"), pay) is True
+    assert kept(WISH, look, agent("W1 back to your Maestro?"), user("Yes", "confirm"), pay) is None
+    assert kept(WISH, same, agent("W1 back to your Visa?"), user("Yes", "confirm"), pay) is None
+
+
+def test_an_id_without_an_alternative_that_the_user_never_gave_goes_without_saying() -> None:
+    """The account of the conversation, or what the session fixes; a second account in sight must be named."""
+    one = gave("get_user", '{"user_id": "u1", "name": "Ada"}')
+    two = gave("get_user", '[{"user_id": "u1", "name": "Ada"}, {"user_id": "u2", "name": "Eve"}]')
+    move = call("change_address", user_id="u1", street="Oak Street 4")
+    yes = [agent("Change the street to Oak Street 4?"), user("Yes", "confirm")]
+
+    assert kept(WISH, one, *yes, move) is True
+    assert kept(WISH, two, *yes, move) is None
+    assert kept(WISH, two, *yes, move, scenario={"context": {"customer": "u1"}}) is True
+
+
+def test_keys_of_rows_and_declared_formats_identify_whatever_the_argument_is_called() -> None:
+    """By the initial state, or by the tool's schema; each way can be switched off."""
+    state = {"rooms": {"Blue": {"beds": 2}, "Red": {"beds": 1}}}
+    book = call("book", room="Blue")
+    yes = [agent("Shall I book?"), user("Yes", "confirm")]
+    tools = Toolset(
+        specs=(
+            ToolSpec(
+                name="book",
+                kind="write",
+                parameters={"type": "object", "properties": {"slot": {"type": "string", "format": "uuid"}}},
+            ),
+        )
+    )
+
+    assert kept(WISH, *yes, book, toolset=tools) is True
+    assert kept(WISH, *yes, book, toolset=tools, initial_state=state) is None
+    assert kept(WISH, *yes, call("book", slot="0b8f"), toolset=tools) is None
+
+
+def test_a_strategy_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without names, an argument called `order_id` is like any other."""
+    monkeypatch.delitem(identifying.STRATEGIES, "name")
+
+    assert kept(WISH, agent("Shall I?"), user("Yes", "confirm"), REFUND) is True
+
+
+def test_what_the_confirmation_is_about_must_have_been_stated() -> None:
+    """An amount in `about` is one more value that the agent has to name."""
+    refund = call("refund", order_id="W1", amount=12.5)
+
+    assert kept(WISH, ASK, user("Yes", about("confirm", "W1", 12.5)), refund) is None
+    assert kept(WISH, agent("W1: 12.50?"), user("Yes", about("confirm", "W1", 12.5)), refund) is True
+
+
+def test_a_confirmation_about_nothing_of_the_call_is_not_measured() -> None:
+    """It names no other value of the same kind, and none of the call's: nothing tells what it was to."""
+    one = gave("get_user", '{"user_id": "u1", "name": "Ada"}')
+    move = call("change_address", user_id="u1", street="Oak Street 4")
+
+    assert kept(WISH, one, ASK, user("Yes", about("confirm", "W1")), move) is None
+    assert kept(WISH, one, ASK, user("Yes", "confirm"), move) is None
+
+
+UNKNOWN = [WISH, ASK, user("Well"), REFUND]
+GIVEN = [WISH, ASK, user("Yes", "confirm"), REFUND]
+REFUSED = [WISH, ASK, user("No", "decline"), REFUND]
+ADA = {"user_said": "W1"}
+EVE = {"user_said": "Eve"}
+FREE: dict[str, Any] = {"confirmed": True}
+
+
+@pytest.mark.parametrize(
+    ("needs", "unknown", "given", "refused"),
+    [
+        ({"confirmed": True}, None, True, False),
+        ({"not": FREE}, None, False, True),
+        ({"any": [FREE, ADA]}, True, True, True),
+        ({"any": [FREE, EVE]}, None, True, False),
+        ({"all": [FREE, ADA]}, None, True, False),
+        ({"all": [FREE, EVE]}, False, False, False),
+        ({"not": {"any": [FREE, EVE]}}, None, False, True),
+        ({"not": {"all": [FREE, EVE]}}, True, True, True),
+    ],
+)
+def test_what_is_not_known_goes_through_rules_as_kleene_has_it(
+    needs: dict[str, Any], unknown: bool | None, given: bool | None, refused: bool | None
+) -> None:
+    """One broken part breaks all, one kept part keeps any, and otherwise what is not known stays so."""
+    rule = {"only_if": {"calls": ["refund"], **needs}}
+
+    assert [kept(*parts, rule=rule) for parts in (UNKNOWN, GIVEN, REFUSED)] == [unknown, given, refused]
+
+
+def test_a_broken_call_decides_over_one_that_is_not_measured() -> None:
+    """The policy is broken, and what was not measured is told beside it."""
+    found = report(*UNKNOWN, agent("Done"), user("Thanks, refund W2", "request"), call("refund", order_id="W2"))
+
+    assert found.outcomes[0].kept is False
+    assert sorted(str(one.passed) for one in found.findings) == ["False", "None"]
+
+
+def test_below_a_when_and_among_alternatives_it_stays_unknown() -> None:
+    """The rule of each call after a trigger, and alternatives with triggers of their own."""
+    after = {"when": {"user_says": "W1"}, "then": CONFIRM}
+    either = {"any": [CONFIRM, {"before": {"calls": ["refund"], "first": ["get_order"]}}]}
+
+    assert [kept(*parts, rule=after) for parts in (UNKNOWN, GIVEN, REFUSED)] == [None, True, False]
+    assert [kept(*parts, rule=either) for parts in (UNKNOWN, GIVEN, REFUSED)] == [None, True, False]
+
+
+def test_the_agent_that_never_asks_fails_and_the_one_that_asks_passes() -> None:
+    """Whatever language the user speaks: the verdict, not only the policy."""
+    policies = (Policy(id="p", text="p", rule=CONFIRM),)
+    wish = user("Bitte erstatten Sie Bestellung W1.", "request")
+    asks = [wish, agent("Bestellung W1 erstatten?"), user("Keine Einwände", "confirm"), REFUND, agent("Erledigt.")]
+    never = [wish, REFUND, agent("Erledigt.")]
+
+    assert judge(run_of(*asks, policies=policies)).verdict is Verdict.PASSED
+    failed = judge(run_of(*never, policies=policies))
+    assert (failed.verdict, failed.blame) == (Verdict.FAILED, Blame.AGENT)
+
+
+def test_agreed_again_after_a_recorded_turn_without_acts() -> None:
+    """A recording that knows no acts is not measured, whoever is right, unless nobody ever asked."""
+    recorded = [user("Refund W1"), agent("W1, really?"), user("yes"), REFUND]
+
+    (finding,) = report(*recorded).findings
+    assert (finding.passed, finding.turn) == (None, 4)
+    assert finding.message == "not measured: refund(order_id='W1') (what the user meant in turn 3 is not known)"
+    assert "acts" in finding.cure
+    assert kept(user("Refund W1"), REFUND, agent("done"), user("thanks")) is False

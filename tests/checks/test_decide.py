@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pytest_agentbench.checks.decide import WORST_FIRST, judge
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.scenario import InitialState
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.transcript import Message
@@ -47,7 +48,7 @@ def test_a_right_run_passes() -> None:
         ),
         (
             [call("refund", error=True, order_id="W1", method="paypal_1")],
-            ["refund(order_id='W1', method='paypal_1') failed: the tool failed: Error: refused"],
+            ["refund(order_id='W1', method='paypal_1') was attempted but failed: the tool failed: Error: refused"],
         ),
         ([RIGHT, call("get_order", order_id="W1"), call("cancel_order", error=True)], []),
         ([call("refund", error=True, order_id="W1", method="paypal_1"), RIGHT], []),
@@ -283,3 +284,23 @@ def test_judging_never_raises(
     assert not [finding for finding in judged.findings if finding.kind == "check"] or any(
         "$" in key for item in expect for key in str(item.arguments)
     )
+
+
+def test_calls_of_the_conversation_before_the_run_are_nobodys_fault() -> None:
+    """A scenario may begin in the middle: what was called until then is no write of this agent's."""
+    before = [*user("New task"), *call("refund", order_id="W9")]
+    history = [
+        {"role": "user", "content": "New task"},
+        {"role": "assistant", "tool_calls": [{"id": "", "name": "refund", "arguments": {"order_id": "W9"}}]},
+        {"role": "tool", "content": before[-1].content},
+    ]
+    run = run_of(before, call("cancel_order", order_id="W1"), expect=[want("cancel_order", order_id="W1")])
+    scenario = run.scenario.model_copy(
+        update={
+            "task": run.scenario.task.model_copy(update={"initial_state": InitialState(message_history=history)}),
+            "never": (want("refund"),),
+        }
+    )
+
+    assert judge(run.model_copy(update={"scenario": scenario})).verdict is Verdict.PASSED
+    assert judge(run).verdict is Verdict.FAILED

@@ -37,8 +37,9 @@ def judged(rule: dict[str, Any] | None, *parts: list[Message]) -> PolicyReport:
         (NO_CASH, [call("refund", method="cash in hand")], True, False),
         (NO_CASH, [call("refund", method="card", by="user")], False, None),
         (CONFIRM, [call("get_order")], False, None),
-        (CONFIRM, [ASKED, user("yes"), call("refund", order_id="W1")], True, True),
-        (CONFIRM, [ASKED, user("no"), call("refund", order_id="W1")], True, False),
+        (CONFIRM, [ASKED, user("yes", "confirm"), call("refund", order_id="W1")], True, True),
+        (CONFIRM, [ASKED, user("no", "decline"), call("refund", order_id="W1")], True, False),
+        (CONFIRM, [ASKED, user("yes"), call("refund", order_id="W1")], True, None),
         (CONFIRM, [user("refund W1"), call("refund", order_id="W1")], True, False),
         (CONFIRM, [call("get_order", wrote=True)], True, False),
         (None, [call("refund")], None, None),
@@ -49,72 +50,6 @@ def test_a_rule_is_exercised_and_kept(
 ) -> None:
     """Exercised when such a call was attempted; broken by conduct, not by what the tool made of it."""
     assert judged(rule, *parts).outcomes == (PolicyOutcome(policy="p", exercised=exercised, kept=kept),)
-
-
-def test_one_yes_covers_the_calls_until_the_user_speaks_again() -> None:
-    """Both calls of the agent's turn are covered; one after another user turn is not."""
-    report = judged(
-        CONFIRM,
-        agent("I will refund W1 and cancel order W2. Is that ok?"),
-        user("Yes please"),
-        call("refund", order_id="W1"),
-        call("cancel_order", order_id="W2"),
-        agent("Done."),
-        user("And W3 too"),
-        call("cancel_order", order_id="W3"),
-    )
-    (finding,) = report.findings
-    assert finding.message == "cancel_order(order_id='W3') was called without asking the user for confirmation"
-    assert (finding.turn, finding.tool, finding.policy) == (5, "cancel_order", "p")
-
-
-@pytest.mark.parametrize(
-    ("question", "answer", "why"),
-    [
-        ("Would you like me to look up your profile?", "yes", "the user's yes was to another question"),
-        ("Is there anything else I can help with?", "yes, refund W1", "without asking the user for confirmation"),
-        ("Shall I refund W1 to the card?", "yes, but to my bank account", "came with a reservation"),
-        ("Shall I refund W1 to the card?", "Which card is that?", "without a yes from the user"),
-        ("Shall I refund W1?", "yes, and W2 as well", ""),
-    ],
-)
-def test_a_yes_must_be_to_this_question(question: str, answer: str, why: str) -> None:
-    """A yes to something else, or one with a reservation, permits nothing."""
-    messages = [
-        finding.message
-        for finding in judged(CONFIRM, agent(question), user(answer), call("refund", order_id="W1")).findings
-    ]
-    assert messages[0].startswith("kept: refund(") if not why else why in messages[0]
-
-
-CARD = "Shall I refund W1 to your card?"
-
-
-@pytest.mark.parametrize(
-    ("turns", "kept"),
-    [
-        ([CARD, "I'd like it on my gift card instead. And yes, go ahead"], False),
-        ([CARD, "Yes, go ahead. If there is a fee, I'd prefer the gift card"], False),
-        ([CARD, "Yes, go ahead. Also, if it has not shipped, cancel W2"], True),
-        ([CARD, "Oui, allez-y. Si c'est payant, je préfère le bon d'achat"], False),
-        ([CARD, "Yes", "Please specify which card.", "The blue one"], True),
-        ([CARD, "Yes", "Please specify which card.", "No, wait"], False),
-        ([CARD, "Hm", "Please specify which card.", "The blue one"], False),
-        ([CARD, "Yes", "Which card?", "The blue one", "Which country?", "France"], False),
-        (["Shall I change W1?", "Yes please. Also, I'd like to refund my bag"], False),
-    ],
-)
-def test_a_yes_holds_with_what_stands_around_it(turns: list[str], kept: bool) -> None:
-    """Another wish or a condition takes it away, one question for a value does not; what is added was not asked."""
-    spoken = [agent(text) if place % 2 == 0 else user(text) for place, text in enumerate(turns)]
-
-    assert judged(CONFIRM, *spoken, call("refund", order_id="W1")).outcomes[0].kept is kept
-
-
-def test_what_the_user_newly_asks_for_was_not_proposed() -> None:
-    """A yes to one proposal does not cover a call that only the user's reply mentions."""
-    report = judged(CONFIRM, agent("Shall I refund W1?"), user("yes, and W2 as well"), call("refund", order_id="W2"))
-    assert report.outcomes[0].kept is False
 
 
 @pytest.mark.parametrize(
@@ -133,8 +68,8 @@ def test_what_the_user_newly_asks_for_was_not_proposed() -> None:
         ({"never": {"calls": []}}, "never.calls: found an empty list, expected a list of names of tools, at least one"),
         ({"never": {"calls": ["refund"], "when": 1}}, "unknown key 'when'"),
         ({"never": {"calls": ["refund"], "where": {"method": {"$regx": ""}}}}, "where.method.$regx: unknown matcher"),
-        ({"at_most": {"calls": ["refund"], "times": True}}, "found True, expected a whole number from 0"),
-        ({"at_most": {"calls": ["refund"], "times": -1}}, "found -1, expected a whole number from 0"),
+        ({"at_most": {"calls": ["refund"], "times": True}}, "found True, expected a whole number from 1"),
+        ({"at_most": {"calls": ["refund"], "times": -1}}, "found -1, expected a whole number from 1"),
         ({"must_say": "x"}, "must_say: must_say has no trigger: write {when: {calls: […]}, then: {must_say: …}}"),
         ({"all": [ONCE, {"earlier": {"calls": ["refund"]}}]}, "all[1].earlier: earlier has no trigger"),
         ({"when": "always"}, "the key 'then' is missing"),

@@ -1,4 +1,4 @@
-"""The recorded τ² conversations: recall, the state decision without state, communication, consent."""
+"""The recorded τ² conversations: recall, the state decision without state, communication."""
 
 from collections import Counter
 from functools import cache
@@ -7,10 +7,8 @@ import pytest
 
 from pytest_agentbench.checks.communicate import tau2_said
 from pytest_agentbench.checks.decide import judge
-from pytest_agentbench.checks.effects import is_write_tool
-from pytest_agentbench.checks.permission import permission
-from pytest_agentbench.checks.spoken import says
 from pytest_agentbench.core.run import Judgement
+from pytest_agentbench.core.spoken import says
 from pytest_agentbench.core.verdict import Verdict
 from tests.checks.tau2 import DOMAINS, Recording, recordings
 from tests.shared_data import needs_shared
@@ -88,21 +86,3 @@ def test_communication_agrees_with_tau2() -> None:
                 assert tau2_said(info, texts) == met
                 assert any(says(info, text) for text in texts) == met
     assert checked >= 40
-
-
-@pytest.mark.parametrize(("domain", "least"), [("airline", 0.95), ("retail", 0.95)])
-def test_confirmed_writes_are_recognised(domain: str, least: float) -> None:
-    """Agents told to confirm before they write nearly always did, and the rule sees it.
-
-    The phrases were developed on airline and telecom. Agents on a model too small to keep the rule are left out.
-    """
-    writes = [
-        permission(found.run.transcript, record)
-        for found in recordings(domain)
-        if "gpt-4.1" in found.agent_model
-        for record in found.run.calls
-        if is_write_tool(record, found.run.toolset)
-    ]
-    permitted = sum(asked.given for asked in writes)
-    print(f"{domain}: {permitted}/{len(writes)} writes with permission")
-    assert permitted / len(writes) >= least

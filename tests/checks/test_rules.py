@@ -180,7 +180,7 @@ def test_alternatives_are_judged_call_by_call() -> None:
     confirmed = {"confirm_before": {"calls": ["refund"]}}
     looked = {"before": {"calls": ["refund"], "first": ["get_order"], "same": ["order_id"]}}
     rule = {"any": [confirmed, looked]}
-    asked = [agent("Shall I refund W2?"), user("yes"), call("refund", order_id="W2")]
+    asked = [agent("Shall I refund W2?"), user("yes", "confirm"), call("refund", order_id="W2")]
 
     assert kept(rule, LOOKED, call("refund", order_id="W1"), *asked) is True
     assert kept(rule, call("refund", order_id="W1"), *asked) is False
@@ -209,7 +209,7 @@ def test_a_call_needs_what_only_if_says(needs: dict[str, Any], expected: bool) -
     parts = [
         user("I am ADA@example.com"),
         agent("There is a fee of 3. Shall I refund 12 to you?"),
-        user("Yes"),
+        user("Yes", "confirm"),
         gave("refund", {"email": "ada@example.com", "order": "W9"}, amount=12, limit=10),
     ]
 

@@ -1,7 +1,10 @@
 """`agentbench doctor`: what it sees of agents that work, break, hide, remember too much and ask models."""
 
 import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import ClassVar
 
 import pytest
 
@@ -88,8 +91,55 @@ def test_a_planted_word_that_travels_is_a_problem(folder: Path, capsys: pytest.C
     status, told = doctor(capsys, str(write(folder, LEAKY)))
 
     assert status == 1
-    assert "PROBLEM leaks two sessions, interleaved: what one was told showed up in an answer of the other" in told
-    assert "1 problem" in told
+    assert (
+        "PROBLEM leaks two sessions, interleaved: what one was told (QUOKKA-7319) showed up in an answer of the other"
+        in told
+    )
+    assert "2 problems" in told
+
+
+class Forgetful(BaseHTTPRequestHandler):
+    """A server that keeps one conversation per `key` of what is posted, and begins anew when it hears of another."""
+
+    key = "session_id"
+    kept: ClassVar[dict[str, list[str]]] = {}
+
+    def do_POST(self) -> None:
+        """Repeat what it has been told under this key."""
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        heard = self.kept.setdefault(str(asked.get(self.key)), [])
+        heard.append(asked["message"])
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"reply": " / ".join(heard)}).encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
+        """Say nothing."""
+
+
+class Nosy(Forgetful):
+    """A server that knows its callers by what is the same in every conversation."""
+
+    key = "user"
+    kept: ClassVar[dict[str, list[str]]] = {}
+
+
+@pytest.mark.parametrize(("server", "expected"), [(Forgetful, 0), (Nosy, 1)])
+def test_a_server_that_remembers_by_another_key_than_the_session_leaks(
+    folder: Path, capsys: pytest.CaptureFixture[str], server: type[Forgetful], expected: int
+) -> None:
+    """What the first session said is found in the second one, at the same server; by session id it is not."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), server) as serving:
+        Thread(target=serving.serve_forever, daemon=True).start()
+        agent = f"{{http: {{url: 'http://127.0.0.1:{serving.server_port}/chat'}}}}"
+        status, told = doctor(capsys, str(write(folder, "", SUITE.replace("my_agent:build", agent))))
+        serving.shutdown()
+
+    assert status == expected
+    leak = (
+        "two sessions, one after the other: what one was told (WOMBAT-2846, 58213) showed up in an answer of the other"
+    )
+    assert (leak in told) == bool(expected)
 
 
 def test_an_agent_that_keeps_to_its_session_is_not_accused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +200,8 @@ def test_one_run_at_a_time_is_not_waited_for(folder: Path, capsys: pytest.Captur
     status, told = doctor(capsys, str(suite))
 
     assert status == 1
-    assert "two sessions, one after the other: what one was told showed up" in told
+    assert "two sessions, one after the other: what one was told (WOMBAT-2846, 58213) showed up" in told
+    assert "interleaved" not in told
 
 
 def test_a_models_calls_are_counted_and_bounded(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,7 +217,7 @@ def test_a_models_calls_are_counted_and_bounded(folder: Path, capsys: pytest.Cap
     assert "ok models 1 calls in this turn" in enough[1]
     assert short[0] == 1
     assert "leaks two sessions, interleaved:" in short[1]
-    assert len(server.requests) == 5 + 2
+    assert len(server.requests) == 8 + 2
 
 
 def test_the_line_the_scenario_and_the_format_can_be_chosen(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

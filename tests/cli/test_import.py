@@ -51,7 +51,7 @@ def imported(folder: Path, *lines: object, options: tuple[str, ...] = ("--keep-p
 def says_and_calls(path: Path) -> list[tuple[tuple[str, ...], list[tuple[str, dict[str, Any]]]]]:
     """Give what the scenarios of a file say and expect."""
     return [
-        (scenario.says, [(call.name, call.arguments) for call in scenario.expected_calls])
+        (scenario.lines, [(call.name, call.arguments) for call in scenario.expected_calls])
         for scenario in load_scenarios(path, environ={})
     ]
 
@@ -239,6 +239,20 @@ def test_personal_data_is_replaced_alike_everywhere(tmp_path: Path, capsys: pyte
     assert "W4433" in everything
     assert "Desk Lamp" in everything
     assert "personal data replaced:" in capsys.readouterr().out
+
+
+def test_what_the_user_meant_is_masked_as_well(tmp_path: Path) -> None:
+    """A recording keeps acts, with the same replacement in values and facts as in the words."""
+    acts = [{"kind": "confirm", "about": ["ada@lovelace.org"], "facts": {"email": "ada@lovelace.org"}}]
+    path = logs(tmp_path, {"messages": [{**OPENAI[1], "acts": acts}, OPENAI[4]]})
+
+    main(["import", str(path), "--into", str(tmp_path / "out")])
+
+    written = json.loads((tmp_path / "out" / "recordings.jsonl").read_text())["messages"][0]
+    (act,) = written["acts"]
+    assert "lovelace" not in json.dumps(written)
+    assert act["about"][0] == act["facts"]["email"]
+    assert act["about"][0] in written["content"]
 
 
 def test_a_key_keeps_the_fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,10 +62,12 @@ def test_a_suite_a_scenario_and_a_job_are_written(project: Path, name: str, init
     job = yaml.safe_load((project / ".github/workflows/agentbench.yml").read_text())
     assert status == 0
     assert suite.agent.target == f"{name}:build"
-    assert [scenario.says for scenario in suite.scenarios] == [("Where is ${W1}?",)]
+    assert [scenario.lines for scenario in suite.scenarios] == [("Where is ${W1}?",)]
     assert '    #   - {"look": {"said": "Where is $${W1}?"}}' in (project / "agentbench.yaml").read_text()
     assert (project / "agentbench.schema.json").is_file()
-    assert any("pytest --agentbench agentbench.yaml" in str(step) for step in job["jobs"]["scenarios"]["steps"])
+    commands = [str(step.get("run")) for step in job["jobs"]["scenarios"]["steps"]]
+    assert any("pytest --rootdir . --agentbench agentbench.yaml" in command for command in commands)
+    assert "agentbench report --complete" in commands
     assert f"{name}:build is a factory" in printed
     assert "visible; this turn made 1: look" in printed
     assert printed.endswith("  agentbench doctor agentbench.yaml\n  pytest --agentbench agentbench.yaml\n")
@@ -199,7 +201,7 @@ def test_an_agent_that_asks_back_wants_an_answer(project: Path, name: str, init:
 
     _, printed = init(f"{name}.py", "--force", "--say", "Hello", "--say", "W1")
     suite = load_suite(project / "agentbench.yaml", environ={})
-    assert suite.scenarios[0].says == ("Hello", "W1")
+    assert suite.scenarios[0].lines == ("Hello", "W1")
     assert "asks back" not in printed
 
 

@@ -73,8 +73,8 @@ def rows(printed: str) -> dict[str, tuple[int, ...]]:
 def test_agreement_is_counted_and_what_was_skipped_is_said(
     recordings: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a world DB is skipped, and that is no failure."""
-    assert main(["parity", "--world", "none", str(recordings), str(recordings.with_name("toy.tasks.jsonl"))]) == 0
+    """Without a world DB is skipped, which the exit status tells; where everything was compared it is 0."""
+    assert main(["parity", "--world", "none", str(recordings), str(recordings.with_name("toy.tasks.jsonl"))]) == 3
 
     printed = capsys.readouterr().out
     assert rows(printed) == {
@@ -86,6 +86,26 @@ def test_agreement_is_counted_and_what_was_skipped_is_said(
     }
     assert "toy: 1 recordings, not replayed, as asked" in printed
     assert "DB: 1 × needs the domain's own tools" in printed
+    whole = recorded()
+    del whole["reward_info"]["db_check"]
+    recordings.write_text(json.dumps(whole))
+    assert main(["parity", "--world", "none", str(recordings)]) == 0
+
+
+def test_what_can_be_compared_is_compared_beside_what_cannot(
+    recordings: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line that is none, and a recording without its task, take nothing from the others; both are named."""
+    lines = [json.dumps(recorded(task_id="t2")), "{", json.dumps(recorded())]
+    recordings.write_text("\n".join(lines))
+
+    assert main(["parity", "--world", "none", str(recordings)]) == 3
+
+    printed = capsys.readouterr().out
+    assert rows(printed)["ACTION"] == (1, 1, 0, 0)
+    assert "not compared: " in printed
+    assert "toy.jsonl:1:1: no task 't2' is at hand" in printed
+    assert "toy.jsonl:2:1: this is not JSON" in printed
 
 
 def test_a_difference_is_listed_and_fails(recordings: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,7 +143,7 @@ def test_a_results_file_holds_its_tasks(tmp_path: Path, capsys: pytest.CaptureFi
     results = {"info": {"environment_info": {"domain_name": "toy"}}, "tasks": [TASK], "simulations": [run]}
     (tmp_path / "results.json").write_text(json.dumps(results))
 
-    assert main(["parity", "--world", "none", str(tmp_path / "results.json")]) == 0
+    assert main(["parity", "--world", "none", str(tmp_path / "results.json")]) == 3  # DB was recorded, too
     assert "toy: 1 recordings" in capsys.readouterr().out
 
 

@@ -74,6 +74,43 @@ def test_the_page_shows_conversations(
     assert "67 %" in (project.pytester.path / "out.md").read_text()
 
 
+CONFIRMS = """
+agent: {transcripts: FILE}
+environment: {tools: tools.json, writes: [cancel_order]}
+policies: [{id: ask, text: Ask first., rule: {confirm_before: {calls: [cancel_order]}}}]
+scenarios: [{id: cancel, says: ["Cancel W1"], expect: [{cancel_order: {order_id: W1}}]}]
+"""
+
+
+@pytest.mark.parametrize(("acts", "kept"), [(["confirm"], True), (["decline"], False), (None, None)])
+def test_consent_is_read_off_recorded_acts_through_import_and_score(
+    acts: list[str] | None, kept: bool | None, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was recorded, what an import writes of it, and the transcript that scoring keeps are judged alike."""
+    tool = {"name": "cancel_order", "parameters": {"type": "object", "properties": {"order_id": {"type": "string"}}}}
+    asked = [{"role": "user", "content": "Cancel W1"}, {"role": "assistant", "content": "Cancel W1, really?"}]
+    answer = {"role": "user", "content": "Nothing against it", **({} if acts is None else {"acts": acts})}
+    made = log("cancel", calls=True)["messages"]
+    assert isinstance(made, list)
+    project.write("bench/tools.json", json.dumps([{"type": "function", "function": tool}]))
+    recorded = {"id": "cancel", "messages": [*asked, answer, *made[1:]]}
+    project.write("bench/logs.jsonl", json.dumps(recorded) + "\n")
+    monkeypatch.chdir(project.pytester.path)
+    main(["import", "bench/logs.jsonl", "--into", "bench/imported", "--keep-personal"])
+
+    found = []
+    for file in ("logs.jsonl", "imported/recordings.jsonl", "kept.json"):
+        project.write("bench/agentbench.yaml", CONFIRMS.replace("FILE", file))
+        if file == "logs.jsonl":
+            project.run("bench/agentbench.yaml")
+            (transcript,) = Path(".agentbench").rglob("transcripts/*.json")
+            project.write("bench/kept.json", transcript.read_text())
+        main(["score", "bench/agentbench.yaml", "--json", "score.json"])
+        (result,) = read(Path("score.json")).results
+        found.append(result.policies[0].kept)
+    assert found == [kept, kept, kept]
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

@@ -1,6 +1,7 @@
 """Text of exceptions, safe to print."""
 
 import re
+import unicodedata
 
 import pytest
 
@@ -55,3 +56,15 @@ def test_no_line_of_a_log_becomes_a_command_of_its_server(said: str) -> None:
 def test_ids_of_tests_stay_as_they_are(text: str) -> None:
     """What a reader copies into a shell is not touched."""
     assert printable(text) == text
+
+
+def test_every_format_character_is_shown_but_joiners_that_a_script_needs() -> None:
+    """What nobody sees can make two texts differ, or hide one: it is written out."""
+    unseen = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) == "Cf"]
+
+    for char in unseen:
+        shown = printable(f"W{char}1")
+        assert char not in shown
+        assert f"{ord(char):x}" in shown
+    for joined in ("می‌خواهم", "👨‍👩‍👧", "क्‍ष"):
+        assert printable(joined) == joined

@@ -83,7 +83,15 @@ def test_later_arguments_and_texts_are_renamed_both_ways() -> None:
     assert known.in_replay({"ticket": "T-77", "note": "as T-77 says", "amount": 77}) == {
         "ticket": "T-12", "note": "as T-12 says", "amount": 77,
     }  # fmt: skip
-    assert known.in_run({"tickets": {"T-12": {"id": "T-12"}}}) == {"tickets": {"T-77": {"id": "T-77"}}}
+    assert known.ids_in_run({"tickets": {"T-12": {"id": "T-12"}}}) == {"tickets": {"T-77": {"id": "T-77"}}}
+
+
+def test_two_things_do_not_fall_together() -> None:
+    """T-1 of the replay is a ticket that the run never opened, and its T-2 is T-1 of the run."""
+    known = Correspondence([made("open", {"id": "T-1"}, title="b")], START)
+    known.hear(ToolCall(name="open", arguments={"title": "a"}), ToolResult(content='{"id": "T-1"}'))
+    assert follow(known, 0, made("open", {"id": "T-2"}, title="b")) is None
+    assert known.ids_in_run({"T-1": "a", "T-2": "b"}) == {"T-1 of a fresh world": "a", "T-1": "b"}
 
 
 def test_numbers_are_renamed_where_an_id_stands_only() -> None:

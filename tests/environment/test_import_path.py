@@ -10,7 +10,6 @@ import pytest
 
 from pytest_agentbench.core.errors import ImportPathError
 from pytest_agentbench.environment.import_path import forget_module, load_fresh_module, load_object
-from pytest_agentbench.environment.module_search import same_name_conflict, shared_modules
 
 
 @pytest.fixture(autouse=True)
@@ -193,26 +192,3 @@ def test_a_fresh_module_that_is_no_source_file_is_refused(tmp_path: Path, name: 
     """What cannot be executed anew is said."""
     with pytest.raises(ImportPathError, match=r"no module|no file|is not a module|is not Python source"):
         load_fresh_module(name, tmp_path, "run")
-
-
-def test_two_files_for_one_name_are_told_before_either_is_loaded(tmp_path: Path) -> None:
-    """Agents' modules, their packages and neighbours share one namespace; fresh tools take no name of their own."""
-    for suite in ("one", "two"):
-        folder = tmp_path / suite
-        (folder / "pack").mkdir(parents=True)
-        (folder / "bot.py").write_text("import json\nimport common\n")
-        (folder / "common.py").write_text("import outside_of_it\n")
-        (folder / "tools.py").write_text("import common\nraise SystemExit\n")
-        (folder / "pack" / "__init__.py").write_text("")
-        (folder / "pack" / "bot.py").write_text("")
-    one, two = tmp_path / "one", tmp_path / "two"
-
-    earlier = shared_modules("bot", one)
-
-    assert earlier == {"bot": one / "bot.py", "common": one / "common.py"}
-    assert set(shared_modules("pack.bot", one)) == {"pack", "pack.bot"}
-    assert shared_modules("tools", one, fresh=True) == shared_modules("tools.py", one) == {"common": one / "common.py"}
-    assert shared_modules("json", one) == {}
-    assert same_name_conflict("bot", one / "bot.py", earlier) == ""
-    assert same_name_conflict("other", two / "other.py", earlier) == ""
-    assert "common.py in another suite; rename one" in same_name_conflict("common", two / "common.py", earlier)

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.core.locks import ProcessLock
 from pytest_agentbench.core.seams import Isolation
-from pytest_agentbench.environment.file_lock import FileLock
 from pytest_agentbench.environment.isolation import IsolationGate
 
 HOLDER = """
 import sys
 from pathlib import Path
-from pytest_agentbench.environment.file_lock import FileLock
-lock = FileLock(Path(sys.argv[1]))
+from pytest_agentbench.core.locks import ProcessLock
+lock = ProcessLock(Path(sys.argv[1]))
 assert lock.try_acquire()
 print("held", flush=True)
 sys.stdin.readline()
@@ -113,7 +113,7 @@ async def test_another_process_is_waited_for_until_it_dies(tmp_path: Path) -> No
     )
     assert holder.stdout is not None
     assert (await asyncio.to_thread(holder.stdout.readline)).strip() == "held"
-    lock = FileLock(file)
+    lock = ProcessLock(file)
 
     taken_while_held = lock.try_acquire()
     holder.kill()
@@ -127,7 +127,7 @@ async def test_another_process_is_waited_for_until_it_dies(tmp_path: Path) -> No
 async def test_exclusive_waits_without_blocking_and_goes_on_when_free(tmp_path: Path) -> None:
     """A lock held elsewhere makes the run pause and look again."""
     pauses: list[float] = []
-    other: list[FileLock] = []
+    other: list[ProcessLock] = []
 
     async def pause(seconds: float) -> None:
         pauses.append(seconds)
@@ -137,7 +137,7 @@ async def test_exclusive_waits_without_blocking_and_goes_on_when_free(tmp_path: 
     gate = IsolationGate(tmp_path, pause)
     async with gate.hold("exclusive", "db"):
         file = next(tmp_path.iterdir())
-    other.append(FileLock(file))
+    other.append(ProcessLock(file))
     assert other[0].try_acquire()
 
     async with gate.hold("exclusive", "db"):

@@ -96,27 +96,12 @@ def test_exports_of_the_four_domains_are_read(domain: str, agent: int, user: int
         ("get_order", "read"), ("cancelOrder", "write"), ("order_cancel", "write"), ("get_or_create_user", "write"),
         ("listReturnPolicies", "read"), ("calculate", "generic"), ("zzz", "unknown"), ("", "unknown"),
         ("HTTPGet", "read"), ("settle", "unknown"),
-        ("annuler_vol", "write"), ("créerDevis", "write"), ("listar_pedidos", "read"), ("aggiornare_scheda", "write"),
-        ("solde_client", "read"), ("vols_a_annuler", "unknown"), ("reserva_detalle", "unknown"),
+        ("annuler_vol", "unknown"), ("listar_pedidos", "unknown"),
     ],
 )  # fmt: skip
 def test_a_verb_in_the_name_is_a_guess(name: str, kind: str) -> None:
-    """Whole words count, whatever the spelling of the name."""
+    """Whole English words count, whatever the spelling of the name; other languages are asked for."""
     assert guessed_kind(name) == kind
-
-
-@pytest.mark.parametrize(
-    ("description", "kind"),
-    [
-        ("Énumère les vols réservés d'un client.", "read"), ("Crédite la carte d'un client.", "write"),
-        ("Donne le solde et annule le vol.", "unknown"), ("Annullare un volo.", "write"),
-        ("Devuelve el saldo.", "read"), ("Return the balance", "unknown"), ("Réserve de livres", "unknown"),
-        ("Note: slow", "unknown"), ("Note le score d'un match.", "write"), ("Retourne le score.", "read"),
-    ],
-)  # fmt: skip
-def test_a_description_that_begins_with_a_romance_verb_tells_the_kind(description: str, kind: str) -> None:
-    """A noun is no verb, and what reads must not change anything besides; English is left to names."""
-    assert guessed_kind("zzz", description) == kind
 
 
 def test_a_seen_change_is_a_write_whatever_the_kind() -> None:

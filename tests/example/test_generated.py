@@ -59,7 +59,7 @@ def test_fifty_weather_scenarios_cover_every_tool_and_edge(weather: Suite) -> No
 def test_users_of_the_weather_speak_of_places_and_not_of_coordinates(weather: Suite) -> None:
     """Coordinates are said only where a failure was planned; no line holds a name of a field or of a tool."""
     for scenario in weather.scenarios:
-        lines = " ".join(scenario.says)
+        lines = " ".join(scenario.lines)
         assert ("latitude" in lines) <= ("failure" in scenario.tags)
         assert "_" not in lines
         assert "{" not in lines

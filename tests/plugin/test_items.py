@@ -86,7 +86,7 @@ def test_keywords_hold_the_zero_padded_complexity(project: Project) -> None:
 
 def test_collecting_calls_neither_agent_nor_tool(project: Project) -> None:
     """`--collect-only` and a selection of nothing make no agent, no tool call, and say what a run may cost."""
-    agent = "open('built', 'a').write('x\\n')\n\ndef build(tools):\n    open('built', 'a').write('x\\n')\n"
+    agent = "def build(tools):\n    open('built', 'a').write('x\\n')\n"
     tools = "def refund(order_id: str) -> str:\n    open('called', 'a').write('x\\n')\n    return 'ok'\n"
     project.suite("late", agent=agent, tools=tools, environment={"tools": "shop_tools"})
 
@@ -175,5 +175,6 @@ def test_two_agents_of_one_module_name_are_a_collection_error(anywhere: Project)
 
     result = anywhere.run("one", "two")
 
-    result.stdout.fnmatch_lines(["*two/agentbench.yaml:2:11: agent: module 'shop_agent' is *two/shop_agent.py here*"])
+    place = "*two/agentbench.yaml:2:11: agent: module 'shop_agent' should come from"
+    result.stdout.fnmatch_lines([f"{place} *two/shop_agent.py, but *one/shop_agent.py is already loaded*"])
     assert result.ret in {1, 2}

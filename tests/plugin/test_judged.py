@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, structured, text
+from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, fault, structured, text
 from tests.plugin.models_project import SCRIPT, models_suite, user
 from tests.plugin.project import Project
 
@@ -84,12 +84,26 @@ def test_a_policy_in_words_is_judged(project: Project) -> None:
 
 
 def test_evidence_that_does_not_exist_is_refused(project: Project) -> None:
-    """A judge that makes quotes up twice cannot be used: the run is not scored, and the judge is to blame."""
+    """A judge that makes quotes up twice cannot be used: its part is not measured, and the verdict stands."""
     with ModelServer({**SCRIPT, "judge": judge({"clear": 9, "pushy": 0}, quote="Never said so.")}) as server:
         judged_suite(project, server.base_url)
         project.run()
 
-    assert {(str(one.verdict), str(one.blame)) for one in project.document.results} == {("error", "judge")}
+    for one in project.document.results:
+        assert (str(one.verdict), one.blame, [part.part for part in one.unmeasured]) == ("passed", None, ["rubric"])
+
+
+def test_a_judges_server_that_fails_leaves_the_conversations_verdict_standing(project: Project) -> None:
+    """What code found of a finished conversation is not lost; only what was asked of the judge is not measured."""
+    with ModelServer({**SCRIPT, "judge": lambda _: fault.status(500)}) as server:
+        judged_suite(project, server.base_url, policies=POLICIES)
+        result = project.run()
+
+    result.assert_outcomes(passed=2)
+    for one in project.document.results:
+        assert (str(one.verdict), str(one.termination)) == ("passed", "FINISHED")
+        assert [part.part for part in one.unmeasured] == ["rubric", "policy polite"]
+        assert all(part.cure for part in one.unmeasured)
 
 
 def test_an_ending_that_is_not_true_is_taken_back_twice_at_most(project: Project) -> None:

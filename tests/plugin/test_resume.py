@@ -129,3 +129,27 @@ def test_workers_stop_soon_after_their_controller_was_killed(pytester: pytest.Py
     time.sleep(2.5)  # same
 
     assert project.line_count("log") == after < len(NAMES)
+
+
+@pytest.mark.parametrize("damage", ["journal", "shard", "crashes", "meta", "meta cut"])
+def test_resume_says_what_it_left_out(project: Project, damage: str) -> None:
+    """A wrong line is no internal error, a damaged meta.json no silent replay: the rest is taken over."""
+    project.suite("a", "b", agent=SLOW)
+    project.run()
+    (folder,) = project.pytester.path.glob(".agentbench/runs/*")
+    file = {
+        "journal": folder / "journal/main.jsonl",
+        "shard": folder / "shards/main.jsonl",
+        "crashes": folder / "crashes.jsonl",
+    }.get(damage, folder / "meta.json")
+    if file.suffix == ".jsonl":
+        with file.open("a") as log:
+            log.write('{"session": 0, "key": [1]}\n')
+    else:
+        file.write_text("[1]" if damage == "meta" else file.read_text()[:20])
+
+    result = project.run("--agentbench-resume")
+
+    assert result.ret == 0
+    assert sorted((project.pytester.path / "log").read_text().split()) == ["W1", "W2"], "nothing was played again"
+    result.stdout.fnmatch_lines([f"*--agentbench-resume left out what it cannot read: *{file.name}*"])

@@ -1,5 +1,7 @@
 """What a suite, an agent or a file of a stranger cannot do to a session."""
 
+import json
+
 import pytest
 
 from tests.plugin.project import Project
@@ -57,3 +59,82 @@ def test_a_pattern_that_never_ends_is_the_scenarios_and_delays_nobody(project: P
     assert len(lags) == 63
     assert max(lags) < 0.5
     assert session.ret == 1
+
+
+THINKING = """
+def build(tools, how="tags"):
+    def reply(message):
+        thought = "It was refunded, the fee is 45."
+        if how == "tags":
+            return f"<think>{thought}</think>I cannot tell."
+        if how == "field":
+            return {"role": "assistant", "content": "I cannot tell.", "reasoning_content": thought}
+        parts = [{"type": "thinking", "thinking": thought}, {"type": "text", "text": "I cannot tell."}]
+        return {"role": "assistant", "content": parts}
+    return reply
+"""
+
+
+@pytest.mark.parametrize("how", ["tags", "field", "parts"])
+def test_thoughts_are_not_said_and_stay_in_the_transcript(project: Project, how: str) -> None:
+    """`communicate`, `must_say` and `said()` read what the user gets."""
+    rule = {"when": "always", "then": {"must_say": ["refunded"]}}
+    project.write("bench/own.py", "def check(run):\n    assert not run.said('fee')\n    return []\n")
+    project.suite(
+        {"id": "fee", "says": ["What is the fee?"], "expect": [], "communicate": ["45"], "policies": ["words"],
+         "checks": ["own:check"]},
+        agent=THINKING,
+        policies=[{"id": "words", "text": "Say it.", "rule": rule}],
+        variants={"v": {"how": how}},
+    )  # fmt: skip
+
+    project.run()
+
+    (result,) = project.document.results
+    assert {finding.kind for finding in result.findings if finding.passed is False} == {"communicate", "policy"}
+    (file,) = project.pytester.path.glob(".agentbench/runs/*/transcripts/*.json")
+    spoken = [one for one in json.loads(file.read_text())["messages"] if one["role"] == "assistant"]
+    assert [one["content"] for one in spoken] == ["I cannot tell."]
+    assert "the fee is 45" in spoken[0]["thoughts"]
+
+
+LEAKING = """
+import base64
+
+def build(tools, credentials):
+    call = {tool.__name__: tool for tool in tools}
+
+    def reply(message):
+        found = call["login"](pin="4711")
+        hidden = base64.b64encode(f"user:{credentials}".encode()).decode()
+        return f"Logged in with {found}, {hidden} and {credentials[::-1]}; zero\\u200bwidth."
+
+    return reply
+"""
+
+
+def test_no_secret_reaches_anything_that_is_written(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables in base64 or backwards, credentials of the context, a result under `token`: in no file."""
+    monkeypatch.setenv("SHOP_CREDENTIALS", "xK9-vvTr-42")
+    project.suite(
+        {"id": "leak", "says": ["Log me in"], "expect": [], "context": {"db_password": "sesam7"}},
+        agent=LEAKING,
+        tools="def login(state: dict, context: dict, pin: str) -> dict:\n"
+        "    return {'token': 't0k-9f8e7d', 'token_count': 3, 'note': context['db_password'][::-1]}\n",
+        variants={"v": {"credentials": "${SHOP_CREDENTIALS}"}},
+    )  # fmt: skip
+
+    session = project.run(
+        "-vv", "--agentbench-html=page.html", "--agentbench-markdown=page.md", "--junitxml=junit.xml",
+        "--agentbench-json=out.json",
+    )  # fmt: skip
+
+    files = [path for path in project.pytester.path.rglob("*") if path.is_file() and path.parent.name != "bench"]
+    texts = {path.name: path.read_bytes().decode("utf-8", "replace") for path in files}
+    texts["terminal"] = session.stdout.str() + session.stderr.str()
+    assert {"page.html", "page.md", "junit.xml", "out.json", "results.json", "terminal"} <= texts.keys()
+    for name, text in texts.items():
+        for secret in ("xK9-vvTr-42", "24-rTvv", "eEs5LXZ2VHItNDI", "s5LXZ2VHItND", "t0k-9f8e7d", "sesam7", "7mases"):
+            assert secret not in text, (name, secret)
+        assert "\u200b" not in text, name
+    assert "token_count" in texts["page.html"]

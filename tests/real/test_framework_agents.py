@@ -150,17 +150,6 @@ async def test_two_turns_with_a_call_each(model: ModelServer, kind: Kind, build:
 
 
 @one_loop
-async def test_the_same_session_id_is_a_new_conversation(model: ModelServer, kind: Kind, build: Build) -> None:
-    """A run that is played again starts afresh, though its id is the same and the framework's agent is shared."""
-    model.play([kind.say("Noted."), kind.say("Hello.")])
-
-    await converse(await build("same"), "My word is canary.")
-    await converse(await build("same"), "Who are you?")
-
-    assert "canary" not in json.dumps(model.requests[-1].messages)
-
-
-@one_loop
 async def test_interleaved_sessions_do_not_leak(model: ModelServer, kind: Kind, build: Build) -> None:
     """What one session is told is never in a request of the other's."""
 

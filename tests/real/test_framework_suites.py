@@ -4,8 +4,10 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -94,3 +96,48 @@ def test_a_suite_passes_with_each_call_counted_once(tmp_path: Path, name: str, k
     results = json.loads((tmp_path / "out.json").read_text())["results"]
     assert {one["verdict"] for one in results} == {"passed"}
     assert sorted(one["metrics"]["tool_calls"] for one in results) == [1, 1, 2]
+
+
+REMEMBERING = """
+import sqlite3
+
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, MessagesState, StateGraph
+
+
+def think(state):
+    return {"messages": [AIMessage(f"{len(state['messages'])} so far.")]}
+
+
+builder = StateGraph(MessagesState)
+builder.add_node("think", think)
+builder.add_edge(START, "think")
+graph = builder.compile(checkpointer=SqliteSaver(sqlite3.connect("kept.sqlite", check_same_thread=False)))
+
+
+def build(session_id):
+    return lambda message: graph.invoke({"messages": [("user", message)]}, {"configurable": {"thread_id": session_id}})
+"""
+
+
+@pytest.mark.parametrize("target", ["remembering:graph", "remembering:build"])
+def test_a_checkpointer_that_outlives_the_session_changes_no_result(tmp_path: Path, target: str) -> None:
+    """Three sessions on one SQLite file begin every conversation anew; a thread is named as the run's session is."""
+    pytest.importorskip("langgraph.checkpoint.sqlite")
+    (tmp_path / "remembering.py").write_text(REMEMBERING)
+    scenarios = [
+        {"id": f"s{number}", "says": ["One", "Two"], "communicate": ["1 so far", "3 so far"]} for number in range(4)
+    ]
+    (tmp_path / "agentbench.yaml").write_text(json.dumps({"agent": target, "scenarios": scenarios}))
+    command = [sys.executable, "-m", "pytest", "--agentbench", "--agentbench-json", "out.json"]
+
+    sessions = set()
+    for _ in range(3):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        sessions |= {result["session_id"] for result in json.loads((tmp_path / "out.json").read_text())["results"]}
+
+    with closing(sqlite3.connect(tmp_path / "kept.sqlite")) as kept:
+        assert {thread for (thread,) in kept.execute("SELECT DISTINCT thread_id FROM checkpoints")} == sessions
+    assert len(sessions) == 12

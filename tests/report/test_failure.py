@@ -117,3 +117,16 @@ def test_a_call_never_made_is_shown_where_it_was_asked_for():
 
     assert ">  1 user   Please cancel order W9." in shown[1]
     assert shown[0].count("was never called") == 1
+
+
+def test_what_an_expected_call_left_open_is_told_in_full_texts():
+    """The value that was taken from the agent's call stands beside what was asked for."""
+    refunded = CallExplanation(
+        status="matched",
+        tool="refund",
+        expected={"order_id": "W1"},
+        actual={"order_id": "W1", "amount": 9999},
+        left_open={"amount": 9999},
+    )
+    shown = failure_text(result("x", "failed", calls=(refunded,)), None, verbose=True)
+    assert 'matched   refund(order_id="W1")  left open: amount = 9999' in shown

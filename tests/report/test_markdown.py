@@ -23,7 +23,12 @@ def test_it_says_the_result_then_gates_then_the_worst() -> None:
     text = markdown_report(document(support_runs(), gates=["success >= 0.95"]))
     lines = text.splitlines()
 
-    assert lines[0] == "### ❌ agentbench `support`: 22 of 24 passed (92 %, 95 % CI 74–98 %)"
+    assert (
+        lines[0]
+        == "### ❌ agentbench `support`: 22 of 24 passed, 11 with something not measured (92 %, 95 % CI 74–98 %)"
+    )
+    assert any(line.startswith("| `policy be-polite` | 11 | `it has no rule` |") for line in lines)
+    assert "| `be-polite` | – (12 not measured) | – | – |" in lines
     assert "| ❌ | `success >= 0.95` | `0.917 < 0.95` | 24 | 61 % |" in lines
     assert text.index("success >= 0.95") < text.index("#### Worst first (2 failed)") < text.index("By policy")
     assert text.index("two-orders-one-card") < text.index("exchange-after-window")

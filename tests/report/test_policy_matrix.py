@@ -56,11 +56,11 @@ def shares(rows):
 
 
 def test_shares_by_policy_category_and_level(document):
-    """A policy counts where it was exercised, or listed where nothing can tell; levels add up from above."""
+    """A policy counts where it was exercised, and nowhere where nothing can tell; levels add up from above."""
     (found,) = matrices(document)
 
-    assert shares(found.policies) == {"ask-first": (2, 3), "window": (2, 2), "kind": (1, 1), "unused": (0, 0)}
-    assert shares(found.categories) == {"(none)": (0, 0), "consent": (2, 3), "eligibility": (3, 3)}
+    assert shares(found.policies) == {"ask-first": (2, 3), "window": (2, 2), "kind": (0, 0), "unused": (0, 0)}
+    assert shares(found.categories) == {"(none)": (0, 0), "consent": (2, 3), "eligibility": (2, 2)}
     assert shares(found.complexities) == {"1": (1, 1), "2": (1, 1), "5": (1, 2)}
     assert shares(found.at_least) == {"1": (3, 4), "2": (2, 3), "5": (1, 2)}
     assert 0 < found.policies[0].share.low < 2 / 3 < found.policies[0].share.high < 1

@@ -2,7 +2,7 @@
 
 from pytest_agentbench.core.run import PolicyOutcome, Result, RunKey
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Verdict
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Unmeasured, Verdict
 from pytest_agentbench.results.document import Document, SuiteRecord
 from pytest_agentbench.results.gates import evaluate_gates
 
@@ -100,6 +100,13 @@ def unconfirmed(scenario="exchange-after-window", **fields):
     )
 
 
+POLITE = Unmeasured(
+    part="policy be-polite",
+    why="not measured: it has no rule",
+    cure="give the policy a `rule`, or the suite a `judge`",
+)
+
+
 def support_runs():
     """Make 26 runs of a suite as a real one might give: 22 pass, 2 fail, 2 are not the agent's."""
     runs = [unconfirmed(), wrong_refund()]
@@ -114,11 +121,14 @@ def support_runs():
                     PolicyOutcome(policy="gift-cards", exercised=False),
                 ),
                 listed_policies=("confirm-writes", "be-polite") if number % 2 else ("refund-window",),
+                asked=3,
+                unmeasured=(POLITE,) if number % 2 else (),
                 complexity=2 + number % 8,
                 complexity_scale="policies",
                 tools=("find_order", "refund" if number % 2 else "exchange_items"),
                 tags=("french",) if number % 5 == 0 else (),
                 seconds=0.4,
+                metrics={**result().metrics, "measured": 2 / 3 if number % 2 else 1.0},
             )
         )
     runs.append(

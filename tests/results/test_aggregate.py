@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.verdict import Unmeasured
 from pytest_agentbench.results.aggregate import aggregate
 from tests.results.make import result, support_runs, wrong_refund
 
@@ -54,15 +55,45 @@ def test_policies_with_a_rule_count_only_runs_that_exercised_them():
     assert exercised[1].unscored == 1
 
 
-def test_policies_without_a_rule_are_a_group_of_their_own():
-    """A listed policy without a rule gets the verdicts of its runs; one with a rule never appears there."""
+def test_policies_that_no_run_measured_are_a_group_of_their_own_without_a_rate():
+    """A listed policy that nothing decided is counted and has no rate; one that a run measured never appears there."""
     runs = [
         result("a", listed_policies=("ruled", "prose"), policies=(outcome("ruled", False), outcome("prose", None))),
         result("b", "failed", listed_policies=("ruled", "prose"), policies=(outcome("ruled", None),)),
     ]
     sums = aggregate(runs)
-    assert rows(sums.policies_listed) == [("prose", 1, 2)]
+    assert rows(sums.policies_listed) == [("prose", 0, 0)]
+    assert (sums.policies_listed[0].rate, sums.policies_listed[0].unmeasured) == (None, 2)
     assert rows(sums.policies_exercised) == [("ruled", 0, 0)]
+    assert sums.policies_exercised[0].unmeasured == 1
+
+
+def test_an_outcome_of_which_nobody_knows_whether_it_was_kept_is_in_no_rate():
+    """The trigger occurred and what the rule reads was not there: counted as not measured, beside those that were."""
+    runs = [
+        result("a", policies=(outcome("p", True, True),)),
+        result("b", policies=(outcome("p", True),)),
+        result("c", policies=(outcome("q", True),)),
+    ]
+    sums = aggregate(runs)
+    assert [(row.label, row.passed, row.n, row.unmeasured) for row in sums.policies_exercised] == [("p", 1, 1, 1)]
+    assert [(row.label, row.n, row.unmeasured) for row in sums.policies_listed] == [("q", 0, 1)]
+
+
+def test_what_was_not_measured_is_counted_and_listed_by_part():
+    """The share is a mean over runs, also of those that it kept from being scored; others' faults do not count."""
+    open_part = Unmeasured(part="policy p", why="not measured: it has no rule", cure="give it one")
+    runs = [
+        result("a", asked=2, metrics={"measured": 1.0}),
+        result("b", asked=2, unmeasured=(open_part,), metrics={"measured": 0.5}),
+        result("c", "failed", asked=2, unmeasured=(open_part,), metrics={"measured": 0.5}),
+        result("d", "error", "scenario", asked=1, unmeasured=(open_part,), metrics={"measured": 0.0}),
+        result("e", "error", "provider", asked=1, unmeasured=(open_part,), metrics={"measured": None}),
+    ]
+    sums = aggregate(runs)
+    assert sums.partly == 1
+    assert sums.all.means["measured"].model_dump() == {"value": 0.5, "n": 4}
+    assert [(one.part, one.runs, one.cure) for one in sums.unmeasured] == [("policy p", 3, "give it one")]
 
 
 def test_complexity_scales_are_never_mixed():

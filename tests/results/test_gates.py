@@ -8,6 +8,7 @@ from pytest_agentbench.core.errors import GateError
 from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.run import PolicyOutcome
 from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.verdict import Blame, OtherFault
 from pytest_agentbench.results.gates import evaluate_gates
 from tests.results.make import SUITE, result, support_runs
 
@@ -89,15 +90,30 @@ def test_crashes_count_only_with_the_agent_to_blame():
     assert decide("stalled <= 1", runs).value == 1
 
 
-def test_a_policy_gate_takes_the_rule_else_the_verdicts():
-    """With a rule the gate is kept / exercised; without one it is the listing runs' verdicts, and says so."""
+def test_a_policy_gate_counts_what_was_measured_alone():
+    """It is kept / exercised; a policy that no run measured fails its gate and says so."""
     runs = [
         result("a", "failed", policies=(PolicyOutcome(policy="p", exercised=True, kept=True),), listed_policies=("q",)),
         result("b", policies=(PolicyOutcome(policy="p", exercised=False),), listed_policies=("p", "q")),
     ]
     ruled, listed = decide("policy.p >= 1", runs), decide("policy.q >= 0.5", runs)
     assert (ruled.value, ruled.n, ruled.label) == (1.0, 1, "policy.p >= 1")
-    assert (listed.value, listed.n, listed.label) == (0.5, 2, "policy.q >= 0.5 (listed)")
+    assert (listed.value, listed.n, listed.passed, listed.reason) == (None, 0, False, "not measured")
+
+
+def test_measured_is_gated_over_all_runs_whose_parties_did_their_part():
+    """A run of which nothing was measured is not scored, and counts here."""
+    runs = [result("a", metrics={"measured": 1.0}), result("b", "error", "scenario", metrics={"measured": 0.0})]
+    verdict = decide("measured >= 0.9", runs)
+    assert (verdict.value, verdict.n, verdict.passed) == (0.5, 2, False)
+    assert decide("measured >= 0.9", [result("a", metrics={})]).reason == "not exercised"
+
+
+def test_a_crash_by_others_is_none_of_the_agents_though_it_failed_before():
+    """What ended the conversation is not what it failed by."""
+    ended = OtherFault(blame=Blame.PROVIDER, reason="gone", ended=True)
+    runs = [result("a", "failed", termination=Termination.CRASHED, also=(ended,))]
+    assert decide("crashed <= 0", runs).passed
 
 
 def test_each_variant_must_hold():

@@ -90,14 +90,86 @@ def test_a_tool_that_never_works_is_not_the_agents_fault(project: Project, raisi
 
 
 @pytest.mark.parametrize("raising", ["ValueError('too late')", "PermissionError('too late')", "Refused('too late')"])
-def test_a_refusal_may_be_what_is_expected_and_is_told(project: Project, raising: str) -> None:
-    """The attempt counts, and the result says that the call fails."""
+def test_an_expected_write_that_is_refused_in_any_world_is_the_scenarios_fault(project: Project, raising: str) -> None:
+    """The attempt was made, and nobody can do more: the tool's own words say why."""
     result = refunded(project, raising)
 
     told = [finding for finding in result.findings if "fails on a fresh environment too" in finding.message]
-    assert result.verdict is Verdict.PASSED
-    assert [(finding.kind, finding.passed, finding.required) for finding in told] == [("state", None, False)]
+    assert (result.verdict, result.blame, result.scored) == (Verdict.ERROR, Blame.SCENARIO, False)
+    assert [(finding.kind, finding.passed) for finding in told] == [("state", None)]
     assert told[0].message.endswith("too late")
+    assert "agentbench validate" in told[0].cure
+
+
+LOOKING = """
+def build(tools):
+    call = {tool.__name__: tool for tool in tools}
+
+    def reply(message):
+        try:
+            found = call["get_order"](order_id="%s")
+        except Exception:
+            %s
+            return "That does not work."
+        return found
+    return reply
+"""
+SHARED = """
+import pathlib
+
+def get_order(order_id: str):
+    mark = pathlib.Path(__file__).with_name("seen")
+    if order_id == "W0" or not mark.exists():
+        mark.write_text("")
+        raise %s
+    return "Order W1 is sent."
+
+def refund(state, order_id: str):
+    state["refunded"] = order_id
+"""
+
+
+def looked_up(project: Project, raising: str, order: str = "W1", instead: str = "pass") -> Result:
+    """Run an agent that looks an order up, with a tool that does not work the first time that any world calls it."""
+    scenario = {"id": "a", "says": ["Go"], "expect": [{"get_order": {"order_id": "W1"}}], "communicate": ["sent"]}
+    suite = {
+        "environment": {
+            "tools": "tools",
+            "state": {"json": "state.json"},
+            "reads": ["get_order"],
+            "writes": ["refund"],
+        },
+        "scenarios": [scenario],
+    }
+    return judged(project, suite, LOOKING % (order, instead), tools_py=SHARED % raising, state_json="{}")
+
+
+def test_a_tool_that_breaks_at_every_call_of_the_run_alone_is_the_environments_fault(project: Project) -> None:
+    """The agent could not look up what a fresh world shows."""
+    result = looked_up(project, "OSError('no connection')")
+
+    assert (result.verdict, result.blame) == (Verdict.ERROR, Blame.ENVIRONMENT)
+
+
+@pytest.mark.parametrize(
+    ("raising", "order"),
+    [
+        ("ValueError('not now')", "W1"),  # refused, not broken
+        ("OSError('no connection')", "W0"),  # this call breaks in any world: it is the agent's
+    ],
+)
+def test_other_failed_calls_are_the_agents_affair(project: Project, raising: str, order: str) -> None:
+    """It could ask again, or ask for something else."""
+    result = looked_up(project, raising, order)
+
+    assert (result.verdict, result.blame) == (Verdict.FAILED, Blame.AGENT)
+
+
+def test_a_stray_write_is_not_excused_by_a_broken_tool(project: Project) -> None:
+    """What the agent did in the meantime stands."""
+    result = looked_up(project, "OSError('no connection')", instead="call['refund'](order_id='W1')")
+
+    assert (result.verdict, result.blame) == (Verdict.FAILED, Blame.AGENT)
 
 
 @pytest.mark.parametrize(

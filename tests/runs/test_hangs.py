@@ -17,6 +17,7 @@ from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.runs.conduct import Conductor, Judged
 from pytest_agentbench.runs.plan import RunPlan, plans
 from pytest_agentbench.runs.recorded import judge_recorded
+from pytest_agentbench.runs.replaying import RecordedWorlds
 from pytest_agentbench.suites.recording import Recording
 from pytest_agentbench.suites.suite_file import load_suite
 
@@ -144,7 +145,7 @@ async def test_checks_that_hang_decide_nothing(tmp_path: Path) -> None:
     made = plan(tmp_path, {"checks": ["hanging:check"]}, environment={})
 
     played = await Conductor(isolation=IsolationGate(tmp_path / "locks"), grace=0.3).conduct(made)
-    recorded = await judge_recorded(made, recording, grace=0.3)
+    recorded = await judge_recorded(made, recording, RecordedWorlds(), grace=0.3)
 
     for judged in (played, recorded):
         assert judged.judgement.verdict is Verdict.ERROR

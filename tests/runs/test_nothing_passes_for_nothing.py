@@ -51,8 +51,8 @@ def test_state_with_described_tools(project: Project) -> None:
     assert result.not_run is None
 
 
-def test_an_expected_write_that_fails_must_be_tried(project: Project) -> None:
-    """A call that fails in the scenario's world leaves no trace in the state, so the attempt counts."""
+def test_an_expected_write_that_fails_in_any_world_scores_nobody(project: Project) -> None:
+    """Who tries it and who does not are told the same: nobody can make the call that the scenario asks for."""
     tools = """
     def cancel(state: dict, order_id: str) -> None:
         state["orders"][order_id] = state["orders"][order_id].upper()
@@ -74,7 +74,8 @@ def test_an_expected_write_that_fails_must_be_tried(project: Project) -> None:
     idle = judged(project, environment, wanted, agent=idling, **{"shop_tools.py": tools})
     tried = judged(project, environment, wanted, agent=trying, **{"shop_tools.py": tools})
 
-    assert (idle.verdict, tried.verdict) == ("failed", "passed")
+    assert [(one.verdict, one.blame) for one in (idle, tried)] == [("error", "scenario")] * 2
+    assert "cancel(order_id='W9') fails on a fresh environment too: KeyError: 'W9'" in tried.findings[0].message
 
 
 def test_a_predicate_of_the_users_decides_about_an_argument(project: Project) -> None:

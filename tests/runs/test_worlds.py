@@ -307,7 +307,7 @@ def test_limits_end_a_run_that_goes_on_and_on(project: Project) -> None:
 
     ends = {run.key.scenario: (str(run.termination), run.stop_reason) for run in project.document.results}
     assert ends["turns"] == ("SAFETY_TIMEOUT", "limits.turns = 3 agent turns spent")
-    assert ends["calls"] == ("SAFETY_TIMEOUT", "limits.tool_calls = 5 spent (9 calls)")
+    assert ends["calls"] == ("SAFETY_TIMEOUT", "limits.tool_calls = 5 spent (6 calls)")
     assert ends["own"][0] == "FINISHED"
 
 

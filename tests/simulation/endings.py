@@ -255,9 +255,11 @@ class PlayedEnvironment:
         return None
 
     async def call(self, call: ToolCall) -> ToolResult:
-        """Answer as recorded; at the end raise or hang."""
+        """Answer as recorded, refuse the call for which there is no room; at the end raise or hang."""
         message = self._stage.next("tool")
         if message is None:
+            if self._stage.ends.get("limit") == "tool_calls":
+                return ToolResult(content="Error: no calls are left", error=True, wrote=False)
             await self._stage.end("tool")
             raise TranscriptOverError
         return ToolResult(content=message["content"], error=message["content"].startswith("error"), wrote=False)

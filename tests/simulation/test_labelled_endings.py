@@ -15,15 +15,17 @@ FILES = sorted(DATA.glob("endings_*.json*"))
 
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_labelled_conversations_end_as_their_author_says(path: Path) -> None:
-    """At least 95 % of each file close with the label's termination and blame; `-s` shows the matrix.
+    """At least 95 % of each file are right (see `benchmarks.endings`), and no agent is blamed wrongly; `-s` shows all.
 
-    What was held out is scored once, and its figure kept in docs/verdicts.md; the first such half is development since.
+    All three are development by now.
     """
     played = scored(load(path))
 
     print(f"\n\n{table(path.stem, played)}\n{missed(played)}")
     right = sum(is_right(*one) for one in played)
     assert right >= 0.95 * len(played), missed(played)
+    blamed = [case["id"] for case, ended in played if ended.ending[1] == "agent" and label_of(case)[1] != "agent"]
+    assert not blamed
 
 
 def test_every_pair_is_labelled_at_least_four_times_in_both_languages() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame
@@ -53,52 +54,6 @@ def test_mirrored_words_are_a_stall(text: str) -> None:
     assert "mirrored" in str(watched(text, text, text))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "How can I help you today?",
-        "I'd be happy to help!",
-        "Bien sûr, je serais ravi de vous aider.",
-        "Comment puis-je vous aider ?",
-    ],
-)
-def test_a_user_who_talks_like_the_agent_is_a_stall(text: str) -> None:
-    """Two offers of help in a row by the user are its echo of the agent's register."""
-    assert watched(text, "I need order 5.") is None
-    assert "talked like the agent" in str(watched(text, "I need order 5.", f"Sure! {text}"))
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        (
-            "For security reasons, please verify your date of birth.",
-            "Welcome to the library! How may I direct your call?",
-        ),
-        ("Votre demande est en cours de traitement.", "Puis-je avoir votre numéro de téléphone ?"),
-        ("Nous avons bien reçu votre demande.", "Un conseiller va vous rappeler. Souhaitez-vous autre chose ?"),
-    ],
-)
-def test_the_agent_s_part_is_heard_in_many_words(texts: tuple[str, str]) -> None:
-    """Who asks for a customer's data and welcomes customers plays the agent."""
-    assert "talked like the agent" in str(watched(texts[0], "I am the clerk.", texts[1], "You are the customer."))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I can help you find it: it is red.",
-        "Shall we swap? “How can I help you today?” No: two seats, please.",
-        "Puis-je vous aider en apportant les assiettes ?",
-        "What would you like me to do next?",
-        "Is there anything else you need from me?",
-    ],
-)
-def test_a_customer_who_offers_its_own_does_not_talk_like_the_agent(text: str) -> None:
-    """Quoted words, and offers of the own things, are a customer's."""
-    assert watched(text, "I see.", f"Well. {text}", "Aha, a second time.") is None
-
-
 def test_idling_is_a_stall_and_a_new_call_is_not() -> None:
     """Without anything new for so many turns of each party the conversation stands; a new call moves it."""
     words = ["so it goes", "well well then", "then so it", "goes well"]
@@ -113,81 +68,113 @@ def test_idling_is_a_stall_and_a_new_call_is_not() -> None:
         assert progress.stalled() is None
 
 
-BLAMED: dict[str, tuple[Blame, list[str]]] = {
+Said = tuple[str, tuple[Act, ...] | None]
+GIVES = (Act(kind="inform", facts={"booking": "B12"}),)
+YES = (Act(kind="confirm"),)
+WISH = (Act(kind="request"),)
+
+BLAMED: dict[str, tuple[Blame, list[Said]]] = {
     "the agent gives back what the user says": (
         Blame.AGENT,
-        [
-            "Book a taxi.",
-            "Book a taxi.",
-            "Is there anybody?",
-            "Is there anybody?",
-            "I will complain.",
-            "You will complain.",
-        ],
+        [said for text in ("Book a taxi.", "Is there anybody?", "I will complain.") for said in [(text, WISH)] * 2],
     ),
     "the user gives back what the agent says": (
         Blame.USER,
-        [
-            "Hi",
-            "Where to?",
-            "Where to?",
-            "Name a street.",
-            "Name a street.",
-            "A square, then?",
-            "A square, then?",
-            "Well?",
-        ],
+        [("Hi", None)]
+        + [said for text in ("Where to?", "A square, then?", "Well?", "And now?") for said in [(text, None)] * 2],
     ),
-    "the user says the same again instead of what it is asked for": (
+    "the user takes up most of what the agent says": (
         Blame.USER,
-        ["Move my booking.", "What is your booking number?"] * 3,
+        [("Hi", None)]
+        + [
+            (f"{lead}{text}", None)
+            for text in ("Wohin soll das Taxi Sie heute bringen?", "Welche Strasse meinen Sie dort genau?") * 2
+            for lead in ("", "Ja: ")
+        ],
     ),
     "the agent asks again for what it was given": (
         Blame.AGENT,
-        ["Move booking B12.", *["What is your booking number?", "It is B12."] * 3, "What is your booking number?"],
+        [("Move booking B12.", WISH), *[("What is your booking number?", None), ("It is B12.", GIVES)] * 3],
     ),
-    "the agent greets whatever the user says": (Blame.AGENT, ["I need a taxi.", "How can I help you?"] * 3),
-    "the user evades every question": (
-        Blame.USER,
-        ["Hi", "Which street?", *["Well, maybe.", "Which street, please?"] * 2, *["Hmm.", "Which street is it?"] * 5],
-    ),
-    "the user hesitates in ever new words": (
-        Blame.USER,
-        [
-            *("Curtains.", "Which colour?", "Let me see...", "Which colour do you want?", "Hmm.", "What colour?"),
-            *("One second.", "Have you decided on a colour?", "Not yet.", "Colour?", "I can't decide.", "Which one?"),
-            *("Give me a moment.", "Take your time. Which colour?", "Wait, please.", "Colour?"),
-        ],
-    ),
-    "the agent excuses itself in ever new words": (
+    "the agent asks again for a yes": (
         Blame.AGENT,
-        [
-            *("Combien coûte le devis ?", "Je regarde ça.", "Merci.", "Un instant, le système est lent.", "Bien."),
-            *("J'y suis presque.", "Du nouveau ?", "Encore un peu de patience.", "Vous êtes là ?", "Oui, ça arrive."),
-            *("Any news?", "Still loading, bear with me.", "And now?", "Nearly done.", "Hello?", "Un instant."),
-        ],
+        [("予約を変更してください", WISH), *[("B12を変更しますか?", None), ("問題ありません", YES)] * 3],
     ),
-    "the user says another request instead of what it is asked for": (
-        Blame.USER,
-        ["I want to cancel.", *["Which member number?", "I just want to cancel."] * 3, "Which member number?"],
-    ),
-    "the agent promises and never does": (
+    "the agent does nothing with a yes": (
         Blame.AGENT,
-        ["Hi", "I check.", *["Okay. And now?", "I am still checking."] * 2, *["Fine.", "One moment, please."] * 5],
+        [("Buchung B12 verschieben", WISH), *[("B12 verschieben?", None), ("Nur zu", YES)] * 3],
     ),
+    "the user asks again for what the agent refuses": (
+        Blame.SCENARIO,
+        [("Bitte erstatten Sie mir alles.", WISH), ("Das ist leider nicht möglich.", None)] * 3,
+    ),
+    "a refusal in Japanese": (
+        Blame.SCENARIO,
+        [("返金してください", WISH), ("申し訳ありませんが、できません", None)] * 3,
+    ),
+    "nobody says what the user meant": (Blame.USER, [("Refund me.", None), ("Which order?", None)] * 3),
+    "the user has nothing to give": (
+        Blame.SCENARIO,
+        [("Hi", WISH), *[("Which order?", None), ("I don't have that.", (Act(kind="other"),))] * 3],
+    ),
+    "both say goodbye for ever": (Blame.USER, [("さようなら", None)] * 3),
 }
 
 
 @pytest.mark.parametrize("kind", BLAMED)
-def test_a_stall_is_blamed_on_the_party_that_does_not_do_its_part(kind: str) -> None:
-    """Who mirrors, withholds or evades is to blame, else the agent."""
-    blame, texts = BLAMED[kind]
+def test_the_fault_of_a_stall_is_told_by_structure_and_acts(kind: str) -> None:
+    """The agent's only where it parrots, or goes on as before although it was given what it asked for."""
+    blame, talk = BLAMED[kind]
     progress = Progress()
-    for index, text in enumerate(texts):
-        progress.see(Message(role=ROLES[index % 2], content=text))  # type: ignore[arg-type]
+    for index, (text, acts) in enumerate(talk):
+        role = ROLES[index % 2]
+        progress.see(Message(role=role, content=text, acts=acts if role == "user" else None))  # type: ignore[arg-type]
 
     assert progress.stalled() is not None
     assert progress.blame is blame
+    assert ("cannot be told" in str(progress.stalled())) is (blame is Blame.SCENARIO or "nobody" in kind)
+
+
+GERMAN = [
+    ("Guten Tag, ich brauche Hilfe mit meiner Bestellung.", "Gern, um welche Bestellung geht es?"),
+    ("Um die letzte.", "Ich sehe nach. Einen Moment, bitte."),
+    ("Danke.", "Ich habe sie gefunden, sie ist unterwegs."),
+    ("Wann kommt sie an?", "Voraussichtlich am Freitag."),
+    ("Kann ich die Adresse noch ändern?", "Leider nicht mehr, sie ist schon beim Zusteller."),
+    ("Schade. Gibt es keinen anderen Weg?", "Sie können beim Zusteller einen Ablageort wählen."),
+    ("Das ist gut.", "Freut mich. Kann ich sonst noch etwas für Sie tun?"),
+    ("Nein, danke.", "Auf Wiedersehen!"),
+]
+JAPANESE = [
+    ("こんにちは、注文について質問があります", "どのご注文でしょうか"),
+    ("先週のものです", "お調べします、少々お待ちください"),
+    ("お願いします", "見つかりました、配送中です"),
+    ("いつ届きますか", "金曜日の予定です"),
+    ("住所を変更できますか", "申し訳ありません、もうできません"),
+    ("ほかの方法はありますか", "配達員に置き場所を指定できます"),
+    ("それはいいですね", "ほかにご用件はありますか"),
+    ("ありません、ありがとう", "失礼いたします"),
+]
+
+
+@pytest.mark.parametrize("talk", [GERMAN, JAPANESE], ids=["German", "Japanese"])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_right_agent_in_any_language_is_never_called_stalled(talk: list[tuple[str, str]], labelled: bool) -> None:
+    """Small talk, waiting, a refusal and a farewell without a call."""
+    progress = Progress()
+    for text, answer in talk:
+        progress.see(Message(role="user", content=text, acts=(Act(kind="ask"),) if labelled else None))
+        progress.see(Message(role="assistant", content=answer))
+        assert progress.stalled() is None
+
+
+def test_a_new_fact_is_progress() -> None:
+    """Whatever the words: the same sentence with another fact moves the conversation."""
+    progress = Progress(Thresholds(idle_turns=2, repeats=99))
+    for name in "abcdef":
+        progress.see(Message(role="assistant", content="Und weiter?"))
+        progress.see(Message(role="user", content="Bitte.", acts=(Act(kind="inform", facts={name: "x"}),)))
+        assert progress.stalled() is None
 
 
 def test_a_repeated_call_is_new_where_its_result_is() -> None:

@@ -1,6 +1,7 @@
 """Expected calls that no tool can answer: found with their place once the tools are known."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,14 @@ scenarios:
 
 def typed(**types: Any) -> Toolset:
     """Give one tool `book` whose arguments have these JSON Schemas."""
-    schema = {"type": "object", "properties": types, "$defs": {"Size": {"enum": ["s", "m"], "type": "string"}}}
+    schema = {"type": "object", "properties": types, "$defs": DEFINITIONS}
     return Toolset(specs=(ToolSpec(name="book", parameters=schema),))
 
 
+DEFINITIONS = {
+    "Size": {"enum": ["s", "m"], "type": "string"},
+    "Tree": {"type": "object", "properties": {"a": {"$ref": "#/$defs/Tree"}}},
+}
 STRING, NUMBER = {"type": "string"}, {"type": "number"}
 
 
@@ -100,6 +105,41 @@ def test_a_value_that_the_tool_refuses_is_found_at_its_place(tmp_path: Path) -> 
         ({"type": "array", "items": {"$ref": "#/$defs/Size"}}, ["[s, m]", "[{$any: true}]"], ["[s, l]"]),
         ({"anyOf": [{"type": "array", "items": NUMBER}, STRING]}, ["[1]", "x"], ["[x]", "1"]),
         ({"anyOf": [{"$ref": "#/properties/it"}]}, ["x", "1"], []),
+        ({**STRING, "enum": ["x"], "nullable": True}, ["x", "null"], ["y"]),
+        ({"anyOf": [{"$ref": "#/$defs/Size"}, {"type": "null"}]}, ["s", "null"], ["l"]),
+        ({"oneOf": [{"type": "integer"}, {"minimum": 2}]}, ["1", "2.5"], ["3"]),
+        ({"allOf": [{"minimum": 1}, {"maximum": 3}]}, ["1", "3"], ["0", "4"]),
+        ({"not": {"const": "x"}}, ["y", "{$any: true}"], ["x"]),
+        ({**NUMBER, "minimum": 1}, ["1", "1.5", "{$gte: 0}"], ["0", "-1"]),
+        ({**NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 5}, ["1"], ["0", "5"]),
+        ({**NUMBER, "minimum": 0, "exclusiveMinimum": True}, ["0.5", "1"], ["0"]),
+        ({**NUMBER, "minimum": 0, "exclusiveMinimum": False}, ["0"], ["-1"]),
+        ({"type": "integer", "multipleOf": 5}, ["10"], ["7"]),
+        ({**STRING, "minLength": 2, "maxLength": 3}, ["ab", "abc"], ["a", "abcd"]),
+        ({**STRING, "pattern": "^W[0-9]+$"}, ["W1", "{$regex: 'x+'}"], ["W", "xW1"]),
+        ({**STRING, "pattern": r"^\p{L}+$"}, ["x", "'1'"], []),
+        ({**STRING, "format": "date"}, ["'2024-05-15'"], ["15.05.2024", "'2024-02-30'"]),
+        ({**STRING, "format": "date-time"}, ["'2024-05-15T10:00:00Z'", "'2024-05-15 10:00:00'"], ["tomorrow"]),
+        ({**STRING, "format": "email"}, ["a@b.org"], ["ada"]),
+        ({**STRING, "format": "uuid"}, ["9a2e4a1c-6a77-4f31-8d55-0d0f3b1c2d3e"], ["9a2e"]),
+        ({**STRING, "format": "anything"}, ["x"], []),
+        ({"type": "array", "minItems": 1, "maxItems": 2, "uniqueItems": True}, ["[a]", "[a, b]"], ["[]", "[a, a]"]),
+        ({"type": "array", "uniqueItems": True}, ["[{$any: true}, {$any: true}]"], []),
+        ({"type": "array", "prefixItems": [STRING, NUMBER]}, ["[a, 1]"], ["[1, a]"]),
+        (
+            {"type": "object", "properties": {"n": NUMBER}, "required": ["n"], "additionalProperties": False},
+            ["{n: 1}", "{n: {$any: true}}", "{$subset: {}}"],
+            ["{}", "{n: x}", "{n: 1, m: 2}"],
+        ),
+        ({"type": "object", "additionalProperties": NUMBER}, ["{a: 1}"], ["{a: x}"]),
+        (
+            {"type": "object", "properties": {"it": {"$ref": "#/$defs/Tree"}}},
+            ["{it: {a: {a: {}}}}"],
+            ["{it: {a: {a: 1}}}"],
+        ),
+        ({"enum": "no list"}, ["x"], []),
+        ({"minimum": "no number"}, ["1"], []),
+        ({"$ref": "https://example.org/schema.json"}, ["x"], []),
         ({"$ref": "#/$defs/Nothing"}, ["x"], []),
         ({"type": "odd"}, ["x"], []),
         ({}, ["x", "null"], []),
@@ -114,6 +154,86 @@ def test_values_fit_the_types_of_their_parameters(
     wrong = [value for value in [*fitting, *refused] if check(tmp_path, text.replace("VALUE", value), typed(it=schema))]
 
     assert wrong == refused
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "message"),
+    [
+        ("l", {"$ref": "#/$defs/Size"}, ".it: argument 'it' of 'book': found 'l', expected one of 's', 'm'"),
+        ("penling", {"enum": ["pending", "done"]}, "expected one of 'pending', 'done' (did you mean 'pending'?)"),
+        ("0", {**NUMBER, "minimum": 1}, "found 0, expected a number of at least 1"),
+        ("15.05.2024", {**STRING, "format": "date"}, "found '15.05.2024', expected a date such as 2024-05-15"),
+        ("x", {**STRING, "pattern": "^W[0-9]+$"}, "found 'x', expected a text with the pattern ^W[0-9]+$"),
+        ("[]", {"type": "array", "minItems": 1}, "found an empty list, expected a list of at least 1 item"),
+        ("1", {"anyOf": [STRING, {"type": "null"}]}, "found 1, expected a string or null"),
+        ("{a: 1}", {"type": "object", "required": ["b"]}, "found a mapping with 'a', which lacks 'b'"),
+        (
+            "{adress: x}",
+            {"type": "object", "properties": {"address": STRING}, "additionalProperties": False},
+            ".it.adress: argument 'it' of 'book': there is no key 'adress', allowed: address (did you mean 'address'?)",
+        ),
+        (
+            "[{n: x}]",
+            {"anyOf": [{"type": "array", "items": {"type": "object", "properties": {"n": NUMBER}}}, {"type": "null"}]},
+            ".it[0].n: argument 'it' of 'book': found 'x', expected a number",
+        ),
+    ],
+)
+def test_the_message_says_what_the_schema_allows(
+    tmp_path: Path, value: str, schema: dict[str, Any], message: str
+) -> None:
+    """The place inside the value, what was found there, what is allowed, and what was probably meant."""
+    text = f"agent: a:b\nscenarios: [{{id: a, expect: [{{book: {{it: {value}}}}}]}}]\n"
+
+    (found,) = check(tmp_path, text, typed(it=schema))
+
+    assert found.startswith("agentbench.yaml:2:")
+    assert message in found
+
+
+def test_arguments_that_are_left_out_are_not_missed(tmp_path: Path) -> None:
+    """Expected calls may leave arguments open, also those that the tool requires."""
+    schema = {"type": "object", "properties": {"a": STRING, "b": STRING}, "required": ["a", "b"]}
+    toolset = Toolset(specs=(ToolSpec(name="book", parameters=schema),))
+
+    assert check(tmp_path, "agent: a:b\nscenarios: [{id: a, expect: [book, {book: {a: x}}]}]\n", toolset) == []
+
+
+def test_alternatives_are_held_against_the_schema_too(tmp_path: Path) -> None:
+    """Each way of `expect_any`."""
+    text = "agent: a:b\nscenarios: [{id: a, expect_any: [[{book: {it: 1}}], [{book: {it: 0}}]]}]\n"
+
+    (found,) = check(tmp_path, text, typed(it={**NUMBER, "minimum": 1}))
+
+    assert "expect_any[1][0].book.it" in found
+
+
+def test_arguments_that_the_schema_describes_together_are_checked(tmp_path: Path) -> None:
+    """A tool may take any argument of a kind."""
+    schema = {"type": "object", "properties": {}, "additionalProperties": NUMBER}
+    toolset = Toolset(specs=(ToolSpec(name="book", parameters=schema),))
+
+    (found,) = check(tmp_path, "agent: a:b\nscenarios: [{id: a, expect: [{book: {a: 1, b: x}}]}]\n", toolset)
+
+    assert "book.b: argument 'b' of 'book': found 'x', expected a number" in found
+
+
+def test_a_hostile_schema_does_not_hang(tmp_path: Path) -> None:
+    """A pattern that backtracks for ever, and definitions that double thirty times, say nothing, soon."""
+    doubling = {f"D{n}": {"allOf": [{"$ref": f"#/$defs/D{n + 1}"}] * 2} for n in range(30)}
+    schema = {
+        "type": "object",
+        "properties": {"a": {**STRING, "pattern": "^(a|aa)+$"}, "b": {"$ref": "#/$defs/D0"}, "c": NUMBER},
+        "$defs": {**doubling, "D30": STRING},
+    }
+    text = f"agent: a:b\nscenarios: [{{id: a, expect: [{{book: {{a: {'a' * 5_000}!, b: x, c: y}}}}]}}]\n"
+    began = time.process_time()
+
+    found = check(tmp_path, text, Toolset(specs=(ToolSpec(name="book", parameters=schema),)))
+
+    assert time.process_time() - began < 5
+    assert len(found) == 1
+    assert "book.c" in found[0]
 
 
 def test_calls_in_files_are_found_there(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.core.scenario import Instructions, Match, Scenario
 from pytest_agentbench.suites.hashes import scenario_hash
@@ -176,6 +177,6 @@ def test_the_hash_of_a_scenario_ignores_its_place(tmp_path: Path) -> None:
     one, other = read(tmp_path, {"id": "a", "says": ["x"]}, {"id": "a2", "says": ["key-1"]})
     assert scenario_hash(one) == scenario_hash(one.model_copy(update={"file": "elsewhere", "line": 9}))
     assert scenario_hash(one) != scenario_hash(other)
-    rotated = other.model_copy(update={"says": ("key-2",)})
+    rotated = other.model_copy(update={"says": (Line(text="key-2"),)})
     assert scenario_hash(other) != scenario_hash(rotated)
     assert scenario_hash(other, ("key-1",)) == scenario_hash(rotated, ("key-2",))

@@ -46,7 +46,7 @@ def test_four_lines_are_a_suite(write: Write) -> None:
     """The short form needs an agent and a scenario; all else has a default."""
     suite = load(write(SHORTEST))
     assert (suite.agent.kind, suite.agent.target, suite.agent.serial) == ("factory", "my_agent:build", False)
-    assert suite.scenarios[0].says == ("Refund W1, please", "yes")
+    assert suite.scenarios[0].lines == ("Refund W1, please", "yes")
     assert (suite.trials, suite.variants, suite.limits.turns, suite.user) == (None, {}, 40, UserSpec())
     assert suite.root == suite.path.parent
     assert suite.name == suite.root.name
@@ -153,7 +153,7 @@ scenarios:
     ("text", "message"),
     [
         ("enviroment: {}", "limits, stall, gates, trials, context (did you mean 'environment'?)"),
-        ("variant: {}", "unknown key 'variant', allowed: name, agent, variants, environment, user, llm, cassette,"),
+        ("variant: {}", "unknown key 'variant', allowed: name, agent, variants, environment, user, language, llm,"),
         ("trials: two", "found 'two', expected a whole number, 1 or more"),
         ("trials: true", "found True, expected a whole number"),
         ("user: scriptd", "found 'scriptd', allowed: 'scripted', 'llm' (did you mean 'scripted'?)"),

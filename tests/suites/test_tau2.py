@@ -113,7 +113,7 @@ def test_exported_users_have_a_reason_to_call(tmp_path: Path) -> None:
 def test_json_may_hold_our_own_form(tmp_path: Path) -> None:
     """A JSON mapping with our short keys is our form, strictly; no key of ours is taken for an unknown one of τ²."""
     (scenario,) = read(tmp_path, '{"id": "a", "says": ["Hi"], "expect": [{"refund": {}}]}')
-    assert scenario.says == ("Hi",)
+    assert scenario.lines == ("Hi",)
     assert scenario.expected_calls[0].name == "refund"
     with pytest.raises(SuiteError, match="unknown key 'tag'"):
         read(tmp_path, '{"id": "a", "says": ["Hi"], "tag": []}')

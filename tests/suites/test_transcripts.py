@@ -192,6 +192,23 @@ def test_without_a_status_the_end_of_the_log_decides(
     assert (recording.termination, recording.stop_reason) == (termination, reason)
 
 
+@pytest.mark.parametrize(
+    ("end", "termination", "reason"),
+    [
+        ([BYE, {"role": "user", "content": "###STOP###"}], Termination.FINISHED, "###STOP###"),
+        ([call("transfer_to_human_agents"), answer("ok")], Termination.FINISHED, "transfer_to_human_agents"),
+        ([BYE, HI], Termination.SAFETY_TIMEOUT, "the log ends before a party closed"),
+        ([call("refund"), answer("ok")], Termination.SAFETY_TIMEOUT, "the log ends before a party closed"),
+    ],
+)
+def test_a_log_of_tau_bench_that_nobody_closed_was_cut_off(
+    tmp_path: Path, end: list[dict[str, Any]], termination: Termination, reason: str
+) -> None:
+    """Its conversations end by a marker, by handing over, or when their steps are spent."""
+    (recording,) = read(tmp_path, {"task_id": 0, "trial": 0, "reward": 0.0, "traj": [HI, *end]})
+    assert (recording.termination, recording.stop_reason) == (termination, reason)
+
+
 def test_an_answer_that_begins_with_error_failed_in_every_format(tmp_path: Path) -> None:
     """Whatever its flag says: τ-bench has none, and many tools answer a refusal as text."""
     refused = "Error: no such order"
@@ -317,3 +334,38 @@ def test_files_without_recordings_are_errors(tmp_path: Path) -> None:
         read(tmp_path)
     with pytest.raises(SuiteError, match="cannot be read"):
         list(read_recordings(tmp_path / "none.jsonl"))
+
+
+ACTS = [{"kind": "confirm", "about": ["W1"], "facts": {"card": "Visa"}}]
+SAID = {"role": "user", "content": "No objections", "acts": ACTS}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"messages": [HI, SAID, BYE]},
+        {"task_id": "t", "termination_reason": "user_stop", "messages": [HI, SAID, BYE]},
+        {"key": {"scenario": "t"}, "termination": "FINISHED", "messages": [HI, SAID, BYE]},
+    ],
+    ids=["openai", "tau2", "own"],
+)
+def test_what_the_user_meant_is_read_in_every_format(tmp_path: Path, record: dict[str, Any]) -> None:
+    """A turn that says nothing of it has no acts; the short form names the kind alone."""
+    (found,) = read(tmp_path, record)
+    (act,) = found.transcript.messages[1].acts or ()
+
+    assert found.transcript.messages[0].acts is None
+    assert (act.kind, act.about, act.facts) == ("confirm", ("W1",), {"card": "Visa"})
+
+
+@pytest.mark.parametrize("kind", ["openai", "tau2"])
+def test_short_and_wrong_acts(tmp_path: Path, kind: str) -> None:
+    """A list of kinds will do; what is none is reported with its place."""
+    around = {} if kind == "openai" else {"task_id": "t", "termination_reason": "user_stop"}
+
+    (found,) = read(tmp_path, {**around, "messages": [HI, {**SAID, "acts": ["decline"]}, BYE]})
+    assert [act.kind for act in found.transcript.messages[1].acts or ()] == ["decline"]
+    with pytest.raises(SuiteError, match=r"messages\[1\]\.acts\[0\].*'confrm'.*allowed.*'confirm'"):
+        read(tmp_path, {**around, "messages": [HI, {**SAID, "acts": ["confrm"]}, BYE]})
+    with pytest.raises(SuiteError, match=r"messages\[1\]\.acts: found 'confirm', expected a list of acts"):
+        read(tmp_path, {**around, "messages": [HI, {**SAID, "acts": "confirm"}, BYE]})

@@ -1,4 +1,4 @@
-"""The scripted user in small conversations, English and French."""
+"""The scripted user in small conversations: what it answers to what, what it meant by it, and how it ends."""
 
 import asyncio
 from typing import Any
@@ -7,21 +7,45 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_agentbench.core.acts import Act, Line
 from pytest_agentbench.core.conversation import Stop, UserTurn, View
+from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Scenario, Task
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.suites.language import language_of, shipped_languages
 from pytest_agentbench.users.scripted import ScriptedUser
+from pytest_agentbench.users.wants import wants_of
+
+REASONS = {"reason": {"enum": ["ordered_by_mistake", "no_longer_needed"]}}
+TOOLS = Toolset(
+    specs=(
+        ToolSpec(name="refund", kind="write", parameters={"type": "object", "properties": REASONS}),
+        ToolSpec(name="look", kind="read"),
+    )
+)
+EXPECTED = {"order_id": "W1", "amount": 12.5}
 
 
 class Talk:
     """A conversation with a scripted user: `hear` what it answers to an agent's text."""
 
-    def __init__(self, **view: Any) -> None:
+    def __init__(
+        self,
+        *says: object,
+        expect: dict[str, Any] | None = None,
+        tool: str = "refund",
+        language: str = "en",
+        **view: Any,
+    ) -> None:
+        calls = [] if expect is None else [ExpectedCall(name=tool, arguments=expect)]
+        task = Task(id="a", evaluation_criteria=EvaluationCriteria(actions=calls))
+        scenario = Scenario(id="a", title="a", task=task, says=tuple(map(Line.model_validate, says)))
         self.view = View(**view)
-        self.user = ScriptedUser()
+        self.user = ScriptedUser(scenario.says, wants=wants_of(scenario, TOOLS), language=language_of(language))
         self.messages: list[Message] = []
+        self.turn = UserTurn()
 
     def open(self) -> str:
         return self._reply()
@@ -31,32 +55,32 @@ class Talk:
         return self._reply()
 
     def close(self, text: str) -> Stop:
-        self.messages.append(Message(role="assistant", content=text))
-        reply = self._ask()
-        assert reply.stop is not None, reply
-        self.closing = reply.text
-        return reply.stop
+        self.hear(text)
+        assert self.turn.stop is not None, self.turn
+        return self.turn.stop
+
+    @property
+    def meant(self) -> list[tuple[str, tuple[Any, ...]]]:
+        """What the last turn meant, and about what."""
+        return [(act.kind, act.about) for act in self.turn.acts or ()]
 
     def _reply(self) -> str:
-        reply = self._ask()
-        assert reply.message is not None, reply
-        assert reply.stop is None, reply
-        self.messages.append(reply.message)
-        return reply.text
-
-    def _ask(self) -> UserTurn:
-        return asyncio.run(self.user.reply(self.view.model_copy(update={"messages": tuple(self.messages)})))
+        view = self.view.model_copy(update={"messages": (*self.view.messages, *self.messages)})
+        self.turn = asyncio.run(self.user.reply(view))
+        if self.turn.message is not None:
+            self.messages.append(self.turn.message)
+        return self.turn.text
 
 
-def opened(**view: Any) -> Talk:
-    talk = Talk(**view)
+def opened(*says: object, **fields: Any) -> Talk:
+    talk = Talk(*says, **fields)
     talk.open()
     return talk
 
 
 def test_lines_are_said_in_order_and_the_user_closes_after_the_last_answer() -> None:
-    """Each statement of the agent brings the next line, the last one a stop."""
-    talk = Talk(says=["Where is my parcel?", "And my other one?"])
+    """Each notice of the agent brings the next line, the last one the end."""
+    talk = Talk("Where is my parcel?", "And my other one?")
 
     said = [talk.open(), talk.hear("It is in Lyon.")]
     end = talk.close("It arrives on Monday.")
@@ -65,292 +89,273 @@ def test_lines_are_said_in_order_and_the_user_closes_after_the_last_answer() -> 
     assert (end.reason, end.blame, end.termination) == ("done", None, Termination.FINISHED)
 
 
-def test_an_offer_of_more_help_brings_the_next_line_or_a_closing_word() -> None:
-    """ "Anything else?" is no question about the scenario."""
-    talk = opened(says=["Where is my parcel?", "Thanks. And the invoice?"])
+def test_the_first_line_is_a_request_and_others_mean_what_their_file_says() -> None:
+    """A plain yes or no is one as a whole line only; any other line is unlabelled."""
+    talk = Talk("Refund W1", "Yes!", "Yes, but tomorrow", {"condition": "If it is free"}, {"close": "Bye"})
+    meant = []
+    for text in ("", "Hm.", "Hm.", "Hm.", "Hm."):
+        _ = talk.hear(text) if text else talk.open()
+        meant.append(None if talk.turn.acts is None else [act.kind for act in talk.turn.acts])
 
-    assert talk.hear("It is in Lyon. Is there anything else I can help you with?") == "Thanks. And the invoice?"
-    talk.close("Sent. Can I help you with anything else?")
-    assert talk.closing == "No, that is all. Thank you."
+    assert meant == [["request"], ["confirm"], None, ["condition"], ["close"]]
 
 
-def test_a_goal_without_lines_is_said_in_the_first_person() -> None:
+def test_a_goal_without_lines_is_said_as_it_stands() -> None:
     """The goal is the only line where there is no script."""
-    assert Talk(goal="You want to return your lamp.").open() == "I want to return my lamp."
+    assert Talk(goal="I want to return my lamp.").open() == "I want to return my lamp."
 
 
 def test_neither_line_nor_goal_is_the_scenario_s_fault() -> None:
     """A user with nothing to say stops at once."""
-    reply = asyncio.run(ScriptedUser().reply(View()))
+    talk = opened()
 
-    assert reply.stop is not None
-    assert reply.stop.blame is Blame.SCENARIO
+    assert talk.turn.stop is not None
+    assert talk.turn.stop.blame is Blame.SCENARIO
 
 
-KNOWS = {
-    "order_id": "W1",
-    "email": "ada@example.com",
-    "zip": "75001",
-    "firstName": "Ada",
-    "lastName": "Roy",
-    "dateOfBirth": "1990-02-03",
-    "phone number": "555-123-2002",
-    "seat preference": "aisle",
-    "numéro de contrat": "C77",
-}
+KNOWS = {"order_id": "W1", "email": "ada@example.com", "zip": "75001", "firstName": "Ada", "numéro de contrat": "C77"}
 
 
 @pytest.mark.parametrize(
-    ("text", "values"),
+    ("text", "given"),
     [
-        ("Could you share your email address?", ["ada@example.com"]),
-        ("Please provide your order number.", ["W1"]),
-        ("I'll need your email and your ZIP code.", ["ada@example.com", "75001"]),
-        ("May I have your full name?", ["Ada Roy"]),
-        ("What is the number of your order?", ["W1"]),
-        ("I can verify you by first name, last name and zip code. Could you provide these?", ["Ada", "Roy", "75001"]),
-        ("Please send me:\n- your **date of birth**\n- your phone number\n- your seat preference",
-         ["1990-02-03", "555-123-2002", "aisle"]),
-        ("Do you have a seat preference?", ["aisle"]),
-        ("Pouvez-vous me donner votre numéro de commande ?", ["W1"]),
-        ("Il me faut votre adresse e-mail et votre code postal.", ["ada@example.com", "75001"]),
-        ("Quel est votre nom ?", ["Ada Roy"]),
-        ("Quelle est votre date de naissance ?", ["1990-02-03"]),
-        ("Merci de m'indiquer votre numéro de contrat.", ["C77"]),
-        ("I am missing <order_id>.", ["W1"]),
+        ("Could you share your email address?", ["email"]),
+        ("Please provide your order number.", ["order_id"]),
+        ("I'll need your e-mail and your ZIP code.", ["email", "zip"]),
+        ("What is the number of your order?", ["order_id"]),
+        ("What is your first name?", ["firstName"]),
+        ("Quel est le numéro de votre contrat ?", ["numéro de contrat"]),
+        ("Which order do you mean?", ["order_id"]),
     ],
-)  # fmt: skip
-def test_the_values_asked_for_and_no_others_are_given(text: str, values: list[str]) -> None:
-    """Every value asked for is given in one message, in either language, and none besides."""
-    talk = opened(says=["Refund it, please", "Thanks"], knows=KNOWS)
+)
+def test_every_fact_that_a_question_names_is_given_in_one_turn(text: str, given: list[str]) -> None:
+    """Names of values are found by their words, however the key is spelled, and nothing else is given."""
+    talk = opened("Hi", knows=KNOWS)
 
-    said = talk.hear(text)
+    talk.hear(text)
 
-    assert all(value in said for value in values), said
-    others = {str(value) for value in KNOWS.values()} - set(" ".join(values).split()) - set(values)
-    assert not [value for value in others if value in said], said
+    assert [(act.kind, list(act.facts)) for act in talk.turn.acts or ()] == [("inform", given)]
+    assert all(str(KNOWS[name]) in talk.turn.text for name in given)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("de", "Wie lautet Ihre Bestellnummer?"),
+        ("fr", "Quel est le numéro de votre commande ?"),
+        ("es", "¿Cuál es su número de pedido?"),
+        ("ja", "注文番号を教えてください。"),
+        ("ar", "ما هو رقم الطلب؟"),
+    ],
+)
+def test_a_fact_is_asked_for_in_the_words_of_a_language(language: str, text: str) -> None:
+    """Each language file has a few words for the words of names."""
+    talk = opened("…", knows={"order_id": "W1"}, language=language)
+
+    talk.hear(text)
+
+    assert [act.facts for act in talk.turn.acts or ()] == [{"order_id": "W1"}]
+
+
+def test_another_name_of_a_value_is_as_good() -> None:
+    """`also` gives names that no rule could know."""
+    talk = opened("Hi", knows={"locator": "AB12"}, also={"locator": ("booking reference",)})
+
+    assert "AB12" in talk.hear("May I have your booking reference?")
+
+
+def test_a_fact_is_not_told_again_where_it_is_stated() -> None:
+    """A question that states the value asks for something else."""
+    talk = opened("Refund W1", {"confirm": "Do that"}, knows={"email": "ada@example.com"}, expect=EXPECTED)
+
+    assert talk.hear("Your email is ada@example.com. Shall I refund W1?") == "Do that"
+
+
+def test_a_line_that_holds_what_is_asked_for_is_said_in_its_place() -> None:
+    """A user never replaces a line of the author's by one of its own."""
+    talk = opened("Hi", "It is W1, the lamp", knows={"order_id": "W1"})
+
+    assert talk.hear("What is your order number?") == "It is W1, the lamp"
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "Thank you for providing your email.",
-        "Once I have your email, we can go on.",
-        "We sent the invoice to the email address on file.",
-        'The form says "what is your email?" but you can skip it.',
-        "> What is your email?\n\nSomeone asked that before.",
-        "If you don't know your order number, that is fine.",
-        "The product name is Lamp.",
-        "Isn't that great?",
+        "Shall I refund W1?",
+        "I will refund W1. Please confirm.",
+        "注文W1を返金します。よろしいですか。",
+        "هل أسترد الطلب W1؟",
+        "I would pay back 12,50 €; is that right?",
+        "I would pay back twelve point five euros?",
     ],
 )
-def test_what_is_not_asked_for_is_not_given(text: str) -> None:
-    """Statements, conditions, quotations and rhetorical questions bring the next line, not a value."""
-    assert opened(says=["Refund it", "Next line"], knows=KNOWS).hear(text) == "Next line"
+def test_what_states_a_wanted_value_gets_the_plain_yes(text: str) -> None:
+    """With or without a question mark, in any script; the act says about which values."""
+    talk = opened("Refund my lamp", expect=EXPECTED)
+
+    assert talk.hear(text) == "Yes, please."
+    assert talk.meant[0][0] == "confirm"
+    assert set(talk.meant[0][1]) <= {"W1", 12.5}
 
 
-def test_a_value_is_given_again_when_asked_again_and_uses_up_no_line() -> None:
-    """Answers stand beside the script."""
-    talk = opened(says=["Refund it", "Next line"], knows=KNOWS)
+def test_a_question_may_be_about_what_was_said_before() -> None:
+    """The agent's two messages before it may state what it asks about."""
+    talk = opened("Refund my lamp", expect=EXPECTED, knows={"zip": "75001"})
+    assert talk.hear("It is order W1. What is your zip code?") == "My zip is 75001. Yes, please."
+    talk = opened("Refund my lamp", "It is broken", expect=EXPECTED)
+    talk.messages.append(Message(role="assistant", content="I found it: W1."))
+    talk.messages.append(Message(role="user", content="Good"))
 
-    assert talk.hear("What is your email?") == talk.hear("Sorry, what was your email?") == "My email is ada@example.com"
-    assert talk.hear("Thank you.") == "Next line"
-
-
-def test_a_line_that_holds_the_value_asked_for_is_said() -> None:
-    """The script's own words win over the standard answer."""
-    talk = opened(says=["Refund it", "It's order W1, the blue one"], knows={"order_id": "W1"})
-
-    assert talk.hear("What is your order number?") == "It's order W1, the blue one"
-
-
-def test_unknown_info_is_said_to_be_unknown_and_an_alternative_given() -> None:
-    """ "I do not remember" stands for what unknown info lists; an alternative is given when offered."""
-    talk = opened(goal="You want a refund.", unknown=["You do not remember your email address"],
-                  known_info="You are Yusuf Rossi in zip code 19122.")  # fmt: skip
-
-    assert talk.hear("What is your email?") == "I do not remember my email address."
-    said = talk.hear("Please give your email. If you can't recall it, you can instead share your name and zip code.")
-
-    assert "I do not remember" in said
-    assert "Yusuf Rossi" in said
-    assert "19122" in said
+    assert talk.hear("Shall I go ahead?") == "Yes, please."
+    assert talk.meant == [("confirm", ("W1",))]
 
 
 @pytest.mark.parametrize(
-    ("view", "text", "wanted"),
+    ("expect", "text", "said"),
     [
-        ({"says": ["Refund order W1", "yes"]}, "I will refund order W2. Do you confirm?", "W1"),
-        ({"says": ["Refund it to my PayPal", "yes"]}, "Refund to your credit card. Shall I proceed?", "PayPal"),
-        ({"goal": "You want a refund of $40."}, "I will refund $45.50. Is that correct?", "40"),
-        ({"says": ["Move it to 12 Oak Street", "yes"]}, "Ship to 21 Oak Street? Please confirm (yes/no).", "12"),
-        ({"says": ["Book it", "yes"], "knows": {"cabin": "economy"}}, "Cabin: business\nShall I go ahead?", "economy"),
-        ({"says": ["Remboursez la commande W1", "oui"]}, "Je rembourse la commande W2. Vous confirmez ?", "W1"),
-        ({"says": ["Remboursez-moi par virement", "oui"]}, "Sur votre carte bancaire. Confirmez-vous ?", "bank"),
+        (EXPECTED, "Shall I refund W2?", "No, it should be W1."),
+        (EXPECTED, "Shall I refund W1, and W2 as well?", "No, it should be W1."),
+        ({"reason": "ordered_by_mistake"}, "Reason: no longer needed. OK?", "No, it should be ordered by mistake."),
+        ({"reason": "ordered_by_mistake"}, "Was it ordered by mistake, or is it no longer needed?",
+         "My reason is ordered by mistake."),
+        ({"email": "new@x.org"}, "Shall I set it to old@x.org?", "No, it should be new@x.org."),
     ],
 )  # fmt: skip
-def test_a_confirmation_that_differs_is_refused_even_where_the_script_says_yes(
-    view: dict[str, Any], text: str, wanted: str
-) -> None:
-    """Another order, method, amount, address or own key brings *no* and what is wanted."""
-    said = opened(**view).hear(text)
+def test_what_contradicts_a_wanted_value_gets_it_instead(expect: dict[str, Any], text: str, said: str) -> None:
+    """Another id of the same shape, another choice of the schema; a list of choices gets the wanted one."""
+    talk = opened("Please help", expect=expect)
 
-    assert said.startswith(("No,", "Non,")), said
-    assert wanted in said
+    assert talk.hear(text) == said
+    assert [act.facts for act in talk.turn.acts or ()] == [expect if len(expect) == 1 else {"order_id": "W1"}]
 
 
-def test_the_scripted_yes_is_kept_for_the_confirmation_that_fits() -> None:
-    """A refusal uses up no line."""
-    talk = opened(says=["Refund order W1", "yes", "bye"])
+def test_the_script_s_own_answer_comes_first() -> None:
+    """A confirm or decline line says it in the author's words, about what the question states."""
+    talk = opened("Refund W1", {"confirm": "Not a problem, do that"}, expect=EXPECTED)
+    assert talk.hear("Shall I refund W1?") == "Not a problem, do that"
+    assert talk.meant == [("confirm", ("W1",))]
 
-    talk.hear("I will refund order W2. Do you confirm?")
-
-    assert talk.hear("Sorry: I will refund order W1. Do you confirm?") == "yes"
-
-
-def test_a_fitting_confirmation_is_answered_yes_and_a_scripted_no_is_said() -> None:
-    """Without an answer in the script it is *yes*; with one, that."""
-    assert opened(says=["Refund W1", "Thanks"]).hear("Refund W1. Shall I proceed?") == "Yes, please."
-    assert opened(says=["Refund W1", "No, wait"]).hear("Refund W1. Shall I proceed?") == "No, wait"
-    assert opened(says=["Remboursez W1"]).hear("Souhaitez-vous que je le fasse ?") == "Oui, s'il vous plaît."
+    talk = opened("Refund W1", "And W2", {"decline": "Leave it", "about": "W2"}, expect=EXPECTED)
+    assert talk.hear("Shall I refund W2?") == "Leave it"
+    assert talk.meant == [("decline", ("W2",))]
+    assert talk.hear("Shall I refund W1?") == "Yes, please."
+    assert talk.hear("Done.") == "And W2"
 
 
-BOOKING = ["Book a slot Monday, I am P100", "No thanks", "Forget it"]
+def test_reads_are_no_wishes() -> None:
+    """What is only looked up needs no yes."""
+    talk = opened("Where is it?", "And when?", expect=EXPECTED, tool="look")
+
+    assert talk.hear("W1 is in Lyon. More?") == "And when?"
 
 
-@pytest.mark.parametrize(
-    "again", ["Shall I book slot S1?", "Sorry, should I book slot S1 now?", "I did not get that. Shall I book slot S1?"]
-)
-def test_a_question_asked_again_gets_the_same_answer(again: str) -> None:
-    """No stays no, and uses up no line; asked once more, the user goes on, and its no still holds after that."""
-    talk = opened(says=BOOKING)
+def test_a_yes_is_given_once_and_anew_after_another_request() -> None:
+    """A notice or an offer about what was agreed gets no further yes."""
+    talk = opened("Refund W1", expect=EXPECTED)
+    assert talk.hear("Shall I refund W1?") == "Yes, please."
+    assert "don't have that" in talk.hear("W1 is refunded. Would you like to join our newsletter?")
 
-    said = [talk.hear(text) for text in ("Shall I book slot S1?", again, again, again)]
-
-    assert said == ["No thanks", "No thanks", "Forget it", "No thanks"]
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("Shall I book slot S1?", "Shall I book slot S2?"),
-        ("Shall I book a window seat?", "Shall I book an aisle seat?"),
-        ("A window seat is free. Shall I book it?", "An aisle seat is free. Shall I book it?"),
-        ("Shall I book the slot and order a meal?", "Shall I book the slot?"),
-        ("Slot S1 is free at 9. Shall I book slot S1?", "Slot S1 is free at 11. Shall I book slot S1?"),
-    ],
-)
-def test_a_question_about_something_else_is_a_new_one(first: str, second: str) -> None:
-    """Another object, time or extent is not what was answered before."""
-    talk = opened(says=["Book something", "No thanks", "Yes, that one"])
-
-    assert [talk.hear(first), talk.hear(second)] == ["No thanks", "Yes, that one"]
+    talk = opened("Refund W1", "To my other card, please", expect=EXPECTED)
+    assert talk.hear("Shall I refund W1?") == "Yes, please."
+    assert talk.hear("To which card?") == "To my other card, please"
+    assert talk.hear("So, W1 to your other card?") == "Yes, please."
 
 
-def test_a_line_in_between_takes_the_answer_back() -> None:
-    """Who comes back to what was refused has changed its mind."""
-    talk = opened(says=["Book a slot", "No thanks", "Well, do book S1"])
+def test_the_same_question_gets_the_same_answer() -> None:
+    """An agent that asks again has not heard; the answer is the one it got."""
+    talk = opened("Refund W1", "Thanks", expect=EXPECTED)
 
-    said = [
-        talk.hear(text) for text in ("Shall I book slot S1?", "All right, nothing is booked.", "Shall I book slot S1?")
-    ]
-
-    assert said == ["No thanks", "Well, do book S1", "Yes, please."]
+    assert [talk.hear("Shall I refund W1?") for _ in range(3)] == ["Yes, please."] * 3
 
 
-def test_a_bare_question_is_left_to_the_script() -> None:
-    """ "Do you confirm?" names nothing, so that two of them are two questions where the script answers twice."""
-    talk = opened(says=["Cancel both", "yes", "no"])
+def test_ids_of_its_own_words_are_agreed_to_where_nothing_is_expected() -> None:
+    """A wrong agent is shown only where its question gets a yes; the author's lines come first."""
+    talk = opened("Refund W9", "Really?")
 
-    assert [talk.hear("Do you confirm?"), talk.hear("Do you confirm?")] == ["yes", "no"]
-    assert talk.hear("Do you confirm?") == "no"
-
-
-def test_a_french_no_stays_one() -> None:
-    """*Encore* makes no new question."""
-    talk = opened(says=["Je voudrais un rendez-vous", "Non merci", "Laissez tomber"])
-
-    said = [talk.hear(text) for text in ("Dois-je réserver le créneau S1 ?", "Dois-je encore réserver le créneau S1 ?")]
-
-    assert said == ["Non merci", "Non merci"]
+    assert talk.hear("Shall I refund W9?") == "Really?"
+    assert talk.hear("Yes. Shall I refund W9?") == "Yes, please."
 
 
-def test_an_extra_that_nobody_wanted_is_declined() -> None:
-    """Offers on top, of something that the goal does not mention, are refused."""
-    assert (
-        opened(goal="You want to return a lamp.").hear("Would you also like to add gift wrapping?") == "No, thank you."
-    )
+CLOSINGS = [
+    "Please arrive ten minutes early.",
+    "You are welcome. Goodbye!",
+    "Your refund is on its way; it takes five days.",
+    "Keep your receipt until the parcel has arrived.",
+    "Don't forget to bring an ID card.",
+    "Let me know if you need anything else.",
+    "I have sent you a confirmation by e-mail.",
+    "See https://example.com/help?topic=refunds for details.",
+    "Merci et bonne journée !",
+    "N'hésitez pas à nous rappeler.",
+    "Bitte bringen Sie Ihren Ausweis mit.",
+    "Gern geschehen, auf Wiederhören.",
+    "Gracias por llamar. ¡Que tenga un buen día!",
+    "ご利用ありがとうございました。",
+    "شكرا لتواصلك معنا.",
+    "感谢您的来电，再见。",
+]
 
 
-def test_a_choice_is_answered_with_the_option_that_the_goal_names() -> None:
-    """ "Card or PayPal?" is answered where exactly one option is the user's."""
-    talk = opened(goal="You want to pay with PayPal.", knows={"colour": "blue"})
+@pytest.mark.parametrize("text", CLOSINGS)
+def test_a_notice_an_instruction_or_a_farewell_ends_the_run(text: str) -> None:
+    """Once its lines are said, whatever asks for nothing finishes the run, in any language."""
+    talk = opened("Refund W1", expect=EXPECTED, knows={"zip": "75001", "date": "2024-05-06"})
+    talk.hear("Shall I refund W1?")
 
-    assert talk.hear("Would you like to pay by credit card or PayPal?") == "PayPal, please."
-    assert talk.hear("Which one?\n- red\n- blue") == "blue, please."
-
-
-def test_an_agent_that_is_deaf_is_told_once_more() -> None:
-    """The last words are repeated once, then the user goes on, then it gives up."""
-    talk = opened(says=["Refund W1", "Thanks"])
-
-    assert talk.hear("") == "Refund W1"
-    assert talk.hear("Hello! How can I help you today?") == "Thanks"
-    assert talk.hear("") == "Thanks"
-    end = talk.close("")
-
-    assert (end.reason, end.termination, end.blame) == ("ignored", Termination.STALLED, None)
+    assert talk.close(text) == Stop(reason="done")
 
 
-def test_asking_for_ever_for_the_same_value_ends_the_conversation() -> None:
-    """A value is repeated once in a row; then nothing is left to do."""
-    talk = opened(says=["Refund it"], knows=KNOWS)
-    talk.hear("What is your email?")
-    talk.hear("What is your email?")
+def test_the_third_question_without_an_answer_is_a_stall_of_the_scenario() -> None:
+    """What the scenario does not say is nobody's fault but its own; the cure is named."""
+    talk = opened("Refund my lamp")
+    said = [talk.hear("Which colour?"), talk.hear("Which shop?")]
+    end = talk.close("Which year?")
 
-    assert talk.close("What is your email?").termination is Termination.STALLED
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["What is your shoe size?", "What is your passport number?", "Please restart your router.", "Quelle taille ?"],
-)
-def test_a_question_that_cannot_be_answered_is_the_user_s_fault(text: str) -> None:
-    """Blame is *user*, and the reason quotes what was asked."""
-    end = opened(says=["Hello there"]).close(text)
-
-    assert end.blame is Blame.USER
-    assert text in end.reason
+    assert said == ["I don't have that. That is all I can tell you."] * 2
+    assert (end.termination, end.blame) == (Termination.STALLED, Blame.SCENARIO)
+    assert "add it to `knows` or `says`: 'Which colour?' / 'Which shop?' / 'Which year?'" in end.reason
 
 
-def test_a_hand_over_closes_and_an_offer_of_one_does_not() -> None:
-    """A transfer that happens ends the conversation."""
-    assert opened(says=["Hi", "More"]).close("I am transferring you to a human agent.").reason == "handed over"
-    assert opened(says=["Hi", "No"]).hear("Would you like me to transfer you to a human agent?") == "No"
-    assert opened(says=["Bonjour"]).close("Je vous transfère à un conseiller.").reason == "handed over"
+def test_who_asks_again_for_what_was_said_stalls_the_run() -> None:
+    """The user had said which order; that the agent did not hear it is the agent's."""
+    talk = opened("Refund order W1", expect={"order_id": "W1"})
+    for text in ("Which order, please?", "Which order was it?"):
+        talk.hear(text)
+
+    assert talk.close("Sorry, and the order number is?").blame is Blame.AGENT
 
 
-def test_a_promise_is_waited_for() -> None:
-    """ "One moment" is acknowledged and uses up no line."""
-    talk = opened(says=["Where is it?", "Thanks"])
+def test_what_the_scenario_declares_unknown_is_no_fault_of_its_own() -> None:
+    """A user that does not know its order number says so as often as it is asked."""
+    talk = opened("Refund my lamp", unknown=["order number"])
 
-    assert talk.hear("One moment, please.") == "OK, thank you."
-    assert talk.hear("It is in Lyon.") == "Thanks"
+    for text in ("What is the order number?", "And your order number is?", "I need it: which order number?"):
+        assert talk.hear(text) == "I don't have that. That is all I can tell you."
+    assert talk.turn.stop is None
+
+
+@pytest.mark.parametrize("language", shipped_languages())
+def test_it_speaks_the_language_of_its_file(language: str) -> None:
+    """Yes, no and the rest are those of the language; agents need not understand another."""
+    talk = opened("…", expect=EXPECTED, language=language)
+    phrases = language_of(language)
+
+    assert talk.hear("W1 ?") == phrases.yes
+    assert talk.hear("W2 ?") == phrases.no.format(value="W1")
+    assert talk.hear("… ?") == phrases.unknown
 
 
 def test_a_line_may_call_the_user_s_own_tool() -> None:
-    """`name(key=value)` is a call where the user has that tool, and text elsewhere; its result is followed up."""
+    """`name(key=value)` is a call where the user has that tool, and text elsewhere; its result is told."""
     tool = ToolSpec(name="set_wifi", requestor="user")
-    talk = opened(says=["No network", "set_wifi(on=True)"], tools=[tool])
-    talk.messages.append(Message(role="assistant", content="Please turn the wifi on."))
+    talk = opened("No network", "set_wifi(on=True)", tools=[tool])
 
-    reply = talk._ask()
+    talk.hear("Please turn the wifi on.")
 
-    assert reply.message is not None
-    assert [(call.name, call.arguments, call.requestor) for call in reply.tool_calls] == [
+    assert [(call.name, call.arguments, call.requestor) for call in talk.turn.tool_calls] == [
         ("set_wifi", {"on": True}, "user")
     ]
-    talk.messages += [reply.message, Message(role="tool", requestor="user", content="Wifi is on.")]
+    talk.messages.append(Message(role="tool", requestor="user", content="Wifi is on."))
     assert talk._reply() == "Wifi is on."
 
 
@@ -361,72 +366,57 @@ def test_a_history_that_it_did_not_make_is_continued() -> None:
         Message(role="user", content="yes"), Message(role="assistant", content="Done."),
     ])  # fmt: skip
 
-    reply = asyncio.run(ScriptedUser().reply(view))
-
-    assert reply.text == "last"
+    assert asyncio.run(ScriptedUser().reply(view)).text == "last"
 
 
-@settings(max_examples=150, deadline=None)
+def test_what_was_said_before_the_run_is_no_line_of_the_script() -> None:
+    """A conversation that begins in the middle leaves all lines to be said."""
+    history = (Message(role="user", content="Hi"), Message(role="assistant", content="Hello, what can I do?"))
+
+    assert Talk("Where is my parcel?", begun=2, messages=history).open() == "Where is my parcel?"
+
+
+def test_prose_gives_what_looks_like_an_id() -> None:
+    """τ² tells its user in sentences; ids and addresses in them are given by the words before them."""
+    talk = opened("Hi", known_info="You are Ada. Your user id is ada_roy_12. Your email is ada@example.com.")
+
+    assert "ada_roy_12" in talk.hear("What is your user id?")
+    assert "ada@example.com" in talk.hear("And your e-mail address?")
+
+
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(max_size=200), min_size=1, max_size=4), st.text(max_size=200), st.text(max_size=80), st.text())
 def test_any_text_is_answered_and_twice_the_same_way(agent: list[str], known: str, goal: str, line: str) -> None:
     """No text raises, and the same conversation gives the same replies."""
 
     def play() -> list[UserTurn]:
-        user, messages, replies = ScriptedUser(), list[Message](), list[UserTurn]()
+        talk = Talk(line, goal=goal, known_info=known, unknown=[goal], knows={known: goal}, expect={known: goal})
+        turns = []
         for text in ["", *agent]:
-            messages += [Message(role="assistant", content=text)] if messages else []
-            reply = asyncio.run(user.reply(View(says=[line], goal=goal, known_info=known, unknown=[goal],
-                                                knows={known: goal}, messages=messages)))  # fmt: skip
-            replies.append(reply)
-            if reply.message is None:
+            talk.hear(text) if talk.messages else talk.open()
+            turns.append(talk.turn)
+            if talk.turn.stop is not None or talk.turn.message is None:
                 break
-            messages.append(reply.message)
-        return replies
+        return turns
 
     assert play() == play()
 
 
-@pytest.mark.parametrize(
-    "unit", ["a", "?", "yes ", "- your email\n", "1", "#", "You are A. ", "\ud800", "or ", "_a1", "a@", "((("]
-)
+@pytest.mark.parametrize("unit", ["a", "?", "yes ", "- your email\n", "1", "#", "W1 ", "\ud800", "_a1", "a@", "((("])
 def test_texts_of_five_megabytes_are_answered_at_once(unit: str) -> None:
     """Only both ends of a huge text are read, so that time stays bounded."""
     text = unit * (5_000_000 // len(unit))
-    view = View(says=["hi", text], goal=text, known_info=text, unknown=[text], knows={"a": text},
-                messages=[Message(role="user", content="hi"), Message(role="assistant", content=text)])  # fmt: skip
+    talk = opened("hi", text, goal=text, known_info=text, unknown=[text], knows={"a": text}, expect={"a": "W1"})
 
-    reply = asyncio.run(asyncio.wait_for(ScriptedUser().reply(view), 20))
+    talk.hear(text)
 
-    assert reply.text or reply.stop
-
-
-@pytest.mark.parametrize(
-    ("line", "answer"), [("Hello", "Hi! How can I help you?"), ("Bonjour", "Bonjour ! Comment puis-je vous aider ?")]
-)
-def test_a_greeting_is_answered_by_a_greeting(line: str, answer: str) -> None:
-    """A user that only wanted to say hello is content with an offer of help."""
-    assert opened(says=[line]).close(answer).reason == "done"
+    assert talk.turn.text or talk.turn.stop
 
 
-def test_thanks_in_french_ask_for_nothing() -> None:
-    """*Merci de nous avoir contactés* is a goodbye, not an instruction."""
-    talk = opened(says=["Où est mon colis W12 ?"])
+def test_an_act_is_kept_with_its_facts() -> None:
+    """Facts keep their type; the message of the turn carries them."""
+    talk = opened("Hi", knows={"zip": 75001})
 
-    assert talk.close("Il arrive lundi. Merci de nous avoir contactés.").blame is None
+    talk.hear("What is your zip?")
 
-
-def test_what_was_said_before_the_run_is_no_line_of_the_script() -> None:
-    """A conversation that begins in the middle leaves all lines to be said."""
-    history = [Message(role="user", content="Hi"), Message(role="assistant", content="Hello, what can I do?")]
-    talk = Talk(says=["Where is my parcel?"], begun=2)
-    talk.messages += history
-
-    assert talk.open() == "Where is my parcel?"
-
-
-@pytest.mark.parametrize("question", ["Que souhaitez-vous que je fasse ?", "Qu'est-ce que je peux faire de W11 ?"])
-def test_an_open_question_in_french_is_not_answered_by_yes(question: str) -> None:
-    """*Que …* and *qu'est-ce que …* ask for more than a yes."""
-    talk = opened(says=["Bonjour, c'est au sujet de W11.", "Annulez-la."])
-
-    assert talk.hear(question) == "Annulez-la."
+    assert talk.messages[-1].acts == (Act(kind="inform", facts={"zip": 75001}),)

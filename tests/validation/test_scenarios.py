@@ -180,3 +180,11 @@ def test_a_predicate_that_raises_is_the_scenarios_problem(tmp_path: Path) -> Non
 
     assert kinds(report) == ["oracle"]
     assert "predicates:broken raised RuntimeError" in report.issues[0].message
+
+
+def test_open_arguments_of_writes_are_listed_and_no_problem(tmp_path: Path) -> None:
+    """A right run gives some value for them, and the scenario is as good as any."""
+    report = one(tmp_path, scenario(expect=["close_ticket"]))
+
+    assert report.left_open == ("close_ticket: ticket_id, note",)
+    assert (report.oracle, report.issues) == (True, ())

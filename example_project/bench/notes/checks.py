@@ -97,7 +97,7 @@ def long_notes_by_section(run: Run) -> Iterator[Finding]:
 
 def _answers(run: Run) -> list[str]:
     """What the agent said after each line of the scenario until the next one; thanks at the end are no line."""
-    asked = [index for index, text in run.transcript.texts("user") if text in run.scenario.says]
+    asked = [index for index, text in run.transcript.texts("user") if text in run.scenario.lines]
     spoken = run.transcript.texts("assistant")
     while len(asked) > 1 and _said_at(run, asked[-1]) in _THANKS:
         asked.pop()

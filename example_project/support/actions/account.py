@@ -19,7 +19,7 @@ def change_default_address(work: Work) -> Step:
         "country": country,
     }
     said = str(Address(address.street, address.city, address.postcode, country))
-    text = work.say("default_address", address=said)
+    text = work.say("default_address", name=_name(work), address=said)
     return Propose("change_default_address", arguments, text, lambda _: work.say("default_address_done", address=said))
 
 
@@ -29,7 +29,7 @@ def change_email(work: Work) -> Step:
     if email is None:
         return Ask("new_email", work.say("ask_new_email"))
     arguments = {"customer_id": work.desk.customer_id, "email": email}
-    text = work.say("email", email=email)
+    text = work.say("email", name=_name(work), email=email)
     return Propose("change_email", arguments, text, lambda _: work.say("email_done", email=email))
 
 
@@ -62,3 +62,8 @@ def refuse_discount(work: Work) -> Step:
 def refuse_advice(work: Work) -> Step:
     """Give no opinion on products."""
     return Say(work.say("advice"))
+
+
+def _name(work: Work) -> str:
+    """Name the customer whose account it is."""
+    return f"{work.desk.customer['first_name']} {work.desk.customer['last_name']}"

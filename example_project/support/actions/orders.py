@@ -71,7 +71,7 @@ def change_payment(work: Work) -> Step:
     said = {
         "order": order["order_id"],
         "amount": work.voice.money(order["total"]),
-        "method": work.voice.method(method),
+        "method": work.voice.chosen(method),
         "old": _method_text(work, order["payment_method_id"]),
     }
     arguments = {"order_id": order["order_id"], "payment_method_id": method["payment_method_id"]}

@@ -152,7 +152,7 @@ def _exchange(work: Work, order: Record, pairs: list[tuple[Record, Record]]) -> 
     said = {
         "order": order["order_id"],
         "pairs": work.voice.listed(
-            [work.say("pair", old=work.voice.item(old), new=work.voice.options(new)) for old, new in pairs]
+            [work.say("pair", old=work.voice.item(old), new=work.voice.variant(new)) for old, new in pairs]
         ),
         "difference": work.say(phrase, amount=amount, method=work.voice.method(method)),
     }

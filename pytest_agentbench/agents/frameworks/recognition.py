@@ -50,9 +50,12 @@ def framework_agent(
     if known is None:
         return None
     name, opened = known
-    # the ids of runs are the same every time, and a checkpointer or a session service may outlive them
-    session = opened(made, f"{session_id or 'run'}-{uuid4().hex}")
-    return FrameworkAgent(session, framework=name, run_sync=run_sync, root=root)
+    return FrameworkAgent(opened(made, session_id or uuid4().hex), framework=name, run_sync=run_sync, root=root)
+
+
+def is_of_framework(made: object) -> bool:
+    """Whether a framework made the object; raise `SuiteFaultError` where it cannot hold a conversation."""
+    return _known(made) is not None
 
 
 def _known(made: object) -> tuple[str, _Open] | None:

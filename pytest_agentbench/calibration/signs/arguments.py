@@ -9,7 +9,7 @@ from pytest_agentbench.calibration.signs.days import days, times
 from pytest_agentbench.calibration.signs.knowledge import Knowledge, is_relative, numbers
 from pytest_agentbench.calibration.signs.reading import Made, Reading, codes, flat, values
 from pytest_agentbench.calibration.signs.sentences import denies, sentences
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.validation.derived import way_to
 from pytest_agentbench.validation.known import Known

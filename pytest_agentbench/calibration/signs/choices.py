@@ -9,7 +9,7 @@ from pytest_agentbench.calibration.signs.days import days, times
 from pytest_agentbench.calibration.signs.knowledge import numbers
 from pytest_agentbench.calibration.signs.reading import Made, Reading
 from pytest_agentbench.calibration.signs.sentences import sentences
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue, is_number
 
 _LEAST = 2

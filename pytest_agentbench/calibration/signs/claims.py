@@ -10,7 +10,7 @@ from pytest_agentbench.calibration.signs.reading import Made, Reading, codes, fl
 from pytest_agentbench.calibration.signs.sentences import asserted, denies, intended
 from pytest_agentbench.calibration.signs.talk import takes_it
 from pytest_agentbench.checks.handling.admission import admits
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 
 _DONE = re.compile(
     r"\b(?:done|completed?|finished|carried out|went through|gone through|settled|handled|processed|booked|taken care|all set|sorted|succe(?:ss|eded)\w*"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from pytest_agentbench.calibration.signs.reading import words
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 
 _KINDS: Mapping[str, str] = {
     "cancel": "cancel annul resili terminat revok void",

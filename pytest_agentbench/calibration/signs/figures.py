@@ -9,7 +9,7 @@ from decimal import Decimal
 from pytest_agentbench.calibration.signs.days import blanked, days, times
 from pytest_agentbench.calibration.signs.knowledge import Knowledge, is_relative, numbers, tokens
 from pytest_agentbench.calibration.signs.reading import Reading
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 
 _UNIT = r"(?:seconds?|secondes?|minutes?|mins?|hours?|heures?|times?|fois|%)"
 _WAIT = re.compile(rf"\s*(?:-|–|to|a|or|ou)?\s*\d*\s*(?:more |autres )?{_UNIT}(?!\w)")

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import combinations, islice, product
 
 from pytest_agentbench.calibration.signs.days import days, months, times
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue, is_number
 from pytest_agentbench.validation.values import scalars
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from pytest_agentbench.calibration.labelled import Case
 from pytest_agentbench.calibration.signs.knowledge import Knowledge, amounts_of, columns_of, pieces_of
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.validation.values import scalars

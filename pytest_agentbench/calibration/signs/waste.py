@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from pytest_agentbench.calibration.signs.days import days
 from pytest_agentbench.calibration.signs.reading import Made, Reading, flat, values, words
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 
 _LOOKS = re.compile(
     r"get|list|find|search|check|look|lookup|read|show|view|fetch|query|retrieve|describe|verify|status|count|can|is|has"

@@ -13,7 +13,7 @@ from pytest_agentbench.checks.judges.citations import Answer, Citation, citation
 from pytest_agentbench.checks.judges.evidence import Evidence, of_ending
 from pytest_agentbench.checks.judges.template import render
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.errors import UnusableAnswerError
+from pytest_agentbench.core.errors import ProviderError
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.llm.seams import Chat
@@ -64,8 +64,8 @@ class EndCritic:
     ) -> str | None:
         """Give what the simulated user is told to go on with, None where the conversation is over.
 
-        `changes` are the states before and now, where they can be read. Raise what `chat` raises, but for answers that
-        cannot be used.
+        `changes` are the states before and now, where they can be read. A critic that cannot be reached, or gives no
+        usable answer, objects to nothing. Raise `NotRunError` where it may not be asked.
         """
         if self.resumed >= MOST_RESUMES:
             return None
@@ -73,7 +73,7 @@ class EndCritic:
             critique = await critique_end(
                 self._chat, transcript, reason=reason, system=self._system, random=self._random, changes=changes
             )
-        except UnusableAnswerError as error:
+        except ProviderError as error:
             self.faults.append(str(error))
             return None
         if critique.ended:

@@ -71,9 +71,9 @@ def rubric_findings(rubric: Rubric, scores: list[Score], rated: RubricScore) -> 
     return [overall, *(_about(rubric, score) for score in scores)]
 
 
-def unmeasured_finding(why: str, *, required: bool) -> Finding:
+def unmeasured_finding(why: str, *, cure: str) -> Finding:
     """Give the finding that stands for a rubric that could not be judged."""
-    return Finding(check="rubric", kind="rubric", passed=None, message=f"not measured: {why}", required=required)
+    return Finding(check="rubric", kind="rubric", passed=None, message=f"not measured: {why}", cure=cure)
 
 
 def _asked(resolve: ResolveCheck, criterion: Criterion, run: Run) -> object:

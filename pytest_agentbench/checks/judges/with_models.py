@@ -1,8 +1,8 @@
 """The judgement that models add to one that the deterministic checks gave: policies without a rule, and the rubric.
 
 Deterministic evidence comes first. A run that failed by somebody else's fault is not shown to any model. What a model
-finds can fail a run that passed so far; that a model gives no usable answer makes such a run an ERROR, blame *judge*
-(*provider* where it was not reached), and leaves one that failed already as it is.
+finds can fail a run that passed so far. That a model gives no usable answer, or is not reached, leaves the verdict as
+it stands: what it was asked for is *not measured*.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,12 +21,19 @@ from pytest_agentbench.checks.judges.rubric import (
     unmeasured_finding,
 )
 from pytest_agentbench.checks.judges.scoring import rate
-from pytest_agentbench.core.errors import AgentBenchError, NotRunError, ProviderError, UnusableAnswerError
+from pytest_agentbench.checks.parts import ADD_JUDGE, ADD_RULE, measured
+from pytest_agentbench.core.errors import (
+    AgentBenchError,
+    CassetteMissError,
+    NotRunError,
+    ProviderError,
+    UnusableAnswerError,
+)
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.verdict import Blame, Finding, Verdict
+from pytest_agentbench.core.verdict import Blame, Finding, OtherFault, Verdict
 from pytest_agentbench.llm.seams import Chat
 
 JUDGE = "judge"
@@ -65,9 +72,9 @@ async def judge_with_models(
     `ignore` are path patterns left out of state differences, `resolve` leads from import paths to functions, which
     `run_sync` runs. Raise `NotRunError` where a model may not be asked.
     """
-    todo = _Todo(judgement, rubric, tuple(policy for policy in policies if policy.rule is None))
-    if judgement.verdict is Verdict.ERROR:
-        return todo.unmeasured("the run could not be judged, so no model was asked", required=False)
+    todo = _Todo(run, judgement, rubric, tuple(policy for policy in policies if policy.rule is None))
+    if judgement.verdict is Verdict.ERROR and not judgement.nothing_measured:
+        return todo.unmeasured("the run could not be judged, so no model was asked")
     evidence = of_run(run, system=system, ignore=ignore, notes=notes)
     if todo.policies:
         try:
@@ -96,17 +103,17 @@ async def judge_with_models(
 
 
 def without_models(
-    judgement: Judgement, *, why: str, rubric: Rubric | None = None, policies: Sequence[Policy] = ()
+    run: Run, judgement: Judgement, *, why: str, rubric: Rubric | None = None, policies: Sequence[Policy] = ()
 ) -> Judgement:
-    """Show as *not measured* all that models would have judged; no verdict changes."""
-    unruled = tuple(policy for policy in policies if policy.rule is None)
-    return _Todo(judgement, rubric, unruled).unmeasured(why, required=False)
+    """Show as *not measured* all that models would have judged; what code found decides."""
+    return _Todo(run, judgement, rubric, tuple(policy for policy in policies if policy.rule is None)).unmeasured(why)
 
 
 class _Todo:
     """What is added to one judgement."""
 
-    def __init__(self, judgement: Judgement, rubric: Rubric | None, policies: tuple[Policy, ...]) -> None:
+    def __init__(self, run: Run, judgement: Judgement, rubric: Rubric | None, policies: tuple[Policy, ...]) -> None:
+        self._run = run
         self._before = judgement
         self._rubric = rubric
         self.policies = policies
@@ -126,7 +133,7 @@ class _Todo:
 
     def failed_policies(self, error: AgentBenchError) -> None:
         """Note that the critique gave nothing."""
-        self.findings += _unmeasured_policies(self.policies, _text(error), required=True)
+        self.findings += _unmeasured_policies(self.policies, _text(error), _cure(error))
         self._blames.append(_blame(error))
 
     def failed_rubric(self, error: AgentBenchError) -> None:
@@ -135,43 +142,56 @@ class _Todo:
         if blame is Blame.SCENARIO:
             self.findings.append(Finding(check="rubric", kind="check", passed=False, message=_text(error)))
         else:
-            self.findings.append(unmeasured_finding(_text(error), required=True))
+            self.findings.append(unmeasured_finding(_text(error), cure=_cure(error)))
         self._blames.append(blame)
 
-    def unmeasured(self, why: str, *, required: bool) -> Judgement:
+    def unmeasured(self, why: str) -> Judgement:
         """Give the judgement with everything not measured."""
-        self.findings += _unmeasured_policies(self.policies, why, required=required)
+        self.findings += _unmeasured_policies(self.policies, why, ADD_RULE)
         if self._rubric is not None:
-            self.findings.append(unmeasured_finding(why, required=required))
-        return self._joined(self._before.verdict, self._before.blame)
+            self.findings.append(unmeasured_finding(why, cure=ADD_JUDGE))
+        return self.judgement()
 
     def judgement(self) -> Judgement:
         """Give the judgement with all that was added."""
-        verdict, blame = self._before.verdict, self._before.blame
-        if Blame.SCENARIO in self._blames:
-            return self._joined(Verdict.ERROR, Blame.SCENARIO)
-        if verdict is Verdict.PASSED and any(one.required and one.passed is False for one in self.findings):
-            return self._joined(Verdict.FAILED, Blame.AGENT)
-        if verdict is Verdict.PASSED and self._blames:
-            return self._joined(Verdict.ERROR, self._blames[0])
-        if verdict is Verdict.PASSED and any(one.required and one.passed is None for one in self.findings):
-            return self._joined(Verdict.ERROR, Blame.SCENARIO)
-        return self._joined(verdict, blame)
-
-    def _joined(self, verdict: Verdict, blame: Blame | None) -> Judgement:
         before = self._before
         known = {outcome.policy for outcome in before.policies}
         replaced = [self._outcomes.get(outcome.policy, outcome) for outcome in before.policies]
         added = [outcome for name, outcome in self._outcomes.items() if name not in known]
+        findings = sorted([*before.findings, *self.findings], key=_badness)
+        parts = measured(self._run, findings, (*replaced, *added))
+        verdict, blame, also = self._decided(nothing=parts.nothing)
+        is_scored = verdict is not Verdict.ERROR and not before.also
+        share = parts.share if is_scored or parts.nothing else None
         return before.model_copy(
             update={
                 "verdict": verdict,
                 "blame": blame,
-                "findings": tuple(sorted([*before.findings, *self.findings], key=_badness)),
+                "also": also,
+                "asked": parts.asked,
+                "unmeasured": parts.unmeasured,
+                "nothing_measured": verdict is Verdict.ERROR and before.nothing_measured and parts.nothing,
+                "findings": tuple(findings),
                 "policies": (*replaced, *added),
-                "metrics": {**before.metrics, **self.metrics},
+                "metrics": {**before.metrics, **self.metrics, "measured": share},
             }
         )
+
+    def _decided(self, *, nothing: bool) -> tuple[Verdict, Blame | None, tuple[OtherFault, ...]]:
+        before = self._before
+        raised = next((one.message for one in self.findings if one.kind == "check" and one.passed is False), None)
+        if before.verdict is Verdict.FAILED:
+            more = () if raised is None else (OtherFault(blame=Blame.SCENARIO, reason=raised),)
+            return before.verdict, before.blame, (*before.also, *more)
+        if before.verdict is Verdict.ERROR and not before.nothing_measured:
+            return before.verdict, before.blame, before.also
+        if raised is not None or Blame.SCENARIO in self._blames:
+            return Verdict.ERROR, Blame.SCENARIO, ()
+        if any(one.required and one.passed is False for one in self.findings):
+            return Verdict.FAILED, Blame.AGENT, ()
+        if nothing:
+            return Verdict.ERROR, self._blames[0] if self._blames else Blame.SCENARIO, ()
+        return Verdict.PASSED, None, ()
 
 
 def _policy_finding(verdict: PolicyVerdict, evidence: Evidence) -> Finding:
@@ -188,19 +208,26 @@ def _policy_finding(verdict: PolicyVerdict, evidence: Evidence) -> Finding:
     )
 
 
-def _unmeasured_policies(policies: Sequence[Policy], why: str, *, required: bool) -> list[Finding]:
-    message = f"not measured: {why}"
+def _unmeasured_policies(policies: Sequence[Policy], why: str, cure: str) -> list[Finding]:
     return [
         Finding(
             check=f"policy:{policy.id}",
             kind="policy",
             passed=None,
-            message=message,
+            message=f"not measured: {why}",
             policy=policy.id,
-            required=required,
+            cure=cure,
         )
         for policy in policies
     ]
+
+
+def _cure(error: AgentBenchError) -> str:
+    if isinstance(error, CassetteMissError):
+        return "record what the judge answers: --agentbench-cassette record"
+    if isinstance(error, UnusableAnswerError):
+        return "let a model judge that keeps to the form it is asked for"
+    return "run it again when the judge's model answers"
 
 
 def _blame(error: AgentBenchError) -> Blame:

@@ -33,7 +33,7 @@ class McpTools:
 
 async def open_server(spec: McpSpec, opening: Opening) -> McpTools:
     """Connect to a server for one run; raise `EnvironmentFaultError` where it does not start or answer."""
-    told = {"context": dict(opening.context), "session_id": opening.run}
+    told = {"context": dict(opening.context), "session_id": opening.session_id}
     headers = {name: fill_text(text, told) for name, text in spec.headers.items()}
 
     async def connect() -> Connection:
@@ -71,15 +71,15 @@ def _spec(tool: Mapping[str, Any], opening: Opening) -> ToolSpec:
     returns = tool.get("outputSchema")
     destructive = hints.get("destructiveHint")
     description = str(tool.get("description") or tool.get("title") or "")
-    return ToolSpec(
+    spec = ToolSpec(
         name=name,
         description=description,
         parameters=parameters,
-        kind=opening.kind(name, _hinted(hints), description),
         requestor=opening.requestor,
         returns=dict(returns) if isinstance(returns, Mapping) else None,
         destructive=destructive if isinstance(destructive, bool) and hints.get("readOnlyHint") is not True else None,
     )
+    return opening.settled(spec, _hinted(hints), "annotation")
 
 
 def _hinted(hints: Mapping[str, Any]) -> ToolKind | None:

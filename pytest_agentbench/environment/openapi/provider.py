@@ -100,7 +100,7 @@ async def open_service(spec: OpenApiSpec, opening: Opening, now: Now = time.mono
     async with AsyncExitStack() as stack:
         service = await _service(spec, opening, stack)
         values = {"port": str(service.port)} if service else {}
-        told = {"context": dict(opening.context), "session_id": opening.run}
+        told = {"context": dict(opening.context), "session_id": opening.session_id}
         headers = {name: fill_text(text, told) for name, text in spec.headers.items()}
         sender = await stack.enter_async_context(Sender(headers=headers, seconds=spec.seconds))
         key = f"auth {digest(spec.auth.model_dump(mode='json'))}" if spec.auth else "no auth"
@@ -211,11 +211,8 @@ def _fixed(spec: OpenApiSpec) -> frozenset[str]:
 
 def _offered(spec: OpenApiSpec, opening: Opening, operations: tuple[Operation, ...]) -> tuple[ToolSpec, ...]:
     specs = [
-        operation.spec.model_copy(
-            update={
-                "kind": opening.kind(operation.spec.name, operation.spec.kind),
-                "requestor": opening.requestor,
-            }
+        opening.settled(operation.spec, operation.spec.kind, "annotation").model_copy(
+            update={"requestor": opening.requestor}
         )
         for operation in operations
     ]

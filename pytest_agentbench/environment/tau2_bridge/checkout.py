@@ -30,6 +30,7 @@ class CheckoutSource:
     def __init__(self, domain: str, package: Path) -> None:
         """`package` is the folder of the package `tau2`; raise `EnvironmentFaultError` where it lacks the domain."""
         self.domain = domain
+        self.declares = True
         self.origin = f"τ²-bench at {package.parent.parent}"
         if not (package / "domains" / domain / "environment.py").is_file():
             there = sorted(path.parent.name for path in package.glob("domains/*/environment.py"))

@@ -28,6 +28,7 @@ class InspectSource:
     def __init__(self, domain: str) -> None:
         """Raise `EnvironmentFaultError` where the domain is not there or cannot be loaded."""
         self.domain = domain
+        self.declares = False
         self.origin = "inspect_evals"
         try:
             with warnings.catch_warnings():
@@ -120,6 +121,7 @@ class InspectSource:
                     description=tool.description,
                     parameters=parameters,
                     kind="generic" if name in self._stateless else guessed_kind(name),
+                    kind_from="declared" if name in self._stateless else "name",
                     requestor=requestor,
                 )
             )

@@ -7,6 +7,7 @@ is what makes τ²'s own evaluator slow; here a record is copied when it is firs
 import copy
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, time, timedelta
 from enum import Enum
 from typing import Any, TypeVar
@@ -19,17 +20,21 @@ _IMMUTABLE = (str, int, float, bool, type(None), Enum, date, time, timedelta)
 
 
 class LazyRecords(dict[str, Any]):
-    """A table over a base table: what is read is a copy of one's own, so the base never changes."""
+    """A table over a base table: what is read is a copy of one's own, so the base never changes.
+
+    While `is_read` is set, for a tool that is declared to change nothing, records are given as they are.
+    """
 
     def __init__(self, base: dict[str, Any]) -> None:
         super().__init__(base)
         self.base = base
         self.touched: set[str] = set()
+        self.is_read = False
 
     def __getitem__(self, key: str) -> Any:
         """Give the record, one's own copy from the first time on."""
         record = super().__getitem__(key)
-        if key not in self.touched:
+        if key not in self.touched and not self.is_read:
             record = copied(record)
             self[key] = record
         return record
@@ -97,6 +102,8 @@ class LazyRecords(dict[str, Any]):
         return copy.deepcopy(dict(self), memo)
 
     def _own(self) -> None:
+        if self.is_read:
+            return
         for key in self.keys() - self.touched:
             self[key]
 
@@ -152,6 +159,20 @@ def records_apart(left: BaseModel | None, right: BaseModel | None) -> tuple[dict
         else:
             sides[0][name], sides[1][name] = _plain(mine), _plain(theirs)
     return sides
+
+
+@contextmanager
+def read_only(*databases: BaseModel | None) -> Iterator[None]:
+    """Give records as they are, for as long as a tool looks at them that changes none."""
+    values = (getattr(one, name) for one in databases if one is not None for name in type(one).model_fields)
+    tables = [value for value in values if isinstance(value, LazyRecords)]
+    for table in tables:
+        table.is_read = True
+    try:
+        yield
+    finally:
+        for table in tables:
+            table.is_read = False
 
 
 def fingerprint(database: BaseModel | None) -> str:

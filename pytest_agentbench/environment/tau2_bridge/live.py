@@ -4,8 +4,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
 from pytest_agentbench.core.scenario import InitialState
 from pytest_agentbench.core.seams import Isolation
 from pytest_agentbench.core.state import State
@@ -46,8 +44,7 @@ class Tau2State:
 
     def snapshot(self, handle: World) -> State:
         """Give the database as {table: {key: record}}; with two parties, `agent` and `user` stand above."""
-        agent = _dumped(handle.agent.db)
-        return agent if handle.user is None else {"agent": agent, "user": _dumped(handle.user.db)}
+        return handle.dumped()
 
     def version(self, handle: World) -> str:
         """Give a text that changes whenever the state does, by tools that the domain says may change it."""
@@ -129,7 +126,3 @@ def _shown(spec: ToolSpec, parameters: tuple[Parameter, ...]) -> Callable[..., A
     ]
     function.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # the way to state a signature
     return function
-
-
-def _dumped(database: BaseModel | None) -> State:
-    return database.model_dump(mode="json") if database is not None else {}

@@ -13,11 +13,11 @@ from pydantic import BaseModel
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.scenario import InitialState
-from pytest_agentbench.core.state import Difference
+from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.tool import Requestor, Toolset
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.environment.json_state import merged
-from pytest_agentbench.environment.tau2_bridge.lazy_records import records_apart, same_content
+from pytest_agentbench.environment.tau2_bridge.lazy_records import read_only, records_apart, same_content
 
 
 class Toolkit(Protocol):
@@ -95,14 +95,32 @@ class World:
         users = (self.user.db if self.user else None, other.user.db if other.user else None)
         return same_content(self.agent.db, other.agent.db) and same_content(*users)
 
+    def look(self, name: str, requestor: Requestor, arguments: Mapping[str, Any]) -> tuple[str, bool]:
+        """Run a tool that is declared to change nothing, as `respond` does, without copying what it looks at."""
+        with read_only(self.agent.db, self.user.db if self.user else None):
+            return self.respond(name, requestor, arguments)
+
     def apart_from(self, expected: "World") -> list[Difference]:
         """Give every row in which the databases are not those of the expected world, both parties' in turn."""
-        mine, theirs = [self.agent.db], [expected.agent.db]
-        if self.user is not None and expected.user is not None and self.user.db is not self.agent.db:
-            mine.append(self.user.db)
-            theirs.append(expected.user.db)
-        sides = (records_apart(one, other) for one, other in zip(theirs, mine, strict=True))
-        return [difference for wanted, found in sides for difference in diff(wanted, found)]
+        mine, theirs = self.beside(expected)
+        if self.user is None:
+            return diff(theirs, mine)
+        return [one for party in ("agent", "user") for one in diff(theirs[party], mine[party])]
+
+    def beside(self, other: "World") -> tuple[State, State]:
+        """Give both worlds' databases as `dumped` does, of tables only the records that either has looked at."""
+        theirs, mine = records_apart(other.agent.db, self.agent.db)
+        if self.user is None:
+            return mine, theirs
+        users: tuple[State, State] = ({}, {})
+        if other.user is not None and self.user.db is not self.agent.db:
+            users = records_apart(other.user.db, self.user.db)
+        return {"agent": mine, "user": users[1]}, {"agent": theirs, "user": users[0]}
+
+    def dumped(self) -> State:
+        """Give the database as {table: {key: record}}; with two parties, `agent` and `user` stand above."""
+        agent = _dumped(self.agent.db)
+        return agent if self.user is None else {"agent": agent, "user": _dumped(self.user.db)}
 
     def _load(self, data: Mapping[str, Any]) -> None:
         """Merge initial data; each toolkit then has the other's database, as in τ²."""
@@ -135,9 +153,18 @@ class Source(Protocol):
         """Whether either party has such a tool."""
         ...
 
+    @property
+    def declares(self) -> bool:
+        """Whether `mutates` is what the domain declares, and no guess."""
+        ...
+
     def world(self, *, solo: bool = False) -> World:
         """Give a fresh world."""
         ...
+
+
+def _dumped(database: BaseModel | None) -> State:
+    return database.model_dump(mode="json") if database is not None else {}
 
 
 def _updated(database: BaseModel | None, data: Mapping[str, Any]) -> BaseModel:

@@ -4,6 +4,7 @@ Every stage leaves a file in the recipe's folder with the hash of what it was ma
 as that holds; a session that was broken off goes on where it stood. Same seed, same files.
 """
 
+import contextlib
 import itertools
 import tempfile
 import time
@@ -19,7 +20,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.generation.casting import Chats
 from pytest_agentbench.generation.recipe import Outcome, Told, hashes_of, recipe_of
-from pytest_agentbench.generation.tools.kinds_told import kinds_told
+from pytest_agentbench.generation.tools.kinds_told import kinds_told, left_alone, seen_writing
 from pytest_agentbench.generation.tools.making import Maker, RejectedError, languages_of
 from pytest_agentbench.generation.tools.probing.seeding import hints_of, state_of
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
@@ -36,6 +37,7 @@ from pytest_agentbench.generation.tools.walks.rehearsal import closed_edges
 from pytest_agentbench.generation.tools.wording.phrasing import language_of
 from pytest_agentbench.generation.tools.wording.tongue import Code
 from pytest_agentbench.generation.tools.world import world_of
+from pytest_agentbench.results.seen_writes import note_seen
 from pytest_agentbench.validation.scenario import Shared
 
 Until = Literal["cards", "graph", "walks", ""]
@@ -73,7 +75,10 @@ class Pipeline:
         stages = Stages(recipe=recipe, world=world, roles=roles, folder=folder, told=self.told, force=self.force)
         cards = await stages.cards()
         if until == "cards":
-            return self._stopped(until, [f"{len(cards.cards)} cards in {folder.path}", *_partial(cards)])
+            return self._stopped(
+                until, [f"{len(cards.cards)} cards in {folder.path}", *left_alone(cards), *_partial(cards)]
+            )
+        self._learn_kinds(cards)
         taxonomy = await stages.taxonomy(cards)
         graph = await stages.graph(cards, taxonomy)
         if not graph.tools:
@@ -81,10 +86,10 @@ class Pipeline:
         if until == "graph":
             typed = sum(bool(edge.via) for edge in graph.edges)
             counted = f"{len(graph.tools)} tools, {len(graph.edges)} edges, {typed} of them by types"
-            return self._stopped(until, [f"{counted}, in {folder.path}"])
+            return self._stopped(until, [f"{counted}, in {folder.path}", *left_alone(cards)])
         pool, unpooled = await stages.pool(cards, taxonomy, graph)
         if not pool.entries:
-            told = "\n".join(f"  {tool}: {why}" for tool, why in unpooled.items())
+            told = "\n".join([*(f"  {tool}: {why}" for tool, why in unpooled.items()), *left_alone(cards)])
             raise EnvironmentFaultError(f"no call of any tool was answered as it should:\n{told}")
         conditioned = recipe.weights == "conditioned"
         stock = Stock(world=world, cards=cards, taxonomy=taxonomy, pool=pool, conditioned=conditioned)
@@ -134,6 +139,7 @@ class Pipeline:
             players={role: player for role in ROLES if (player := roles.player(role))},
             unpooled=unpooled,
             exhausted=exhausted,
+            uncalled=left_alone(cards),
             kinds=kinds_told(self.toolset.of("assistant"), cards, pool) if state is None else (),
         )
         folder.save_report(document_of(session))
@@ -193,6 +199,16 @@ class Pipeline:
             async with world_of(self.suite).open() as opened:
                 self.toolset = opened.tools
 
+    def _learn_kinds(self, cards: Cards) -> None:
+        """Take tools that were seen to write for writes, now and in later sessions."""
+        seen = seen_writing(self.toolset.of("assistant"), cards)
+        told = {"kind": "write", "kind_from": "seen"}
+        self.toolset = Toolset(
+            specs=tuple(spec.model_copy(update=told) if spec.name in seen else spec for spec in self.toolset)
+        )
+        with contextlib.suppress(OSError):  # a folder that cannot be written keeps nothing
+            note_seen(self.suite.path, seen)
+
     def _check_tools(self) -> None:
         specs = self.toolset.of("assistant")
         tools = self.suite.environment.tools
@@ -239,4 +255,5 @@ def _partial(cards: Cards) -> list[str]:
 
 
 def _reasons(cards: Cards) -> str:
-    return "\n".join(f"  {card.tool}: {card.partial or 'nothing was tried'}" for card in cards.cards)
+    why = [f"  {card.tool}: {card.partial or 'nothing was tried'}" for card in cards.cards]
+    return "\n".join([*why, *left_alone(cards)])

@@ -51,7 +51,10 @@ class Stages:
 
     async def cards(self) -> Cards:
         """Probe the tools."""
-        policy = Policy(writes=self.recipe.allow_writes)
+        recipe = self.recipe
+        policy = Policy(
+            writes=recipe.allow_writes, trust_annotations=recipe.trust_annotations, allow=frozenset(recipe.allow)
+        )
         budget = Budget()
         chat = self.roles.chat("prober")
         seed = self.recipe.seed
@@ -124,6 +127,7 @@ class Stages:
             scout=self.roles.scout(recipe.seed),
             size=recipe.pool,
             may_write=recipe.allow_writes,
+            allowed=frozenset(recipe.allow),
             told=self.told,
         )
         pool, why = await recruiter.recruit(graph.tools)

@@ -30,6 +30,7 @@ class Session:
     players: Mapping[str, str] = field(default_factory=dict)
     unpooled: Mapping[str, str] = field(default_factory=dict)
     exhausted: bool = False
+    uncalled: Sequence[str] = ()
     kinds: Sequence[str] = ()
 
     @property
@@ -50,6 +51,8 @@ def lines_of(session: Session) -> list[str]:
         + (f", {sum(calls) / len(calls):.1f} calls on average" if calls else "")
         + (f"; {scenarios} with all personas" if scenarios != len(accepted) else ""),
         f"written to {session.out}",
+        *session.uncalled,
+        *session.kinds,
     ]
     lost = len(session.finished) - len(accepted)
     share = f" ({100 * lost / len(session.finished):.1f} %)" if session.finished else ""
@@ -64,7 +67,6 @@ def lines_of(session: Session) -> list[str]:
     lines += [
         f"no verified call of {tool}: {why}" for tool, why in sorted(session.unpooled.items()) if tool not in told
     ]
-    lines += session.kinds
     lines.append(_models(session, len(accepted)))
     if len(accepted) < session.wanted:
         lines.append(_short(session))

@@ -21,6 +21,16 @@ ProbeKind = Literal[
 ]
 """Why a probe was made; `observed` uses values of other tools' results, `proposed` is a model's."""
 
+Cure = Literal[
+    "",
+    "environment.reads",
+    "environment.writes",
+    "generate.trust_annotations",
+    "generate.allow_writes",
+    "generate.allow",
+]
+"""The key of a suite that would have a tool called."""
+
 Verdict = Literal["ok", "empty", "refused", "broken", "environment"]
 """What a probe's result means, whatever its error flag says.
 
@@ -82,7 +92,8 @@ class Card(Model):
 
     `output` is the effective schema of what it returns. `partial` says why the card is incomplete, "" where it is not
     (the quality alert). `latency` is the median in seconds. `closed` tells whether arguments that the schema does not
-    name are refused (None: not found out), `safety` why it was called, or why not.
+    name are refused (None: not found out), `called` whether it may be called, `safety` why, `cure` the key of
+    the suite that would allow it.
     """
 
     tool: str
@@ -101,7 +112,9 @@ class Card(Model):
     latency: float | None = None
     partial: str = ""
     closed: bool | None = None
+    called: bool = True
     safety: str = ""
+    cure: Cure = ""
 
 
 class Flow(Model):

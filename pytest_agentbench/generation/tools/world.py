@@ -15,10 +15,11 @@ from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.remote import McpSpec
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import EnvironmentSpec, Suite
-from pytest_agentbench.core.tool import ToolCall, Toolset
+from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
-from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.environment.toolset import load_toolset, tools_without_state
+from pytest_agentbench.generation.tools.probing.destruction import sign_of_destruction
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.runs.run_thread import RunnerInThread
 
@@ -91,6 +92,7 @@ class Opened:
 class World:
     """The environments of a suite: its tools, and `resettable`: whether each opened one starts from the same state.
 
+    `without_state` names the functions that do not take the state: what they reach besides it is not reset with it.
     `hints` are values that the user gives for arguments, by `argument` or `tool.argument`. `now` is the clock that
     latency is measured with, in seconds.
     """
@@ -105,7 +107,12 @@ class World:
     gate: IsolationGate = field(default_factory=lambda: IsolationGate(Path(".agentbench")))
     patience: float = PATIENCE
     now: Callable[[], float] = time.monotonic
+    without_state: frozenset[str] = frozenset()
     _opened: int = 0
+
+    def resets(self, spec: ToolSpec) -> bool:
+        """Whether what a tool does is undone in the next environment that is opened."""
+        return self.resettable and not (spec.name in self.without_state and sign_of_destruction(spec))
 
     @property
     def stands_alone(self) -> bool:
@@ -172,6 +179,7 @@ def world_of(
     tools cannot be loaded.
     """
     spec = suite.environment
+    is_shown = resettable is None and spec.state is not None
     given = {name: tuple(value) if isinstance(value, list) else (value,) for name, value in (hints or {}).items()}
     return World(
         spec=spec,
@@ -184,6 +192,7 @@ def world_of(
         gate=IsolationGate(directory or suite.root / ".agentbench"),
         patience=patience,
         now=now,
+        without_state=tools_without_state(spec, suite.root) if is_shown else frozenset(),
     )
 
 

@@ -1,13 +1,14 @@
 """Bringing what the processes of a session noted into the cassette."""
 
+import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_agentbench.core.locks import ProcessLock
 from pytest_agentbench.llm.cassette.file import Cassette, Exchange, Roles, numbered, read_cassette, write_cassette
-from pytest_agentbench.llm.cassette.lock import locked
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.names import RunName
 from pytest_agentbench.llm.cassette.shard import Play, Used, read_shard
@@ -33,7 +34,7 @@ def merge(cassette: Path, shards: Iterable[Path]) -> Merged:
     found = sorted((shard for shard in shards if shard.is_file()), key=_session)
     if not found:
         return Merged()
-    with locked(cassette):
+    with _locked(cassette):
         held = read_cassette(cassette)
         before = _count(held)
         plays: dict[RunName, list[Play]] = {}
@@ -49,6 +50,17 @@ def merge(cassette: Path, shards: Iterable[Path]) -> Merged:
         for shard in found:
             shard.unlink()
     return Merged(recorded=(after - before).total(), dropped=(before - after).total(), written=written)
+
+
+@contextlib.contextmanager
+def _locked(cassette: Path) -> Iterator[None]:
+    """Keep other processes away while the file is read, changed and written; nothing stays beside it."""
+    lock = ProcessLock(cassette.with_name(f".{cassette.name}.lock"))
+    with lock:
+        try:
+            yield
+        finally:
+            lock.forget()
 
 
 def _session(shard: Path) -> tuple[int, list[tuple[int, str]]]:

@@ -16,7 +16,6 @@ from pytest_agentbench.results.aggregate import (
     aggregate,
     complexity_groups,
     exercised_rows,
-    listed_rows,
     make_row,
 )
 from pytest_agentbench.results.document import Document
@@ -26,6 +25,9 @@ MEANS = ("name_recall", "strict_recall", "agent_turns", "tool_calls")
 """The metrics that rows of the page show, as in the terminal."""
 
 _MOST_DIFFERING = 200
+
+_MOST_PARTS = 50
+"""Parts that were not measured, and are listed."""
 
 
 def overview(document: Document) -> dict[str, JsonValue]:
@@ -37,6 +39,11 @@ def overview(document: Document) -> dict[str, JsonValue]:
     groups = [*groups_of(sums), *([("tests of your own", own_rows(own))] if runs and own else [])]
     return {
         "facts": _facts(document, runs),
+        "partly": sums.partly,
+        "unmeasured": [
+            [shown(one.part, 200), one.runs, shown(one.why.removeprefix("not measured: "), 400), shown(one.cure, 400)]
+            for one in sums.unmeasured[:_MOST_PARTS]
+        ],
         "all": _row(sums.all, document.gates),
         "groups": [
             {"title": title, "rows": [_row(row, document.gates) for row in worst_rows_first(title, rows)]}
@@ -83,6 +90,7 @@ def _row(row: Row, gates: Sequence[GateVerdict] = ()) -> dict[str, JsonValue]:
         "n": row.n,
         "passed": row.passed,
         "unscored": row.unscored,
+        "unmeasured": row.unmeasured,
         "rate": number(row.rate),
         "low": number(row.low),
         "high": number(row.high),
@@ -106,18 +114,14 @@ def _gate(verdict: GateVerdict, document: Document) -> dict[str, JsonValue]:
 
 
 def _heat(runs: Sequence[Result], sums: Aggregate) -> Iterable[dict[str, JsonValue]]:
-    """Give a policy × complexity table per scale: how often a policy was kept where it was exercised.
-
-    Of a policy without a rule it is the verdict of the runs that list it.
-    """
+    """Give a policy × complexity table per scale: how often a policy was kept where it was exercised."""
     columns: dict[str, list[tuple[str, list[Result]]]] = {}
     for scale, label, group in complexity_groups(runs):
         columns.setdefault(scale, []).append((label, group))
     for name, buckets in columns.items():
         rows: list[tuple[str, list[Row | None]]] = [("", [make_row("all", "all", group) for _, group in buckets])]
-        for known, of in ((sums.policies_exercised, exercised_rows), (sums.policies_listed, listed_rows)):
-            found = [{row.label: row for row in of(group)} for _, group in buckets]
-            rows += [(policy.label, [one.get(policy.label) for one in found]) for policy in known]
+        found = [{row.label: row for row in exercised_rows(group)} for _, group in buckets]
+        rows += [(policy.label, [one.get(policy.label) for one in found]) for policy in sums.policies_exercised]
         yield {
             "scale": name,
             "columns": [label for label, _ in buckets],
@@ -125,7 +129,6 @@ def _heat(runs: Sequence[Result], sums: Aggregate) -> Iterable[dict[str, JsonVal
                 {
                     "label": shown(policy, 200),
                     "all": not place,
-                    "listed": place > len(sums.policies_exercised),
                     "cells": [_cell(row) for row in cells],
                 }
                 for place, (policy, cells) in enumerate(rows)

@@ -45,6 +45,7 @@ def row(result: Result, level: str) -> dict[str, JsonValue]:
         "broken": [shown(policy, 200) for policy in broken],
         "tags": [shown(tag, 80) for tag in result.tags],
         "tools": [shown(tool, 120) for tool in result.tools],
+        "open": len(result.unmeasured) if result.scored else 0,
         "line": "" if result.passed else shown(headline(result, found), _LINE),
     }
 
@@ -91,6 +92,11 @@ def details(
         "stop": shown(result.stop_reason, 1_000),
         "error": shown(result.error or "", 2_000),
         "not_run": shown(result.not_run or "", 1_000),
+        "also": [[str(one.blame), shown(one.reason, _LINE)] for one in result.also],
+        "unmeasured": [
+            [shown(one.part, 200), shown(one.why.removeprefix("not measured: "), _LINE), shown(one.cure, _LINE)]
+            for one in result.unmeasured
+        ],
         "scale": result.complexity_scale or "",
         "seconds": number(result.seconds),
         "metrics": [[shown(name, 80), number(value)] for name, value in result.metrics.items()],
@@ -152,6 +158,7 @@ def _call(call: CallExplanation) -> dict[str, JsonValue]:
         "expected": None if call.expected is None else shown_arguments(call.expected),
         "actual": None if call.actual is None else shown_arguments(call.actual),
         "differing": {shown(str(name), 400): side for name, side in sides.items()},
+        **({"open": shown_arguments(call.left_open)} if call.left_open else {}),
         "turn": call.turn,
         "write": call.write,
         "note": shown(call.note, 1_000),

@@ -136,6 +136,8 @@ def _recording(name: str, record: Record) -> dict[str, JsonValue]:
             one["error"] = True
         if message.role == "tool" and message.requestor == "user":
             one["requestor"] = "user"
+        if message.acts is not None:
+            one["acts"] = [act.model_dump(mode="json", exclude_defaults=True) for act in message.acts]
         messages.append(one)
     return {**told, "messages": messages}
 

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.suites.personal.fakes import Fakes
@@ -79,6 +80,9 @@ def _claims(record: Record) -> Iterator[tuple[Kind, str]]:
         for call in message.tool_calls:
             for text in _strings(to_json(call.arguments)):
                 yield from by_shape(text)
+        for act in message.acts or ():
+            for text in _strings([*map(to_json, act.about), to_json(act.facts)]):
+                yield from by_shape(text)
     for text in _strings(to_json(record.extra)):
         yield from by_shape(text)
 
@@ -94,8 +98,17 @@ def _masked(message: Message, swap: Swap) -> Message:
         for call in message.tool_calls
     )
     return message.model_copy(
-        update={"content": None if message.content is None else swap(message.content), "tool_calls": calls}
+        update={
+            "content": None if message.content is None else swap(message.content),
+            "tool_calls": calls,
+            "acts": None if message.acts is None else tuple(_act(one, swap) for one in message.acts),
+        }
     )
+
+
+def _act(act: Act, swap: Swap) -> Act:
+    about = tuple(_walk(to_json(one), swap) for one in act.about)
+    return act.model_copy(update={"about": about, "facts": _walk(to_json(act.facts), swap)})
 
 
 def _walk(value: JsonValue, swap: Swap) -> JsonValue:

@@ -4,6 +4,7 @@ import re
 from typing import Literal
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.thoughts import parted
 
 Closing = Literal["STOP", "TRANSFER", "OUT-OF-SCOPE"]
 """STOP: the user is done. TRANSFER: the agent handed over. OUT-OF-SCOPE: the scenario does not say how to go on."""
@@ -13,8 +14,6 @@ _AT_END = re.compile(rf"\s*{_MARKER}[\s.!]*\Z", re.IGNORECASE)
 _ANYWHERE = re.compile(r"[*_`]{0,3}#{2,4} ?[A-Z][A-Z _-]{1,30}#{2,4}[*_`]{0,3}", re.IGNORECASE)
 _TAIL = 80
 """Characters at the end in which the closing marker is looked for."""
-
-_THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
 
 class Draft(Model):
@@ -31,8 +30,8 @@ class Draft(Model):
 
 
 def read_draft(text: str) -> Draft:
-    """Take thoughts before the reply and the marker at its end apart from the text; other markers are `stray`."""
-    rest = _THINKING.sub("", text).strip()
+    """Take thoughts and the marker at its end apart from the text; other markers are `stray`."""
+    rest = parted(text)[0].strip()
     closing: Closing | None = None
     if found := _AT_END.search(rest, max(len(rest) - _TAIL, 0)):
         closing = _closing(found["name"])

@@ -43,7 +43,7 @@ class Scene:
         return View(
             persona=story.persona if story else None,
             goal=instructions.reason_for_call or "",
-            says=self.scenario.says,
+            says=self.scenario.lines,
             knows=self.scenario.knows,
             known_info=instructions.known_info or "",
             unknown=self.scenario.unknown,

@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from pytest_agentbench.agents.visibility import declares_tools
@@ -23,7 +24,7 @@ from pytest_agentbench.environment.own_state import declared_isolation
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.doctor.diagnosis import Diagnosis, Mark, Observation, Question
-from pytest_agentbench.validation.doctor.leaks import CANARY_LINES, ORDER, found_canary
+from pytest_agentbench.validation.doctor.leaks import AT_ONCE, IN_A_ROW, Pair, leaked
 from pytest_agentbench.validation.doctor.play import Played, Player
 
 HELLO = "Hello, what can you do for me?"
@@ -42,9 +43,10 @@ def examine(
     most_calls: int = 40,
     now: Callable[[], float] = time.monotonic,
 ) -> Diagnosis:
-    """Build the agent of a suite, play one turn, then two sessions at once; at most `most_calls` model calls.
+    """Build the agent of a suite, play one turn, then two sessions at once and two in a row.
 
-    `scenario` and `variant` are the suite's first unless named. Raise `SuiteError` where the suite cannot be read, its
+    At most `most_calls` model calls are made. `scenario` and `variant` are the suite's first unless named.
+    Raise `SuiteError` where the suite cannot be read, its
     tools cannot be loaded, its conversations are recorded, or it has no such scenario or variant.
     """
     suite = load_suite(path, environ=environ)
@@ -77,7 +79,7 @@ async def _examined(player: Player, line: str) -> Diagnosis:
     try:
         first = await player.alone(line)
         isolation = _isolation(player.suite)
-        leaks = [] if _is_broken(first) else await _two_sessions(player, isolation)
+        leaks = {} if _is_broken(first) else await _two_sessions(player, isolation)
     finally:
         await player.close()
     run, suite = first.run, player.suite
@@ -87,7 +89,7 @@ async def _examined(player: Player, line: str) -> Diagnosis:
         *_tools(tools, suite),
         *([] if _is_broken(first) else [*_calls(run, suite), *_state(run)]),
         *_isolated(isolation, suite),
-        *_leaks(leaks, isolation, suite),
+        *_leaks(leaks),
         *_models(first, suite),
         *_session(first, suite),
     ]
@@ -102,7 +104,7 @@ async def _examined(player: Player, line: str) -> Diagnosis:
         tools=tuple(tools),
         calls=tuple(record.call for record in run.calls),
         observations=tuple(observations),
-        usage=sum((played.usage for played in (first, *leaks) if played.usage), Usage()),
+        usage=sum((played.usage for played in (first, *chain(*leaks.values())) if played.usage), Usage()),
     )
 
 
@@ -126,7 +128,7 @@ def _unknown(path: Path, kind: str, name: str, names: Sequence[str]) -> SuiteErr
 
 
 def _line(scenario: Scenario) -> str:
-    return scenario.says[0] if scenario.says else HELLO
+    return scenario.lines[0] if scenario.says else HELLO
 
 
 def _isolation(suite: Suite) -> Isolation:
@@ -136,10 +138,13 @@ def _isolation(suite: Suite) -> Isolation:
         return "exclusive"
 
 
-async def _two_sessions(player: Player, isolation: Isolation) -> list[Played]:
-    if player.suite.agent.serial or isolation != "per_run":
-        return await player.one_after_the_other(CANARY_LINES)
-    return await player.together(CANARY_LINES, ORDER)
+async def _two_sessions(player: Player, isolation: Isolation) -> dict[Pair, list[Played]]:
+    """Play two sessions at once, where they may overlap, and two in a row."""
+    played = {}
+    if not player.suite.agent.serial and isolation == "per_run":
+        played[AT_ONCE] = await player.together(AT_ONCE.lines, AT_ONCE.order)
+    played[IN_A_ROW] = await player.one_after_the_other(IN_A_ROW.lines)
+    return played
 
 
 def _is_broken(played: Played) -> bool:
@@ -260,21 +265,19 @@ def _isolated(isolation: Isolation, suite: Suite) -> Iterator[Observation]:
         yield _saw("isolation", "note", f"{isolation}: one run at a time {where}", advice)
 
 
-def _leaks(played: Sequence[Played], isolation: Isolation, suite: Suite) -> Iterator[Observation]:
-    if not played:
-        return
-    broken = next((one for one in played if _is_broken(one)), None)
-    how = "one after the other" if suite.agent.serial or isolation != "per_run" else "interleaved"
-    if broken is not None:
-        why = broken.not_run or broken.run.error or broken.run.stop_reason
-        yield _saw("leaks", "problem", f"two sessions, {how}: {why}", "one session works alone; what do they share?")
-        return
-    place = found_canary(played[-1].run)
-    if place:
-        advice = "keep nothing of a conversation at module level: build what remembers in the factory, per session_id"
-        yield _saw("leaks", "problem", f"two sessions, {how}: what one was told showed up in {place}", advice)
-    else:
-        yield _saw("leaks", "ok", f"two sessions, {how}: nothing that one was told showed up in the other")
+def _leaks(pairs: Mapping[Pair, Sequence[Played]]) -> Iterator[Observation]:
+    for pair, played in pairs.items():
+        broken = next((one for one in played if _is_broken(one)), None)
+        if broken is not None:
+            why = broken.not_run or broken.run.error or broken.run.stop_reason
+            advice = "one session works alone; what do they share?"
+            yield _saw("leaks", "problem", f"two sessions, {pair.how}: {why}", advice)
+        elif found := leaked(played[-1].run, pair.planted):
+            advice = "keep nothing of a conversation at module level: build what remembers in the factory, "
+            advice += "and have servers and stores remember by session_id, which is new in every run"
+            yield _saw("leaks", "problem", f"two sessions, {pair.how}: {found}", advice)
+        else:
+            yield _saw("leaks", "ok", f"two sessions, {pair.how}: nothing that one was told showed up in the other")
 
 
 def _models(played: Played, suite: Suite) -> Iterator[Observation]:

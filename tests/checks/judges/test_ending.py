@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.checks.judges.ending import MOST_RESUMES, EndCritic
-from pytest_agentbench.core.errors import SendError
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.testing import ModelRequest, fault, structured, text
@@ -111,7 +110,9 @@ def test_an_ending_stands_where_the_critic_cannot_be_used(said: Any) -> None:
     assert len(critic.faults) == 1
 
 
-def test_a_server_that_fails_is_not_an_answer() -> None:
-    """It raises, as for any role."""
-    with pytest.raises(SendError):
-        closings([fault.status(500)])
+def test_a_server_that_fails_objects_to_nothing() -> None:
+    """The conversation ended as its user said, and why nobody could tell is kept."""
+    (told, critic), _ = closings([fault.status(500)])
+
+    assert told == [None]
+    assert "500" in critic.faults[0]

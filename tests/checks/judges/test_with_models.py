@@ -8,6 +8,7 @@ import pytest
 
 from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.checks.judges.with_models import judge_with_models, needs_model, without_models
+from pytest_agentbench.checks.parts import ADD_JUDGE, ADD_RULE
 from pytest_agentbench.core.errors import BudgetSpentError
 from pytest_agentbench.core.rubric import Criterion, Rubric
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
@@ -118,23 +119,48 @@ def test_a_veto_says_where_scope_would_have_passed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "blame"),
+    ("script", "cure"),
     [
-        ([MADE_UP, MADE_UP], Blame.JUDGE),
-        ([text("NOT CORRECT"), text("NOT CORRECT")], Blame.JUDGE),
-        ([fault.status(500)], Blame.PROVIDER),
+        ([MADE_UP, MADE_UP], "keeps to the form"),
+        ([text("NOT CORRECT"), text("NOT CORRECT")], "keeps to the form"),
+        ([fault.status(500)], "run it again"),
     ],
 )
-def test_a_critic_that_cannot_be_used_makes_a_pass_an_error_that_is_not_the_agents(
-    script: Script, blame: Blame
-) -> None:
-    """Every open policy is then not measured."""
+def test_a_critic_that_cannot_be_used_leaves_a_pass_standing(script: Script, cure: str) -> None:
+    """Every open policy is then not measured, and says what would measure it."""
     judgement, _ = judged(script, policies=POLICIES)
 
-    assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, blame)
+    assert (judgement.verdict, judgement.blame) == (Verdict.PASSED, None)
     assert of_check(judgement, "policy:confirm").passed is None
     assert "not measured" in of_check(judgement, "policy:medical").message
     assert {outcome.exercised for outcome in judgement.policies} == {None}
+    assert [one.part for one in judgement.unmeasured] == ["policy confirm", "policy medical"]
+    assert all(cure in one.cure for one in judgement.unmeasured)
+    assert judgement.metrics["measured"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("script", "blame"), [([text("NOT CORRECT")] * 2, Blame.JUDGE), ([fault.status(500)], Blame.PROVIDER)]
+)
+def test_a_judge_that_cannot_be_used_where_nothing_else_is_asked_for_leaves_no_verdict(
+    script: Script, blame: Blame
+) -> None:
+    """Nothing that the scenario asks for was measured: whoever kept it from being so is named."""
+    judgement, _ = judged(script, refund_run(policies=POLICIES), policies=POLICIES)
+
+    assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, blame)
+    assert judgement.metrics["measured"] == 0
+
+
+def test_what_models_judge_alone_decides_a_run_that_asks_for_nothing_else() -> None:
+    """Code had left it without a verdict."""
+    run = refund_run(policies=POLICIES)
+
+    judgement, _ = judged([KEPT], run, policies=POLICIES)
+
+    assert (judge(run).verdict, judge(run).blame) == (Verdict.ERROR, Blame.SCENARIO)
+    assert (judgement.verdict, judgement.blame) == (Verdict.PASSED, None)
+    assert (judgement.asked, judgement.unmeasured) == (2, ())
 
 
 def test_a_judge_that_cannot_be_used_leaves_a_failed_run_failed() -> None:
@@ -163,7 +189,7 @@ def test_a_run_that_failed_by_anothers_fault_is_shown_to_no_model() -> None:
     assert requests == []
     assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.PROVIDER)
     assert of_check(judgement, "rubric").passed is None
-    assert of_check(judgement, "policy:confirm").required is False
+    assert judgement.metrics["measured"] is None
 
 
 def test_rules_are_not_asked_about() -> None:
@@ -194,7 +220,7 @@ def test_functions_of_the_run_decide_criteria() -> None:
 
     assert with_check("m:yes").metrics["rubric_pos"] == 5
     assert with_check("m:half").metrics["rubric_pos"] == 2.5
-    assert (with_check("m:none").verdict, with_check("m:none").blame) == (Verdict.ERROR, Blame.SCENARIO)
+    assert [one.part for one in with_check("m:none").unmeasured] == ["rubric", "policy confirm", "policy medical"]
     for path, message in (
         ("m:raises", "ZeroDivisionError"),
         ("m:exits", "SystemExit"),
@@ -232,16 +258,16 @@ def test_a_budget_that_is_spent_is_no_verdict() -> None:
 
 
 def test_without_models_everything_is_shown_as_not_measured() -> None:
-    """The verdict stays as the deterministic checks gave it."""
+    """The verdict stays as the deterministic checks gave it, and each part says what would measure it."""
     run = passing()
 
-    judgement = without_models(judge(run), why="--no-judge", rubric=RUBRIC, policies=POLICIES)
+    judgement = without_models(run, judge(run), why="--no-judge", rubric=RUBRIC, policies=POLICIES)
 
     assert judgement.verdict is Verdict.PASSED
-    assert [(one.check, one.passed, one.required) for one in judgement.findings if "judge" in one.message] == [
-        ("policy:confirm", None, False),
-        ("policy:medical", None, False),
-        ("rubric", None, False),
+    assert [(one.part, one.cure) for one in judgement.unmeasured] == [
+        ("rubric", ADD_JUDGE),
+        ("policy confirm", ADD_RULE),
+        ("policy medical", ADD_RULE),
     ]
 
 

@@ -1,5 +1,8 @@
 """A toy domain in the layout of a τ²-bench checkout: notes of an agent, a bell of the user, coupled by `sync_tools`."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PACKAGE = 'raise RuntimeError("the package itself must not be run")\n'
@@ -115,3 +118,15 @@ def write_checkout(root: Path) -> Path:
     for domain, user in (("notes", "None"), ("bells", "UserKit(Bell())")):
         (package / "domains" / domain / "environment.py").write_text(DOMAIN.replace("USER)", f"{user})"))
     return root
+
+
+@contextmanager
+def toy_checkout(root: Path) -> Iterator[Path]:
+    """Write a checkout; its modules are gone afterwards, and those of another τ²-bench are there again."""
+    kept = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "tau2"}
+    for name in kept:
+        del sys.modules[name]
+    yield write_checkout(root)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tau2"]:
+        del sys.modules[name]
+    sys.modules.update(kept)

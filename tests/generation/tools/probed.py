@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,10 +43,24 @@ def edges_of(cards: Cards) -> set[Pair]:
     return {(edge.source, edge.target) for edge in connector_edges(graph)}
 
 
-def written(folder: Path, tools: str, state: dict[str, Any] | None = None, **options: Any) -> World:
-    """Write a module of tools, with a state where one is given, and give its world."""
+def written(
+    folder: Path,
+    tools: str,
+    state: dict[str, Any] | None = None,
+    *,
+    reads: Sequence[str] | None = None,
+    writes: Sequence[str] = (),
+    **options: Any,
+) -> World:
+    """Write a module of tools, with a state where one is given, and give its world.
+
+    `reads` and `writes` are what the suite declares; without a state, by default what begins with these verbs reads.
+    """
     (folder / "tools.py").write_text(tools)
     environment: dict[str, Any] = {"tools": "tools"}
+    if reads is None and state is None:
+        reads = re.findall(r"^(?:async )?def ((?:get|list|show|find|read|search|check)_\w+)", tools, re.MULTILINE)
+    environment |= {key: list(names) for key, names in (("reads", reads), ("writes", writes)) if names}
     if state is not None:
         (folder / "state.json").write_text(json.dumps(state))
         environment["state"] = {"json": "state.json"}

@@ -27,7 +27,7 @@ def suite(folder: Path, mode: str, place: str = "{run_dir}") -> Path:
     path = folder / "agentbench.yaml"
     path.write_text(
         f"agent: nowhere:build\nenvironment: {{tools: {{mcp: {{command: {json.dumps(command)}}}}}}}\n"
-        "scenarios: [generated/scenarios/*.yaml]\ngenerate: {from: tools, count: 2, seed: 7}\n"
+        "scenarios: [generated/scenarios/*.yaml]\ngenerate: {from: tools, count: 2, seed: 7, trust_annotations: true}\n"
     )
     return path
 

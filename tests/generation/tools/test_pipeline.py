@@ -170,7 +170,7 @@ def test_tools_that_nothing_can_be_made_of_are_told(tmp_path: Path, case: str) -
     source, error, message = TOOLS[case]
     (tmp_path / "few.py").write_text(source)
     path = tmp_path / "agentbench.yaml"
-    environment = "environment: {tools: few}\n" if source else ""
+    environment = f"environment: {{tools: few{', reads: [look]' if 'def look' in source else ''}}}\n" if source else ""
     path.write_text(
         f"agent: a:b\n{environment}scenarios: [generated/scenarios/*.yaml]\n"
         "generate: {from: tools, count: 30, allow_writes: true}\n"

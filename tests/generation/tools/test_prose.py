@@ -112,9 +112,8 @@ def test_a_session_says_what_it_saw_of_tools_whose_kind_is_unknown() -> None:
     lines = "\n".join(kinds_told(specs, Cards(), Pool(entries=entries)))
 
     assert "kind unknown: eintragen, stand, dunkel" in lines
-    assert "writes: [eintragen]" in lines
-    assert "reads: [stand]" in lines
-    assert "with dunkel, of which no call worked" in lines
+    assert "`environment: {reads: [stand], writes: [eintragen]}`" in lines
+    assert "no call of dunkel worked" in lines
     assert not kinds_told([ToolSpec(name="get_key", parameters={}, kind="read")], Cards(), Pool())
 
 

@@ -20,7 +20,7 @@ from pytest_agentbench.generation.policies.events.tables import Schema, inferred
 from pytest_agentbench.generation.policies.extraction.language import language_of, lexicon
 from pytest_agentbench.generation.policies.extraction.modality import modality
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
-from pytest_agentbench.generation.tools.world import World, world_of
+from pytest_agentbench.generation.tools.world import World, how_to_reset, world_of
 
 
 async def maker_of(
@@ -59,6 +59,11 @@ async def samples_of(suite: Suite, world: World) -> Samples:
         raise SuiteFaultError(
             f"{suite.path}: scenarios from policies need tools that can be called and a state with rows; "
             "add `environment: {tools: …, state: …}`"
+        )
+    tools = suite.environment.tools
+    if tools is not None and tools.remote is not None and not world.resettable:
+        raise SuiteFaultError(
+            f"{suite.path}: calls are made for real, and nothing here can be reset: {how_to_reset(suite.environment)}"
         )
     async with world.open() as opened:
         state = await opened.snapshot()

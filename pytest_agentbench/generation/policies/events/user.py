@@ -228,6 +228,11 @@ def _wished(  # noqa: PLR0917 - one wish depends on all of it
     return said
 
 
+def corrects(line: str) -> bool:
+    """Whether a line of ours takes back what the user first named, and says what is wanted instead."""
+    return line.startswith(tuple(form.partition("{")[0] for form in _INSTEAD.values()))
+
+
 def differing(proposal: Proposal, first: Proposal, language: str) -> str:
     """Say what is wanted instead of what a user first named."""
     before = {(one.argument, one.text) for one in first.said}

@@ -48,7 +48,9 @@ def card_of(subject: Subject, effects: Mapping[str, Effect]) -> Card:
         latency=round(statistics.median(seconds), 4) if seconds else None,
         partial=_partial(subject),
         closed=_closed(subject),
+        called=subject.permission.called,
         safety=subject.permission.why,
+        cure=subject.permission.cure,
     )
 
 

@@ -7,7 +7,7 @@ them again. What they are called is the word before: next to the code, or before
 import re
 from collections.abc import Iterator
 
-from pytest_agentbench.environment.romance_verbs import without_accents
+from pytest_agentbench.core.text import without_accents
 
 _CODE = re.compile(r"(?<![\w-])([A-Z]{1,6})-(\d{1,12})(?![\w-])")
 _FORM = r"(?<![\w-])({letters}-\d{{1,12}})(?![\w-])"

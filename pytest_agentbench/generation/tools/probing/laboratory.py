@@ -162,7 +162,7 @@ class Laboratory:
         self.budget = budget
         self.subjects: dict[str, Subject] = {}
         for spec in world.toolset.of("assistant"):
-            allowed = permission(spec, policy, resettable=world.resettable)
+            allowed = permission(spec, policy, resettable=world.resets(spec))
             self.subjects[spec.name] = Subject(spec=spec, slots=slots_of(spec), permission=allowed)
         self.bare = bare(list(self.subjects))
         self.trials: list[Trial] = []

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from random import Random
 
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.recipe import tools_hash
 from pytest_agentbench.generation.tools.graph.enabling import enablings_of
 from pytest_agentbench.generation.tools.graph.flowing import flows_of, unfit_of
@@ -20,7 +21,7 @@ from pytest_agentbench.generation.tools.probing.laboratory import Budget, Labora
 from pytest_agentbench.generation.tools.probing.ordering import needs_others, ordered
 from pytest_agentbench.generation.tools.probing.react import propose
 from pytest_agentbench.generation.tools.probing.replaying import Script
-from pytest_agentbench.generation.tools.probing.safety import Policy
+from pytest_agentbench.generation.tools.probing.safety import Policy, permission
 from pytest_agentbench.generation.tools.values import Cards
 from pytest_agentbench.generation.tools.world import World
 from pytest_agentbench.llm.seams import Chat
@@ -146,8 +147,13 @@ def _effects(subject: Subject, unstable: dict[str, frozenset[str]]) -> dict[str,
     return effects_of(subject, unstable.get(subject.name, frozenset()))
 
 
+def _specs(world: World) -> list[tuple[str, ToolSpec]]:
+    return [(spec.name, spec) for spec in world.toolset.of("assistant")]
+
+
 def probing_hash(world: World, *, seed: int, policy: Policy, budget: Budget, model: str = "") -> str:
     """Give what must be equal for saved cards to be used again: declarations, seed, what was allowed, how much, who."""
-    allowed = [policy.writes, policy.destructive, sorted(policy.allow), sorted(policy.deny), world.resettable]
+    told = {name: permission(spec, policy, resettable=world.resets(spec)).called for name, spec in _specs(world)}
+    allowed = [policy.writes, sorted(policy.allow), told, world.resettable]
     counts = [budget.nominal, budget.challenges, budget.observed, budget.effects, budget.gentle]
     return digest([tools_hash(world.toolset), seed, allowed, counts, world.hints, model])

@@ -1,13 +1,15 @@
-"""What may be called to learn about it: reads; writes where they can be undone; destructive ones only when told."""
+"""What may be called to learn about it: everything where it can be undone, elsewhere what is declared harmless."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.environment.kinds import guessed_kind
-from pytest_agentbench.environment.romance_verbs import changes_besides, destroying
 from pytest_agentbench.generation.tools.graph.names import words
+from pytest_agentbench.generation.tools.probing.destruction import sign_of_destruction
+from pytest_agentbench.generation.tools.values import Cure
 
 Effect = Literal["read", "write", "destructive", "unknown"]
 """What a call may do to the world."""
@@ -41,54 +43,77 @@ _FIRST = re.compile(r"[A-Za-zÀ-ÿ]+")
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What the user allows.
+    """What the user allows where nothing can be reset.
 
-    `writes` allows calls that change what cannot be reset, `destructive` those that destroy it. `allow` and `deny`
-    name tools that are always, or never, called.
+    `writes` allows calls of tools that write, `destructive` those that destroy. With `trust_annotations` what a server
+    tells of its tools (readOnlyHint, GET) counts as declared. `allow` and `deny` name tools that are always, or never,
+    called.
     """
 
     writes: bool = False
     destructive: bool = False
+    trust_annotations: bool = False
     allow: frozenset[str] = frozenset()
     deny: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Permission:
-    """Whether a tool may be called, as what, and why; `gently` asks for few calls, since they cannot be undone."""
+    """Whether a tool may be called, as what, and why; `gently` asks for few calls, since they cannot be undone.
+
+    `cure` is the key of the suite that would have it called, "" where it is, or where the user said no.
+    """
 
     tool: str
     effect: Effect
     called: bool
     why: str
     gently: bool = False
+    cure: Cure = ""
+
+
+def line_for(cure: Cure, tools: Sequence[str]) -> str:
+    """Write what would have these tools called as a line that can be pasted into the suite."""
+    part, _, key = cure.partition(".")
+    names = f"[{', '.join(tools)}]"
+    return f"{part}: {{{key}: {'true' if key in ('trust_annotations', 'allow_writes') else names}}}"
 
 
 def permission(spec: ToolSpec, policy: Policy, *, resettable: bool) -> Permission:
-    """Decide whether a tool may be called.
+    """Decide whether a tool may be called; `deny` decides before everything.
 
-    Its effect is judged by `effect_of`. Reads are called. Writes, destructive calls and what nobody can tell are
-    called where the environment can be reset, or where the policy allows them; `deny` decides before everything.
+    Where the environment can be reset, all tools are called. Elsewhere those whose kind is declared: by the user, or by
+    the server where its annotations are trusted; never by a guess. A sign of destruction beats a declaration, and only
+    the tool's name in `allow` beats that.
     """
     effect, why = effect_of(spec)
 
-    def decide(called: bool, reason: str, *, gently: bool = False) -> Permission:
-        return Permission(tool=spec.name, effect=effect, called=called, why=f"{why}; {reason}", gently=gently)
+    def decide(called: bool, reason: str, *, gently: bool = False, cure: Cure = "") -> Permission:
+        hint = f"; `{line_for(cure, [spec.name])}` allows it" if cure else ""
+        told = f"{why}; {reason}{hint}"
+        return Permission(tool=spec.name, effect=effect, called=called, why=told, gently=gently, cure=cure)
 
     if spec.name in policy.deny:
         return decide(False, "denied by the user")
-    if effect == "read":
-        return decide(True, "reads are called")
     if resettable:
         return decide(True, "called in a disposable environment")
     if spec.name in policy.allow:
-        return decide(True, "allowed by name", gently=True)
-    if effect == "destructive":
-        reason = "allowed by the user" if policy.destructive else "never called where it cannot be undone"
-        return decide(policy.destructive, reason, gently=True)
+        return decide(True, "allowed by name", gently=effect != "read" or bool(sign_of_destruction(spec)))
+    if sign := sign_of_destruction(spec):
+        if policy.destructive:
+            return decide(True, "allowed by the user", gently=True)
+        return decide(False, f"{sign}: not called where it cannot be undone", cure="generate.allow")
+    if spec.kind == "unknown" or spec.kind_from == "name":
+        reason = "nobody has declared that, and nothing can be reset"
+        return decide(False, reason, cure="environment.writes" if effect == "write" else "environment.reads")
+    if spec.kind_from == "annotation" and not policy.trust_annotations:
+        reason = "the server says so, and nothing can be reset"
+        return decide(False, reason, cure="generate.trust_annotations")
+    if spec.kind in ("read", "generic"):
+        return decide(True, "reads are called")
     if policy.writes:
         return decide(True, "allowed by the user", gently=True)
-    return decide(False, "not called, since the environment cannot be reset and writes are not allowed")
+    return decide(False, "writes are not called where nothing can be reset", cure="generate.allow_writes")
 
 
 def effect_of(spec: ToolSpec) -> tuple[Effect, str]:
@@ -98,21 +123,16 @@ def effect_of(spec: ToolSpec) -> tuple[Effect, str]:
     declared to read makes it destructive.
     """
     name_words = words(spec.name)
-    destroys = next((word for word in name_words if word in _DESTROYS), None) or destroying(name_words)
+    destroys = next((word for word in name_words if word in _DESTROYS), None)
     if spec.destructive is True:
         return "destructive", "declared destructive"
-    if destroys and spec.kind != "read":
+    if destroys and (spec.kind != "read" or spec.kind_from == "name"):
         return "destructive", f"its name says {destroys!r}"
-    if spec.kind in ("read", "generic"):
-        return "read", f"its kind is {spec.kind!r}"
-    if spec.kind == "write":
-        return "write", "its kind is 'write'"
-    guess = guessed_kind(spec.name, spec.description)
+    if spec.kind != "unknown" and spec.kind_from != "name":
+        return "write" if spec.kind == "write" else "read", f"its kind is {spec.kind!r}"
+    guess = guessed_kind(spec.name)
     if guess != "unknown":
-        where = "name" if guessed_kind(spec.name) == guess else "description"
-        return ("write" if guess == "write" else "read"), f"its {where} speaks of a {guess}"
-    if changes_besides(spec.description):
-        return "unknown", "its description speaks of changes"
+        return ("write" if guess == "write" else "read"), f"its name speaks of a {guess}"
     said = words(" ".join(_FIRST.findall(spec.description)))
     if any(word in _CHANGES or word in _DESTROYS for word in (*name_words, *said)):
         return "unknown", "its name or description speaks of changes"
@@ -126,7 +146,7 @@ def destroys(spec: ToolSpec) -> bool:
 
     This is no question of what may be called, but of what is called last.
     """
-    if _DESTROYS & set(words(spec.name)) or destroying(words(spec.name)):
+    if _DESTROYS & set(words(spec.name)):
         return True
     said = words(" ".join(_FIRST.findall(spec.description)[:_OPENING]))
     changes = (_MAKES | _CHANGES | _LOOKS) & {*words(spec.name), *said}

@@ -7,7 +7,7 @@ improbable where steps depend on what it holds (`weights: conditioned`), and els
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue, is_number
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.stories.handles import Handles

@@ -58,6 +58,7 @@ class Recruiter:
     scout: Scout = field(default_factory=TemplateScout)
     size: int = 12
     may_write: bool = False
+    allowed: frozenset[str] = frozenset()
     told: Callable[[str], None] = lambda _: None
     _entries: dict[str, list[PoolEntry]] = field(default_factory=dict)
     _refused: dict[str, list[dict[str, JsonValue]]] = field(default_factory=dict)
@@ -159,7 +160,15 @@ class Recruiter:
         )
 
     def _may_call(self, card: Card) -> bool:
-        if card.writes is False or self.world.resettable or (self.may_write and not card.destructive):
+        if not card.called:
+            self._why[card.tool] = card.partial
+            return False
+        if (
+            card.writes is False
+            or self.world.resettable
+            or card.tool in self.allowed
+            or (self.may_write and not card.destructive)
+        ):
             return True
         what = "destroys" if card.destructive else "changes"
         how = how_to_reset(self.world.spec)

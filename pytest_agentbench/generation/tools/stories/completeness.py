@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.scouting import is_needed

@@ -9,9 +9,9 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.seams import Role
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue, is_number
 from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.probing.schemas import plain as plain_schema

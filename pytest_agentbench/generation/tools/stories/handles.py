@@ -7,7 +7,7 @@ and its answer is that one thing, users say the name; whoever answers has to loo
 import re
 from collections.abc import Container, Iterator, Mapping
 
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import Pool

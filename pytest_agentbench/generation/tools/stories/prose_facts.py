@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
+from pytest_agentbench.core.text import without_accents
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.environment.romance_verbs import without_accents
 from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.probing.labelled import coded
 from pytest_agentbench.generation.tools.stories.flows import found_at

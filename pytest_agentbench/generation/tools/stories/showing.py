@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.probing.reading import parsed

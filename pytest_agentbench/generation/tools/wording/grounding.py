@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from pytest_agentbench.checks.spoken import plain
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue, is_number
 from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.wording.moments import Moments

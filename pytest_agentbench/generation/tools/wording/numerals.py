@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 
 _ENGLISH = [
     "zero",

@@ -7,7 +7,7 @@ A user does not know tools. It says what the description says the tool is for, a
 import re
 from collections.abc import Iterable, Mapping
 
-from pytest_agentbench.checks.spoken import plain
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.values import Card

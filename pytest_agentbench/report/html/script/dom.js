@@ -51,3 +51,4 @@ const icon = (name, label) =>
     s("path", { d: SHAPES[name] }));
 
 const WORDS = { passed: "passed", failed: "failed", unscored: "not scored" };
+const worded = (row) => (row.open ? `${WORDS[row.verdict]} (${plural(row.open, "part")} \u2013)` : WORDS[row.verdict]);

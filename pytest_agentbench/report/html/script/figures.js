@@ -21,7 +21,7 @@ function hero() {
     h("div", { class: "score" },
       h("p", { class: `big ${all.n ? (failed ? "failed" : "passed") : ""}` }, percent(all.rate)),
       h("div", {},
-        h("p", { class: "sentence" }, sentence, all.unscored ? h("span", { class: "muted" }, ` \u00b7 ${all.unscored} not scored`) : null),
+        h("p", { class: "sentence" }, sentence, DATA.partly ? h("span", {}, `, ${DATA.partly} with something not measured`) : null, all.unscored ? h("span", { class: "muted" }, ` \u00b7 ${all.unscored} not scored`) : null),
         interval(all, thresholds),
         h("p", { class: "muted small" }, all.n ? `95 % interval ${range(all)}` : "no rate can be given", thresholds.length ? ` \u00b7 gate ${thresholds.map(percent).join(", ")}` : ""))),
     h("dl", { class: "means" }, MEANS.map(([name, digits, told], place) =>
@@ -77,6 +77,15 @@ function worst() {
     h("p", {}, h("a", { href: link({ verdict: "failed" }) }, `All ${plural(DATA.all.n - DATA.all.passed, "failure")}`)));
 }
 
+function unmeasured() {
+  if (!DATA.unmeasured.length) return null;
+  return h("section", { class: "card wide" }, h("h2", {}, "Not measured"),
+    h("p", { class: "muted small" }, "Parts that scenarios ask for and that could not be decided. They are in no rate; the other parts decide a run."),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "not measured" }, h("table", { class: "rows" },
+      h("thead", {}, h("tr", {}, ["part", "runs", "why", "what would measure it"].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, DATA.unmeasured.map(([part, runs, why, cure]) => h("tr", {}, h("th", { scope: "row" }, soft(part)), h("td", { class: "number" }, String(runs)), h("td", {}, why), h("td", {}, cure)))))));
+}
+
 const manyVariants = new Set(ROWS.map((row) => row.variant)).size > 1;
 const runName = (row) => h("span", { class: "name" }, row.name, row.variant && manyVariants ? h("span", { class: "variant" }, row.variant) : null, row.fault ? h("span", { class: "variant" }, row.fault) : null, row.trial > 1 ? h("span", { class: "muted" }, ` trial ${row.trial}`) : null);
 
@@ -89,7 +98,8 @@ function group(one) {
         MEANS.map(([name, , told]) => h("th", { scope: "col", class: "number extra", title: told }, name)))),
       h("tbody", {}, one.rows.map((row) => h("tr", { class: row.missed ? "missed" : null },
         h("th", { scope: "row" }, key ? h("a", { href: link({ [key]: row.label }) }, soft(row.label)) : soft(row.label)),
-        h("td", { class: "number" }, `${row.passed} / ${row.n}`, row.unscored ? h("span", { class: "muted", title: "not scored" }, ` +${row.unscored}`) : null),
+        h("td", { class: "number" }, `${row.passed} / ${row.n}`, row.unscored ? h("span", { class: "muted", title: "not scored" }, ` +${row.unscored}`) : null,
+          row.unmeasured ? h("span", { class: "muted", title: "not measured, in no rate" }, ` \u2013${row.unmeasured}`) : null),
         h("td", { class: "number strong" }, percent(row.rate)),
         h("td", { class: "plot" }, interval(row, row.gates)),
         MEANS.map(([, digits], place) => h("td", { class: "number extra" }, figure(row.means[place], digits)))))))));
@@ -97,7 +107,7 @@ function group(one) {
 
 const TITLES = {
   "policy (exercised)": "Policies, where they were exercised",
-  "policy (listed)": "Policies without a rule, by the scenarios that list them",
+  "policy (listed)": "Policies that no run measured",
   variant: "Variants", suite: "Suites", tool: "Runs by tool", tag: "Tags", "tests of your own": "Tests of your own",
 };
 const title = (name) => TITLES[name] || `${name[0].toUpperCase()}${name.slice(1)}`;
@@ -106,7 +116,7 @@ const ofKind = (kind) => DATA.groups.filter((one) => one.title.split(" ")[0] ===
 
 function overview() {
   return h("div", { class: "overview" }, hero(),
-    h("div", { class: "cards" }, gates(), changes(), endings(), ofKind("complexity").map(group), worst(), trials(), DATA.heat.map(heat), variants(), faults(), DATA.groups.filter((one) => !["tool", "variant", "complexity"].includes(one.title.split(" ")[0])).map(group)),
+    h("div", { class: "cards" }, gates(), changes(), endings(), ofKind("complexity").map(group), worst(), unmeasured(), trials(), DATA.heat.map(heat), variants(), faults(), DATA.groups.filter((one) => !["tool", "variant", "complexity"].includes(one.title.split(" ")[0])).map(group)),
     about());
 }
 

@@ -16,9 +16,9 @@ function heat(one) {
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "policy by complexity" },
       h("table", { class: "grid" },
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "policy"), one.columns.map((label) => h("th", { scope: "col" }, label)))),
-        h("tbody", {}, one.rows.map((row, at) => [row.listed && !one.rows[at - 1].listed ? h("tr", { class: "between" }, h("th", { scope: "rowgroup", colspan: one.columns.length + 1 }, "without a rule: verdicts of the scenarios that list it")) : null, h("tr", { class: row.all ? "total" : null },
+        h("tbody", {}, one.rows.map((row) => h("tr", { class: row.all ? "total" : null },
           h("th", { scope: "row" }, row.all ? "all runs" : row.label),
-          row.cells.map((value, place) => cell(value, link(row.all ? { level: one.columns[place] } : { policy: row.label, level: one.columns[place] }), `${row.all ? "all runs" : row.label}, complexity ${one.columns[place]}`)))])))));
+          row.cells.map((value, place) => cell(value, link(row.all ? { level: one.columns[place] } : { policy: row.label, level: one.columns[place] }), `${row.all ? "all runs" : row.label}, complexity ${one.columns[place]}`))))))));
 }
 
 function variants() {

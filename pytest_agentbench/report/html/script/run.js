@@ -15,6 +15,8 @@ function runPage(place, context) {
     row.line ? h("p", { class: "headline" }, row.line) : null,
     run.not_run ? null : rerun(run),
     run.earlier.map(([attempt, verdict, blame, why]) => h("p", { class: "notice" }, `Attempt ${attempt} ${WORDS[verdict]}${blame ? ` (${blame})` : ""}: ${why}`)),
+    run.also.map(([blame, why]) => h("p", { class: "notice" }, `Besides, blame ${blame}: ${why}`)),
+    run.unmeasured.length ? section("Not measured", h("ul", { class: "findings" }, run.unmeasured.map(([part, why, cure]) => h("li", { class: "unscored" }, icon("unscored", "not measured"), h("div", {}, h("b", {}, part), h("p", {}, cure ? `${why}; ${cure}` : why)))))) : null,
     failing.length > 1 || (failing.length && !row.line) ? section("What failed", h("ul", { class: "findings" }, failing.filter((one) => one.kind !== "state" || !isDifference(one)).map((one) => finding(one, jump)))) : null,
     expected(run, jump), state(failing), judged.length ? section("What judges quote", judged.map((one) => evidence(one, jump))) : null,
     h("section", { "aria-label": "Conversation" }, h("h3", { class: "spread" }, "Conversation", run.messages ? run.divergences.map((one) => h("button", { type: "button", class: "jump to-divergence", on: { click: () => goTo(one.turn) } }, `${one.against === "baseline" ? "unlike the baseline" : "divergent"} from turn ${one.turn}`)) : null), conversation(run, row.line)),
@@ -31,7 +33,7 @@ function goTo(turn) {
 
 function badges(row, run) {
   return [
-    h("span", { class: `badge ${row.verdict}` }, WORDS[row.verdict]),
+    h("span", { class: `badge ${row.verdict}` }, worded(row)),
     row.blame && row.verdict !== "passed" ? h("span", { class: "badge" }, `blame: ${row.blame}`) : null,
     h("span", { class: `badge${row.termination === "FINISHED" ? "" : " warn"}` }, row.termination),
     row.complexity === null ? null : h("span", { class: "badge", title: `scale: ${run.scale}` }, `complexity ${row.complexity}`),
@@ -83,7 +85,7 @@ function expected(run, jump) {
     return h("tr", { class: tone },
       h("td", { "data-side": "expected" }, call.expected ? callNode(call.tool, call.expected, null) : h("span", { class: "muted" }, "nothing")),
       h("td", { "data-side": "called" }, call.actual ? callNode(instead, call.actual, call.differing) : h("span", { class: "muted" }, "\u2013")),
-      h("td", {}, h("span", { class: `status ${tone}` }, label), " ", call.turn ? jump(call.turn) : null, call.note && call.status !== "substituted" ? h("p", { class: "muted small" }, call.note) : null));
+      h("td", {}, h("span", { class: `status ${tone}` }, label), " ", call.turn ? jump(call.turn) : null, call.open ? h("p", { class: "muted small" }, `left open: ${Object.keys(call.open).join(", ")}`) : null, call.note && call.status !== "substituted" ? h("p", { class: "muted small" }, call.note) : null));
   };
   const table = (calls) => h("table", { class: "calls" }, h("thead", {}, h("tr", {}, ["expected", "called", ""].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, calls.map(line)));
   return h("section", { "aria-label": "Calls" }, h("h3", {}, "Expected and actual calls"),

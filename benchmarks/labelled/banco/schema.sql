@@ -1,0 +1,4 @@
+CREATE TABLE tarjetas (id TEXT PRIMARY KEY, cuenta TEXT NOT NULL, tipo TEXT NOT NULL, limite REAL NOT NULL, gastado REAL NOT NULL, estado TEXT NOT NULL);
+CREATE TABLE cuentas (id TEXT PRIMARY KEY, saldo REAL NOT NULL);
+CREATE TABLE beneficiarios (id TEXT PRIMARY KEY, nombre TEXT NOT NULL, ciudad TEXT NOT NULL);
+CREATE TABLE transferencias (id INTEGER PRIMARY KEY, cuenta TEXT NOT NULL, beneficiario TEXT NOT NULL, importe REAL NOT NULL);

@@ -1,0 +1,286 @@
+"""Verdict and blame against labels that two people gave without seeing each other's.
+
+Run `python -m benchmarks.labelled_runs [DOMAIN…] [--missed] [--packets FOLDER]`.
+
+A domain is a folder of `benchmarks/labelled`: suites, agents and tools, `about.yaml` and `labels/`.
+`about.yaml` says who wrote the domain from what, and lists its runs: `{suite, scenario, variant, kind}`, where `kind`
+is *scripted*, *model* (a model plays the user, replayed from the cassette beside the suite) or *recorded*.
+`labels/one.yaml` and `labels/two.yaml` map `suite::scenario[variant]` to `{verdict, blame, why}`; `labels/agreed.yaml`
+says, after both had written theirs, what is right where they differ. A verdict is *passed*, *failed* or *unscored*.
+
+Every suite is played as it stands, in a copy. Then the conversations that were played are scored again as recordings.
+`--packets` writes what a labeller sees of each run: the scenario, the conversation, the state; no verdict.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml  # noqa: TID253 - a script of its own, not the plugin's start-up path
+
+from pytest_agentbench.results.intervals import wilson
+
+DOMAINS = Path(__file__).parent / "labelled"
+LEAST = {"played": 0.90, "recorded": 0.85}
+CONSENT = ("confirm_before", "confirmed")
+
+
+@dataclass(frozen=True)
+class Label:
+    """What is right: the verdict, and whose fault a non-pass is (None where it passed)."""
+
+    verdict: str
+    blame: str | None = None
+
+    def __str__(self) -> str:
+        return self.verdict if self.blame is None else f"{self.verdict}, {self.blame}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the tool said of a run; `unmeasured` names the parts that it could not measure."""
+
+    label: Label
+    unmeasured: tuple[str, ...] = ()
+    consent: str = ""
+    transcript: str = ""
+
+
+@dataclass
+class Case:
+    """One labelled run, and what the tool says of it as played and as a recording."""
+
+    domain: str
+    author: str
+    kind: str
+    name: str
+    one: Label
+    two: Label
+    agreed: Label
+    played: Answer | None = None
+    recorded: Answer | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def read_domain(folder: Path) -> list[Case]:
+    """Read the labelled runs of a domain."""
+    about = yaml.safe_load((folder / "about.yaml").read_text(encoding="utf-8"))
+    one, two, agreed = (_labels(folder / "labels" / f"{name}.yaml") for name in ("one", "two", "agreed"))
+    if not one or not two:
+        raise SystemExit(
+            f"{folder.name}: nobody has labelled these runs yet: write labels/one.yaml and labels/two.yaml"
+        )
+    cases = []
+    for run in about["runs"]:
+        name = run_name(run["suite"], run["scenario"], run.get("variant", ""))
+        if one[name] != two[name] and name not in agreed:
+            raise SystemExit(
+                f"{folder.name}: {name}: the labels differ, and labels/agreed.yaml does not say what is right"
+            )
+        right = agreed.get(name, one[name])
+        cases.append(Case(folder.name, about["author"], run["kind"], name, one[name], two[name], right))
+    return cases
+
+
+def run_name(suite: str, scenario: str, variant: str) -> str:
+    """Name a run as labels do."""
+    return f"{suite}::{scenario}" + (f"[{variant}]" if variant else "")
+
+
+def _labels(path: Path) -> dict[str, Label]:
+    if not path.exists():
+        return {}
+    entries = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    return {name: Label(entry["verdict"], entry.get("blame")) for name, entry in entries.items()}
+
+
+def answers(folder: Path) -> dict[str, Answer]:
+    """Play every suite of a domain; give what the tool said of each run, by name."""
+    found: dict[str, Answer] = {}
+    for suite in sorted(folder.glob("*agentbench.yaml")):
+        for result in _play(folder, suite.name):
+            found[run_name(suite.name, result["key"]["scenario"], result["key"].get("variant", ""))] = _answer(result)
+    return found
+
+
+def _play(folder: Path, suite: str) -> list[dict[str, Any]]:
+    replay = ["--agentbench-cassette", "replay"] if list(folder.glob(f"{suite.removesuffix('.yaml')}*.jsonl")) else []
+    command = [sys.executable, "-m", "pytest", "--agentbench", suite, "--agentbench-variant", "all", "-q", *replay]
+    options = ["--rootdir", ".", "-p", "no:randomly", "--agentbench-json", "results.json"]
+    subprocess.run(
+        [*command, *options], cwd=folder, capture_output=True, check=False
+    )  # a failing run is no failure here
+    document = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    kept = folder / ".agentbench" / "runs" / document["run"]
+    results = document["results"]
+    for result in results:
+        result["transcript"] = str(kept / result["transcript"]) if result["transcript"] else ""
+    return list(results)
+
+
+def as_recordings(folder: Path, played: dict[str, Answer]) -> dict[str, Answer]:
+    """Score the conversations of the runs that were played as recordings of the same suites."""
+    found: dict[str, Answer] = {}
+    for suite in sorted(folder.glob("*agentbench.yaml")):
+        files = [answer.transcript for name, answer in played.items() if name.startswith(f"{suite.name}::")]
+        document = yaml.safe_load(suite.read_text(encoding="utf-8"))
+        if not files or "transcripts" in (document["agent"] if isinstance(document["agent"], dict) else {}):
+            continue
+        document.update(agent={"transcripts": [file for file in files if file]})
+        document.pop("gates", None)
+        copy = folder / f"recorded-{suite.name}"
+        copy.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+        for result in _play(folder, copy.name):
+            found[run_name(suite.name, result["key"]["scenario"], result["key"].get("variant", ""))] = _answer(result)
+        copy.unlink()
+    return found
+
+
+def _answer(result: dict[str, Any]) -> Answer:
+    verdict = result["verdict"] if result["verdict"] != "error" else "unscored"
+    unmeasured = tuple(sorted({one["check"] for one in result["findings"] if one["passed"] is None}))
+    return Answer(Label(verdict, result["blame"]), unmeasured, transcript=result.get("transcript", ""))
+
+
+def kappa(pairs: Iterable[tuple[str, str]]) -> float:
+    """Give Cohen's kappa of two labellers; 1.0 where both say the same of everything."""
+    given = list(pairs)
+    n = len(given)
+    agreed = sum(one == two for one, two in given) / n
+    left, right = Counter(one for one, _ in given), Counter(two for _, two in given)
+    chance = sum(left[label] * right[label] for label in left) / n**2
+    return 1.0 if chance == 1 else (agreed - chance) / (1 - chance)
+
+
+def _copied(folder: Path, into: Path) -> Path:
+    shutil.copytree(folder, into / folder.name, ignore=shutil.ignore_patterns("labels", "__pycache__", ".agentbench"))
+    return into / folder.name
+
+
+def scored(cases: Iterable[Case], *, as_recording: bool) -> list[tuple[Case, Answer]]:
+    """Pair each case with what the tool said of it; a run that the tool did not report is an answer of its own."""
+    nothing = Answer(Label("not reported"))
+    if as_recording:
+        return [(case, case.recorded) for case in cases if case.recorded is not None]
+    return [(case, case.played or nothing) for case in cases]
+
+
+def figures(name: str, pairs: list[tuple[Case, Answer]]) -> list[str]:
+    """Give the lines of one group: right of all and of what was measured, with intervals, and what was not measured."""
+    if not pairs:
+        return [f"{name:<28} n 0"]
+    measured = [(case, answer) for case, answer in pairs if not answer.unmeasured]
+    return [
+        (
+            f"{name:<28} n {len(pairs):<4} right {_share(pairs)}   measured throughout: n {len(measured):<4} right "
+            f"{_share(measured)}   with an unmeasured part {(len(pairs) - len(measured)) / len(pairs):.0%}"
+        )
+    ]
+
+
+def _share(pairs: list[tuple[Case, Answer]]) -> str:
+    right = sum(answer.label == case.agreed for case, answer in pairs)
+    interval = wilson(right, len(pairs))
+    return (
+        "–"
+        if interval is None
+        else f"{right}/{len(pairs)} = {right / len(pairs):.2f} ({interval[0]:.2f}–{interval[1]:.2f})"
+    )
+
+
+def matrix(pairs: list[tuple[Case, Answer]]) -> str:
+    """Draw labels as rows and answers as columns, numbered like the rows."""
+    counts = Counter((str(case.agreed), str(answer.label)) for case, answer in pairs)
+    names = sorted({name for pair in counts for name in pair})
+    rows = [f"    {'label':24}" + "".join(f"{number:>4}" for number in range(1, len(names) + 1))]
+    for number, label in enumerate(names, start=1):
+        cells = (counts[label, answer] for answer in names)
+        rows.append(f"{number:>3} {label:24}" + "".join(f"{count or '·':>4}" for count in cells))
+    return "\n".join(rows)
+
+
+def missed(pairs: list[tuple[Case, Answer]]) -> str:
+    """List the runs that were judged otherwise than they are labelled."""
+    return "\n".join(
+        f"  {case.domain}/{case.name}: is {case.agreed}, judged {answer.label}"
+        + (f"; not measured: {', '.join(answer.unmeasured)}" if answer.unmeasured else "")
+        for case, answer in pairs
+        if answer.label != case.agreed
+    )
+
+
+def measure(folder: Path) -> list[Case]:
+    """Play one domain in a copy and score its conversations again as recordings."""
+    cases = read_domain(folder)
+    with tempfile.TemporaryDirectory() as place:
+        copy = _copied(folder, Path(place))
+        played = answers(copy)
+        recorded = as_recordings(copy, played)
+    for case in cases:
+        case.played, case.recorded = played.get(case.name), recorded.get(case.name)
+    return cases
+
+
+def packets(folder: Path, into: Path) -> int:
+    """Write one file a run with all that a labeller may see of it: scenario, world, conversation; give their number."""
+    about = yaml.safe_load((folder / "about.yaml").read_text(encoding="utf-8"))
+    (into / folder.name).mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place:
+        copy = _copied(folder, Path(place))
+        played = answers(copy)
+        for run in about["runs"]:
+            name = run_name(run["suite"], run["scenario"], run.get("variant", ""))
+            answer = played.get(name)
+            text = (
+                Path(answer.transcript).read_text(encoding="utf-8")
+                if answer and answer.transcript
+                else "(no transcript)"
+            )
+            file = into / folder.name / (name.replace("::", "--").replace("/", "_") + ".json")
+            file.write_text(text, encoding="utf-8")
+    return len(about["runs"])
+
+
+def main() -> int:
+    """Print the figures; give 1 where a bound is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("domains", nargs="*", help="folders of benchmarks/labelled; all without any")
+    parser.add_argument("--missed", action="store_true", help="list what was judged otherwise than labelled")
+    parser.add_argument("--packets", type=Path, metavar="FOLDER", help="write what a labeller sees, and score nothing")
+    options = parser.parse_args()
+    folders = [DOMAINS / name for name in options.domains] or sorted(one.parent for one in DOMAINS.glob("*/about.yaml"))
+    if options.packets is not None:
+        print(f"{sum(packets(folder, options.packets) for folder in folders)} runs written to {options.packets}")
+        return 0
+    cases = [case for folder in folders for case in measure(folder)]
+    print(f"{len(cases)} runs; two labellers agree with kappa {kappa((str(c.one), str(c.two)) for c in cases):.2f}\n")
+    status = 0
+    for way, as_recording in (("played", False), ("recorded", True)):
+        pairs = scored(cases, as_recording=as_recording)
+        print(f"== {'as recordings' if as_recording else 'as they stand'}")
+        print("\n".join(figures("all", pairs)))
+        for what in ("domain", "author", "kind"):
+            for value in sorted({getattr(case, what) for case in cases}):
+                group = [(case, answer) for case, answer in pairs if getattr(case, what) == value]
+                print("\n".join(figures(f"  {what} {value}", group)))
+        print(matrix(pairs))
+        if options.missed:
+            print(missed(pairs))
+        print()
+        measured = [(case, answer) for case, answer in pairs if not answer.unmeasured]
+        right = sum(answer.label == case.agreed for case, answer in measured)
+        if right < LEAST[way] * len(measured):
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

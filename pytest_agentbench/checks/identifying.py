@@ -1,0 +1,249 @@
+"""Which arguments of a call say what it is about, and whether a text states them.
+
+An argument identifies where one of `STRATEGIES` says so. Only texts and whole numbers do, on their own or in a list;
+a flag, a fraction or a mapping never does. What the session fixes (the scenario's `context`) is not asked about.
+A text states a value in any spelling, or by naming what no other thing of its kind has that the run came across.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_agentbench.checks.rules_values import Facts, NotThereError
+from pytest_agentbench.core.spoken import plain, states
+from pytest_agentbench.core.state import State
+from pytest_agentbench.core.values import JsonValue, same, to_json
+
+_ID_NAME = re.compile(
+    r"(?:.*[_-])?(?:ids?|numbers?|no|nr|codes?|keys?|refs?|uuids?|skus?)|.*[a-z](?:Id|Number|Code|Key)s?"
+)
+_ID_FORMATS = frozenset({"uuid"})
+_LONGEST = 200
+"""Characters of a value that is looked for; what is longer is a text, and identifies nothing."""
+
+
+@dataclass
+class _Things:
+    """Things of one kind by their id, each with the plain values that are known of it."""
+
+    of: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def add(self, identity: str, fields: Mapping[str, Any]) -> None:
+        self.of.setdefault(identity, {}).update(fields)
+
+
+class Seen:
+    """What a run had come across before a call: the ids in results, and what the results say of each."""
+
+    def __init__(self, facts: Facts, before: int) -> None:
+        self.state: State = facts.run.initial_state or {}
+        self.values: set[str] = set()
+        self.kinds: dict[str, _Things] = {}
+        for place in range(before):
+            try:
+                self._read(facts.given(place), "", {})
+            except NotThereError:
+                continue
+        for identity in self.values:
+            for table, rows in self.state.items():
+                if isinstance(rows, Mapping) and identity in rows:
+                    self.kinds.setdefault(f"table {table}", _Things()).add(identity, _plain_fields(rows[identity]))
+
+    def is_key(self, value: JsonValue) -> bool:
+        """Whether a value is an id in some result, or the key of some row of the initial state."""
+        text = str(value)
+        rows = (table for table in self.state.values() if isinstance(table, Mapping))
+        return any(text in things.of for things in self.kinds.values()) or any(text in table for table in rows)
+
+    def kinds_of(self, value: JsonValue) -> Iterator[_Things]:
+        """Give the things among which a value is an id."""
+        yield from (things for things in self.kinds.values() if str(value) in things.of)
+
+    def is_only_one(self, value: JsonValue) -> bool:
+        """Whether a value is an id, and the run came across no other thing of its kind."""
+        kinds = list(self.kinds_of(value))
+        return bool(kinds) and all(len(things.of) == 1 for things in kinds)
+
+    def are_alike(self, one: JsonValue, other: JsonValue) -> bool:
+        """Whether two values are ids of the same kind of thing, or are spelled after the same pattern."""
+        if any(str(other) in things.of for things in self.kinds_of(one)):
+            return True
+        tables = (table for table in self.state.values() if isinstance(table, Mapping))
+        return any(str(one) in table and str(other) in table for table in tables) or _form(one) == _form(other)
+
+    def _read(self, value: JsonValue, name: str, around: Mapping[str, Any]) -> None:
+        """Take in the things of a result; what stands around a thing, such as the product of a variant, is its own."""
+        if isinstance(value, list):
+            for item in value:
+                self._read(item, name, around)
+        elif isinstance(value, dict):
+            fields = {**around, **_plain_fields(value)}
+            own = next((key for key, item in value.items() if _ID_NAME.fullmatch(key) and _is_id(item)), None)
+            if own is not None:
+                self.kinds.setdefault(own, _Things()).add(str(value[own]), fields)
+            inner = {f"{key} of {name}": item for key, item in fields.items()}
+            for key, item in value.items():
+                if isinstance(item, dict) and name and any(char.isdigit() for char in key):
+                    self.kinds.setdefault(f"in {name}", _Things()).add(key, {**inner, **_plain_fields(item)})
+                self._read(item, key, inner)
+        elif _is_id(value):
+            self.values.add(str(value))
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One value of an argument, with the JSON Schema of the argument and what the run had come across."""
+
+    name: str
+    value: JsonValue
+    schema: Mapping[str, Any]
+    seen: Seen
+
+
+def by_name(argument: Argument) -> bool:
+    """Take an argument that is named, or in the tool's schema declared, as an id."""
+    items = argument.schema.get("items")
+    formats = {argument.schema.get("format"), items.get("format") if isinstance(items, Mapping) else None}
+    return _ID_NAME.fullmatch(argument.name) is not None or bool(formats & _ID_FORMATS)
+
+
+def by_key(argument: Argument) -> bool:
+    """Take a text that is the key of a row, or an id in a result; a number may be anything."""
+    return isinstance(argument.value, str) and argument.seen.is_key(argument.value)
+
+
+STRATEGIES: dict[str, Callable[[Argument], bool]] = {"name": by_name, "key": by_key}
+"""What makes an argument one that identifies; take an entry out to do without it."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The values that say what a call is about, each with the name of its argument; `own` are all that it has."""
+
+    values: tuple[tuple[str, JsonValue], ...]
+    own: tuple[JsonValue, ...]
+    seen: Seen
+    locale: str = "en"
+
+    def is_meant(self, about: Iterable[Any]) -> bool:
+        """Whether `about` names something of the call, or nothing at all."""
+        named = [to_json(value) for value in about]
+        return not named or any(_equal(one, mine) for one in named for mine in self.own)
+
+    def another(self, about: Iterable[Any]) -> tuple[str, JsonValue, JsonValue] | None:
+        """Give an argument, its value and the other value that `about` names for it; None where it names none.
+
+        What `about` names for some other argument of the call is no other value.
+        """
+        named = [to_json(value) for value in about]
+        strange = [value for value in named if not any(_equal(value, mine) for mine in self.own)]
+        for name, value in self.values:
+            of_argument = [other for key, other in self.values if key == name]
+            if any(_equal(one, other) for one in of_argument for other in named):
+                continue
+            for other in strange:
+                if self.seen.are_alike(value, other):
+                    return name, value, other
+        return None
+
+    def is_named(self, texts: Iterable[str]) -> bool:
+        """Whether a text states one of the values."""
+        said = "\n".join(texts)
+        return any(says_value(value, said, self.locale) or self._describes(value, said) for _, value in self.values)
+
+    def unstated(self, texts: Iterable[str], user: Iterable[str]) -> list[tuple[str, JsonValue]]:
+        """Give the values that no text states.
+
+        An id to which the run knows no alternative, and which the user did not bring up, need not be stated where some
+        other value of the call is.
+        """
+        said, wanted = "\n".join(texts), "\n".join(user)
+        is_told = any(says_value(value, said, self.locale) for value in self.own)
+        return [
+            (name, value)
+            for name, value in self.values
+            if not says_value(value, said, self.locale)
+            and not self._describes(value, said)
+            and not (is_told and self.seen.is_only_one(value) and not says_value(value, wanted, self.locale))
+        ]
+
+    def _describes(self, value: JsonValue, text: str) -> bool:
+        """Whether a text names something of the thing behind an id that no other thing of its kind has all of."""
+        for things in self.seen.kinds_of(value):
+            mine = {key: item for key, item in things.of[str(value)].items() if says_value(item, text, self.locale)}
+            others = (fields for identity, fields in things.of.items() if identity != str(value))
+            if mine and not any(all(same(other.get(key), item) for key, item in mine.items()) for other in others):
+                return True
+        return False
+
+
+def subject_of(facts: Facts, place: int, about: Iterable[Any] = (), stating: Iterable[str] = ()) -> Subject:
+    """Give what says which thing a call is about: by `STRATEGIES`, by what `about` names, and what `stating` lists."""
+    call = facts.calls[place].call
+    spec = facts.run.toolset.get(call.name)
+    schemas = (spec.parameters.get("properties") if spec else None) or {}
+    fixed = [item for value in facts.run.scenario.context.values() for item in _items(to_json(value))]
+    named = [to_json(value) for value in about]
+    seen = Seen(facts, place)
+    found: list[tuple[str, JsonValue]] = []
+    own = {name: list(_items(to_json(given))) for name, given in call.arguments.items()}
+    for name, values in own.items():
+        schema = schemas.get(name)
+        for value in values:
+            argument = Argument(name, value, schema if isinstance(schema, Mapping) else {}, seen)
+            asked = name in stating or any(_equal(value, one) for one in named)
+            free = _is_id(value) and not any(_equal(value, one) for one in fixed)
+            if asked or (free and any(identifies(argument) for identifies in STRATEGIES.values())):
+                found.append((name, value))
+    locale = facts.run.scenario.language or "en"
+    return Subject(tuple(found), tuple(value for values in own.values() for value in values), seen, locale)
+
+
+def says_value(value: JsonValue, text: str, locale: str) -> bool:
+    """Whether a text states a value, in any of its spellings; a letter as it stands: the S of a size is no 's."""
+    if isinstance(value, str) and len(value) == 1 and value.isalpha():
+        return re.search(rf"(?<![\w'’]){value}(?!\w)", text) is not None
+    return states(value, text, locale)
+
+
+def _items(value: JsonValue) -> Iterator[JsonValue]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _items(item)
+    else:
+        yield value
+
+
+def _is_id(value: object) -> bool:
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int) or (isinstance(value, str) and 0 < len(value.strip()) <= _LONGEST)
+
+
+def _plain_fields(value: object) -> dict[str, Any]:
+    """Give what is telling of a thing: its texts, the codes in them, and its numbers of more than one digit."""
+    if not isinstance(value, Mapping):
+        return {}
+    fields: dict[str, Any] = {}
+    for key, item in value.items():
+        if isinstance(item, str) and item.strip():
+            fields[str(key)] = item
+            words = item.split()
+            codes = [word for word in words if any(char.isdigit() for char in word)] if len(words) > 1 else []
+            fields.update({f"{key}, word {place}": word for place, word in enumerate(codes)})
+        elif isinstance(item, int | float) and not isinstance(item, bool) and abs(item) >= 10:
+            fields[str(key)] = item
+    return fields
+
+
+def _equal(one: JsonValue, other: JsonValue) -> bool:
+    return same(one, other) or (_is_id(one) and _is_id(other) and plain(str(one)) == plain(str(other)))
+
+
+def _form(value: JsonValue) -> tuple[str, int] | str:
+    """Give the letters and the length of a code of letters and digits; anything else is like itself alone."""
+    text = str(value)
+    if not any(char.isdigit() for char in text) or not any(char.isalpha() for char in text):
+        return text
+    return re.sub(r"\d+", "#", text), len(text)

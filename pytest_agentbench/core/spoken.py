@@ -1,0 +1,177 @@
+"""Whether a text says something, however it spells letters, spaces, numbers and dates."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from datetime import date, time
+from functools import lru_cache
+
+from pytest_agentbench.core.values import to_json
+
+_QUOTES = str.maketrans({"‘": "'", "’": "'", "ʼ": "'", "“": '"', "”": '"', "«": '"', "»": '"', "‐": "-", "‑": "-"})
+_MARKUP = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+_SPACES = re.compile(r"\s+")
+_SPACED_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?:[ ']\d{3})+(?!\d)")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
+_MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::\d{2})?(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})?")
+_TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
+_FEWEST, _MOST = 2, 999
+_CURRENCIES = "usd|eur|gbp|chf|cad|aud|jpy"
+
+
+def says(info: str, text: str) -> bool:
+    """Whether `text` says `info`; both are brought to `plain` form first.
+
+    A number is found only as a whole: neither inside a longer number nor before its decimals (54 is not said by
+    154 nor by 54.04). An info that is nothing but a number is not found behind a letter either (54 in W54), save
+    behind a currency code. A blank info is said by any text.
+    """
+    wanted = plain(info)
+    pattern = re.escape(wanted)
+    if wanted[:1].isdigit():
+        pattern = r"(?<!\d)(?<!\d\.)" + pattern
+    if wanted[-1:].isdigit():
+        pattern += r"(?!\d)(?!\.\d)"
+    if _NUMBER.fullmatch(wanted):
+        pattern = rf"(?:(?<![a-z])|(?<=\b(?:{_CURRENCIES})))" + pattern
+    return re.search(pattern, plain(text)) is not None
+
+
+def plain(text: str) -> str:
+    """Bring `text` to lower case, without accents, markup and repeated spaces, quotes straight, numbers canonical.
+
+    Numbers lose thousands separators and trailing zeros: `1,628.00`, `1 628,00` and `1.628,00` become `1628`;
+    `54,04` becomes `54.04`; `1,628` is read as a thousand and more. Numbers in different lines are different numbers.
+    """
+    letters = unicodedata.normalize("NFKD", text.translate(_QUOTES))
+    if not letters.isascii():
+        letters = "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in letters)
+    letters = "".join(char for char in letters if not unicodedata.combining(char)).translate(_QUOTES)
+    lines = _MARKUP.sub("", letters.casefold()).splitlines()
+    joined = (_SPACED_NUMBER.sub(lambda found: re.sub(r"[ ']", "", found[0]), _SPACES.sub(" ", one)) for one in lines)
+    return _NUMBER.sub(lambda found: _number(found[0]), _SPACES.sub(" ", "\n".join(joined)).strip())
+
+
+def _number(token: str) -> str:
+    """Spell one number canonically: no thousands separators, `.` before the decimals, no trailing zeros."""
+    whole, mark, decimals = _split(token)
+    if not mark:
+        return whole
+    decimals = decimals.rstrip("0")
+    return f"{whole}.{decimals}" if decimals else whole
+
+
+def _split(token: str) -> tuple[str, str, str]:
+    """Split a token into whole part, decimal mark (or nothing) and decimals; what is no number stays whole."""
+    marks = [char for char in token if char in ".,"]
+    if not marks:
+        return token, "", ""
+    last = marks[-1]
+    groups = re.split("[.,]", token)
+    if len(set(marks)) == 2:
+        if marks.count(last) > 1:
+            return token, "", ""
+        return "".join(groups[:-1]), last, groups[-1]
+    thousands = 1 <= len(groups[0]) <= 3 and groups[0][0] != "0" and all(len(group) == 3 for group in groups[1:])
+    if thousands and (last == "," or len(marks) > 1):
+        return "".join(groups), "", ""
+    if len(marks) > 1:
+        return token, "", ""
+    return groups[0], last, groups[1]
+
+
+def states(value: object, text: str, locale: str = "en") -> bool:
+    """Whether `text` states a known value: in any spelling that code can make of it in English or in `locale`.
+
+    Ids and words are found as they are, between other words; numbers in figures or words; dates and times in the ways
+    of the locale. A yes or no, or nothing, is stated by no text.
+    """
+    if isinstance(value, str) and (moment := _MOMENT.fullmatch(value)):
+        return states(moment[1], text, locale) and states(moment[2], text, locale)
+    found = to_json(value)
+    if isinstance(found, bool) or not isinstance(found, str | int | float) or not str(found).strip():
+        return False
+    said = _plain(text)
+    return any(_whole(one).search(said) for one in _as_written(found)) or any(
+        _whole(one).search(said) for one in _in_other_ways(found, locale)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _as_written(value: str | float) -> tuple[str, ...]:
+    texts = (str(value), re.sub(r"[_-]+", " ", value)) if isinstance(value, str) else (str(value),)
+    return tuple(dict.fromkeys(filter(None, map(plain, texts))))
+
+
+@lru_cache(maxsize=4096)
+def _in_other_ways(value: str | float, locale: str) -> tuple[str, ...]:
+    """Give the spellings of a number in words, of a date and of a time."""
+    locales = tuple(dict.fromkeys(["en", locale]))
+    ways: Iterable[str] = ()
+    if not isinstance(value, str):
+        ways = (_in_words(value, one) for one in locales)
+    elif _DATE.fullmatch(value):
+        ways = (way for one in locales for way in _date_ways(value, one))
+    elif _TIME.fullmatch(value):
+        ways = _time_ways(time.fromisoformat(value))
+    return tuple(dict.fromkeys(filter(None, map(plain, ways))))
+
+
+def _in_words(value: float, locale: str) -> str:
+    """Give a small number in words, "" where a language has none here; one is as often a pronoun."""
+    from num2words import num2words  # noqa: PLC0415 - most conversations spell nothing
+
+    if not _FEWEST <= value <= _MOST:
+        return ""
+    try:
+        return str(num2words(value, lang=locale.partition("_")[0]))
+    except NotImplementedError:
+        return ""
+
+
+def _date_ways(value: str, locale: str) -> Iterator[str]:
+    from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - as above
+    from babel.dates import format_date, format_skeleton  # noqa: PLC0415 - as above
+
+    try:
+        day, known = date.fromisoformat(value), Locale.parse(locale.replace("-", "_"))
+    except (UnknownLocaleError, ValueError):  # 31 February, or a language of one's own
+        return
+    for way in ("short", "medium", "long"):
+        yield format_date(day, way, locale=known)
+    for skeleton in ("yMd", "MMMd", "MMMMd"):
+        yield format_skeleton(skeleton, day, locale=known)
+    yield f"{day.day} {format_date(day, 'MMMM', locale=known)}"
+    yield from (f"{day.day:02}{sep}{day.month:02}{sep}{day.year}" for sep in "./-")
+
+
+def _time_ways(moment: time) -> Iterator[str]:
+    hour = moment.hour % 12 or 12
+    half = "am" if moment.hour < 12 else "pm"
+    yield f"{moment.hour}:{moment.minute:02}"
+    yield f"{moment.hour:02}h{moment.minute:02}"
+    yield f"{hour}:{moment.minute:02} {half}"
+    yield f"{hour}:{moment.minute:02}{half}"
+    if not moment.minute:
+        yield f"{hour} {half}"
+        yield f"{hour}{half}"
+
+
+@lru_cache(maxsize=256)
+def _plain(text: str) -> str:
+    return plain(text)
+
+
+@lru_cache(maxsize=4096)
+def _whole(spelling: str) -> re.Pattern[str]:
+    pattern = re.escape(spelling)
+    if spelling[0].isdigit():
+        pattern = rf"(?:(?<![a-z0-9])|(?<=\b(?:{_CURRENCIES})))(?<!\d[.,/-])" + pattern
+    elif spelling[0].isascii() and spelling[0].isalpha():
+        pattern = r"(?<![a-z0-9])" + pattern
+    if spelling[-1].isdigit():
+        pattern += r"(?![a-z0-9]|\.\d)" if not _NUMBER.fullmatch(spelling) else r"(?![./-]?\d)"
+    elif spelling[-1].isascii() and spelling[-1].isalpha():
+        pattern += r"(?![a-z0-9])"
+    return re.compile(pattern)

@@ -1,0 +1,54 @@
+"""What a session left undecided: the first line of a report, and the parts with what would measure them."""
+
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.report.glyphs import Glyphs, Line
+from pytest_agentbench.report.table import wrap
+from pytest_agentbench.results.aggregate import Aggregate
+
+MOST_PARTS = 5
+"""Parts that are listed unless asked for all."""
+
+
+def counts_text(sums: Aggregate, marks: Glyphs) -> str:
+    """Count the runs: `22 passed, 9 with something not measured · 2 failed · 1 not scored`."""
+    row = sums.all
+    partly = f", {sums.partly} with something not measured" if sums.partly else ""
+    parts = [f"{row.passed} passed{partly}"]
+    parts += [f"{row.n - row.passed} failed"] if row.n > row.passed else []
+    parts += [f"{row.unscored} not scored"] if row.unscored else []
+    return f" {marks.dot} ".join(parts)
+
+
+def parts_text(run: Result, marks: Glyphs) -> str:
+    """Say how many parts of a run were not decided: `2 parts –`, "" where all were."""
+    return open_text(len(run.unmeasured), marks) if run.unmeasured else ""
+
+
+def open_text(count: int, marks: Glyphs) -> str:
+    """Say that so many parts were not decided."""
+    return f"{count} part{'' if count == 1 else 's'} {marks.dash}"
+
+
+def outcome_text(run: Result, marks: Glyphs) -> str:
+    """Give the verdict of a scored run as it is shown: `passed (2 parts –)`."""
+    left = parts_text(run, marks)
+    return f"{run.verdict.value} ({left})" if left else run.verdict.value
+
+
+def measured_lines(sums: Aggregate, marks: Glyphs, width: int, *, verbose: bool) -> list[Line]:
+    """List the parts that were not measured, in how many runs, why, and what to add."""
+    if not sums.unmeasured:
+        return []
+    shown = sums.unmeasured if verbose else sums.unmeasured[:MOST_PARTS]
+    lines = [Line(""), Line(f"not measured ({marks.dash}, in no rate)", "head")]
+    for one in shown:
+        runs = f"{one.runs} run{'' if one.runs == 1 else 's'}"
+        why = marks.plain(one.why.removeprefix("not measured: "))
+        cure = f"; {marks.plain(one.cure)}" if one.cure else ""
+        lines += [
+            Line(f"  {part}", "warn")
+            for part in wrap(f"{marks.plain(one.part)}, {runs}: {why}{cure}", width - 2, "    ")
+        ]
+    if len(sums.unmeasured) > len(shown):
+        lines.append(Line(f"  {marks.ellipsis} and {len(sums.unmeasured) - len(shown)} more (-v)"))
+    return lines

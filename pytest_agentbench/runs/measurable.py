@@ -1,0 +1,54 @@
+"""Gates on policies that no run of a suite can measure: told before anything runs, with what to add."""
+
+from collections.abc import Iterator, Sequence
+
+from pytest_agentbench.checks.parts import ADD_RULE
+from pytest_agentbench.checks.rules import needs_consent, read_rule, reads_calls
+from pytest_agentbench.core.errors import Problem
+from pytest_agentbench.core.gates import parse_gate
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.suites.files import read_document
+
+
+def unmeasurable_gates(suite: Suite, plans: Sequence[RunPlan]) -> Iterator[Problem]:
+    """Give a problem for each gate on a policy that none of the suite's runs can measure."""
+    policies = {policy.id: policy for policy in suite.policies}
+    for index, text in enumerate(suite.gates):
+        gate = parse_gate(text)
+        policy = policies.get(gate.argument) if gate.metric == "policy" else None
+        found = None if policy is None else _obstacle(policy, suite, plans)
+        if found is not None:
+            why, hint = found
+            message = f"the gate {text!r} can never be measured: {why}"
+            yield read_document(suite.path).problem(("gates", index), message, hint)
+
+
+def _obstacle(policy: Policy, suite: Suite, plans: Sequence[RunPlan]) -> tuple[str, str] | None:
+    """Say why no run can measure a policy, and what to add."""
+    if policy.rule is None:
+        if suite.judge is None:
+            return f"the policy {policy.id!r} has no rule, and the suite no judge", ADD_RULE
+        if not any(policy.id in scenario.policies for scenario in suite.scenarios):
+            why = f"the policy {policy.id!r} has no rule, and a judge is asked about policies that a scenario lists"
+            return why, f"list {policy.id!r} in the `policies` of a scenario, or give it a `rule`"
+        return None
+    rule = read_rule(policy.rule)
+    if reads_calls(rule) and suite.agent.http is not None and not suite.agent.http.calls:
+        why = f"the rule of {policy.id!r} is about tool calls, and none can be seen in the agent's answers"
+        return why, "say where the response holds them: `agent: {http: {calls: …}}`"
+    if needs_consent(rule) and suite.agent.kind == "transcripts" and plans and not _labelled(plans):
+        why = f"the rule of {policy.id!r} asks what the user agreed to, and no recorded message of a user has `acts`"
+        return why, 'label the recordings (`"acts": [{"kind": "confirm", "about": ["W1"]}]`), or leave the gate out'
+    return None
+
+
+def _labelled(plans: Sequence[RunPlan]) -> bool:
+    """Whether some user's message of a recording says what was meant with it."""
+    return any(
+        message.role == "user" and message.acts is not None
+        for plan in plans
+        if plan.recording is not None
+        for message in plan.recording.transcript.messages
+    )

@@ -1,0 +1,290 @@
+"""Expected arguments held against the JSON Schema of their tool, by `jsonschema`; matchers fit anything.
+
+A schema is somebody else's: what in it is no schema, leads nowhere or takes too long to decide allows anything, and
+nothing is ever fetched.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import replace
+from datetime import date, datetime, time
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+from uuid import UUID
+
+from pytest_agentbench.core.errors import PatternBoundError
+from pytest_agentbench.core.matchers import holds_matcher, is_matcher
+from pytest_agentbench.core.misfit import Keys, Misfit, shown
+from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.patterns import PatternSyntaxError, pattern
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.values import to_json
+
+Keyword = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
+"""A keyword as `jsonschema` calls it: validator, value of the keyword, instance, schema; it gives errors."""
+
+_MOST_STEPS = 50_000
+"""Keywords that are looked at for one argument, since definitions may double without end; patterns cost more."""
+
+_STEPS: ContextVar[list[int]] = ContextVar("steps")
+
+_WHOLE = ("enum", "const", "uniqueItems", "contains", "not", "if", "oneOf", "dependentSchemas")
+"""Keywords that say nothing of a value with a matcher inside."""
+
+_ARTICLES = {"array": "a list", "object": "a mapping", "integer": "an integer", "null": "null"}
+_FORMATS: dict[str, tuple[Callable[[str], object], str]] = {
+    "date": (date.fromisoformat, "a date such as 2024-05-15"),
+    "date-time": (datetime.fromisoformat, "a time such as 2024-05-15T10:30:00Z"),
+    "time": (time.fromisoformat, "a time of day such as 10:30:00"),
+    "email": (lambda text: text.index("@"), "an e-mail address"),
+    "uuid": (UUID, "a UUID"),
+    "ipv4": (IPv4Address, "an IPv4 address"),
+    "ipv6": (IPv6Address, "an IPv6 address"),
+}
+"""Formats that are checked, as widely as tools read them, and what is expected then."""
+
+_EXPECTED = {
+    "minimum": "a number of at least {}",
+    "maximum": "a number of at most {}",
+    "exclusiveMinimum": "a number above {}",
+    "exclusiveMaximum": "a number below {}",
+    "multipleOf": "a multiple of {}",
+    "pattern": "a text with the pattern {}",
+    "uniqueItems": "a list in which nothing stands twice",
+}
+_COUNTED = {
+    "minLength": ("a text of at least {} character", "s"),
+    "maxLength": ("a text of at most {} character", "s"),
+    "minItems": ("a list of at least {} item", "s"),
+    "maxItems": ("a list of at most {} item", "s"),
+    "minProperties": ("a mapping with at least {} key", "s"),
+    "maxProperties": ("a mapping with at most {} key", "s"),
+}
+_UNIONS = ("anyOf", "oneOf")
+_PLAIN = ("type", "enum", "const")
+
+
+class _UndecidedError(Exception):
+    """A schema takes too long to decide."""
+
+
+def argument_misfits(arguments: Mapping[str, object], parameters: Mapping[str, Any]) -> Iterator[Misfit]:
+    """Yield what in the arguments of an expected call the schema of the tool's parameters refuses.
+
+    Paths start at the arguments. Arguments may be left out, and keys that the schema does not know are told elsewhere.
+    """
+    for name, value in arguments.items():
+        schema = _schema_of(name, parameters)
+        if schema is not None:
+            for misfit in dict.fromkeys(_misfits(to_json(value), schema, parameters)):
+                yield replace(misfit, path=(name, *misfit.path))
+
+
+def _schema_of(name: str, parameters: Mapping[str, Any]) -> object:
+    """Give the schema of an argument, None where there is none."""
+    properties = parameters.get("properties")
+    if isinstance(properties, Mapping) and name in properties:
+        return properties[name]
+    others = parameters.get("additionalProperties")
+    return others if isinstance(others, Mapping) else None
+
+
+def _misfits(value: object, schema: object, parameters: Mapping[str, Any]) -> list[Misfit]:
+    token = _STEPS.set([0])
+    try:
+        return [misfit for error in _validator(parameters).descend(value, schema) for misfit in _told(error)]
+    except Exception:  # noqa: BLE001 - `jsonschema` raises whatever comes to it where a schema is none
+        return []
+    finally:
+        _STEPS.reset(token)
+
+
+def _validator(parameters: Mapping[str, Any]) -> Any:
+    # 0.1 s to import, and many suites expect no arguments
+    from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415
+    from referencing import Registry  # noqa: PLC0415
+
+    known = validator_for(parameters, default=Draft202012Validator)
+    # the registry holds nothing and fetches nothing
+    return _lenient(known)(dict(parameters), registry=Registry())
+
+
+@lru_cache(maxsize=8)
+def _lenient(known: Any) -> Any:
+    """Give a validator that lets matchers pass, and whose every keyword comes to an end."""
+    from jsonschema.validators import extend  # noqa: PLC0415 - as above
+
+    own: dict[str, Keyword] = {
+        "pattern": _pattern,
+        "format": _format,
+        "patternProperties": _pattern_properties,
+        "exclusiveMinimum": _above(known.VALIDATORS["exclusiveMinimum"]),
+        "exclusiveMaximum": _below(known.VALIDATORS["exclusiveMaximum"]),
+    }
+    every = {**known.VALIDATORS, **own}
+    make: Any = extend
+    return make(known, {name: _bounded(name, keyword) for name, keyword in every.items()})
+
+
+def _bounded(name: str, keyword: Keyword) -> Keyword:
+    def check(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        steps = _STEPS.get()
+        steps[0] += 1
+        if steps[0] > _MOST_STEPS:
+            raise _UndecidedError
+        if is_matcher(instance) or (name in _WHOLE and holds_matcher(instance)):
+            return
+        if name == "enum" and not isinstance(wanted, list):
+            return
+        if instance is None and schema.get("nullable") is True:  # OpenAPI 3.0
+            return
+        yield from keyword(validator, wanted, instance, schema) or ()
+
+    return check
+
+
+def _pattern(_: Any, wanted: str, instance: Any, __: Any) -> Iterator[Any]:
+    if isinstance(instance, str) and not _fits(wanted, instance):
+        yield _error("pattern")
+
+
+def _pattern_properties(validator: Any, wanted: Mapping[str, Any], instance: Any, _: Any) -> Iterator[Any]:
+    if isinstance(instance, Mapping):
+        for text, schema in wanted.items():
+            for key, item in instance.items():
+                if _fits(text, key):
+                    yield from validator.descend(item, schema, path=key)
+
+
+def _fits(wanted: str, text: str) -> bool:
+    """Whether a pattern is found in a text, or nobody can tell."""
+    try:
+        return pattern(wanted).search(text)
+    except PatternSyntaxError:  # of another dialect
+        return True
+    except PatternBoundError:
+        _STEPS.get()[0] += _MOST_STEPS // 10
+        return True
+
+
+def _format(_: Any, wanted: str, instance: Any, __: Any) -> Iterator[Any]:
+    if isinstance(instance, str) and wanted in _FORMATS:
+        try:
+            _FORMATS[wanted][0](instance)
+        except ValueError:
+            yield _error("format")
+
+
+def _above(keyword: Keyword) -> Keyword:
+    return _exclusive(keyword, "minimum")
+
+
+def _below(keyword: Keyword) -> Keyword:
+    return _exclusive(keyword, "maximum")
+
+
+def _exclusive(keyword: Keyword, bound: str) -> Keyword:
+    """Read `exclusiveMinimum: true` beside a minimum as OpenAPI 3.0 does."""
+
+    def check(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        if not isinstance(wanted, bool):
+            yield from keyword(validator, wanted, instance, schema) or ()
+        elif wanted and bound in schema and instance == schema[bound]:
+            yield _error(bound)
+
+    return check
+
+
+def _error(message: str) -> Any:
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415 - as above
+
+    return ValidationError(message)
+
+
+def _told(error: Any) -> Iterator[Misfit]:
+    """Say what an error of `jsonschema` means: what was found, what is allowed."""
+    path: Keys = tuple(error.absolute_path)
+    found, wanted = shown(error.instance), error.validator_value
+    match error.validator:
+        case "anyOf" | "oneOf" if error.context:
+            yield from _none_of(error)
+        case "required":
+            missing = [repr(name) for name in wanted if name not in error.instance]
+            yield Misfit(path=path, message=f"found {found}, which lacks {listing(missing)}")
+        case "additionalProperties" if wanted is False:
+            known = list(error.schema.get("properties", {}))
+            allowed = listing(known) or "none"
+            for key in [key for key in error.instance if key not in known]:
+                message = f"there is no key {key!r}, allowed: {allowed}"
+                yield Misfit(path=(*path, key), message=message, hint=suggestion(key, known), at_key=True)
+        case _:
+            allowed = " or ".join(_allowed(error))
+            if not allowed:
+                refused = shorten(printable(error.message), 160)
+                yield Misfit(path=path, message=f"found {found}, which the schema of the tool refuses: {refused}")
+                return
+            yield Misfit(path=path, message=f"found {found}, expected {allowed}", hint=_hint(error.instance, [error]))
+
+
+def _none_of(error: Any) -> Iterator[Misfit]:
+    """Tell what all ways of a union allow, or what is wrong with the way whose type the value has."""
+    leaves = list(_leaves(error))
+    if all(leaf.validator in _PLAIN and leaf.absolute_path == error.absolute_path for leaf in leaves):
+        allowed = " or ".join(dict.fromkeys(text for leaf in leaves for text in _allowed(leaf)))
+        hint = _hint(error.instance, leaves)
+        yield Misfit(
+            path=tuple(error.absolute_path), message=f"found {shown(error.instance)}, expected {allowed}", hint=hint
+        )
+        return
+    ways: dict[object, list[Any]] = {}
+    for one in error.context:
+        ways.setdefault(one.schema_path[0], []).append(one)
+    near = [
+        several
+        for several in ways.values()
+        if not any(one.validator in _PLAIN and one.absolute_path == error.absolute_path for one in several)
+    ]
+    for one in min(near or ways.values(), key=len):
+        yield from _told(one)
+
+
+def _leaves(error: Any) -> Iterator[Any]:
+    for one in error.context:
+        if one.validator in _UNIONS and one.context:
+            yield from _leaves(one)
+        else:
+            yield one
+
+
+def _allowed(error: Any) -> list[str]:
+    """Say what a keyword allows; [] where its own words say it best."""
+    wanted = error.validator_value
+    match error.validator:
+        case "type":
+            names = [wanted] if isinstance(wanted, str) else wanted
+            return [_ARTICLES.get(name, f"a {name}") for name in names]
+        case "enum":
+            return [f"one of {listing(map(repr, wanted))}"]
+        case "const":
+            return [repr(wanted)]
+        case "format":
+            return [_FORMATS[wanted][1]]
+        case "exclusiveMinimum" | "exclusiveMaximum" if isinstance(wanted, bool):
+            bound = "minimum" if error.validator == "exclusiveMinimum" else "maximum"
+            return [_EXPECTED[error.validator].format(error.schema[bound])]
+    if error.validator in _COUNTED:
+        text, several = _COUNTED[error.validator]
+        return [text.format(wanted) + (several if wanted != 1 else "")]
+    text = _EXPECTED.get(error.validator, "")
+    return [text.format(shorten(printable(str(wanted)), 80))] if text else []
+
+
+def _hint(value: object, errors: list[Any]) -> str:
+    allowed = {text for error in errors for text in _allowed(error)}
+    if allowed == {"a string"} and isinstance(value, int | float) and not isinstance(value, bool):
+        return f"put it in quotes: '{value}'"
+    if not isinstance(value, str):
+        return ""
+    choices = [one for error in errors if error.validator == "enum" for one in error.validator_value]
+    return suggestion(value, [one for one in choices if isinstance(one, str)])

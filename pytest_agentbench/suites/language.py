@@ -1,0 +1,82 @@
+"""The few plain phrases that a scripted user has in each language, one data file a language."""
+
+import tomllib
+import unicodedata
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.names import listing, suggestion
+
+FOLDER = Path(__file__).parent / "languages"
+
+_Phrases = Annotated[tuple[str, ...], Field(min_length=1, max_length=12)]
+
+
+class LanguageError(ValueError):
+    """A language without a file, or a file that does not hold what a language needs."""
+
+
+class Language(Model):
+    """What a scripted user says of its own accord, and the whole lines that are a yes or a no.
+
+    `no` holds `{value}`, `fact` holds `{label}` and `{value}`. `locale` is what dates and numbers are spelled by.
+    `labels` maps words of names of values, in lower case, to other words by which an agent asks for them.
+    """
+
+    locale: str
+    yes: str
+    no: str
+    decline: str
+    unknown: str
+    fact: str = "{label}: {value}."
+    yes_lines: _Phrases
+    no_lines: _Phrases
+    labels: dict[str, tuple[str, ...]] = {}
+
+    def answer(self, line: str) -> bool | None:
+        """Whether a whole line is a yes or a no, case and punctuation aside; None where it is neither."""
+        words = _bare(line)
+        if words in map(_bare, self.yes_lines):
+            return True
+        return False if words in map(_bare, self.no_lines) else None
+
+
+def shipped_languages() -> tuple[str, ...]:
+    """Name the languages that have a file of their own here."""
+    return tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
+
+
+def language_of(name: str, root: Path = FOLDER) -> Language:
+    """Read a language that ships, or a `.toml` file seen from `root`; raise `LanguageError` where there is none."""
+    if name.endswith(".toml"):
+        return _read(root / name)
+    known = shipped_languages()
+    if name not in known:
+        hint = suggestion(name, known) or "write a .toml file of its own and give its path"
+        raise LanguageError(f"the language {name!r} has no file; there are: {listing(known)}; {hint}")
+    return _read(FOLDER / f"{name}.toml")
+
+
+def _read(file: Path) -> Language:
+    try:
+        return _parsed(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        if isinstance(error, ValidationError):
+            first = error.errors(include_url=False, include_context=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise LanguageError(f"the language file {file.name!r} is wrong at {where!r}: {first['msg']}") from None
+        raise LanguageError(f"the language file {str(file)!r} cannot be read: {error}") from None
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Language:
+    return Language.model_validate(tomllib.loads(text))
+
+
+def _bare(text: str) -> str:
+    """Give a text in lower case, without punctuation and spaces, which not every script sets."""
+    return "".join(char for char in text if unicodedata.category(char)[0] not in "PSZC").casefold()

@@ -1,0 +1,216 @@
+"""Rules that can never do what they say: found with their place, and no false alarm on any rule of this tree."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_agentbench.core.errors import SuiteError
+from pytest_agentbench.core.tool import Toolset, ToolSpec
+from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.suites.call_check import check_calls
+from pytest_agentbench.suites.suite_file import load_suite
+
+ROOT = Path(__file__).parents[2]
+ORDER = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "status": {"enum": ["open", "shipped"]},
+        "amount": {"type": "number"},
+        "due": {"type": "string", "format": "date"},
+        "items": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
+        "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "more": {},
+    },
+    "additionalProperties": False,
+}
+ARGUMENTS = {
+    "order_id": {"type": "string"},
+    "amount": {"type": "number"},
+    "when": {"type": "string", "format": "date"},
+    "reason": {"enum": ["late", "broken"]},
+    "parts": {"type": "array", "items": {"type": "string"}},
+    "to": {"type": "object", "properties": {"city": {"type": "string"}}},
+}
+TOOLS = Toolset(
+    specs=(
+        ToolSpec(name="get_order", parameters={"type": "object", "properties": {"order_id": {}}}, returns=ORDER),
+        ToolSpec(name="look", parameters={"type": "object", "properties": {"order_id": {}}}),
+        ToolSpec(name="refund", parameters={"type": "object", "properties": ARGUMENTS}, kind="write"),
+    )
+)
+
+
+def problems(folder: Path, rule: str, toolset: Toolset = TOOLS) -> list[str]:
+    """Give what is wrong with a rule at collection."""
+    path = folder / "agentbench.yaml"
+    path.write_text(f"agent: a:b\npolicies:\n- {{id: p, text: x, rule: {rule}}}\nscenarios: [{{id: a}}]\n")
+    try:
+        found = check_calls(load_suite(path, environ={}), toolset)
+    except SuiteError as error:
+        found = error.problems
+    return [str(problem).replace(f"{folder}/", "") for problem in found]
+
+
+@pytest.mark.parametrize(
+    ("rule", "key", "said"),
+    [
+        (
+            "{only_if: {calls: [refund], confirmed: ^yes}}",
+            "only_if.confirmed",
+            "found 'yes', allowed: True (YAML 1.2 reads yes as a text: write true)",
+        ),
+        (
+            "{when: {calls: [refund], failed: ^on}, then: {must_say: x}}",
+            "when.failed",
+            "YAML 1.2 reads on as a text: write true",
+        ),
+        (
+            "{at_most: {calls: [refund], times: ^0}}",
+            "at_most.times",
+            "found 0, expected a whole number from 1; write never to forbid such calls",
+        ),
+        (
+            "{when: {calls: [look]}, then: {must_say: {$result: ^'*.name'}}}",
+            "then.must_say.$result",
+            "'*' stands for nothing: a reference leads to one value, such as items.0.name",
+        ),
+        (
+            "{when: {calls: [get_order], result: {statsu: ^open}}, then: {must_say: x}}",
+            "when.result.statsu",
+            (
+                "what 'get_order' gives has no 'statsu'; it has id, status, amount, due, items, note, more"
+                " (did you mean 'status'?)"
+            ),
+        ),
+        (
+            "{when: {calls: [get_order]}, then: {must_say: {$result: ^items.0.nam}}}",
+            "then.must_say.$result",
+            "what 'get_order' gives has no 'nam' at items.0; it has name (did you mean 'name'?)",
+        ),
+        (
+            "{when: {calls: [get_order], result: {due: {$lt: ^5}}}, then: {must_say: x}}",
+            "when.result.due.$lt",
+            "found 5, a number; what it is compared with is a string, so this is never true",
+        ),
+        (
+            "{when: {calls: [get_order], result: {status: ^shiped}}, then: {must_say: x}}",
+            "when.result.status",
+            "found 'shiped', which it never is; it is 'open' or 'shipped' (did you mean 'shipped'?)",
+        ),
+        (
+            "{never: {calls: [refund], where: {amount: {$gt: ^'2024-01-01'}}}}",
+            "never.where.amount.$gt",
+            "found '2024-01-01', a string; what it is compared with is a number, so this is never true",
+        ),
+        ("{never: {calls: [refund], where: {when: {$approx: ^5}}}}", "never.where.when.$approx", "found 5, a number"),
+        (
+            "{never: {calls: [refund], where: {amount: {$regex: ^x}}}}",
+            "never.where.amount.$regex",
+            "found 'x', a string",
+        ),
+        ("{never: {calls: [refund], where: {order_id: ^5}}}", "never.where.order_id", "found 5, a number"),
+        (
+            "{never: {calls: [refund], where: {reason: {$in: [late, ^lost]}}}}",
+            "never.where.reason.$in[1]",
+            "found 'lost', which it never is",
+        ),
+        ("{never: {calls: [refund], where: {parts: {$has: ^5}}}}", "never.where.parts.$has", "found 5, a number"),
+        ("{never: {calls: [refund], where: {to: {city: ^5}}}}", "never.where.to.city", "found 5, a number"),
+        ("{only_if: {calls: [refund], arguments: {amount: ^'5'}}}", "only_if.arguments.amount", "found '5', a string"),
+        (
+            "{only_if: {calls: [refund], earlier: {calls: [get_order], result: {amont: ^5}}}}",
+            "only_if.earlier.result.amont",
+            "(did you mean 'amount'?)",
+        ),
+    ],
+)
+def test_a_rule_that_can_never_be_true_is_an_error(tmp_path: Path, rule: str, key: str, said: str) -> None:
+    """A text for a boolean, a key that is never there, values that no schema allows: with place (^) and cure."""
+    column = len("- {id: p, text: x, rule: ") + rule.index("^") + 1
+
+    (found,) = problems(tmp_path, rule.replace("^", ""))
+
+    assert found.startswith(f"agentbench.yaml:3:{column}: policies[0].rule.{key}: ")
+    assert said in found
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "{only_if: {calls: [refund], confirmed: true}}",
+        "{at_most: {calls: [refund], times: 1}}",
+        "{when: {calls: [look]}, then: {must_say: {$result: anything.0.name}}}",
+        "{when: {calls: [get_order]}, then: {must_say: {$result: items.0.name}}}",
+        "{when: {calls: [get_order]}, then: {must_say: {$result: more.of.it}}}",
+        "{when: {calls: [get_order], result: {due: {$lt: '2024-01-01'}}}, then: {must_say: x}}",
+        "{when: {calls: [get_order], result: {amount: {$gte: 1, $lt: 5}}}, then: {must_say: x}}",
+        "{when: {calls: [get_order], result: {note: null, items: {$has: {name: x}}}}, then: {must_say: x}}",
+        "{when: {calls: [get_order], result: {items: {$size: 2}, status: {$not: open}}}, then: {must_say: x}}",
+        "{when: {calls: [get_order, look], result: {statsu: open}}, then: {must_say: x}}",
+        "{when: {calls: any, result: {statsu: open}}, then: {must_say: x}}",
+        "{never: {calls: [refund], where: {amount: {$gt: 5}, reason: late, to: {city: x}, parts: {$each: a}}}}",
+        "{when: {calls: [get_order]}, then: {never: {calls: [refund], where: {amount: {$gt: {$result: amount}}}}}}",
+    ],
+)
+def test_a_rule_that_may_be_true_is_none(tmp_path: Path, rule: str) -> None:
+    """What is not known is never wrong."""
+    assert problems(tmp_path, rule) == []
+
+
+def test_what_a_schema_leaves_open_is_only_told_where_it_looks_misspelt(tmp_path: Path) -> None:
+    """Services give more than they declare, but hardly something that differs in a letter or two."""
+    open_order = {key: value for key, value in ORDER.items() if key != "additionalProperties"}
+    toolset = Toolset(specs=(ToolSpec(name="get_order", returns=open_order),))
+    rule = "{{when: {{calls: [get_order], result: {{{key}: 1}}}}, then: {{must_say: x}}}}"
+
+    assert problems(tmp_path, rule.format(key="undeclared"), toolset) == []
+    assert "did you mean 'amount'" in problems(tmp_path, rule.format(key="amuont"), toolset)[0]
+
+
+def test_python_tools_declare_what_they_give(tmp_path: Path) -> None:
+    """A dataclass, a model or a list of these as what a function returns is its declaration; a plain dict is none."""
+    (tmp_path / "shop.py").write_text(
+        "from dataclasses import dataclass\n"
+        "@dataclass\nclass Order:\n    status: str\n"
+        "def get_order(order_id: str) -> list[Order]: ...\n"
+        "def look(order_id: str) -> dict: ...\n"
+    )
+    (tmp_path / "agentbench.yaml").write_text("agent: a:b\nenvironment: {tools: shop}\nscenarios: [{id: a}]\n")
+    suite = load_suite(tmp_path / "agentbench.yaml", environ={})
+    toolset = load_toolset(suite.environment, suite.root)
+    rule = "{{when: {{calls: [{tool}]}}, then: {{must_say: {{$result: 0.statsu}}}}}}"
+
+    assert "did you mean 'status'" in problems(tmp_path, rule.format(tool="get_order"), toolset)[0]
+    assert problems(tmp_path, rule.format(tool="look"), toolset) == []
+
+
+SUITES = sorted(
+    path
+    for folder in ("example_project", "benchmarks", "tests")
+    for pattern in ("*agentbench.yaml",)
+    for path in (ROOT / folder).rglob(pattern)
+    if "rule:" in path.read_text(errors="replace") or "policies:" in path.read_text(errors="replace")
+)
+
+
+@pytest.mark.parametrize("path", SUITES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_rules_of_this_tree_are_right(path: Path) -> None:
+    """No suite that ships is alarmed about."""
+    suite = load_suite(path, environ=_Any(), generating=True)
+    toolset = load_toolset(suite.environment, suite.root)
+    assert [str(problem) for problem in check_calls(suite, toolset)] == []
+
+
+class _Any(dict[str, str]):
+    """Any variable is set."""
+
+    def __missing__(self, _: Any) -> str:
+        return "set"
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return "set"
+
+    def __contains__(self, _: object) -> bool:
+        return True
