@@ -41,7 +41,8 @@ class View(Model):
     """What a simulated user may know: who it is, what it wants and knows, what was said to it, its own tools.
 
     It holds no tool results of the agent, no expected calls and no judge notes. The first `begun` of its messages were
-    exchanged before the run. `feedback` says why the conversation is not over although the user closed it.
+    exchanged before the run. `feedback` says why the conversation is not over although the user closed it. `done` holds
+    the values that the agent's successful writes were called with, once for each call: what a person sees happen.
     """
 
     messages: tuple[Message, ...] = ()
@@ -56,6 +57,7 @@ class View(Model):
     unknown: tuple[str, ...] = ()
     task_instructions: str = ""
     tools: tuple[ToolSpec, ...] = ()
+    done: tuple[str | int | float, ...] = ()
 
 
 class Stop(Model):

@@ -146,7 +146,12 @@ class Cast(RunModels):
             self._unfit = {one.name: why for one in scenario.modifiers or ()}
             suite = self._plan.suite
             language = language_of(scenario.language or suite.language, suite.root)
-            return ScriptedUser(scenario.says, wants=wants_of(scenario, tools), language=language)
+            return ScriptedUser(
+                scenario.says,
+                wants=wants_of(scenario, tools),
+                asks_for=scenario.communicate_info,
+                language=language,
+            )
         # a session with scripted users needs neither of these
         from pytest_agentbench.users.llm.user import LlmUser  # noqa: PLC0415
         from pytest_agentbench.users.modifiers.plan import plan as plan_behaviours  # noqa: PLC0415
@@ -155,7 +160,11 @@ class Cast(RunModels):
         self._behaviours, self._unfit = plan_behaviours(
             asked, scenario, state, seed=self._seed, tools=tools.of("assistant")
         )
-        user = LlmUser(self.chat("user", spec.model), behaviours=self._behaviours)
+        user = LlmUser(
+            self.chat("user", spec.model),
+            behaviours=self._behaviours,
+            language=scenario.language or "",
+        )
         self._faults = user.faults
         return user
 

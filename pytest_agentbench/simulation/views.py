@@ -1,6 +1,6 @@
 """Who sees what: the agent's turn and the simulated user's view are cut from the run here and nowhere else."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_agentbench.core.conversation import Turn, View
@@ -53,7 +53,31 @@ def user_view(
         unknown=(*scenario.unknown, *([told.unknown_info] if told.unknown_info else [])),
         task_instructions=told.task_instructions or "",
         tools=tools.of("user"),
+        done=tuple(_written(messages[begun:], tools)),
     )
+
+
+def _written(messages: Sequence[Message], tools: Toolset) -> Iterator[str | int | float]:
+    """Give the values in the arguments of the agent's writes that did not fail, each once for a call.
+
+    A call of which nobody can say whether it wrote counts as one.
+    """
+    calls = {call.id: call for message in messages for call in message.tool_calls if call.requestor == "assistant"}
+    for message in messages:
+        call = calls.get(message.tool_call_id or "") if message.role == "tool" and not message.error else None
+        if call is None or message.wrote is False:
+            continue
+        spec = tools.get(call.name)
+        if message.wrote or spec is None or spec.kind in ("write", "unknown"):
+            yield from dict.fromkeys(_leaves(call.arguments))
+
+
+def _leaves(value: Any) -> Iterator[str | int | float]:
+    if isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield value
 
 
 def _agent_sees(message: Message) -> bool:

@@ -221,7 +221,7 @@ class _SuiteReader:
         return tuple(policies.values())
 
     def _scenarios(self, policies: tuple[Policy, ...]) -> tuple[Scenario, ...]:
-        forms = self._document.value.get("scenarios")
+        forms, language = (self._document.value.get(key) for key in ("scenarios", "language"))
         found: list[tuple[Scenario, Entry]] = []
         entries = self._entries(forms if isinstance(forms, list) else [])
         self._problems += id_problems(entries)
@@ -233,6 +233,8 @@ class _SuiteReader:
             else:
                 scenario = None
             if scenario is not None:
+                if scenario.language is None and isinstance(language, str):
+                    scenario = scenario.model_copy(update={"language": language})
                 found.append((scenario, entry))
                 if scenario.language is not None:
                     base = entry.path if entry.is_own else (*entry.path, "agentbench")

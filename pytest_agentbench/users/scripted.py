@@ -8,11 +8,14 @@ knows and has not given) with, in one turn, every fact of `knows` that is named,
 2. the plain yes, if it or the agent's two messages before it state a wanted value, and none that contradicts one
 3. the plain no with the wanted value, where one is contradicted
 
-If nothing fits it says the next line, and if none is left that it has no answer; the third time the run is stalled.
-Whatever is no question brings the next line, and when all are said the end.
+If nothing fits it says the next line. If none is left it closes where it has all that it wanted, else it says that it
+has no answer; the third time the run is stalled. Whatever is no question brings the next line, and when all are said
+the end. A value counts as wanted until the writes that it is expected in were made: who sees that it was done neither
+takes "Refunded W1." for a question nor agrees to it.
 """
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pytest_agentbench.core.acts import Act, Line
@@ -27,7 +30,7 @@ from pytest_agentbench.suites.language import Language, language_of
 from pytest_agentbench.users.facts import Fact, asked_for, facts_of, spoken
 from pytest_agentbench.users.labels import named
 from pytest_agentbench.users.script import ANSWERS, Script, call_of, labelled
-from pytest_agentbench.users.wants import Wanted, clipped, codes_in, contradicted, stated, wants_in
+from pytest_agentbench.users.wants import Wanted, clipped, codes_in, contradicted, stated, undone, wants_in
 
 _REQUESTS = frozenset({"request", "condition", "withdraw", None})
 """Acts, and lines that may be one, after which a yes is needed anew."""
@@ -43,15 +46,22 @@ class ScriptedUser:
     """A simulated user without a model; one per run (implements `core.seams.User`)."""
 
     def __init__(
-        self, lines: Sequence[Line] = (), *, wants: Sequence[Wanted] = (), language: Language | None = None
+        self,
+        lines: Sequence[Line] = (),
+        *,
+        wants: Sequence[Wanted] = (),
+        asks_for: Sequence[str] = (),
+        language: Language | None = None,
     ) -> None:
-        """Say `lines` (none: those of the view, or its goal) to get what it `wants`."""
+        """Say `lines` (none: those of the view, or its goal) to get what it `wants` done and be told `asks_for`."""
         self._language = language or language_of("en")
         self._lines = tuple(lines)
         self._wants = tuple(wants)
+        self._asks_for = tuple(asks_for)
         self._script: Script | None = None
         self._confirmed: set[str] = set()
         self._given: set[str] = set()
+        self._done: Counter[object] = Counter()
         self._unanswered: list[str] = []
         self._last = UserTurn()
 
@@ -94,7 +104,10 @@ class ScriptedUser:
     def _answer(self, script: Script, view: View, messages: Sequence[Message]) -> UserTurn:
         texts = agent_messages(messages)
         text = texts[-1] if texts else ""
-        heard = _Heard(text, texts[-1 - BEFORE : -1], self._wants, self._known(script, view), self._language.locale)
+        self._see_done(view)
+        left = undone(self._wants, view.done)
+        known = self._known(script, view)
+        heard = _Heard(text, texts[-1 - BEFORE : -1], self._wants, left, known, self._language.locale)
         asks = has_question_mark(text)
         facts = self._asked_facts(view, messages, heard, asks=asks)
         is_open = any(one.name and repr(one.value) not in self._confirmed for one in heard.stated)
@@ -102,10 +115,27 @@ class ScriptedUser:
             return self._line(script.take(), view, text) if script.left else UserTurn(stop=Stop(reason="done"))
         if self._last.acts and len(texts) > 1 and _same(text, texts[-2]) and _answers(self._last.acts):
             return self._last
+        turn = self._answer_question(script, view, heard, facts)
+        if turn is not None:
+            return turn
+        if self._has_all(left, texts):
+            return UserTurn(stop=Stop(reason="done"))
         said = "\n".join(message.text for message in messages if message.role == "user")
-        return self._answer_question(script, view, heard, facts, said)
+        return self._no_answer(view, text, said)
 
-    def _answer_question(self, script: Script, view: View, heard: "_Heard", facts: list[Fact], said: str) -> UserTurn:
+    def _see_done(self, view: View) -> None:
+        """Take back the yes to what was written since: another write of the same thing needs another one."""
+        done = Counter(view.done)
+        self._confirmed -= {repr(value) for value in done - self._done}
+        self._done = done
+
+    def _has_all(self, left: Sequence[Wanted], texts: Sequence[str]) -> bool:
+        """Whether all that was wanted was done and told; False where the scenario says neither."""
+        named = [one for one in self._wants if one.name]
+        told = (any(states(value, text, self._language.locale) for text in texts) for value in self._asks_for)
+        return bool(named or self._asks_for) and not any(one.name for one in left) and all(told)
+
+    def _answer_question(self, script: Script, view: View, heard: "_Heard", facts: list[Fact]) -> UserTurn | None:
         if facts and script.left and any(fact.is_stated(script.left[0].text, self._language.locale) for fact in facts):
             next_line = script.take()
             rest = [fact for fact in facts if not fact.is_stated(next_line.text, self._language.locale)]
@@ -113,9 +143,7 @@ class ScriptedUser:
         answer = self._consent(script, view, heard, has_facts=bool(facts))
         if facts or answer is not None:
             return self._with_facts(facts, answer or UserTurn(acts=()))
-        if script.left:
-            return self._line(script.take(), view, heard.text)
-        return self._no_answer(view, heard.text, said)
+        return self._line(script.take(), view, heard.text) if script.left else None
 
     def _consent(self, script: Script, view: View, heard: "_Heard", *, has_facts: bool) -> UserTurn | None:
         """Give the script's own answer, the plain yes or the plain no; None where none of them fits."""
@@ -125,8 +153,11 @@ class ScriptedUser:
         matter = heard.matter
         if heard.contradicted:
             return self._correct(heard)
-        is_open = any((one.name or not script.left) and repr(one.value) not in self._confirmed for one in matter)
-        if not is_open:
+        open_ones = [one for one in matter if one.name or not script.left]
+        # "To which card?" after a yes to "Refund W1?" is about something else; "Refund W1, sure?" is not
+        if not heard.stated:
+            open_ones = [one for one in open_ones if repr(one.value) not in self._confirmed]
+        if not open_ones:
             return None
         self._confirmed |= {repr(one.value) for one in matter}
         about = tuple(dict.fromkeys(one.value for one in matter))
@@ -220,21 +251,27 @@ class ScriptedUser:
 
 
 class _Heard:
-    """What a message of the agent is about: the wanted values that it states, and those that it contradicts."""
+    """What a message of the agent is about: the values left to do that it states, and the wanted ones it contradicts."""
 
-    def __init__(
-        self, text: str, before: Sequence[str], wants: Sequence[Wanted], known: frozenset[str], locale: str
+    def __init__(  # noqa: PLR0913 - all that a message is held against
+        self,
+        text: str,
+        before: Sequence[str],
+        wants: Sequence[Wanted],
+        left: Sequence[Wanted],
+        known: frozenset[str],
+        locale: str,
     ) -> None:
         self.text = text
         self._before = before
         self._locale = locale
-        self.stated = stated(wants, text, locale)
+        self.stated = stated(left, text, locale)
         contra = contradicted(wants, text, known, locale)
         self.matter = self.stated
         source = text
         if not (self.stated or contra):
-            source = next((one for one in reversed(before) if stated(wants, one, locale)), "")
-            self.matter = stated(wants, source, locale)
+            source = next((one for one in reversed(before) if stated(left, one, locale)), "")
+            self.matter = stated(left, source, locale)
             contra = contradicted(wants, source, known, locale)
         self.contradicted = contra
         wanted = {plain(str(one.value)) for one in wants}

@@ -1,6 +1,7 @@
 """What a scripted user wants: the values of the writes that its scenario expects, and what would contradict them."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -24,12 +25,14 @@ _WEAK = 2
 class Wanted(Model):
     """A value of an expected write; `others` are what its schema would have admitted instead.
 
-    One without a name is an id that the user's own words hold; nothing contradicts it.
+    One without a name is an id that the user's own words hold; nothing contradicts it. `times` is the number of
+    expected writes that it stands in.
     """
 
     name: str
     value: str | int | float
     others: tuple[str | int | float, ...] = ()
+    times: int = 1
 
     @property
     def is_telling(self) -> bool:
@@ -40,18 +43,32 @@ class Wanted(Model):
 def wants_of(scenario: Scenario, toolset: Toolset) -> tuple[Wanted, ...]:
     """Compile what the user wants from the agent's expected writes; tools are not named in it."""
     found: list[Wanted] = []
+    times: Counter[str] = Counter()
     for way in scenario.ways:
+        here: Counter[str] = Counter()
         for call in way.expected_calls:
             spec = toolset.get(call.name)
             if call.requestor != "assistant" or (spec is not None and spec.kind in ("read", "generic")):
                 continue
             properties = spec.parameters.get("properties", {}) if spec else {}
+            wanted: list[Wanted] = []
             for name, value in call.arguments.items():
                 schema = properties.get(name)
-                found += _leaves(name, value, schema if isinstance(schema, dict) else {})
-    distinct = {(one.name, repr(one.value)): one for one in found}
+                wanted += _leaves(name, value, schema if isinstance(schema, dict) else {})
+            here.update({plain(str(one.value)) for one in wanted})
+            found += wanted
+        times |= here
+    distinct = {
+        (one.name, repr(one.value)): one.model_copy(update={"times": times[plain(str(one.value))]}) for one in found
+    }
     telling = [one for one in distinct.values() if one.is_telling]
     return tuple(telling or distinct.values())
+
+
+def undone(wants: Iterable[Wanted], done: Iterable[str | int | float]) -> list[Wanted]:
+    """Give what is still wanted when writes with the values `done` were made, each as often as it stands there."""
+    made = Counter(plain(str(value)) for value in done)
+    return [one for one in wants if made[plain(str(one.value))] < one.times]
 
 
 def wants_in(texts: Iterable[str], wants: Sequence[Wanted]) -> tuple[Wanted, ...]:

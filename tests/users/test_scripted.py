@@ -1,6 +1,7 @@
 """The scripted user in small conversations: what it answers to what, what it meant by it, and how it ends."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -34,16 +35,19 @@ class Talk:
     def __init__(
         self,
         *says: object,
-        expect: dict[str, Any] | None = None,
+        expect: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
         tool: str = "refund",
         language: str = "en",
+        asks_for: Sequence[str] = (),
         **view: Any,
     ) -> None:
-        calls = [] if expect is None else [ExpectedCall(name=tool, arguments=expect)]
+        expected = [expect] if isinstance(expect, dict) else expect or []
+        calls = [ExpectedCall(name=tool, arguments=one) for one in expected]
         task = Task(id="a", evaluation_criteria=EvaluationCriteria(actions=calls))
         scenario = Scenario(id="a", title="a", task=task, says=tuple(map(Line.model_validate, says)))
         self.view = View(**view)
-        self.user = ScriptedUser(scenario.says, wants=wants_of(scenario, TOOLS), language=language_of(language))
+        wants = wants_of(scenario, TOOLS)
+        self.user = ScriptedUser(scenario.says, wants=wants, asks_for=asks_for, language=language_of(language))
         self.messages: list[Message] = []
         self.turn = UserTurn()
 
@@ -53,6 +57,10 @@ class Talk:
     def hear(self, text: str) -> str:
         self.messages.append(Message(role="assistant", content=text))
         return self._reply()
+
+    def done(self, *values: str | float) -> None:
+        """Let the agent have written with these values."""
+        self.view = self.view.model_copy(update={"done": (*self.view.done, *values)})
 
     def close(self, text: str) -> Stop:
         self.hear(text)
@@ -249,16 +257,45 @@ def test_reads_are_no_wishes() -> None:
     assert talk.hear("W1 is in Lyon. More?") == "And when?"
 
 
-def test_a_yes_is_given_once_and_anew_after_another_request() -> None:
-    """A notice or an offer about what was agreed gets no further yes."""
+def test_a_yes_is_given_until_it_is_done_and_anew_after_another_request() -> None:
+    """An agent may ask twice; a notice or an offer about what was done gets no further yes."""
     talk = opened("Refund W1", expect=EXPECTED)
     assert talk.hear("Shall I refund W1?") == "Yes, please."
-    assert "don't have that" in talk.hear("W1 is refunded. Would you like to join our newsletter?")
+    assert talk.hear("W1, the whole amount, to your card: are you sure?") == "Yes, please."
+    talk.done("W1", 12.5)
+    assert talk.close("W1 is refunded. Would you like to join our newsletter?").reason == "done"
 
     talk = opened("Refund W1", "To my other card, please", expect=EXPECTED)
     assert talk.hear("Shall I refund W1?") == "Yes, please."
     assert talk.hear("To which card?") == "To my other card, please"
     assert talk.hear("So, W1 to your other card?") == "Yes, please."
+
+
+def test_what_was_done_is_not_agreed_to_again() -> None:
+    """A report of what the user asked for is no question, though nobody had asked it for a yes."""
+    talk = opened("Refund W1", expect=EXPECTED)
+    talk.done("W1", 12.5)
+
+    assert talk.close("I have refunded 12.50 for W1.").reason == "done"
+
+
+def test_a_second_write_of_the_same_thing_is_agreed_to_once_more() -> None:
+    """A value is wanted as often as it is expected: each write of it gets a yes, with a question mark or without."""
+    for again in ("And shall I close W1 now?", "Next I close W1."):
+        talk = opened("Refund and close W1", expect=({"order_id": "W1"}, {"order_id": "W1"}))
+        assert talk.hear("I refund W1 first.") == "Yes, please."
+        talk.done("W1")
+        assert talk.hear(again) == "Yes, please."
+        talk.done("W1")
+        assert talk.close("W1 is closed. Anything else?").reason == "done"
+
+
+def test_who_was_told_all_it_asked_for_closes() -> None:
+    """Where no write is expected, what the agent has to say is what the user wants."""
+    talk = opened("When are you open, and till when?", asks_for=["9 am", "6 pm"])
+
+    assert "don't have that" in talk.hear("From 9 am. Which shop do you mean?")
+    assert talk.close("From 9 am to 6 pm everywhere. Is there anything else?").reason == "done"
 
 
 def test_the_same_question_gets_the_same_answer() -> None:
@@ -340,9 +377,9 @@ def test_it_speaks_the_language_of_its_file(language: str) -> None:
     talk = opened("…", expect=EXPECTED, language=language)
     phrases = language_of(language)
 
+    assert talk.hear("… ?") == phrases.unknown
     assert talk.hear("W1 ?") == phrases.yes
     assert talk.hear("W2 ?") == phrases.no.format(value="W1")
-    assert talk.hear("… ?") == phrases.unknown
 
 
 def test_a_line_may_call_the_user_s_own_tool() -> None:

@@ -6,16 +6,17 @@ from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.values import to_json
 from pytest_agentbench.users.known_info import text_of
 from pytest_agentbench.users.llm.template import render
-from pytest_agentbench.users.phrases import language_of
-from pytest_agentbench.users.phrases.fr import FRENCH
 
 TEMPLATE = "user.v1"
 """The template in force; a changed prompt is a new file, since recorded answers belong to the old one."""
 
 
-def system_prompt(view: View, instructions: Sequence[str] = ()) -> str:
-    """Fill the template; `instructions` say how the user behaves beyond what the scenario tells."""
-    is_french = language_of(" ".join([*view.says, view.goal]), view.task_instructions) is FRENCH
+def system_prompt(view: View, instructions: Sequence[str] = (), *, language: str = "") -> str:
+    """Fill the template; `instructions` say how the user behaves beyond what the scenario tells.
+
+    `language` is a code like `fr` or `pt-BR`. A code that has no English name, and none, leave it to the notes.
+    """
+    named_language = _in_english(language)
     named = [f"{str(name).replace('_', ' ')}: {text_of(to_json(value))}" for name, value in view.knows.items()]
     # our own scenarios hold what is known by name, and once more as the text that the task's format asks for
     told = [line.strip() for line in view.known_info.splitlines() if line.strip() and line.strip() not in named]
@@ -29,7 +30,16 @@ def system_prompt(view: View, instructions: Sequence[str] = ()) -> str:
         "instructions": view.task_instructions,
         "behaviours": "\n".join(f"- {instruction}" for instruction in instructions),
         "tools": "yes" if view.tools else "",
-        "french": "yes" if is_french else "",
-        "other_language": "" if is_french else "yes",
+        "language": named_language,
+        "unnamed_language": "" if named_language else "yes",
     }
     return render(TEMPLATE, values)
+
+
+def _in_english(language: str) -> str:
+    from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - most suites name no language
+
+    try:
+        return Locale.parse(language.replace("-", "_")).get_display_name("en") or "" if language else ""
+    except (UnknownLocaleError, ValueError):  # the path of a file of the suite's own
+        return ""

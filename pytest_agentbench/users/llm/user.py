@@ -51,12 +51,13 @@ class LlmUser:
 
     A reply that a guard rail finds fault with, or that cannot be used, is written again once, with the reason shown to
     the model. What is still at fault is said, and kept in `faults`; what is still unusable closes the conversation with
-    blame *user*.
+    blame *user*. It is told to write in `language` (a code), where that is known.
     """
 
-    def __init__(self, chat: Chat, *, behaviours: Sequence[Behaviour] = ()) -> None:
+    def __init__(self, chat: Chat, *, behaviours: Sequence[Behaviour] = (), language: str = "") -> None:
         self._chat = chat
         self._behaviours = tuple(behaviours)
+        self._language = language
         self._is_closing = False
         self._prompt: tuple[object, str] = (None, "")
         self.faults: list[UserFault] = []
@@ -130,7 +131,7 @@ class LlmUser:
         told = {name: value for name, value in view if name not in _EXCHANGED}
         given = (told, repr(view.knows), instructions)  # as text, too: equal values need not read alike (`1`, `True`)
         if self._prompt[0] != given:
-            self._prompt = (given, system_prompt(view, instructions))
+            self._prompt = (given, system_prompt(view, instructions, language=self._language))
         return self._prompt[1]
 
 

@@ -1,8 +1,7 @@
 """Twenty conversations in which a language model answered as the simulated user, replayed from their recording.
 
 They were read when they were recorded: in each the user closed when all that it wanted was done or refused, and
-none of its messages was at fault. Two runs fail, by the agent: it books another exchange than is expected, and does
-not come back from a wrong account.
+none of its messages was at fault. One run fails, by the agent: it does not come back from a wrong account.
 """
 
 import shutil
@@ -47,7 +46,7 @@ def test_what_a_language_model_says_as_the_user(
         print(f"\n{len(results)} conversations, {said} messages of the user; modifiers: {shown}")
     assert len(results) == 20
     assert {(result.termination, result.stop_reason) for result in results.values()} == {("FINISHED", "done")}
-    assert [name for name, result in results.items() if not result.passed] == ["wrong-first", "changes-mind"]
+    assert [name for name, result in results.items() if not result.passed] == ["wrong-first"]
     assert {str(result.blame) for result in results.values() if not result.passed} == {"agent"}
     assert shown == {
         "impatient-cancel": {"modifier impatient": True},

@@ -35,11 +35,14 @@ def test_what_is_empty_leaves_no_trace() -> None:
     assert "<known>" not in prompt
 
 
-def test_a_french_scenario_is_played_in_french() -> None:
-    """French notes ask for French, others for the language of the notes."""
-    assert "Write French" in system_prompt(View(**FRENCH))
-    assert "Write French" not in system_prompt(View(**ENGLISH))
-    assert "language of your goal" in system_prompt(View(**ENGLISH))
+def test_a_language_that_is_declared_is_named_and_no_other() -> None:
+    """The language comes from the suite or the scenario; nobody guesses it from the notes."""
+    assert "Write French," in system_prompt(View(**FRENCH), language="fr")
+    assert "Write German," in system_prompt(View(goal="Du willst deine Ausleihe verlängern."), language="de")
+    assert "Write Portuguese (Brazil)," in system_prompt(View(), language="pt-BR")
+    for unnamed in (View(**FRENCH), View(goal="Du willst deine Ausleihe verlängern."), View(**ENGLISH)):
+        assert "Write in the language of your goal" in system_prompt(unnamed)
+    assert "Write in the language of your goal" in system_prompt(View(), language="lang/klingon.toml")
 
 
 def test_text_that_looks_like_a_place_stays_text() -> None:
