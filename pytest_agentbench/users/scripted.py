@@ -61,7 +61,7 @@ class ScriptedUser:
         self._script: Script | None = None
         self._confirmed: set[str] = set()
         self._given: set[str] = set()
-        self._done: Counter[object] = Counter()
+        self._done: Counter[str | int | float] = Counter()
         self._unanswered: list[str] = []
         self._last = UserTurn()
 
@@ -107,7 +107,8 @@ class ScriptedUser:
         self._see_done(view)
         left = undone(self._wants, view.done)
         known = self._known(script, view)
-        heard = _Heard(text, texts[-1 - BEFORE : -1], self._wants, left, known, self._language.locale)
+        before = texts[-1 - BEFORE : -1]
+        heard = _Heard(text, before, self._wants, left=left, known=known, locale=self._language.locale)
         asks = has_question_mark(text)
         facts = self._asked_facts(view, messages, heard, asks=asks)
         is_open = any(one.name and repr(one.value) not in self._confirmed for one in heard.stated)
@@ -251,13 +252,14 @@ class ScriptedUser:
 
 
 class _Heard:
-    """What a message of the agent is about: the values left to do that it states, and the wanted ones it contradicts."""
+    """What a message of the agent is about: values `left` to do that it states, and wanted ones that it contradicts."""
 
-    def __init__(  # noqa: PLR0913 - all that a message is held against
+    def __init__(
         self,
         text: str,
         before: Sequence[str],
         wants: Sequence[Wanted],
+        *,
         left: Sequence[Wanted],
         known: frozenset[str],
         locale: str,

@@ -1,9 +1,11 @@
 """Ctrl-C in a command: a line, and the status that shells know."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,19 @@ def find_person(name: str) -> str:
         file.write("now")
     return "P11"
 '''
-SUITE = "agent: a:b\nenvironment: {tools: desk}\nscenarios: [generated/scenarios/*.yaml]\ngenerate: {from: tools}\n"
+SUITE = """
+agent: a:b
+environment: {tools: desk, reads: [find_person]}
+scenarios: [generated/scenarios/*.yaml]
+generate: {from: tools}
+"""
+
+
+def _open_when_ended(process: subprocess.Popen[str], fifo: Path) -> None:
+    """Let who waits for a writer go on when the process has ended without being one."""
+    process.wait()
+    with contextlib.suppress(OSError):  # nobody waits
+        os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
 
 
 def test_generate_says_that_what_it_finished_is_kept(tmp_path: Path) -> None:
@@ -33,6 +47,7 @@ def test_generate_says_that_what_it_finished_is_kept(tmp_path: Path) -> None:
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     signal.signal(signal.SIGINT, before)
 
+    threading.Thread(target=_open_when_ended, args=(process, tmp_path / "called")).start()
     with (tmp_path / "called").open():  # the first call of the tool waits for a reader
         process.send_signal(signal.SIGINT)
     printed, errors = process.communicate(timeout=60)
