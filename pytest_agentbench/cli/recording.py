@@ -63,7 +63,7 @@ def recording(cassette: Path | None, mode: Mode | None, *, command: str) -> Iter
             recorder.close()
             merge(cassette, [shard])
     with contextlib.suppress(OSError):  # another one may have begun
-        (folder / "lock").unlink()
+        (folder / "lock").unlink(missing_ok=True)
         folder.rmdir()
 
 

@@ -1,5 +1,6 @@
 """A folder that one session at a time may use."""
 
+import contextlib
 import os
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +32,9 @@ class FolderLock:
 
     def release(self) -> None:
         """Give the lock back; releasing twice is fine."""
+        if self._lock.held:
+            with contextlib.suppress(OSError):  # it only names the holder
+                self._holder.unlink()
         self._lock.release()
 
     @property

@@ -291,7 +291,7 @@ class Stage:
         try:
             run = await self.expecting(plan, run)
         except AgentBenchError as error:
-            return undecided(f"the state that the expected calls lead to cannot be told: {error}")
+            return undecided(f"{run.key.suite}: the state that the expected calls lead to cannot be told: {error}")
         return await judge_in_time(run, plan, self.runner, self.grace)
 
     async def _prepare(self) -> None:

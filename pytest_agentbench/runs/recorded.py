@@ -117,5 +117,5 @@ async def _judge_by(plan: RunPlan, run: Run, worlds: RecordedWorlds, runner: Run
     try:
         run = await worlds.expected(run.model_copy(update={"scenario": plan.scenario}), plan, runner)
     except AgentBenchError as error:
-        return undecided(f"the state that the expected calls lead to cannot be told: {error}")
+        return undecided(f"{run.key.suite}: the state that the expected calls lead to cannot be told: {error}")
     return await judge_in_time(run, plan, runner, grace)

@@ -57,7 +57,7 @@ def test_what_the_user_may_not_know_stands_outside_of_the_users_fields(tmp_path)
 
     for one in load_suite(file, environ={}).scenarios:
         notes = one.task.description["notes"]
-        user = one.task.user_scenario.model_dump_json() + " ".join(one.says)
+        user = one.task.user_scenario.model_dump_json() + " ".join(one.lines)
         assert notes
         assert notes not in user
         assert not any(line and line in user for line in notes.splitlines())
