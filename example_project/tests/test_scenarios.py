@@ -15,10 +15,15 @@ SCENARIOS = [
 READS = ("find_", "get_", "list_")
 
 
+def words_of(line: str | dict[str, Any]) -> str:
+    """Give the words of a line of a script, which may stand under what is meant by it."""
+    return line if isinstance(line, str) else next(text for key, text in line.items() if key != "about")
+
+
 def play(scenario, tools):
     """Say the lines, give what is known when a question asks for it, agree to what is proposed; give the replies."""
     agent = build(tools)
-    lines = list(scenario["says"])
+    lines = [words_of(line) for line in scenario["says"]]
     known = [f"{key}: {value}" for key, value in scenario.get("knows", {}).items()]
     unknown = ["I do not know" for _ in scenario.get("unknown", [])]
     replies = [agent(lines.pop(0))]

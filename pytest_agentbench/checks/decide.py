@@ -165,6 +165,9 @@ def _of_world(run: Run, findings: Sequence[Finding]) -> list[OtherFault]:
         for tool, why in list(run.broken_tools.items())[:1]:
             reason = f"the tool {tool!r} broke at every call of the run, and works in a fresh world: {why}"
             found.append(OtherFault(blame=Blame.ENVIRONMENT, reason=printable(shorten(reason, _WIDTH))))
+        for tool, why in list(run.useless_tools.items())[:1]:
+            reason = f"the tool {tool!r} breaks in a fresh world too, at a call that the scenario expects: {why}"
+            found.append(OtherFault(blame=Blame.SCENARIO, reason=printable(shorten(reason, _WIDTH))))
     return found
 
 

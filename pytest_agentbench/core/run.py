@@ -57,7 +57,8 @@ class Run(Model):
     `replay_differs` says where the replay of a recording answered something else, so that its state is not known.
     `untold` says why the run's calls could not be made again, `unknown_rows` which rows hold what two worlds made up
     and nobody can compare. `broken_tools` maps tools that broke at every call of the run to how, though they work in
-    a fresh world. `played` is from when to when the final state came to be, in seconds since 1970.
+    a fresh world; `useless_tools` those that break there too, at an expected call as the agent made it. `played` is
+    from when to when the final state came to be, in seconds since 1970.
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
     wrong; `behaviours` says of each modifier in force whether it showed, `unfit` why others were left out. `faults`
     were to strike at the tools, `met` are those that did.
@@ -86,6 +87,7 @@ class Run(Model):
     untold: str = ""
     unknown_rows: tuple[tuple[str, ...], ...] = ()
     broken_tools: dict[str, str] = {}
+    useless_tools: dict[str, str] = {}
     played: tuple[float, float] | None = None
     faults: tuple[FaultSpec, ...] = ()
     met: tuple[FaultHit, ...] = ()

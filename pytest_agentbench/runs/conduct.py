@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from pytest_agentbench.agents.factory import build_agent
+from pytest_agentbench.checks.matching import is_call_of
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import (
     AgentBenchError,
@@ -259,32 +260,39 @@ class Stage:
 
     async def expecting(self, plan: RunPlan, run: Run) -> Run:
         """Give the run with the state that the expected calls of `plan` lead to."""
-        root = self.root
-
-        def resolve(path: str) -> Callable[[JsonValue], object]:
-            return cast("Callable[[JsonValue], object]", load_object(path, root))
-
         world = World(
             environment=self.new_environment,
             runner=self.runner,
-            resolve=resolve,
+            resolve=self._resolve,
             seconds=self.limits.seconds,
             wall=self.wall,
         )
         return await self.expected.expect(plan, run, world)
 
+    def _resolve(self, path: str) -> Callable[[JsonValue], object]:
+        return cast("Callable[[JsonValue], object]", load_object(path, self.root))
+
     async def _only_here(self, run: Run) -> Run:
-        """Keep of the tools that broke at every call of the run those that a fresh world answers the same call of."""
+        """Keep of the tools that broke at every call of the run those that a fresh world answers the same call of.
+
+        One that breaks there too is nobody's to use where the call is what the scenario expects.
+        """
         struck = {hit.tool for hit in run.met}
-        broken = {}
+        broken: dict[str, str] = {}
+        useless: dict[str, str] = {}
         for name, why in run.broken_tools.items():
-            call = next((record.call for record in run.transcript.trajectory if record.call.name == name), None)
+            calls = [record.call for record in run.transcript.trajectory if record.call.name == name]
             fresh = partial(self.new_environment, f"{self.name}-{name}")
-            if call is None or name in struck:
+            if not calls or name in struck:
                 continue
-            if await works(fresh, call, self.plan.scenario, self.grace):
+            wanted = self.plan.scenario.expected_calls
+            expected = (call for call in calls if any(is_call_of(want, call, self._resolve) for want in wanted))
+            call = next(expected, None)
+            if await works(fresh, call or calls[0], self.plan.scenario, self.grace):
                 broken[name] = why
-        return run.model_copy(update={"broken_tools": broken})
+            elif call is not None:
+                useless[name] = why
+        return run.model_copy(update={"broken_tools": broken, "useless_tools": useless})
 
     async def _judge_by(self, plan: RunPlan, run: Run) -> Judgement:
         """Compute the expected state, then run all checks in the run's thread."""

@@ -115,7 +115,7 @@ class ScriptedUser:
         if not (asks or facts or is_open):
             return self._line(script.take(), view, text) if script.left else UserTurn(stop=Stop(reason="done"))
         if self._last.acts and len(texts) > 1 and _same(text, texts[-2]) and _answers(self._last.acts):
-            return self._last
+            return self._again(heard)
         turn = self._answer_question(script, view, heard, facts)
         if turn is not None:
             return turn
@@ -123,6 +123,17 @@ class ScriptedUser:
             return UserTurn(stop=Stop(reason="done"))
         said = "\n".join(message.text for message in messages if message.role == "user")
         return self._no_answer(view, text, said)
+
+    def _again(self, heard: "_Heard") -> UserTurn:
+        """Give the last answer once more, a plain yes with its values: it is no answer to "Card or transfer?"."""
+        meant = [Fact(one.name, one.value, ()) for one in heard.matter if one.name]
+        if self._last.text != self._language.yes or not meant:
+            return self._last
+        self._last = UserTurn(
+            text=" ".join([self._language.yes, *(fact.sentence(self._language) for fact in meant)]),
+            acts=(*(self._last.acts or ()), Act(kind="inform", facts={fact.name: fact.value for fact in meant})),
+        )
+        return self._last
 
     def _see_done(self, view: View) -> None:
         """Take back the yes to what was written since: another write of the same thing needs another one."""
@@ -148,6 +159,10 @@ class ScriptedUser:
 
     def _consent(self, script: Script, view: View, heard: "_Heard", *, has_facts: bool) -> UserTurn | None:
         """Give the script's own answer, the plain yes or the plain no; None where none of them fits."""
+        if script.left and script.left[0].act == "inform":
+            following = script.left[0].text  # "By card." is what its author has the user say to "Card or transfer?"
+            if any(states(one.value, following, self._language.locale) for one in heard.stated):
+                return self._line(script.take(), view, heard.text)
         line = script.take_answer(lambda about: heard.is_about(about, alone=has_facts))
         if line is not None:
             return self._line(line, view, heard.text)
@@ -210,7 +225,8 @@ class ScriptedUser:
         told = [
             one.name
             for one in self._wants
-            if named([one.name], text, self._language.labels, loosely=True)
+            if one.name
+            and named([one.name], text, self._language.labels, loosely=True)
             and states(one.value, said, self._language.locale)
         ]
         if told:

@@ -165,6 +165,28 @@ def test_other_failed_calls_are_the_agents_affair(project: Project, raising: str
     assert (result.verdict, result.blame) == (Verdict.FAILED, Blame.AGENT)
 
 
+@pytest.mark.parametrize("expected", ["insurance", {"insurance": {"patient_id": "P1"}}])
+def test_an_expected_read_that_breaks_in_any_world_is_the_scenarios_fault(project: Project, expected: object) -> None:
+    """No agent can look up what nothing answers, also where the scenario leaves open with what it is called."""
+    scenario = {"id": "a", "says": ["Go"], "expect": [expected], "match": {"expected_calls": "all"}}
+    agent = """
+    def build(tools):
+        def reply(message):
+            try:
+                return tools[0](patient_id="P1")
+            except Exception:
+                return "Sorry."
+        return reply
+    """
+    tools = "def insurance(state, patient_id: str):\n    raise ConnectionError('no answer')\n"
+    environment = {"tools": "tools", "state": {"json": "state.json"}, "reads": ["insurance"]}
+    suite = {"environment": environment, "scenarios": [scenario]}
+
+    result = judged(project, suite, agent, tools_py=tools, state_json="{}")
+
+    assert (result.verdict, result.blame) == (Verdict.ERROR, Blame.SCENARIO), result.findings
+
+
 def test_a_stray_write_is_not_excused_by_a_broken_tool(project: Project) -> None:
     """What the agent did in the meantime stands."""
     result = looked_up(project, "OSError('no connection')", instead="call['refund'](order_id='W1')")

@@ -299,10 +299,24 @@ def test_who_was_told_all_it_asked_for_closes() -> None:
 
 
 def test_the_same_question_gets_the_same_answer() -> None:
-    """An agent that asks again has not heard; the answer is the one it got."""
+    """An agent that asks again has not heard, or a yes was no answer: what it stands for is said with it."""
     talk = opened("Refund W1", "Thanks", expect=EXPECTED)
 
-    assert [talk.hear("Shall I refund W1?") for _ in range(3)] == ["Yes, please."] * 3
+    again = "Yes, please. My order id is W1."
+    assert [talk.hear("Shall I refund W1?") for _ in range(3)] == ["Yes, please.", again, again]
+    assert [act.kind for act in talk.turn.acts or ()] == ["confirm", "inform"]
+
+    talk = opened("Refund W1", "Thanks", expect=EXPECTED, knows={"colour": "red"})
+    assert talk.hear("Which colour?") == talk.hear("Which colour?") == "My colour is red."
+
+
+def test_what_the_script_informs_of_answers_before_a_plain_yes() -> None:
+    """A choice between values is answered by the line that says one of them, not by a yes."""
+    says = ("Pay I-901", {"inform": "By card."}, {"confirm": "Yes, charge it."})
+    talk = opened(*says, expect={"invoice_id": "I-901", "method": "card"})
+
+    assert talk.hear("Card or transfer?") == "By card."
+    assert talk.hear("I-901 by card: shall I?") == "Yes, charge it."
 
 
 def test_ids_of_its_own_words_are_agreed_to_where_nothing_is_expected() -> None:
@@ -360,6 +374,15 @@ def test_who_asks_again_for_what_was_said_stalls_the_run() -> None:
         talk.hear(text)
 
     assert talk.close("Sorry, and the order number is?").blame is Blame.AGENT
+
+
+def test_an_id_without_a_name_is_asked_for_in_vain() -> None:
+    """What only the user's words hold has no name by which an agent could ask for it."""
+    talk = opened("What is left on T-5520?")
+    for _ in range(2):
+        assert "don't have that" in talk.hear("Your card number, please?")
+
+    assert talk.close("Your card number, please?").blame is Blame.SCENARIO
 
 
 def test_what_the_scenario_declares_unknown_is_no_fault_of_its_own() -> None:
