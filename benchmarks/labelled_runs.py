@@ -30,7 +30,6 @@ from pytest_agentbench.results.intervals import wilson
 
 DOMAINS = Path(__file__).parent / "labelled"
 LEAST = {"played": 0.90, "recorded": 0.85}
-CONSENT = ("confirm_before", "confirmed")
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,7 @@ class Case:
     one: Label
     two: Label
     agreed: Label
+    script: str = ""
     played: Answer | None = None
     recorded: Answer | None = None
     notes: list[str] = field(default_factory=list)
@@ -86,8 +86,16 @@ def read_domain(folder: Path) -> list[Case]:
                 f"{folder.name}: {name}: the labels differ, and labels/agreed.yaml does not say what is right"
             )
         right = agreed.get(name, one[name])
-        cases.append(Case(folder.name, about["author"], run["kind"], name, one[name], two[name], right))
+        script = run["kind"] if run["kind"] != "scripted" else _script(folder / run["suite"], run["scenario"])
+        cases.append(Case(folder.name, about["author"], run["kind"], name, one[name], two[name], right, script))
     return cases
+
+
+def _script(suite: Path, scenario: str) -> str:
+    """Whether all lines of a script after the first say what they mean."""
+    scenarios = yaml.safe_load(suite.read_text(encoding="utf-8"))["scenarios"]
+    says = next(one.get("says") or [] for one in scenarios if one["id"] == scenario)
+    return "plain script" if any(isinstance(line, str) for line in says[1:]) else "labelled script"
 
 
 def run_name(suite: str, scenario: str, variant: str) -> str:
@@ -107,14 +115,24 @@ def answers(folder: Path) -> dict[str, Answer]:
     found: dict[str, Answer] = {}
     for suite in sorted(folder.glob("*agentbench.yaml")):
         for result in _play(folder, suite.name):
-            found[run_name(suite.name, result["key"]["scenario"], result["key"].get("variant", ""))] = _answer(result)
+            name = run_name(suite.name, result["key"]["scenario"], result["key"].get("variant", ""))
+            found[name] = _answer(result, consent_policies(folder, suite))
     return found
+
+
+def consent_policies(folder: Path, suite: Path) -> frozenset[str]:
+    """Name the policies of a suite whose rule asks for a confirmation."""
+    policies = yaml.safe_load(suite.read_text(encoding="utf-8")).get("policies") or []
+    if isinstance(policies, str):
+        policies = yaml.safe_load((folder / policies).read_text(encoding="utf-8"))
+    return frozenset(one["id"] for one in policies if "confirm_before" in str(one.get("rule")))
 
 
 def _play(folder: Path, suite: str) -> list[dict[str, Any]]:
     replay = ["--agentbench-cassette", "replay"] if list(folder.glob(f"{suite.removesuffix('.yaml')}*.jsonl")) else []
     command = [sys.executable, "-m", "pytest", "--agentbench", suite, "--agentbench-variant", "all", "-q", *replay]
     options = ["--rootdir", ".", "-p", "no:randomly", "--agentbench-json", "results.json"]
+    (folder / "results.json").unlink(missing_ok=True)
     subprocess.run(
         [*command, *options], cwd=folder, capture_output=True, check=False
     )  # a failing run is no failure here
@@ -135,19 +153,23 @@ def as_recordings(folder: Path, played: dict[str, Answer]) -> dict[str, Answer]:
         if not files or "transcripts" in (document["agent"] if isinstance(document["agent"], dict) else {}):
             continue
         document.update(agent={"transcripts": [file for file in files if file]})
-        document.pop("gates", None)
-        copy = folder / f"recorded-{suite.name}"
+        for key in ("gates", "user", "variants"):  # recordings tell which agent they are of
+            document.pop(key, None)
+        copy = folder / f"as-recorded.{suite.name}"
         copy.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
         for result in _play(folder, copy.name):
-            found[run_name(suite.name, result["key"]["scenario"], result["key"].get("variant", ""))] = _answer(result)
+            name = run_name(suite.name, result["key"]["scenario"], result["key"].get("variant", ""))
+            found[name] = _answer(result, consent_policies(folder, copy))
         copy.unlink()
     return found
 
 
-def _answer(result: dict[str, Any]) -> Answer:
+def _answer(result: dict[str, Any], about_consent: frozenset[str]) -> Answer:
     verdict = result["verdict"] if result["verdict"] != "error" else "unscored"
-    unmeasured = tuple(sorted({one["check"] for one in result["findings"] if one["passed"] is None}))
-    return Answer(Label(verdict, result["blame"]), unmeasured, transcript=result.get("transcript", ""))
+    unmeasured = tuple(sorted(one["part"] for one in result["unmeasured"]))
+    asked = [one for one in result["policies"] if one["policy"] in about_consent and one["exercised"]]
+    consent = "" if not asked else "unmeasured" if any(one["kept"] is None for one in asked) else "measured"
+    return Answer(Label(verdict, result["blame"]), unmeasured, consent, result.get("transcript", ""))
 
 
 def kappa(pairs: Iterable[tuple[str, str]]) -> float:
@@ -207,6 +229,19 @@ def matrix(pairs: list[tuple[Case, Answer]]) -> str:
     return "\n".join(rows)
 
 
+def consent_shares(pairs: list[tuple[Case, Answer]]) -> str:
+    """Say of how many runs with a write that needs a yes the consent was not measured, by what their script tells."""
+    asked = [(case, answer) for case, answer in pairs if answer.consent]
+    groups = {"all": asked}
+    for name in ("labelled script", "plain script", "model", "recorded"):
+        groups[name] = [(case, answer) for case, answer in asked if case.script == name]
+    shares = [
+        f"{name} {sum(answer.consent == 'unmeasured' for _, answer in group)} of {len(group)}"
+        for name, group in groups.items()
+    ]
+    return "consent not measured: " + ", ".join(shares)
+
+
 def missed(pairs: list[tuple[Case, Answer]]) -> str:
     """List the runs that were judged otherwise than they are labelled."""
     return "\n".join(
@@ -225,7 +260,8 @@ def measure(folder: Path) -> list[Case]:
         played = answers(copy)
         recorded = as_recordings(copy, played)
     for case in cases:
-        case.played, case.recorded = played.get(case.name), recorded.get(case.name)
+        case.played = played.get(case.name)
+        case.recorded = case.played if case.kind == "recorded" else recorded.get(case.name)
     return cases
 
 
@@ -271,6 +307,7 @@ def main() -> int:
             for value in sorted({getattr(case, what) for case in cases}):
                 group = [(case, answer) for case, answer in pairs if getattr(case, what) == value]
                 print("\n".join(figures(f"  {what} {value}", group)))
+        print(consent_shares(pairs))
         print(matrix(pairs))
         if options.missed:
             print(missed(pairs))

@@ -24,6 +24,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.run import Result, RunKey
+from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue
@@ -336,7 +337,8 @@ def write_transcript(folder: Path, result: Result, transcript: Transcript) -> No
         "termination": result.termination,
         "stop_reason": result.stop_reason,
     }
-    if result.verdict is Verdict.ERROR and result.blame in _OTHERS:
+    broke_off = result.termination != Termination.FINISHED and result.blame is Blame.SCENARIO
+    if result.verdict is Verdict.ERROR and (result.blame in _OTHERS or broke_off):
         document["blame"] = result.blame  # whoever judges it again does not see who spoilt it
     # one message a line: the encoder that indents takes ten times as long, in every run
     lines = ",\n".join(dumps(message.model_dump(exclude_defaults=True)) for message in transcript.messages)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import cast
 
+from pytest_agentbench.checks.matching import is_call_of
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError
 from pytest_agentbench.core.run import Run
@@ -65,15 +66,10 @@ class RecordedWorlds:
         if len(self._seen) >= _KEPT and plan.scenario.id not in self._seen:
             self._seen, self._expected = set(), ExpectedStates()
         self._seen.add(plan.scenario.id)
-        root = plan.suite.root
-
-        def resolve(path: str) -> Callable[[JsonValue], object]:
-            return cast("Callable[[JsonValue], object]", load_object(path, root))
-
         world = World(
             environment=partial(self._environment, plan, runner),
             runner=runner,
-            resolve=resolve,
+            resolve=partial(_resolve, plan),
             seconds=plan.suite.limits.seconds,
             wall=self.wall,
         )
@@ -100,9 +96,20 @@ class RecordedWorlds:
             except TimeoutError:
                 runner.abandon()
                 raise HungError(f"it has not ended within {seconds:g} s{environment.busy}") from None
+        wanted = plan.scenario.expected_calls
+        useless = {
+            name: why
+            for name, why in environment.broken.items()
+            if any(
+                one.call.name == name and is_call_of(want, one.call, partial(_resolve, plan))
+                for want in wanted
+                for one in records
+            )
+        }
         transcript = run.transcript.with_effects(effects)
         states = {"initial_state": known.ids_in_run(initial), "final_state": known.ids_in_run(final)}
-        return run.model_copy(update={**states, "transcript": transcript, "played": (began, self.wall())})
+        played = {"transcript": transcript, "played": (began, self.wall()), "useless_tools": useless}
+        return run.model_copy(update={**states, **played})
 
     def _environment(self, plan: RunPlan, runner: RunnerInThread, name: str) -> LocalEnvironment:
         initial = plan.scenario.task.initial_state
@@ -138,6 +145,10 @@ class RecordedWorlds:
         return known[1]
 
 
+def _resolve(plan: RunPlan, path: str) -> Callable[[JsonValue], object]:
+    return cast("Callable[[JsonValue], object]", load_object(path, plan.suite.root))
+
+
 async def _call_again(
     environment: LocalEnvironment, known: Correspondence, place: int, record: CallRecord
 ) -> tuple[ToolResult | None, str]:
@@ -170,9 +181,15 @@ def _has_checks(run: Run, plan: RunPlan) -> bool:
 
 
 def _writes_as_expected(run: Run) -> bool:
-    """Whether the calls that write are the expected ones in their order, with all arguments, by tools of known kind."""
+    """Whether the calls that write are the expected ones in their order, with all arguments, by tools of known kind.
+
+    An expected tool that failed says no: it may fail in any world.
+    """
     scenario, tools = run.scenario, run.toolset
     if scenario.ways[1:] or not scenario.states_calls:
+        return False
+    asked = {(want.name, want.requestor) for want in scenario.expected_calls}
+    if any(one.failed and (one.call.name, one.call.requestor) in asked for one in run.transcript.trajectory):
         return False
     made = [(one.call.name, one.call.requestor, one.call.arguments) for one in run.transcript.trajectory]
     calls = [*run.transcript.trajectory]
