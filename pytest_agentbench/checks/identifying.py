@@ -18,6 +18,7 @@ from pytest_agentbench.core.values import JsonValue, same, to_json
 _ID_NAME = re.compile(
     r"(?:.*[_-])?(?:ids?|numbers?|no|nr|codes?|keys?|refs?|uuids?|skus?)|.*[a-z](?:Id|Number|Code|Key)s?"
 )
+_WORDS = re.compile(r"[^\W_][\w@.+-]*\b")
 _ID_FORMATS = frozenset({"uuid"})
 _LONGEST = 200
 """Characters of a value that is looked for; what is longer is a text, and identifies nothing."""
@@ -155,8 +156,9 @@ class Subject:
     def unstated(self, texts: Iterable[str], user: Iterable[str]) -> list[tuple[str, JsonValue]]:
         """Give the values that no text states.
 
-        An id to which the run knows no alternative, and which the user did not bring up, need not be stated where some
-        other value of the call is.
+        Where some other value of the call is stated, two kinds of ids need not be: one that the user gave itself,
+        without another of its kind (*I'm patient P2*), and one that it did not bring up and to which the run knows no
+        alternative.
         """
         said, wanted = "\n".join(texts), "\n".join(user)
         is_told = any(says_value(value, said, self.locale) for value in self.own)
@@ -165,8 +167,15 @@ class Subject:
             for name, value in self.values
             if not says_value(value, said, self.locale)
             and not self._describes(value, said)
-            and not (is_told and self.seen.is_only_one(value) and not says_value(value, wanted, self.locale))
+            and not (is_told and self._goes_without_saying(value, wanted))
         ]
+
+    def _goes_without_saying(self, value: JsonValue, wanted: str) -> bool:
+        if not says_value(value, wanted, self.locale):
+            return self.seen.is_only_one(value)
+        known = {other for things in self.seen.kinds_of(value) for other in things.of}
+        rivals = known | {word for word in _WORDS.findall(wanted) if _form(word) == _form(value)}
+        return not any(not _equal(value, other) and says_value(other, wanted, self.locale) for other in rivals)
 
     def _describes(self, value: JsonValue, text: str) -> bool:
         """Whether a text names something of the thing behind an id that no other thing of its kind has all of."""

@@ -41,6 +41,7 @@ def kept(*parts: Part, **fields: Any) -> bool | None:
     return outcome.kept
 
 
+BOOKING = Toolset(specs=(ToolSpec(name="book", kind="write"),))
 WISH = user("Refund order W1, please.", "request")
 ASK = agent("I would refund order W1 to your card. Shall I?")
 REFUND = call("refund", order_id="W1")
@@ -206,6 +207,21 @@ def test_an_id_without_an_alternative_that_the_user_never_gave_goes_without_sayi
     assert kept(WISH, one, *yes, move) is True
     assert kept(WISH, two, *yes, move) is None
     assert kept(WISH, two, *yes, move, scenario={"context": {"customer": "u1"}}) is True
+
+
+@pytest.mark.parametrize(
+    ("wish", "asked", "expected"),
+    [
+        ("I am patient P2. Book slot S3, please.", "Slot S3, shall I?", True),
+        ("I am patient P2, for my son P3. Book slot S3, please.", "Slot S3, shall I?", None),
+        ("I am patient P2. Book slot S3, please.", "Shall I?", None),
+    ],
+)
+def test_an_id_that_the_user_gave_goes_without_saying(wish: str, asked: str, expected: bool | None) -> None:
+    """Who said who it is need not hear it again, unless it gave another of the kind or nothing at all was stated."""
+    booked = call("book", patient_id="P2", slot_id="S3")
+
+    assert kept(user(wish, "request"), agent(asked), user("Yes", "confirm"), booked, toolset=BOOKING) is expected
 
 
 def test_keys_of_rows_and_declared_formats_identify_whatever_the_argument_is_called() -> None:
