@@ -177,7 +177,7 @@ class ScriptedUser:
 
     def _line(self, line: Line, view: View, answered: str) -> UserTurn:
         """Say a line of the script; a yes or no without `about` concerns the known values of what it answers."""
-        if call := call_of(line.text, view):
+        if call := call_of(line.text, view.tools):
             return UserTurn(tool_calls=(call,), acts=())
         about = line.about
         if about is None and line.act in ANSWERS:
