@@ -33,7 +33,7 @@ def fix(suite: Path, *, only: Sequence[str] = ()) -> str:
     if not lines:
         return f"{UNCHANGED}: every line has its label"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return f"{UNCHANGED}: {len(lines)} lines have no label, and there is no terminal to ask on"
+        return f"{UNCHANGED}: {len(lines)} without a label, and no terminal to ask on"
     redact = Redactor(read.secrets).text
     return Asking(lambda text: _say(redact(text)), _answer).label(lines)
 
@@ -60,7 +60,7 @@ class Asking:
         except Stopped:
             skipped = len(lines) - written - by_hand
         parts = [f"{skipped} left as they are" if skipped else "", f"{by_hand} to be done by hand" if by_hand else ""]
-        told = f"--fix: {written} lines labelled" if written else UNCHANGED
+        told = f"--fix: {written} labelled" if written else UNCHANGED
         return ", ".join(filter(None, [told, *parts]))
 
     def _asked(self, line: Unlabelled, which: str) -> ActKind | None:

@@ -104,7 +104,7 @@ def test_answers_are_written_into_the_files(suite: Path) -> None:
     assert "    Close ticket T1, please. I am ada@example.org.\r\n  > Not a problem, do that\r\n    yes\r\n" in shown
     assert "1 request  2 inform  3 confirm" in shown
     assert "'leave' is no act: a number from 1 to 9, or one of these words" in shown
-    assert printed.startswith("--fix: 3 lines labelled\n")
+    assert printed.startswith("--fix: 3 labelled\n")
     assert "do not say what they mean" not in printed
 
 
@@ -130,7 +130,7 @@ def test_without_a_terminal_nothing_changes(suite: Path, capsys: pytest.CaptureF
     main(["validate", "agentbench.yaml", "--no-mutants", "--fix"])
 
     text = capsys.readouterr().out
-    assert text.startswith("--fix: nothing was changed: 3 lines have no label, and there is no terminal to ask on\n")
+    assert text.startswith("--fix: nothing was changed: 3 without a label, and no terminal to ask on\n")
     assert suite.read_text() == SUITE
 
 
