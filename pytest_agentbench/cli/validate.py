@@ -13,6 +13,7 @@ from pytest_agentbench.report.glyphs import ASCII, UNICODE, Glyphs
 from pytest_agentbench.report.table import Align, table, wrap
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.users.unlabelled import CHOICES
 from pytest_agentbench.validation.report import Kind, ScenarioReport, SuiteReport
 from pytest_agentbench.validation.suite import validate as validate_suite
 
@@ -87,6 +88,8 @@ def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low
         yield ""
         yield from wrap(f"not asked: {skipped.what}; {skipped.why}", WIDTH, "  ")
     yield from _section("suite", [("", problem) for problem in report.problems])
+    yield from _section("lines that do not say what they mean; --fix asks", [("", one) for one in report.unlabelled])
+    yield from wrap(CHOICES, WIDTH, "  ") if report.unlabelled else ()
     for kind, _ in _ASKED:
         yield from _section(_title(kind), _issues(scenarios, kind))
     left_open = [(one.id, text) for one in scenarios for text in one.left_open]
@@ -203,7 +206,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="chooses the values of wrong runs (0)")
     parser.add_argument("--no-mutants", action="store_true", help="leave wrong runs out, which take longest")
-    parser.add_argument(
+    first = parser.add_mutually_exclusive_group()
+    first.add_argument(
+        "--fix",
+        action="store_true",
+        help="first ask, on a terminal, what each line of a user without a label means, and write it into its file",
+    )
+    first.add_argument(
         "--refresh", action="store_true", help="make the calls of generated scenarios again and name stale values"
     )
 
@@ -214,6 +223,11 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         from pytest_agentbench.cli.refresh import refresh  # noqa: PLC0415 - the pipeline is large
 
         return refresh(options.suite, only=tuple(options.only or ()))
+    fixed = ""
+    if options.fix:
+        from pytest_agentbench.cli.fix import fix  # noqa: PLC0415 - few ask for it
+
+        fixed = fix(options.suite, only=tuple(options.only or ())) + "\n\n"
     asked = ValidateOptions(
         suite=options.suite,
         only=tuple(options.only or ()),
@@ -223,7 +237,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         mutate=not options.no_mutants,
         unicode=(sys.stdout.encoding or "").lower().startswith("utf"),
     )
-    return validate(asked, _told) if sys.stderr.isatty() else validate(asked)
+    text, status = validate(asked, _told) if sys.stderr.isatty() else validate(asked)
+    return fixed + text, status
 
 
 def _told(done: int, total: int) -> None:

@@ -1,6 +1,7 @@
 """Collection: suite files become modules, marked functions are parametrized, the end says what a run may cost."""
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,11 @@ from pytest_agentbench.plugin.items import SuiteModule, meta_of
 from pytest_agentbench.plugin.keys import POSITION
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.runs.estimate import asks_models, estimate
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.users.unlabelled import CHOICES
+
+_MOST_LINES = 5
+"""Lines without a label that are named."""
 
 
 class Collecting:
@@ -78,7 +84,22 @@ class Collecting:
         plans = [item.plan for item in runs]
         costs = last_costs(self._bench.options.directory) if any(asks_models(plan) for plan in plans) else {}
         asked = [f"{suite.info.key}: {suite.kinds}" for suite in self.suites if suite.kinds]
-        return [f"agentbench: {estimate(plans, costs)}", *asked]
+        return [f"agentbench: {estimate(plans, costs)}", *asked, *self._unlabelled(plans)]
+
+    def _unlabelled(self, plans: Sequence[RunPlan]) -> Iterator[str]:
+        """Name the first lines of the users of these runs that do not say what they mean, and how many there are."""
+        played = {(plan.suite.path, plan.scenario.id) for plan in plans}
+        lines = [
+            one for suite in self.suites for one in suite.unlabelled if (one.suite.path, one.scenario.id) in played
+        ]
+        if not lines:
+            return
+        yield f"agentbench: lines of users that do not say what they mean ({len(lines)}); a yes there is not measured"
+        for one in lines[:_MOST_LINES]:
+            yield self._bench.redactor.text(f"  {one.told(self._config.invocation_params.dir)}")
+        if len(lines) > _MOST_LINES:
+            yield f"  … and {len(lines) - _MOST_LINES} more (agentbench validate lists them all)"
+        yield f"  {CHOICES}"
 
     def _count(self, suite: SuiteModule, selected: int) -> None:
         mode = self._bench.options.gates

@@ -29,6 +29,7 @@ from pytest_agentbench.results.document import PolicyRecord
 from pytest_agentbench.runs.measurable import unmeasurable_gates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.result import blank
+from pytest_agentbench.users.unlabelled import Unlabelled, unlabelled
 
 if TYPE_CHECKING:
     from _pytest._code.code import ExceptionInfo, TerminalRepr  # noqa: TID251 - the signature that mypy asks for
@@ -40,6 +41,7 @@ class SuiteModule(pytest.Module):
     info: SuiteInfo
     declared: tuple[str, ...] = ()
     kinds: str = ""
+    unlabelled: tuple[Unlabelled, ...] = ()
 
     def _getobj(self) -> types.ModuleType:
         module = types.ModuleType(ascii_slug(self.name).replace(".", "_").replace("-", "_"))
@@ -75,6 +77,7 @@ class SuiteModule(pytest.Module):
         self.declared = tuple(dict.fromkeys(plan.variant for plan in plans)) if recorded else tuple(suite.variants)
         if names := unknown_kinds(suite.environment, toolset):
             self.kinds = ask_for_kinds(names)
+        self.unlabelled = tuple(unlabelled(suite, toolset))
         self.info = SuiteInfo(
             key=key,
             name=suite.name,
@@ -85,6 +88,7 @@ class SuiteModule(pytest.Module):
             scenarios=len(suite.scenarios),
             total=sum(not is_left_out(plan) for plan in plans),
             kinds=self.kinds,
+            unlabelled=len(self.unlabelled),
             policies=tuple(
                 PolicyRecord(id=policy.id, challenge=policy.challenge, category=policy.category)
                 for policy in suite.policies

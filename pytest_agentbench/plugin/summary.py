@@ -96,7 +96,14 @@ class Summary:
     def _asked(self) -> list[str]:
         """Give what workers asked while they collected; nobody saw it there."""
         suites = self._tally.suites.values() if self._bench.role == "controller" else ()
-        return [f"{suite.key}: {suite.kinds}" for suite in suites if suite.kinds]
+        asked = [f"{suite.key}: {suite.kinds}" for suite in suites if suite.kinds]
+        unlabelled = [
+            f"{suite.key}: lines of users that do not say what they mean ({suite.unlabelled}); "
+            "agentbench validate lists them"
+            for suite in suites
+            if suite.unlabelled
+        ]
+        return [*asked, *unlabelled]
 
     def _print_nothing_found(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         collecting = config.pluginmanager.get_plugin("agentbench-collecting")

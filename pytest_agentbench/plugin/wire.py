@@ -21,7 +21,7 @@ _RESULT = "agentbench_result"
 class SuiteInfo(Model):
     """What the controller needs to know of a suite; `total` counts its runs, `selected` those that pytest kept.
 
-    `kinds` asks for the kinds of tools that nothing settles.
+    `kinds` asks for the kinds of tools that nothing settles, `unlabelled` counts lines that do not say what they mean.
     """
 
     key: str
@@ -36,6 +36,7 @@ class SuiteInfo(Model):
     gated: bool = False
     policies: tuple[PolicyRecord, ...] = ()
     kinds: str = ""
+    unlabelled: int = 0
 
 
 class Meta(Model):

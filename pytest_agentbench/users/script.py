@@ -1,12 +1,11 @@
 """The script of a user: its lines with what they mean, which of them were said, and lines that call its own tools."""
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from pytest_agentbench.core.acts import ActKind, Line
-from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.spoken import plain
-from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.core.tool import ToolCall, ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.suites.language import Language
 from pytest_agentbench.users.wants import codes_in
@@ -35,12 +34,12 @@ def _labelled(line: Line, language: Language, *, is_first: bool) -> Line:
     return line.model_copy(update={"act": "confirm" if answer else "decline"})
 
 
-def call_of(line: str, view: View) -> ToolCall | None:
+def call_of(line: str, tools: Iterable[ToolSpec]) -> ToolCall | None:
     """Read a line such as `toggle_wifi(on=True)` as a call of the user's own tool; None where it is text.
 
-    Only a tool of the view and literal keyword arguments count.
+    Only one of these tools and literal keyword arguments count.
     """
-    names = {tool.name for tool in view.tools}
+    names = {tool.name for tool in tools}
     name = line.strip().partition("(")[0]
     if name not in names:
         return None

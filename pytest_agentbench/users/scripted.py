@@ -30,7 +30,16 @@ from pytest_agentbench.suites.language import Language, language_of
 from pytest_agentbench.users.facts import Fact, asked_for, facts_of, spoken
 from pytest_agentbench.users.labels import named
 from pytest_agentbench.users.script import ANSWERS, Script, call_of, labelled
-from pytest_agentbench.users.wants import Wanted, clipped, codes_in, contradicted, stated, undone, wants_in
+from pytest_agentbench.users.wants import (
+    Wanted,
+    clipped,
+    codes_in,
+    contradicted,
+    stated,
+    states_a_write,
+    undone,
+    wants_in,
+)
 
 _REQUESTS = frozenset({"request", "condition", "withdraw", None})
 """Acts, and lines that may be one, after which a yes is needed anew."""
@@ -114,7 +123,7 @@ class ScriptedUser:
         is_open = any(one.name and repr(one.value) not in self._confirmed for one in heard.stated)
         if not (asks or facts or is_open):
             return self._line(script.take(), view, text) if script.left else UserTurn(stop=Stop(reason="done"))
-        if self._last.acts and len(texts) > 1 and _same(text, texts[-2]) and _answers(self._last.acts):
+        if len(texts) > 1 and _same(text, texts[-2]) and self._stands(heard):
             return self._again(heard)
         turn = self._answer_question(script, view, heard, facts)
         if turn is not None:
@@ -134,6 +143,17 @@ class ScriptedUser:
             acts=(*(self._last.acts or ()), Act(kind="inform", facts={fact.name: fact.value for fact in meant})),
         )
         return self._last
+
+    def _stands(self, heard: "_Heard") -> bool:
+        """Whether the last answer is given once more to the same question.
+
+        A no is not where the question is all that is wanted: "No, I meant the blue one" answers "The blue one, shall
+        I?" once.
+        """
+        kinds = {act.kind for act in self._last.acts or ()}
+        if "decline" in kinds and not heard.contradicted and states_a_write(heard.stated, self._wants):
+            return False
+        return not kinds.isdisjoint(("confirm", "decline", "inform"))
 
     def _see_done(self, view: View) -> None:
         """Take back the yes to what was written since: another write of the same thing needs another one."""
@@ -192,7 +212,7 @@ class ScriptedUser:
 
     def _line(self, line: Line, view: View, answered: str) -> UserTurn:
         """Say a line of the script; a yes or no without `about` concerns the known values of what it answers."""
-        if call := call_of(line.text, view):
+        if call := call_of(line.text, view.tools):
             return UserTurn(tool_calls=(call,), acts=())
         about = line.about
         if about is None and line.act in ANSWERS:
@@ -341,10 +361,6 @@ def has_question_mark(text: str) -> bool:
 def _same(one: str, other: str) -> bool:
     left, right = plain(one).split(), plain(other).split()
     return alike(left, right, _SAME) and codes_in(one).keys() == codes_in(other).keys()
-
-
-def _answers(acts: Iterable[Act]) -> bool:
-    return any(act.kind in ("confirm", "decline", "inform") for act in acts)
 
 
 def _stalled(reason: str, blame: Blame) -> Stop:

@@ -26,13 +26,14 @@ class Wanted(Model):
     """A value of an expected write; `others` are what its schema would have admitted instead.
 
     One without a name is an id that the user's own words hold; nothing contradicts it. `times` is the number of
-    expected writes that it stands in.
+    expected writes that it stands in, `writes` which ones: the way and the position of each.
     """
 
     name: str
     value: str | int | float
     others: tuple[str | int | float, ...] = ()
     times: int = 1
+    writes: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def is_telling(self) -> bool:
@@ -44,9 +45,9 @@ def wants_of(scenario: Scenario, toolset: Toolset) -> tuple[Wanted, ...]:
     """Compile what the user wants from the agent's expected writes; tools are not named in it."""
     found: list[Wanted] = []
     times: Counter[str] = Counter()
-    for way in scenario.ways:
+    for number, way in enumerate(scenario.ways):
         here: Counter[str] = Counter()
-        for call in way.expected_calls:
+        for position, call in enumerate(way.expected_calls):
             spec = toolset.get(call.name)
             if call.requestor != "assistant" or (spec is not None and spec.kind in ("read", "generic")):
                 continue
@@ -56,11 +57,14 @@ def wants_of(scenario: Scenario, toolset: Toolset) -> tuple[Wanted, ...]:
                 schema = properties.get(name)
                 wanted += _leaves(name, value, schema if isinstance(schema, dict) else {})
             here.update({plain(str(one.value)) for one in wanted})
-            found += wanted
+            found += [one.model_copy(update={"writes": frozenset({(number, position)})}) for one in wanted]
         times |= here
-    distinct = {
-        (one.name, repr(one.value)): one.model_copy(update={"times": times[plain(str(one.value))]}) for one in found
-    }
+    distinct: dict[tuple[str, str], Wanted] = {}
+    for one in found:
+        known = distinct.get((one.name, repr(one.value)))
+        writes = one.writes | (known.writes if known else frozenset())
+        changes = {"times": times[plain(str(one.value))], "writes": writes}
+        distinct[one.name, repr(one.value)] = one.model_copy(update=changes)
     telling = [one for one in distinct.values() if one.is_telling]
     return tuple(telling or distinct.values())
 
@@ -69,6 +73,12 @@ def undone(wants: Iterable[Wanted], done: Iterable[str | int | float]) -> list[W
     """Give what is still wanted when writes with the values `done` were made, each as often as it stands there."""
     made = Counter(plain(str(value)) for value in done)
     return [one for one in wants if made[plain(str(one.value))] < one.times]
+
+
+def states_a_write(stated: Sequence[Wanted], wants: Iterable[Wanted]) -> bool:
+    """Whether `stated` holds every value that is wanted in some expected write."""
+    missing = {write for one in wants if one not in stated for write in one.writes}
+    return any(one.writes - missing for one in stated)
 
 
 def wants_in(texts: Iterable[str], wants: Sequence[Wanted]) -> tuple[Wanted, ...]:

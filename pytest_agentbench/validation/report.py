@@ -80,12 +80,16 @@ class ScenarioReport(Model):
 
 
 class SuiteReport(Model):
-    """What is known of a suite; `problems` are about the suite itself, `skipped` about all of its scenarios."""
+    """What is known of a suite; `problems` are about the suite itself, `skipped` about all of its scenarios.
+
+    `unlabelled` are lines of scripted users that do not say what they mean, each with its place; that is no problem.
+    """
 
     name: str
     path: str
     seed: int = 0
     problems: tuple[str, ...] = ()
+    unlabelled: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     scenarios: tuple[ScenarioReport, ...] = ()
     seconds: float = 0.0

@@ -18,6 +18,7 @@ from pytest_agentbench.environment.toolset import load_toolset, remote_parts
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.users.unlabelled import unlabelled
 from pytest_agentbench.validation.report import Issue, ScenarioReport, Skipped, SuiteReport
 from pytest_agentbench.validation.scenario import Shared, validate_scenario
 
@@ -60,6 +61,7 @@ def validate(
         path=str(path),
         seed=seed,
         problems=tuple(str(problem) for problem in [*drifted, *_suite_problems(suite, toolset)]),
+        unlabelled=tuple(one.told(Path.cwd()) for one in unlabelled(suite, toolset, chosen)),
         skipped=tuple(_skipped(suite, toolset, scenarios)),
         scenarios=tuple(scenarios),
         seconds=now() - begun,

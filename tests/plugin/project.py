@@ -57,7 +57,7 @@ class Project:
         path.write_text(textwrap.dedent(text), encoding="utf-8")
         return path
 
-    def suite(self, *scenarios: str, agent: str = AGENT, tools: str = TOOLS, orders: int = 40, **keys: Any) -> Path:
+    def suite(self, *scenarios: Any, agent: str = AGENT, tools: str = TOOLS, orders: int = 40, **keys: Any) -> Path:
         """Write `bench/agentbench.yaml` with one refund scenario per given id (as YAML mappings otherwise)."""
         self.write("bench/shop_agent.py", agent)
         self.write("bench/shop_tools.py", tools)

@@ -367,6 +367,32 @@ def test_the_third_question_without_an_answer_is_a_stall_of_the_scenario() -> No
     assert "add it to `knows` or `says`: 'Which colour?' / 'Which shop?' / 'Which year?'" in end.reason
 
 
+def test_a_no_with_the_right_value_is_no_no_to_that_value() -> None:
+    """The script corrects itself once; the corrected question, asked in the same words as before, gets a yes."""
+    script = ("Refund W1 to my card.", {"decline": "No, I meant store credit", "about": "W1"})
+    talk = opened(*script, expect={"order_id": "W1", "method": "store_credit"})
+    question = "I would refund W1 to store credit. Shall I?"
+
+    assert talk.hear(question) == "No, I meant store credit"
+    assert talk.hear(question) == "Yes, please."
+    assert talk.meant == [("confirm", ("W1", "store_credit"))]
+
+
+@pytest.mark.parametrize(
+    ("expect", "question"),
+    [
+        (None, "Refund W1, shall I?"),
+        ({"order_id": "W1", "method": "store_credit"}, "Refund W1, shall I?"),
+        ({"order_id": "W1", "method": "store_credit"}, "Refund W1 to card_2, shall I?"),
+    ],
+)
+def test_a_no_stands_where_not_all_that_is_wanted_is_asked(expect: dict[str, Any] | None, question: str) -> None:
+    """Who asks the same again has not heard."""
+    talk = opened("Refund W1", {"decline": "No, leave it", "about": "W1"}, expect=expect)
+
+    assert [talk.hear(question), talk.hear(question)] == ["No, leave it", "No, leave it"]
+
+
 def test_who_asks_again_for_what_was_said_stalls_the_run() -> None:
     """The user had said which order; that the agent did not hear it is the agent's."""
     talk = opened("Refund order W1", expect={"order_id": "W1"})

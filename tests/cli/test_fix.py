@@ -1,0 +1,144 @@
+"""`agentbench validate` lists lines that do not say what they mean; `--fix` asks for them on a terminal."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_agentbench.cli import main
+from pytest_agentbench.cli.fix import QUESTION
+from tests.validation.worlds import TOOLS
+
+SUITE = """\
+agent: nowhere:build
+environment: {tools: tools, state: {json: state.json}, reads: [find_person, get_person]}
+scenarios:
+  - id: close
+    says:
+      - Close ticket T1, please. I am ada@example.org.
+      - Not a problem, do that  # she agrees
+      - "yes"
+      - 'Leave the other one'
+    expect: [{close_ticket: {ticket_id: T1}}]
+  - more.yaml
+"""
+MORE = """\
+- id: other
+  says: ["Close T2, please", |-]
+  expect: []
+"""
+STATE = '{"people": {}, "tickets": {"T1": {"status": "open"}, "T2": {"status": "open"}}}'
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A suite with a line that agrees and one that does not, neither of which says so."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tools.py").write_text(TOOLS)
+    (tmp_path / "state.json").write_text(STATE)
+    (tmp_path / "more.yaml").write_text(MORE.replace("|-", "thanks a lot"))
+    (tmp_path / "agentbench.yaml").write_text(SUITE)
+    return tmp_path / "agentbench.yaml"
+
+
+def at_a_terminal(typed: str) -> tuple[int, str, str]:
+    """Run `validate --fix` at a terminal on which `typed` is typed; give status, what was shown there, and stdout."""
+    ours, theirs = pty.openpty()
+    code = "import sys; from pytest_agentbench.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "validate", "agentbench.yaml", "--no-mutants", "--fix"]
+    process = subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    os.write(ours, typed.encode())
+    try:
+        printed, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()  # it asked for more than was typed
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # the other end is closed, and all was read
+            break
+        if not part:
+            break
+        shown += part
+    os.close(ours)
+    return process.returncode, shown.decode(), printed
+
+
+def test_lines_are_listed_with_their_places(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of them, with the acts to choose from; that is no problem of the suite."""
+    main(["validate", "agentbench.yaml", "--no-mutants", "--only", "close"])
+
+    text = capsys.readouterr().out
+    assert "lines that do not say what they mean; --fix asks (2)" in text
+    assert "  agentbench.yaml:7:9: 'Not a problem, do that'\n" in text
+    assert "  agentbench.yaml:9:9: 'Leave the other one'\n" in text
+    assert "acts: request, inform, confirm,\n  condition, decline" in text
+    assert "1 of 1 scenarios valid" in text
+
+
+def test_nothing_is_listed_where_no_script_is_played(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A user that a model plays says other lines, and recordings hold what was said."""
+    for key in ("user: {llm: {model: m, base_url: 'http://x/v1'}}", "agent: {transcripts: runs.jsonl}"):
+        own = SUITE.replace("agent: nowhere:build\n", "") if key.startswith("agent") else SUITE
+        suite.write_text(f"{key}\n{own}")
+        (suite.parent / "runs.jsonl").write_text("")
+        main(["validate", "agentbench.yaml", "--no-mutants"])
+
+        assert "do not say what they mean" not in capsys.readouterr().out
+
+
+def test_answers_are_written_into_the_files(suite: Path) -> None:
+    """By number or word; a wrong answer is asked for again. What follows is about the suite as it is then."""
+    _, shown, printed = at_a_terminal("3\nleave\ndecline\nclose\n")
+
+    assert suite.read_text() == SUITE.replace(
+        "- Not a problem, do that  #", '- {confirm: "Not a problem, do that"}  #'
+    ).replace("- 'Leave the other one'", "- {decline: 'Leave the other one'}")
+    assert (suite.parent / "more.yaml").read_text() == MORE.replace("|-", '{close: "thanks a lot"}')
+    assert "1 of 3 · close · agentbench.yaml:7:9" in shown
+    assert "    Close ticket T1, please. I am ada@example.org.\r\n  > Not a problem, do that\r\n    yes\r\n" in shown
+    assert "1 request  2 inform  3 confirm" in shown
+    assert "'leave' is no act: a number from 1 to 9, or one of these words" in shown
+    assert printed.startswith("--fix: 3 labelled\n")
+    assert "do not say what they mean" not in printed
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("q\n", "--fix: nothing was changed, 3 left as they are"),
+        ("\n\n\n", "--fix: nothing was changed, 3 left as they are"),
+        ("\x04", "--fix: nothing was changed, 3 left as they are"),
+    ],
+)
+def test_without_an_answer_nothing_changes(suite: Path, typed: str, told: str) -> None:
+    """Enter skips a line; q and the end of input stop."""
+    _, shown, printed = at_a_terminal(typed)
+
+    assert QUESTION in shown
+    assert printed.startswith(told)
+    assert (suite.read_text(), (suite.parent / "more.yaml").read_text()) == (SUITE, MORE.replace("|-", "thanks a lot"))
+
+
+def test_without_a_terminal_nothing_changes(suite: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It says so, and lists the lines."""
+    main(["validate", "agentbench.yaml", "--no-mutants", "--fix"])
+
+    text = capsys.readouterr().out
+    assert text.startswith("--fix: nothing was changed: 3 without a label, and no terminal to ask on\n")
+    assert suite.read_text() == SUITE
+
+
+def test_a_block_of_text_is_left_to_people(suite: Path) -> None:
+    """The reason is told, and what to write."""
+    (suite.parent / "more.yaml").write_text("id: other\nsays:\n- Close T2\n- |-\n  thanks\n  a lot\nexpect: []\n")
+
+    _, shown, printed = at_a_terminal("\n\nclose\n")
+
+    assert 'not changed, it is a block of text; do it by hand: write `{confirm: "…"}`' in shown
+    assert printed.startswith("--fix: nothing was changed, 2 left as they are, 1 to be done by hand")
