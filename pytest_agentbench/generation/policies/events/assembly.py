@@ -7,7 +7,7 @@ from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.policies.events.events import state_of_rows
 from pytest_agentbench.generation.policies.events.samples import Samples
-from pytest_agentbench.generation.policies.events.user import corrects
+from pytest_agentbench.generation.policies.events.user import labelled
 from pytest_agentbench.generation.policies.values import Event
 from pytest_agentbench.generation.recipe import PROVENANCE, Hashes
 from pytest_agentbench.users.kinds import humanize
@@ -27,7 +27,7 @@ def scenario_form(event: Event, samples: Samples, *, hashes: Hashes, seed: int) 
         "description": {"purpose": event.stages.symbolic_description, "notes": event.expected_behaviour},
         "persona": event.persona,
         "goal": event.goal,
-        "says": [{"decline": line} if corrects(line) else line for line in event.says],
+        "says": labelled(event.says),
     }
     if event.facts:
         form["knows"] = {fact.name: fact.value for fact in event.facts}

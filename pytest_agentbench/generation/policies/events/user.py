@@ -228,9 +228,16 @@ def _wished(  # noqa: PLR0917 - one wish depends on all of it
     return said
 
 
-def corrects(line: str) -> bool:
-    """Whether a line of ours takes back what the user first named, and says what is wanted instead."""
-    return line.startswith(tuple(form.partition("{")[0] for form in _INSTEAD.values()))
+def labelled(lines: Sequence[str]) -> list[str | dict[str, str]]:
+    """Give lines of ours with what they mean: the first says it by its place, others are a no or a further request."""
+    first, *others = lines
+    return [first, *({"decline" if _declines(line) else "request": line} for line in others)]
+
+
+def _declines(line: str) -> bool:
+    """Whether a line of ours says no, alone or with what is wanted instead."""
+    corrections = tuple(form.partition("{")[0] for form in _INSTEAD.values())
+    return line.startswith(corrections) or any(line in answers for answers in _NO.values())
 
 
 def differing(proposal: Proposal, first: Proposal, language: str) -> str:

@@ -42,6 +42,7 @@ def scenario_form(
     """
     calls = [step for step in story.steps if step.call is not None]
     told = facts_told(story)
+    lines = [step.sentence for step in story.steps if step.operation == "select"]
     form: dict[str, JsonValue] = {
         "id": name,
         "title": story.summary,
@@ -49,7 +50,7 @@ def scenario_form(
         "goal": persona.reason_for_call,
         "persona": persona.known_info,
         "instructions": persona.task_instructions,
-        "says": [step.sentence for step in story.steps if step.operation == "select"],
+        "says": [{"request": line} if place else line for place, line in enumerate(lines)],
         "knows": known_values(story, cards) or persona.known_info,
     }
     if persona.unknown_info:
