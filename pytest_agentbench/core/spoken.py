@@ -17,6 +17,10 @@ _DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::\d{2})?(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})?")
 _TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _FEWEST, _MOST = 2, 999
+_LONGEST = 2_000
+"""Characters from which a value is a text that is found as it stands."""
+_SHRINKS = 8
+"""How many times shorter than it was a text in plain form may be."""
 _CURRENCIES = "usd|eur|gbp|chf|cad|aud|jpy"
 
 
@@ -93,6 +97,8 @@ def states(value: object, text: str, locale: str = "en") -> bool:
     if isinstance(found, bool) or not isinstance(found, str | int | float) or not str(found).strip():
         return False
     said = _plain(text)
+    if isinstance(found, str) and len(found) > _LONGEST:  # a text, not a value: it is compiled to no pattern
+        return len(found) <= _SHRINKS * len(said) and plain(found) in said
     return any(_whole(one).search(said) for one in _as_written(found)) or any(
         _whole(one).search(said) for one in _in_other_ways(found, locale)
     )

@@ -76,7 +76,7 @@ STEPS = {
 }
 
 SUITE: dict[str, Any] = {
-    "agent": "steps_agent:build",
+    "agent": "replayed_agent:build",
     "environment": {"tools": "shop", "state": {"json": "rows.json", "ignore": ["refunds"]}},
     "variants": {name: {"steps": steps} for name, steps in STEPS.items()},
     "scenarios": [
@@ -102,7 +102,7 @@ def write(project: Project, suite: dict[str, Any], tools: str = TOOLS) -> None:
     """Write a suite with its tools, rows and agent."""
     project.write("bench/agentbench.yaml", json.dumps(suite))
     project.write("bench/shop.py", textwrap.dedent(tools))
-    project.write("bench/steps_agent.py", AGENT)
+    project.write("bench/replayed_agent.py", AGENT)
     project.write("bench/rows.json", json.dumps(ROWS))
 
 
