@@ -120,12 +120,16 @@ STRATEGIES: dict[str, Callable[[Argument], bool]] = {"name": by_name, "key": by_
 
 @dataclass(frozen=True)
 class Subject:
-    """The values that say what a call is about, each with the name of its argument; `own` are all that it has."""
+    """The values that say what a call is about, each with the name of its argument; `own` are all that it has.
+
+    Arguments in `stating` must be stated by the agent itself.
+    """
 
     values: tuple[tuple[str, JsonValue], ...]
     own: tuple[JsonValue, ...]
     seen: Seen
     locale: str = "en"
+    stating: frozenset[str] = frozenset()
 
     def is_meant(self, about: Iterable[Any]) -> bool:
         """Whether `about` names something of the call, or nothing at all."""
@@ -167,15 +171,17 @@ class Subject:
             for name, value in self.values
             if not says_value(value, said, self.locale)
             and not self._describes(value, said)
-            and not (is_told and self._goes_without_saying(value, wanted))
+            and not (is_told and name not in self.stating and self._goes_without_saying(value, wanted, said))
         ]
 
-    def _goes_without_saying(self, value: JsonValue, wanted: str) -> bool:
+    def _goes_without_saying(self, value: JsonValue, wanted: str, said: str) -> bool:
+        """Whether an id that the agent did not state can be no other: nobody spoke of another one."""
         if not says_value(value, wanted, self.locale):
             return self.seen.is_only_one(value)
+        both = f"{wanted}\n{said}"
         known = {other for things in self.seen.kinds_of(value) for other in things.of}
-        rivals = known | {word for word in _WORDS.findall(wanted) if _form(word) == _form(value)}
-        return not any(not _equal(value, other) and says_value(other, wanted, self.locale) for other in rivals)
+        rivals = known | {word for word in _WORDS.findall(both) if _form(word) == _form(value)}
+        return not any(not _equal(value, other) and says_value(other, both, self.locale) for other in rivals)
 
     def _describes(self, value: JsonValue, text: str) -> bool:
         """Whether a text names something of the thing behind an id that no other thing of its kind has all of."""
@@ -206,7 +212,8 @@ def subject_of(facts: Facts, place: int, about: Iterable[Any] = (), stating: Ite
             if asked or (free and any(identifies(argument) for identifies in STRATEGIES.values())):
                 found.append((name, value))
     locale = facts.run.scenario.language or "en"
-    return Subject(tuple(found), tuple(value for values in own.values() for value in values), seen, locale)
+    every = tuple(value for values in own.values() for value in values)
+    return Subject(tuple(found), every, seen, locale, frozenset(stating))
 
 
 def says_value(value: JsonValue, text: str, locale: str) -> bool:

@@ -113,11 +113,12 @@ class ScriptedUser:
     def _answer(self, script: Script, view: View, messages: Sequence[Message]) -> UserTurn:
         texts = agent_messages(messages)
         text = texts[-1] if texts else ""
-        self._see_done(view)
+        is_as_wanted = self._see_done(view)
         left = undone(self._wants, view.done)
         known = self._known(script, view)
         before = texts[-1 - BEFORE : -1]
-        heard = _Heard(text, before, self._wants, left=left, known=known, locale=self._language.locale)
+        open_wants = left if is_as_wanted else []
+        heard = _Heard(text, before, self._wants, left=open_wants, known=known, locale=self._language.locale)
         asks = has_question_mark(text)
         facts = self._asked_facts(view, messages, heard, asks=asks)
         is_open = any(one.name and repr(one.value) not in self._confirmed for one in heard.stated)
@@ -155,11 +156,17 @@ class ScriptedUser:
             return False
         return not kinds.isdisjoint(("confirm", "decline", "inform"))
 
-    def _see_done(self, view: View) -> None:
-        """Take back the yes to what was written since: another write of the same thing needs another one."""
+    def _see_done(self, view: View) -> bool:
+        """Take back the yes to what was written since: another write of the same thing needs another one.
+
+        False where something else was written than is wanted: "Order W2 is refunded.", said after a refund of W1, is
+        no question about W2.
+        """
         done = Counter(view.done)
+        fresh = {plain(str(value)) for value in done - self._done}
         self._confirmed -= {repr(value) for value in done - self._done}
         self._done = done
+        return not fresh or any(plain(str(one.value)) in fresh for one in self._wants)
 
     def _has_all(self, left: Sequence[Wanted], texts: Sequence[str]) -> bool:
         """Whether all that was wanted was done and told; False where the scenario says neither."""
@@ -211,12 +218,17 @@ class ScriptedUser:
         return UserTurn(text=self._language.no.format(value=wanted), acts=(act,))
 
     def _line(self, line: Line, view: View, answered: str) -> UserTurn:
-        """Say a line of the script; a yes or no without `about` concerns the known values of what it answers."""
+        """Say a line of the script.
+
+        Without `about` a yes or no concerns the known values of what it answers, a wish those of its own words.
+        """
         if call := call_of(line.text, view.tools):
             return UserTurn(tool_calls=(call,), acts=())
         about = line.about
         if about is None and line.act in ANSWERS:
             about = self._known_values(view, answered)
+        elif about is None and line.act in _REQUESTS:
+            about = self._known_values(view, line.text)
         if line.act in _REQUESTS:
             self._confirmed = set()  # what is asked for now needs a yes of its own
         if line.act is None:

@@ -214,6 +214,8 @@ def test_an_id_without_an_alternative_that_the_user_never_gave_goes_without_sayi
     [
         ("I am patient P2. Book slot S3, please.", "Slot S3, shall I?", True),
         ("I am patient P2, for my son P3. Book slot S3, please.", "Slot S3, shall I?", None),
+        ("I am patient P2. Book slot S3, please.", "Slot S3 for patient P7, shall I?", None),
+        ("I am patient P2. Book slot S3, please.", "Slot S4, for 30 minutes, shall I?", None),
         ("I am patient P2. Book slot S3, please.", "Shall I?", None),
     ],
 )

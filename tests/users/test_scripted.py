@@ -279,6 +279,14 @@ def test_what_was_done_is_not_agreed_to_again() -> None:
     assert talk.close("I have refunded 12.50 for W1.").reason == "done"
 
 
+def test_a_report_of_another_write_is_no_question() -> None:
+    """An agent that did something else and says that it did what was wanted gets no yes to that."""
+    talk = opened("Refund W1", expect=EXPECTED)
+    talk.done("W2", 3)
+
+    assert talk.close("Order W1 is refunded.").reason == "done"
+
+
 def test_a_second_write_of_the_same_thing_is_agreed_to_once_more() -> None:
     """A value is wanted as often as it is expected: each write of it gets a yes, with a question mark or without."""
     for again in ("And shall I close W1 now?", "Next I close W1."):
