@@ -62,7 +62,10 @@ def consent(facts: Facts, place: int, stating: Sequence[str] = ()) -> Consent:
     resets = [at for at, event in enumerate(events) if event.kind in RESETS and others[event] is None]
     last = resets[-1] if resets else -1
     since = events[last + 1 :]
-    answered = max((event.message for event in since if event.kind in ("confirm", "decline")), default=-1)
+    if last >= 0 and events[last].kind == "request":  # "Yes. And could you also …?" is a yes all the same
+        since = [event for event in events if event.message >= events[last].message]
+    answers = [event for event in since if event.kind in ("confirm", "decline") and others[event] is None]
+    answered = max((event.message for event in answers), default=-1)
     if unlabelled := [event.message for event in since if event.kind is None and event.message > answered]:
         turn = facts.run.transcript.turns[unlabelled[-1]]
         return Consent(None, f"what the user meant in turn {turn} is not known", _LABEL)

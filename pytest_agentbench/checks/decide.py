@@ -21,7 +21,7 @@ from pytest_agentbench.checks.metrics import measure
 from pytest_agentbench.checks.parts import measured
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
 from pytest_agentbench.checks.simulated_user import check_simulated_user
-from pytest_agentbench.checks.state import check_state
+from pytest_agentbench.checks.state import check_state, is_of_failing_call
 from pytest_agentbench.checks.termination import check_termination
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.run import Judgement, Run
@@ -64,12 +64,14 @@ def judge(
     matching = guard.run("calls", lambda: match_run(run, resolve), nothing)
     explanations: list[CallExplanation] = []
     explanations = guard.run("calls", lambda: explain(run, matching, resolve), explanations)
+    is_read = not guard.findings
     policies = guard.run("policies", lambda: check_policies(run, resolve), PolicyReport())
+    of_calls = _about_calls(run, matching, explanations, ignore, guard, is_whole=is_read)
     guard.findings.extend(policies.undecided)
     findings = [
         *guard.ask("termination", lambda: check_termination(run)),
         *guard.ask("user", lambda: check_simulated_user(run)),
-        *_about_calls(run, matching, explanations, ignore, guard),
+        *of_calls,
         *guard.ask("communicate", lambda: check_communicate(run)),
         *guard.ask("never", lambda: check_forbidden(run, resolve)),
         *policies.findings,
@@ -102,9 +104,15 @@ def judge(
 
 
 def _about_calls(
-    run: Run, matching: Matching, explanations: Sequence[CallExplanation], ignore: Sequence[str], guard: "_Guard"
+    run: Run,
+    matching: Matching,
+    explanations: Sequence[CallExplanation],
+    ignore: Sequence[str],
+    guard: "_Guard",
+    *,
+    is_whole: bool,
 ) -> list[Finding]:
-    if guard.findings:
+    if not is_whole:
         # the expected calls themselves could not be read: nothing is said on the strength of half of them
         return []
     return [
@@ -156,7 +164,7 @@ def _is_proven(finding: Finding, run: Run, handling: Handling) -> bool:
 def _of_world(run: Run, findings: Sequence[Finding]) -> list[OtherFault]:
     """Give what in the world kept everybody from passing; a read that fails, or a broken tool, only where it did."""
     failed = any(finding.required and finding.passed is False for finding in findings)
-    failing = [one for one in findings if one.check == "state" and one.required and one.passed is None]
+    failing = [one for one in findings if one.required and one.passed is None and is_of_failing_call(one)]
     found = []
     if run.unreplayed and (failed or failing):
         reason = failing[0].message if failing else _failing_call(run)

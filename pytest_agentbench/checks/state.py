@@ -133,6 +133,11 @@ def _failing(run: Run, matching: Matching) -> Iterator[Finding]:
             yield _finding(None, failure_text(want, problem)).model_copy(update={"required": writes, "cure": _MEND})
 
 
+def is_of_failing_call(finding: Finding) -> bool:
+    """Whether a finding says that an expected call fails in a fresh world too."""
+    return finding.check == "state" and finding.cure == _MEND
+
+
 def _by_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanation]) -> list[Finding]:
     done = matching.succeeded
     missing = [

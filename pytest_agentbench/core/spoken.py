@@ -9,7 +9,7 @@ from functools import lru_cache
 from pytest_agentbench.core.values import to_json
 
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "ʼ": "'", "“": '"', "”": '"', "«": '"', "»": '"', "‐": "-", "‑": "-"})
-_MARKUP = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+_MARKUP = re.compile(r"[*`]+|(?<!\w)_+|(?<!_)_++(?!\w)")
 _SPACES = re.compile(r"\s+")
 _SPACED_NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?:[ ']\d{3})+(?!\d)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -132,7 +132,7 @@ def _in_words(value: float, locale: str) -> str:
         return ""
     try:
         return str(num2words(value, lang=locale.partition("_")[0]))
-    except NotImplementedError:
+    except Exception:  # noqa: BLE001 - no such language there, or one that cannot spell this number
         return ""
 
 

@@ -171,6 +171,11 @@ class Redactor:
                 "error": self._optional(result.error),
                 "not_run": self._optional(result.not_run),
                 "findings": tuple(self._finding(finding) for finding in result.findings),
+                "also": tuple(one.model_copy(update={"reason": self.text(one.reason)}) for one in result.also),
+                "unmeasured": tuple(
+                    one.model_copy(update={name: self.text(getattr(one, name)) for name in ("part", "why", "cure")})
+                    for one in result.unmeasured
+                ),
                 "calls": tuple(self._call(call) for call in result.calls),
                 "tags": self._texts(result.tags),
                 "tools": self._texts(result.tools),

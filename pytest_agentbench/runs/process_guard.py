@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 _RESTORED_LISTS = ("path", "meta_path", "path_hooks")
@@ -48,7 +49,8 @@ class ProcessGuard:
 def _library() -> Iterator[tuple[str, Any]]:
     yield "pathlib.Path", Path
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in sys.stdlib_module_names and name != "sys":
+        is_module = isinstance(module, ModuleType)  # None keeps a module from being imported
+        if is_module and name.partition(".")[0] in sys.stdlib_module_names and name != "sys":
             yield name, module
 
 

@@ -168,5 +168,5 @@ def echo_rate(transcript: Transcript, ratio: float = SIMILARITY) -> float | None
 
 
 def _gives(act: Act) -> bool:
-    """Whether an act is what was asked for: a yes, or facts."""
-    return act.kind == "confirm" or (act.kind == "inform" and bool(act.facts))
+    """Whether an act is what was asked for: a yes, or facts, also with a no to something else ("No, it is W2")."""
+    return act.kind == "confirm" or (act.kind in ("inform", "decline") and bool(act.facts))

@@ -6,7 +6,7 @@ from typing import Any
 from pytest_agentbench.core.conversation import Turn, View
 from pytest_agentbench.core.scenario import Instructions, Scenario
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.transcript import Message, Transcript
 
 
 def agent_turn(
@@ -62,14 +62,12 @@ def _written(messages: Sequence[Message], tools: Toolset) -> Iterator[str | int 
 
     A call of which nobody can say whether it wrote counts as one.
     """
-    calls = {call.id: call for message in messages for call in message.tool_calls if call.requestor == "assistant"}
-    for message in messages:
-        call = calls.get(message.tool_call_id or "") if message.role == "tool" and not message.error else None
-        if call is None or message.wrote is False:
+    for record in Transcript(messages=tuple(messages)).trajectory:
+        if record.call.requestor != "assistant" or record.result is None or record.failed:
             continue
-        spec = tools.get(call.name)
-        if message.wrote or spec is None or spec.kind in ("write", "unknown"):
-            yield from dict.fromkeys(_leaves(call.arguments))
+        spec, wrote = tools.get(record.call.name), record.result.wrote
+        if wrote or (wrote is None and (spec is None or spec.kind in ("write", "unknown"))):
+            yield from dict.fromkeys(_leaves(record.call.arguments))
 
 
 def _leaves(value: Any) -> Iterator[str | int | float]:

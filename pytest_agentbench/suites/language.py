@@ -4,9 +4,10 @@ import tomllib
 import unicodedata
 from functools import lru_cache
 from pathlib import Path
+from string import Formatter
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.names import listing, suggestion
@@ -36,6 +37,19 @@ class Language(Model):
     yes_lines: _Phrases
     no_lines: _Phrases
     labels: dict[str, tuple[str, ...]] = {}
+
+    @field_validator("no", "fact")
+    @classmethod
+    def _placeholders(cls, text: str, info: ValidationInfo) -> str:
+        allowed = {"value"} if info.field_name == "no" else {"label", "value"}
+        try:
+            found = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+        except ValueError as error:
+            raise ValueError(f"{text!r}: {error}") from None
+        if found - allowed:
+            places = " and ".join(f"{{{name}}}" for name in sorted(allowed))
+            raise ValueError(f"{text!r} holds {{{min(found - allowed)}}}; there is only {places}")
+        return text
 
     def answer(self, line: str) -> bool | None:
         """Whether a whole line is a yes or a no, case and punctuation aside; None where it is neither."""

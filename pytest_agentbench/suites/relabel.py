@@ -38,7 +38,11 @@ def write_act(document: Document, path: Keys, act: ActKind) -> None:
     data = document.file.read_bytes()
     mark = _BOM if data.startswith(_BOM) else b""
     text = data.removeprefix(mark).decode("utf-8")
-    document.file.write_bytes(mark + with_act(text, document, path, act).encode("utf-8"))
+    changed = mark + with_act(text, document, path, act).encode("utf-8")
+    draft = document.file.with_name(f".{document.file.name}.labelled")
+    draft.write_bytes(changed)  # a file that is written in place may be left half written
+    draft.chmod(document.file.stat().st_mode)
+    draft.replace(document.file)
 
 
 def with_act(text: str, document: Document, path: Keys, act: ActKind) -> str:

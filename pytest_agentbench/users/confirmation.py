@@ -80,15 +80,6 @@ def _is_past(sentence: str) -> bool:
     return bool(pattern("completed").search(sentence))
 
 
-def unwanted_extra(text: str, view: View) -> bool:
-    """Tell whether the question offers something on top that neither the goal nor the lines mention."""
-    question = confirming_question(text)
-    if not pattern("extras").search(question):
-        return False
-    offered = content_words(pattern("extras").sub(" ", pattern("confirmations").sub(" ", question)))
-    return bool(offered) and not offered & content_words(_wanted_text(view))
-
-
 def content_words(text: str) -> set[str]:
     """Give the words of `text` that carry content, cut to a common stem of six letters."""
     return {word.lower()[:6].rstrip("s") for word in _WORD.findall(clip(text)) if not is_stopword(word)}

@@ -19,12 +19,6 @@ def offers_more(text: str) -> bool:
     return any(segment.question and pattern("closers").search(segment.text) for segment in segments(text))
 
 
-def only_greets(text: str) -> bool:
-    """Tell whether the message does nothing but offer help in general."""
-    parts = segments(text)
-    return any(pattern("offers_help").search(part.text) for part in parts) and len(parts) <= _SHORT + 1
-
-
 def promises(text: str) -> bool:
     """Tell whether the message only says that an answer will follow."""
     parts = segments(text)

@@ -47,6 +47,8 @@ UNANSWERED = 3
 """How often the user says that it has no answer until the run is stalled."""
 BEFORE = 2
 """Messages of the agent before a question that may state what it is about."""
+_ENDS = 1_000
+"""Characters of either end of a message that are held against another's."""
 _SAME = 0.9
 """Likeness from which a message asks the same again."""
 
@@ -371,7 +373,9 @@ def has_question_mark(text: str) -> bool:
 
 
 def _same(one: str, other: str) -> bool:
-    left, right = plain(one).split(), plain(other).split()
+    left, right = (
+        plain(text if len(text) <= 2 * _ENDS else text[:_ENDS] + text[-_ENDS:]).split() for text in (one, other)
+    )
     return alike(left, right, _SAME) and codes_in(one).keys() == codes_in(other).keys()
 
 

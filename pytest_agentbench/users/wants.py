@@ -51,7 +51,7 @@ def wants_of(scenario: Scenario, toolset: Toolset) -> tuple[Wanted, ...]:
             spec = toolset.get(call.name)
             if call.requestor != "assistant" or (spec is not None and spec.kind in ("read", "generic")):
                 continue
-            properties = spec.parameters.get("properties", {}) if spec else {}
+            properties = (spec.parameters.get("properties") if spec else None) or {}
             wanted: list[Wanted] = []
             for name, value in call.arguments.items():
                 schema = properties.get(name)

@@ -253,6 +253,24 @@ def test_a_strategy_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None
     assert kept(WISH, agent("Shall I?"), user("Yes", "confirm"), REFUND) is True
 
 
+def test_an_answer_about_another_thing_does_not_explain_an_unlabelled_one() -> None:
+    """What may have been the yes to W1 stays unknown when the user says yes or no to W2 after it."""
+    for kind in ("confirm", "decline"):
+        later = Message(role="user", content="That too", acts=(about(kind, "W2"),))  # type: ignore[arg-type]
+
+        assert kept(WISH, ASK, user("Fine by me"), agent("And W2?"), [later], REFUND) is None
+
+
+def test_a_yes_with_another_wish_in_one_breath_is_a_yes() -> None:
+    """Whatever order its acts have; what the user asked for before its yes still needs one."""
+    for acts in (("confirm", "request"), ("request", "confirm")):
+        both = Message(role="user", content="Yes. And what are your hours?", acts=tuple(Act(kind=one) for one in acts))  # type: ignore[arg-type]
+
+        assert kept(WISH, ASK, [both], REFUND) is True
+    but = Message(role="user", content="Yes, if it is free", acts=(Act(kind="confirm"), Act(kind="condition")))
+    assert kept(WISH, ASK, [but], REFUND) is False
+
+
 def test_what_the_confirmation_is_about_must_have_been_stated() -> None:
     """An amount in `about` is one more value that the agent has to name."""
     refund = call("refund", order_id="W1", amount=12.5)
