@@ -215,6 +215,7 @@ class Redactor:
         return finding.model_copy(
             update={
                 "message": self.text(finding.message),
+                "cure": self.text(finding.cure),
                 "tool": self._optional(finding.tool),
                 "expected": self._optional(finding.expected),
                 "actual": self._optional(finding.actual),

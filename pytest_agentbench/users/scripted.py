@@ -126,7 +126,7 @@ class ScriptedUser:
         is_open = any(one.name and repr(one.value) not in self._confirmed for one in heard.stated)
         if not (asks or facts or is_open):
             return self._line(script.take(), view, text) if script.left else UserTurn(stop=Stop(reason="done"))
-        if len(texts) > 1 and _same(text, texts[-2]) and self._stands(heard):
+        if len(texts) > 1 and _same(text, texts[-2]) and self._stands(script, heard):
             return self._again(heard)
         turn = self._answer_question(script, view, heard, facts)
         if turn is not None:
@@ -147,13 +147,15 @@ class ScriptedUser:
         )
         return self._last
 
-    def _stands(self, heard: "_Heard") -> bool:
+    def _stands(self, script: Script, heard: "_Heard") -> bool:
         """Whether the last answer is given once more to the same question.
 
         A no is not where the question is all that is wanted: "No, I meant the blue one" answers "The blue one, shall
-        I?" once.
+        I?" once. Nor is a no of the script's own before its last line: what comes next is up to its author.
         """
         kinds = {act.kind for act in self._last.acts or ()}
+        if "decline" in kinds and script.left and any(line.text == self._last.text for line in script.lines):
+            return False
         if "decline" in kinds and not heard.contradicted and states_a_write(heard.stated, self._wants):
             return False
         return not kinds.isdisjoint(("confirm", "decline", "inform"))

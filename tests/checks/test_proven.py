@@ -184,3 +184,23 @@ def test_a_check_of_ones_own_can_say_that_it_measured_nothing() -> None:
     )  # fmt: skip
     assert decided(run_of(RIGHT, expect=GOAL)) == (Verdict.PASSED, None)
     assert judge(run_of(RIGHT, expect=GOAL), [half]).verdict is Verdict.FAILED
+
+
+def test_a_pattern_that_never_ends_excuses_no_wrong_write() -> None:
+    """An agent could provoke it with its own words: what stands in the calls decides all the same."""
+    endless = Policy(id="endless", text="x", rule={"when": "always", "then": {"must_not_say": {"pattern": "(x+x+)+y"}}})
+    run = run_of(user("refund W1"), WRONG, agent("x" * 3000), expect=GOAL, policies=(endless,))
+
+    judged = judge(run)
+
+    assert (judged.verdict, judged.blame) == AGENTS
+    assert [one.blame for one in judged.also] == [Blame.SCENARIO]
+
+
+def test_an_expected_read_that_fails_in_any_world_spoils_no_right_run() -> None:
+    """Only where a write cannot be made, or something was missed, does it keep everybody from passing."""
+    look = want("get_order", order_id="W1")
+    run = run_of(user("refund W1"), RIGHT, agent("done"), expect=[look, *GOAL])
+    run = run.model_copy(update={"unreplayed": {0: "gone"}, "untold": "its calls cannot be made again"})
+
+    assert decided(run) == (Verdict.PASSED, None)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.verdict import Blame, Finding, OtherFault, Unmeasured
 from pytest_agentbench.results.redact import MARK, Redactor
 from tests.results.make import result, wrong_refund
 
@@ -167,3 +168,15 @@ def test_a_transcript_still_joins_calls_with_results():
     redacted = Redactor(["s3cret"]).transcript(transcript)
     assert redacted.trajectory[0].result.content == f"got {MARK}"
     assert "s3cret" not in dumps(redacted)
+
+
+def test_what_is_said_beside_a_finding_is_redacted_too():
+    """The other fault, the parts that were not measured and their cures hold words of tools and agents as well."""
+    key = "sk-live-0123456789abcdef"
+    whole = result(
+        also=(OtherFault(blame=Blame.ENVIRONMENT, reason=f"broke with {key}"),),
+        unmeasured=(Unmeasured(part="policy ask", why=f"the user said {key}", cure=f"label {key}"),),
+        findings=(Finding(check="policy:ask", kind="policy", passed=None, message=key, cure=f"label {key}"),),
+    )
+
+    assert key not in Redactor([key]).result(whole).model_dump_json()
