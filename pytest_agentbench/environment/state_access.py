@@ -55,7 +55,8 @@ class OpenState:
     async def snapshot(self) -> State:
         """Read the whole state as plain JSON."""
         state = await self._finish(lambda: self._plain(self.provider.snapshot(self.handle)), "snapshot")
-        state = to_json(state)
+        if not self._gives_json:
+            state = to_json(state)
         if not isinstance(state, dict):
             raise EnvironmentFaultError(f"{self._name}.snapshot() gave {type(state).__name__}; it must give a dict")
         return state
@@ -90,7 +91,12 @@ class OpenState:
         return await guarded_async(value, who, self._patience) if inspect.isawaitable(value) else value
 
     def _plain(self, state: Any) -> Any:
-        return state if inspect.isawaitable(state) else to_json(state)
+        return state if self._gives_json or inspect.isawaitable(state) else to_json(state)
+
+    @property
+    def _gives_json(self) -> bool:
+        """Whether snapshots are plain JSON, so that no copy is needed: large states share what is alike."""
+        return bool(getattr(self.provider, "snapshots_are_json", False))
 
     @property
     def _name(self) -> str:
