@@ -12,6 +12,7 @@ from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import same, to_json
+from pytest_agentbench.environment.shared_parts import apart
 
 _WIDTH = 160
 """Characters of a value that `describe` shows."""
@@ -26,7 +27,7 @@ def diff(expected: State, actual: State, ignore: Sequence[str] = ()) -> list[Dif
     one segment; what a pattern names is left out with all that is below it.
     """
     patterns = [_pattern(text) for text in ignore]
-    left, right = (to_json(side) for side in _apart(expected, actual))
+    left, right = (to_json(side) for side in apart(expected, actual))
     return list(_differences(_pruned(left, patterns), _pruned(right, patterns), ()))
 
 
@@ -70,25 +71,6 @@ def ignored_in_vain(ignore: Sequence[str], *states: State | None, key: str = "ig
             hint = suggestion(first, names) or f"it has {listing(names) or 'nothing'}"
             return printable(with_hint(f"{key} {text!r}: the state has no {first!r}", hint))
     return ""
-
-
-def _apart(left: Any, right: Any) -> tuple[Any, Any]:
-    """Give both without the parts that they share as one object: of large states, all but what runs touched."""
-    if left is right:
-        return None, None
-    if isinstance(left, dict) and isinstance(right, dict):
-        nothing = object()
-        pairs = {
-            key: _apart(left.get(key, nothing), right.get(key, nothing))
-            for key in {**left, **right}
-            if left.get(key, nothing) is not right.get(key, nothing)
-        }
-        sides = [{key: pair[side] for key, pair in pairs.items() if pair[side] is not nothing} for side in (0, 1)]
-        return sides[0], sides[1]
-    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
-        items = [_apart(*pair) for pair in zip(left, right, strict=True)]
-        return [one for one, _ in items], [other for _, other in items]
-    return left, right
 
 
 def _differences(expected: Any, actual: Any, path: tuple[str, ...]) -> Iterator[Difference]:

@@ -12,11 +12,12 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.seams import Isolation
 from pytest_agentbench.core.state import State
-from pytest_agentbench.environment.lazy_state import LazyDict, changes, plain
+from pytest_agentbench.environment.lazy_state import LazyDict
 from pytest_agentbench.environment.rows import parse, read_text
+from pytest_agentbench.environment.shared_parts import changes, plain
 
 LARGE = 1_000_000
-"""Bytes of a file from which its content is shared between runs until they look at it."""
+"""Bytes of a JSON file from which its content is shared between runs until they look at it."""
 
 _KEPT = 64
 
@@ -61,7 +62,7 @@ class JsonState:
 
     def version(self, handle: dict[str, Any]) -> str:
         """Give a digest of the content, or of how it differs from the file's."""
-        return digest(changes(plain(handle), handle.base) if isinstance(handle, LazyDict) else handle)
+        return digest(changes(handle, handle.base) if isinstance(handle, LazyDict) else handle)
 
 
 def merged(state: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,7 +102,7 @@ class _Files:
             text = read_text(file)
             if known is not None and known.text == text:
                 return known.content, False
-            is_large = len(text) >= LARGE
+            is_large = len(text) >= LARGE and file.suffix.lower() == ".json"  # YAML holds more than JSON does
             content = parse(text, file)
             if not isinstance(content, dict):
                 raise EnvironmentFaultError(f"{file}: must hold an object, found {type(content).__name__}")

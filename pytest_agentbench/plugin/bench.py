@@ -39,7 +39,7 @@ _GOODBYE = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """A run's result as stored; run and judgement are None when it was taken from the store.
+    """A run's result as stored; run and judgement are None but for simulations of a test: states may be large.
 
     `earlier` are the results of attempts before this one.
     """
@@ -49,6 +49,11 @@ class Finished:
     judgement: Judgement | None = None
     output: str = ""
     earlier: tuple[Result, ...] = ()
+
+
+def _told(finished: Finished) -> Finished:
+    """Give what a suite's item asks for: the result, without the run's states, which wait for their turn in memory."""
+    return replace(finished, run=None, judgement=None)
 
 
 @dataclass(kw_only=True, repr=False)
@@ -202,11 +207,11 @@ class Bench:
             await models.close()
 
     async def _conduct_again(self, plan: RunPlan, known: Result) -> Finished:
-        first = await self._conduct(plan, known, None, self.conductor)
+        first = _told(await self._conduct(plan, known, None, self.conductor))
         replaying = self.options.cassette == "replay"
         if plan.recording is not None or not deserves_another(first.result, replaying=replaying):
             return first
-        second = await self._conduct(plan.again(), known, None, self.conductor)
+        second = _told(await self._conduct(plan.again(), known, None, self.conductor))
         return replace(second, earlier=(first.result,))
 
     async def _conduct(self, plan: RunPlan, known: Result, agent: AgentBuilder | None, by: Conductor) -> Finished:

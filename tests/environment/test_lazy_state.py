@@ -3,6 +3,8 @@
 import copy
 import json
 import pickle
+import sys
+import threading
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +16,11 @@ from hypothesis import strategies as st
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.environment.diff import diff
+from pytest_agentbench.environment.fresh_values import words
 from pytest_agentbench.environment.json_state import LARGE, JsonState
-from pytest_agentbench.environment.lazy_state import LazyDict, changes, plain
+from pytest_agentbench.environment.lazy_state import LazyDict, shared
+from pytest_agentbench.environment.shared_parts import changes, plain
+from pytest_agentbench.environment.start_words import words_in
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 1.0, "a", "b", float("nan")]),
@@ -23,6 +28,12 @@ VALUES = st.recursive(
     max_leaves=12,
 )
 STATES = st.dictionaries(st.sampled_from("abcd"), VALUES, max_size=4)
+
+
+def keywords(**parts: Any) -> dict[str, Any]:
+    """Give what was passed by name."""
+    return parts
+
 
 DICT_STEPS: dict[str, Callable[[Any, str, Any], Any]] = {
     "get": lambda at, key, _: at.get(key, 7),
@@ -44,6 +55,11 @@ DICT_STEPS: dict[str, Callable[[Any, str, Any], Any]] = {
     "values": lambda at, *_: list(at.values()),
     "first": lambda at, *_: next(iter(at.values()), None),
     "comprehension": lambda at, *_: {key: part for key, part in at.items()},  # noqa: C416 - as tools write it
+    "in": lambda at, key, _: [key in at, len(at), bool(at), list(at), list(reversed(at)), sorted(at.keys())],
+    "equal": lambda at, key, new: [at == {key: new}, at != {key: new}, repr(at)],
+    "keywords": lambda at, *_: keywords(**at),
+    "keep": lambda at, key, new: at.__setitem__(key, at.get("a", new)),
+    "move": lambda at, key, new: at.__setitem__(key, at.pop("b", new)),
 }
 LIST_STEPS: dict[str, Callable[[Any, int, Any], Any]] = {
     "get": lambda at, place, _: at[place % len(at)] if at else None,
@@ -86,10 +102,10 @@ def scribble(value: Any) -> None:
 def test_it_behaves_as_a_copy_of_ones_own(state: dict[str, Any], data: st.DataObject) -> None:
     """Whatever a tool does with it, and with what it got out of it, the base stays and the content is the copy's."""
     before = json.dumps(state)
-    lazy, own = LazyDict(state), copy.deepcopy(state)
-    for _ in range(data.draw(st.integers(1, 6))):
-        at: Any = lazy
-        other: Any = own
+    lazy, own = LazyDict(state, data.draw(st.sampled_from([0, 3, 1000]))), copy.deepcopy(state)
+    held: list[tuple[Any, Any]] = [(lazy, own)]  # what a tool may still have in its hands of what it saw earlier
+    for _ in range(data.draw(st.integers(1, 8))):
+        at, other = data.draw(st.sampled_from(held))
         for _ in range(data.draw(st.integers(0, 2))):
             if isinstance(other, dict) and other:
                 key = data.draw(st.sampled_from(sorted(other)))
@@ -97,6 +113,7 @@ def test_it_behaves_as_a_copy_of_ones_own(state: dict[str, Any], data: st.DataOb
             elif isinstance(other, list) and other:
                 place = data.draw(st.integers(0, len(other) - 1))
                 at, other = at[place], other[place]
+        held.append((at, other))
         steps: Any = DICT_STEPS if isinstance(other, dict) else LIST_STEPS if isinstance(other, list) else None
         if steps is None:
             continue
@@ -116,6 +133,7 @@ def test_it_behaves_as_a_copy_of_ones_own(state: dict[str, Any], data: st.DataOb
     is_changed = json.dumps(own, sort_keys=True) != json.dumps(state, sort_keys=True)
     assert (changes(plain(lazy), state) is not None) == is_changed
     assert digest(changes(plain(lazy), state)) == digest(changes(json.loads(json.dumps(own)), state))
+    assert digest(changes(lazy, state)) == digest(changes(plain(lazy), state))
 
 
 @settings(max_examples=300)
@@ -192,3 +210,57 @@ def test_a_large_file_that_changed_is_read_again(large: Path) -> None:
     large.write_text(large.read_text().replace("Name 7", "Nome 77"))
 
     assert provider.open({}, "again")["users"]["U7"]["name"] == "Nome 77"
+
+
+@settings(max_examples=300)
+@given(STATES, STATES, st.integers(0, 3))
+def test_a_copy_by_use_may_be_changed_throughout(state: dict[str, Any], other: dict[str, Any], small: int) -> None:
+    """As a check of the user's may do with the states of a run, which others share."""
+    before = repr(state), repr(other)
+    for _ in range(2):
+        given = shared(state, small)
+        assert repr(given) == before[0]
+        scribble(given)
+    assert (repr(state), repr(other)) == before
+    assert json.dumps(plain(copy.deepcopy(other), state), sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def test_threads_that_look_at_the_same_time_see_the_same(large: Path) -> None:
+    """Tools that a framework calls side by side: what one writes is not lost, and the base is nobody's."""
+    content = json.loads(large.read_text())
+    before = digest(content)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            lazy = LazyDict(content)
+            start = threading.Barrier(4)
+
+            def work(number: int, lazy: LazyDict = lazy, start: threading.Barrier = start) -> None:
+                start.wait()
+                for n in range(200):
+                    lazy["users"][f"U{n}"][f"by {number}"] = n
+                    lazy["rows"][n][f"by {number}"] = n
+
+            threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            wrote = {f"by {number}" for number in range(4)}
+            assert all(wrote <= lazy["users"][f"U{n}"].keys() for n in range(200))
+            assert all(wrote <= lazy["rows"][n].keys() for n in range(200))
+    finally:
+        sys.setswitchinterval(interval)
+    assert digest(content) == before
+
+
+def test_the_words_of_states_that_share_parts_are_their_own(large: Path) -> None:
+    """Of a state that differs in a few rows from one that was read, and in what it lacks."""
+    provider = JsonState(file=large)
+    initial = [{}, {"users": {"U1": {"name": "Zoe REF-9"}}}, {"users": {"U2": {"name": "Ann"}, "U20001": {}}}]
+    states = [provider.snapshot(provider.open(one, "run")) for one in initial]
+    for state in states:
+        found, expected = words_in(state), set(words(state))
+        for word in ("REF-9", "Zoe", "Ann", "U20001", "U1", "U2", "1", "2", "7", "W1", "users", "Paris", "nothing"):
+            assert found(word) == (word in expected), word
