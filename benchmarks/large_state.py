@@ -121,9 +121,10 @@ def suite(folder: Path, state: str, agent: str, size: int, scenarios: int) -> in
     return (folder / "rows.json").stat().st_size
 
 
-def measured(folder: Path, code: Path | None) -> tuple[str, float, float, float, str]:
+def measured(folder: Path, code: Path | None, concurrency: int) -> tuple[str, float, float, float, str]:
     """Give what pytest counted, seconds, processor seconds, peak MB, and what it said of the size of states."""
     command = [sys.executable, "-m", "pytest", "--agentbench", "-q", "-p", "no:cacheprovider", "agentbench.yaml"]
+    command.append(f"--agentbench-concurrency={concurrency}")
     env = {**os.environ, **({"PYTHONPATH": str(code.resolve(strict=True))} if code else {})}
     began = time.monotonic()
     process = subprocess.Popen(
@@ -148,6 +149,7 @@ def main() -> None:
     parser.add_argument("--scenarios", type=int, default=10)
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--code", type=Path)
+    parser.add_argument("--concurrency", type=int, default=8)
     parser.add_argument("--output", type=Path, help="a folder to keep what each session printed")
     options = parser.parse_args()
     print(f"{'case':<14} {'MB':>5} {'peak MB':>8} {'seconds':>8} {'cpu':>6}  counted", flush=True)
@@ -156,7 +158,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             size = suite(folder, state, agent, options.bytes, options.scenarios)
-            counted, seconds, cpu, peak, bound = measured(folder, options.code)
+            counted, seconds, cpu, peak, bound = measured(folder, options.code, options.concurrency)
             if options.output:
                 shutil.copy(folder / "output.txt", options.output / f"{case}.txt")
         print(f"{case:<14} {size / 1e6:>5.0f} {peak:>8.0f} {seconds:>8.1f} {cpu:>6.1f}  {counted}", flush=True)

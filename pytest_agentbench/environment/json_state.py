@@ -73,6 +73,11 @@ def merged(state: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     return state
 
 
+def is_shareable(file: Path, size: int) -> bool:
+    """Whether a file of this size is shared by runs; YAML, which holds more than JSON does, never is."""
+    return size >= LARGE and file.suffix.lower() == ".json"
+
+
 @dataclass
 class _Read:
     """A file as it was read: when it was changed, how long it is, its text where it is small, and what it holds."""
@@ -102,7 +107,7 @@ class _Files:
             text = read_text(file)
             if known is not None and known.text == text:
                 return known.content, False
-            is_large = len(text) >= LARGE and file.suffix.lower() == ".json"  # YAML holds more than JSON does
+            is_large = is_shareable(file, len(text))
             content = parse(text, file)
             if not isinstance(content, dict):
                 raise EnvironmentFaultError(f"{file}: must hold an object, found {type(content).__name__}")
