@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.values import JsonValue, same, to_json
+from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.environment.correspondence import Correspondence, names_in_run, renamed
 from pytest_agentbench.environment.fresh_values import TOKEN, kind_of_pair, may_be_made_up, names_an_id, read_time
+from pytest_agentbench.environment.shared_parts import apart
 
 Path = tuple[str, ...]
 
@@ -23,10 +24,12 @@ Path = tuple[str, ...]
 def aligned(
     expected: State, actual: State, known: Correspondence, *, same_writes: bool
 ) -> tuple[State, tuple[Path, ...]]:
-    """Give the expected state in the words of the run that ended in `actual`, and the places that cannot be told."""
-    expected, actual = to_json(expected), to_json(actual)
-    if names := _names(expected, actual, known, same_writes=same_writes):
-        expected = renamed(expected, names)
+    """Give the expected state in the words of the run that ended in `actual`, and the places that cannot be told.
+
+    Both are plain JSON. Parts that are one object in both are as the worlds began, and stay.
+    """
+    if names := _names(*apart(expected, actual), known, same_writes=same_writes):
+        expected = _renamed(expected, actual, names)
     if expected == actual:
         return expected, ()
     count = -1
@@ -35,6 +38,17 @@ def aligned(
         walk = _Walk(known, same_writes)
         found = walk.through(expected, actual, "", ())
     return found, tuple(walk.unknown)
+
+
+def _renamed(expected: JsonValue, actual: JsonValue, names: Mapping[str, str], key: str = "") -> Any:
+    """Give `expected` with words replaced, but for the parts that are one object: neither world touched those."""
+    if expected is actual and isinstance(expected, dict | list):
+        return expected
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return {renamed(name, names): _renamed(item, actual.get(name), names, name) for name, item in expected.items()}
+    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        return [_renamed(one, other, names, key) for one, other in zip(expected, actual, strict=True)]
+    return renamed(expected, names, key)
 
 
 def _names(expected: State, actual: State, known: Correspondence, *, same_writes: bool) -> dict[str, str]:

@@ -7,7 +7,7 @@ state at the start, an argument or an earlier answer hold them. Every other diff
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_agentbench.core.matchers import holds_matcher
@@ -26,6 +26,7 @@ from pytest_agentbench.environment.fresh_values import (
     read_time,
     words,
 )
+from pytest_agentbench.environment.start_words import words_in
 
 _SHOWN = 80
 _DIGIT = re.compile(r"\d")
@@ -36,7 +37,7 @@ class Seen:
 
     def __init__(self, start: State | None) -> None:
         self._start = start
-        self._in_start: frozenset[str] | None = None
+        self._in_start: Callable[[str], bool] | None = None
         self._pending: list[tuple[bool, JsonValue]] = []
         self._first: dict[str, tuple[int, bool]] = {}
         self._read = 0
@@ -48,8 +49,8 @@ class Seen:
     def at_start(self, word: str) -> bool:
         """Whether the state at the start holds the word."""
         if self._in_start is None:
-            self._in_start = frozenset(words(self._start or {}))
-        return word in self._in_start
+            self._in_start = words_in(self._start or {})
+        return self._in_start(word)
 
     def first(self, word: str) -> tuple[int, bool] | None:
         """Give where the word came up first, counted from 0, and whether in an answer; None where it never did."""

@@ -12,6 +12,7 @@ from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import same, to_json
+from pytest_agentbench.environment.shared_parts import apart
 
 _WIDTH = 160
 """Characters of a value that `describe` shows."""
@@ -26,7 +27,8 @@ def diff(expected: State, actual: State, ignore: Sequence[str] = ()) -> list[Dif
     one segment; what a pattern names is left out with all that is below it.
     """
     patterns = [_pattern(text) for text in ignore]
-    return list(_differences(_pruned(to_json(expected), patterns), _pruned(to_json(actual), patterns), ()))
+    left, right = (to_json(side) for side in apart(expected, actual))
+    return list(_differences(_pruned(left, patterns), _pruned(right, patterns), ()))
 
 
 def describe(difference: Difference) -> str:

@@ -15,6 +15,9 @@ from pytest_agentbench.core.locks import ProcessLock
 from pytest_agentbench.core.seams import Isolation
 from pytest_agentbench.environment.shared import SharedByLoop
 
+MOST_BYTES = 1_000_000_000
+"""Bytes that the states of runs which overlap may take together, in all processes of a session."""
+
 _PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2)
 """Seconds between two looks at a lock that another process holds; the last one repeats."""
 
@@ -33,8 +36,13 @@ class IsolationGate:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         *,
         reaches_all: bool = True,
+        room: int = MOST_BYTES,
     ) -> None:
-        """Lock files in `directory`; say by `reaches_all` False that some of the processes do not see it."""
+        """Lock files in `directory`; say by `reaches_all` False that some of the processes do not see it.
+
+        States of runs that overlap take `room` bytes at most.
+        """
+        self._room = _Turn(room)
         self._reaches_all = reaches_all
         self._directory = directory
         self._pause = pause
@@ -75,13 +83,23 @@ class IsolationGate:
         finally:
             turn.release(ticket)
 
+    @asynccontextmanager
+    async def room_for(self, size: int) -> AsyncIterator[None]:
+        """Wait until there is room for a state of `size` bytes, and keep it for the block; one that is too large for
+        any room runs alone."""
+        ticket = await self._room.acquire(size)
+        try:
+            yield
+        finally:
+            self._room.release(ticket)
+
     def release_all(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         """Free what tasks of `loop` hold and wait for, or all tasks where it is None: for a loop that is given up.
 
         A task that comes back to life later takes nothing from those who came after it. Callable from any thread.
         """
         with self._guard:
-            turns = list(self._turns.values())
+            turns = [*self._turns.values(), self._room]
             locks = [lock for lock, owner in self._locks.items() if loop in (None, owner)]
         for lock in locks:
             self._release(lock)
@@ -109,27 +127,29 @@ def _taken(lock: ProcessLock) -> bool:
 
 @dataclass(eq=False)
 class _Ticket:
-    """A task's claim to a turn: its loop, and the future that wakes it."""
+    """A task's claim to a turn: its loop, the future that wakes it, and how much of the room it takes."""
 
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[None]"
+    amount: int
 
 
 class _Turn:
-    """A first-come lock whose waiters may live on different event loops."""
+    """A first-come lock whose waiters may live on different event loops; with more `room` than one, several hold it."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: int = 1) -> None:
         self._guard = threading.Lock()
-        self._holder: _Ticket | None = None
+        self._room = room
+        self._holders: set[_Ticket] = set()
         self._waiting: deque[_Ticket] = deque()
 
-    async def acquire(self) -> _Ticket:
-        """Wait for the turn; give what `release` asks for."""
+    async def acquire(self, amount: int = 1) -> _Ticket:
+        """Wait for the turn; give what `release` asks for. What is larger than the room waits for all of it."""
         loop = asyncio.get_running_loop()
-        ticket = _Ticket(loop, loop.create_future())
+        ticket = _Ticket(loop, loop.create_future(), min(amount, self._room))
         with self._guard:
-            if self._holder is None:
-                self._holder = ticket
+            if not self._waiting and self._fits(ticket):
+                self._holders.add(ticket)
                 return ticket
             self._waiting.append(ticket)
         try:
@@ -138,6 +158,7 @@ class _Turn:
             with self._guard:
                 if ticket in self._waiting:
                     self._waiting.remove(ticket)
+                    self._pass_on()
             self.release(ticket)  # the turn may have arrived together with the cancellation
             raise
         return ticket
@@ -145,23 +166,26 @@ class _Turn:
     def release(self, ticket: _Ticket) -> None:
         """Give the turn to whoever has waited longest; nothing happens where `ticket` does not hold it any more."""
         with self._guard:
-            if self._holder is ticket:
+            if ticket in self._holders:
+                self._holders.remove(ticket)
                 self._pass_on()
 
     def give_up(self, loop: asyncio.AbstractEventLoop | None) -> None:
         """Take the turn, and the place in the queue, from tasks of `loop` (of all loops where it is None)."""
         with self._guard:
             self._waiting = deque(ticket for ticket in self._waiting if loop not in (None, ticket.loop))
-            if self._holder is not None and loop in (None, self._holder.loop):
-                self._pass_on()
+            self._holders = {ticket for ticket in self._holders if loop not in (None, ticket.loop)}
+            self._pass_on()
+
+    def _fits(self, ticket: _Ticket) -> bool:
+        return sum(holder.amount for holder in self._holders) + ticket.amount <= self._room
 
     def _pass_on(self) -> None:
-        self._holder = None
-        while self._waiting and self._holder is None:
+        while self._waiting and self._fits(self._waiting[0]):
             ticket = self._waiting.popleft()
             with contextlib.suppress(RuntimeError):  # its loop is closed
                 ticket.loop.call_soon_threadsafe(_wake, ticket.future)
-                self._holder = ticket
+                self._holders.add(ticket)
 
 
 def _wake(future: "asyncio.Future[None]") -> None:

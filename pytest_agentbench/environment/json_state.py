@@ -1,8 +1,10 @@
-"""State in one nested JSON object, copied for each run; the handle is the mutable dict itself."""
+"""State in one nested JSON object, of each run's own; the handle is the mutable dict itself."""
 
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from copy import deepcopy
-from functools import lru_cache
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +12,40 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.seams import Isolation
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.values import to_json
+from pytest_agentbench.environment.lazy_state import LazyDict
 from pytest_agentbench.environment.rows import parse, read_text
+from pytest_agentbench.environment.shared_parts import changes, plain
+
+LARGE = 1_000_000
+"""Bytes of a JSON file from which its content is shared between runs until they look at it."""
+
+_KEPT = 64
 
 
 class JsonState:
-    """Opens the object in `file` (JSON, or YAML by its suffix); without a file it starts empty."""
+    """Opens the object in `file` (JSON, or YAML by its suffix); without a file it starts empty.
+
+    A small one is copied for each run. Of a large one a run copies what it looks at, and snapshots share the rest: they
+    must not be changed.
+    """
 
     isolation: Isolation = "per_run"
+    snapshots_are_json = True
+    """That nobody need copy a snapshot to have it as plain JSON."""
 
     def __init__(self, *, file: Path | None = None) -> None:
         self._file = file
 
     def open(self, initial: dict[str, Any], run: str) -> dict[str, Any]:
         """Give a fresh dict with the scenario's values merged in: objects key by key, anything else replaced."""
-        state = deepcopy(_parsed(self._file, read_text(self._file))) if self._file else {}
-        return merged(state, deepcopy(initial))
+        if self._file is None:
+            return merged({}, deepcopy(initial))
+        content, is_large = _FILES.content(self._file)
+        return merged(LazyDict(content) if is_large else deepcopy(content), deepcopy(initial))
 
     def snapshot(self, handle: dict[str, Any]) -> State:
-        """Give a copy as plain JSON."""
-        state: State = to_json(handle)
+        """Give the state as plain JSON."""
+        state: State = plain(handle)
         return state
 
     def close(self, handle: dict[str, Any]) -> None:
@@ -37,16 +53,16 @@ class JsonState:
 
     def save(self, handle: dict[str, Any]) -> dict[str, Any]:
         """Give a copy to put back."""
-        return deepcopy(handle)
+        return self.snapshot(handle) if isinstance(handle, LazyDict) else deepcopy(handle)
 
     def restore(self, handle: dict[str, Any], saved: dict[str, Any]) -> None:
         """Put a copy back."""
         handle.clear()
-        handle.update(deepcopy(saved))
+        handle.update(LazyDict(saved) if isinstance(handle, LazyDict) else deepcopy(saved))
 
     def version(self, handle: dict[str, Any]) -> str:
-        """Give a digest of the content."""
-        return digest(handle)
+        """Give a digest of the content, or of how it differs from the file's."""
+        return digest(changes(handle, handle.base) if isinstance(handle, LazyDict) else handle)
 
 
 def merged(state: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,9 +73,58 @@ def merged(state: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     return state
 
 
-@lru_cache(maxsize=64)
-def _parsed(file: Path, text: str) -> dict[str, Any]:
-    content = parse(text, file)
-    if not isinstance(content, dict):
-        raise EnvironmentFaultError(f"{file}: must hold an object, found {type(content).__name__}")
-    return content
+def is_shareable(file: Path, size: int) -> bool:
+    """Whether a file of this size is shared by runs; YAML, which holds more than JSON does, never is."""
+    return size >= LARGE and file.suffix.lower() == ".json"
+
+
+@dataclass
+class _Read:
+    """A file as it was read: when it was changed, how long it is, its text where it is small, and what it holds."""
+
+    stamp: tuple[int, int]
+    text: str | None
+    content: dict[str, Any]
+
+
+@dataclass
+class _Files:
+    """Files that were read, the latest last; runs that ask for one at the same time wait for one reading of it."""
+
+    read: OrderedDict[Path, _Read] = field(default_factory=OrderedDict)
+    guard: threading.Lock = field(default_factory=threading.Lock)
+    locks: dict[Path, threading.Lock] = field(default_factory=dict)
+
+    def content(self, file: Path) -> tuple[dict[str, Any], bool]:
+        """Give what a file holds now, which nobody may change, and whether it is large."""
+        with self.guard:
+            lock = self.locks.setdefault(file, threading.Lock())
+        with lock:
+            stamp = _stamp(file)
+            known = self.read.get(file)
+            if known is not None and known.text is None and known.stamp == stamp:
+                return known.content, True
+            text = read_text(file)
+            if known is not None and known.text == text:
+                return known.content, False
+            is_large = is_shareable(file, len(text))
+            content = parse(text, file)
+            if not isinstance(content, dict):
+                raise EnvironmentFaultError(f"{file}: must hold an object, found {type(content).__name__}")
+            with self.guard:
+                self.read[file] = _Read(stamp, None if is_large else text, content)
+                self.read.move_to_end(file)
+                if len(self.read) > _KEPT:
+                    self.read.popitem(last=False)
+            return content, is_large
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except OSError:
+        return (0, 0)  # reading it says why
+    return found.st_mtime_ns, found.st_size
+
+
+_FILES = _Files()

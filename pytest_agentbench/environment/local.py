@@ -172,9 +172,12 @@ class LocalEnvironment:
         """Whether something is behind a tool that executes it; some are only described, some are the agent's own."""
         return (requestor, name) in self._functions or self._remote.source(name, requestor) is not None
 
-    async def snapshot(self) -> State | None:
-        """Read the whole state, or None where the suite has none; raise `EnvironmentFaultError` where it breaks."""
-        return await self._state.snapshot() if self._state else None
+    async def snapshot(self, like: State | None = None) -> State | None:
+        """Read the whole state, or None where the suite has none; raise `EnvironmentFaultError` where it breaks.
+
+        What is as in the earlier state `like` is that state's own, so that two of them take little more than one.
+        """
+        return await self._state.snapshot(like) if self._state else None
 
     def wrapped_tools(self, on_call: OnCall) -> list[Callable[..., Any]]:
         """Give the agent's tools as plain functions without `state` and `context`; see `wrapped.Wrapper`."""

@@ -10,8 +10,14 @@ from pytest_agentbench.core.seams import Isolation, StateProvider
 from pytest_agentbench.core.suite import StateSpec
 from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.environment.import_path import load_object
-from pytest_agentbench.environment.json_state import JsonState
+from pytest_agentbench.environment.json_state import JsonState, is_shareable
 from pytest_agentbench.environment.sqlite_state import SqliteState
+
+_TIMES = {"json": 2.5, "sqlite": 2.5}
+"""What a run takes while it is played and judged, as multiples of its file (`benchmarks/large_state.py`)."""
+
+_TIMES_COPIED = 20
+"""The same of a file that every run copies whole, several times: YAML, and small ones, of which it matters little."""
 
 Plugged = Callable[[str, dict[str, Any]], StateProvider | None]
 """Gives the provider of a name that some plugin offers."""
@@ -88,6 +94,16 @@ def declared_isolation(spec: StateSpec | None, root: Path) -> Isolation:
     if getattr(factory, "isolation", None) is None or not inspect.isclass(factory):
         return "exclusive"
     return isolation_of(factory, target)
+
+
+def bytes_per_run(spec: StateSpec | None, root: Path) -> int:
+    """Give about how many bytes a run's state takes, told by the size of its file; 0 where no file tells it."""
+    if spec is None or spec.kind not in _TIMES:
+        return 0
+    file = _file(dict(spec.options), root, "rows" if spec.kind == "sqlite" else "file")
+    size = file.stat().st_size if file is not None and file.is_file() else 0
+    is_shared = spec.kind == "sqlite" or (file is not None and is_shareable(file, size))
+    return round(size * (_TIMES[spec.kind] if is_shared else _TIMES_COPIED))
 
 
 def state_key(spec: StateSpec | None) -> str:

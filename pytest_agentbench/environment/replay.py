@@ -117,11 +117,9 @@ async def replay(
     """
     found = Replay(began=now())
     async with env_factory() as environment:
-        found.start = await environment.snapshot()
+        found.start = await environment.snapshot(like=run.start)  # one of them is enough to keep
         if found.start is None:
             return found
-        if found.start == run.start:
-            found.start = run.start  # one of them is enough to keep
         try:
             async with asyncio.timeout(seconds):
                 if scenario is not None:
@@ -132,7 +130,7 @@ async def replay(
             raise HungError(
                 f"the replay of the expected calls has not ended within {seconds:g} s{environment.busy}"
             ) from None
-        found.state = await environment.snapshot() if can_be_told else None
+        found.state = await environment.snapshot(like=found.start) if can_be_told else None
     found.ended = now()
     return found
 

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
@@ -75,24 +76,30 @@ def check_references(connection: sqlite3.Connection, source: str) -> None:
         row = ""
         table = tables(connection).get(name)
         if rowid is not None and table is not None and table.rowid:
-            found = _select(connection, table, f"WHERE {table.rowid} = ?", (rowid,))
+            found = _select(connection, table, f"WHERE {table.rowid} = ?", (rowid,)).fetchall()
             row = f" row {_shown(dict(zip(table.columns, found[0][1:], strict=False)))}" if found else ""
         raise EnvironmentFaultError(f"{source}: {name}{row}: refers to a row of {parent!r} that does not exist")
 
 
-def read_rows(connection: sqlite3.Connection) -> State:
+def read_rows(connection: sqlite3.Connection, like: State | None = None) -> State:
     """Read everything as {table: {primary key as text: {column: value}}}; blobs and broken UTF-8 become text.
 
-    Columns of a composite key are joined by `|`; a table without primary key is keyed by rowid.
+    Columns of a composite key are joined by `|`; a table without primary key is keyed by rowid. Tables and rows that
+    are as in `like` are that state's own.
     """
     decode, connection.text_factory = connection.text_factory, lambda raw: raw.decode("utf-8", "backslashreplace")
     try:
         state: State = {}
         for table in tables(connection).values():
             rows: dict[str, Any] = {}
-            for _, key, row in _keyed(connection, table, "", ()):
-                rows[_free(key, rows)] = row
-            state[table.name] = rows
+            known = (like or {}).get(table.name) or {}
+            for found in _ordered(connection, table, "", ()):
+                values = _key_of(table, found)
+                key = _free(_key_text(values), rows)
+                row = known.get(key)
+                rows[key] = row if row is not None and _is_row(row, table, found) else _row(table, found)
+            is_known = len(rows) == len(known) and all(map(is_, rows.values(), known.values()))
+            state[table.name] = known if known and is_known and [*rows] == [*known] else rows
         return state
     finally:
         connection.text_factory = decode
@@ -100,15 +107,34 @@ def read_rows(connection: sqlite3.Connection) -> State:
 
 def _keyed(
     connection: sqlite3.Connection, table: Table, where: str, wanted: tuple[Any, ...]
-) -> list[tuple[tuple[Any, ...], str, dict[str, Any]]]:
-    """Give (key values, key text, row) of the rows in the order of the key."""
+) -> list[tuple[tuple[Any, ...], str]]:
+    """Give (key values, key text) of the rows in the order of the key."""
+    found = (_key_of(table, one) for one in _ordered(connection, table, where, wanted))
+    return [(values, _key_text(values)) for values in found]
+
+
+def _ordered(connection: sqlite3.Connection, table: Table, where: str, wanted: tuple[Any, ...]) -> sqlite3.Cursor:
     order = ", ".join(quote(column) for column in table.key) or table.rowid
-    result = []
-    for found in _select(connection, table, f"{where} ORDER BY {order}", wanted):
-        row = dict(zip(table.columns, found[1:], strict=True))
-        values = tuple(row[column] for column in table.key) or (found[0],)
-        result.append((values, _key_text(values), {column: to_json(value) for column, value in row.items()}))
-    return result
+    return _select(connection, table, f"{where} ORDER BY {order}", wanted)
+
+
+def _key_of(table: Table, found: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Give the key of a row as selected, whose first value is the rowid."""
+    return tuple(found[1 + table.columns.index(column)] for column in table.key) or (found[0],)
+
+
+def _row(table: Table, found: tuple[Any, ...]) -> dict[str, Any]:
+    return {column: to_json(value) for column, value in zip(table.columns, found[1:], strict=True)}
+
+
+def _is_row(row: dict[str, Any], table: Table, found: tuple[Any, ...]) -> bool:
+    """Whether a row that is known is the one selected: 1 and 1.0 differ, and what had to be made text is not known."""
+    values = found[1:]
+    return (
+        (*row.values(),) == values
+        and all(map(is_, map(type, row.values()), map(type, values)))
+        and (*row.keys(),) == table.columns
+    )
 
 
 def _key_text(values: tuple[Any, ...]) -> str:
@@ -126,10 +152,10 @@ def _free(key: str, taken: Mapping[str, object]) -> str:
     return free
 
 
-def _select(connection: sqlite3.Connection, table: Table, rest: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+def _select(connection: sqlite3.Connection, table: Table, rest: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
     columns = ", ".join([table.rowid or "NULL", *(quote(column) for column in table.columns)])
     sql = f"SELECT {columns} FROM main.{table.quoted} {rest}"  # noqa: S608 - names are quoted
-    return _cursor(connection).execute(sql, values).fetchall()
+    return _cursor(connection).execute(sql, values)
 
 
 def _table(cursor: sqlite3.Cursor, name: str) -> Table:
@@ -203,7 +229,7 @@ def _patch(connection: sqlite3.Connection, table: Table, key: str, checked: tupl
     row, place = checked
     names = [quote(name) for name in table.key] or [table.rowid]
     where, wanted = (f"WHERE CAST({names[0]} AS TEXT) = ?", (key,)) if len(names) == 1 else ("", ())
-    found = [values for values, text, _ in _keyed(connection, table, where, wanted) if text == key]
+    found = [values for values, text in _keyed(connection, table, where, wanted) if text == key]
     if not found:
         if len(table.key) == 1:
             row = {table.key[0]: key, **row}

@@ -1,6 +1,8 @@
 """State in a SQLite database in memory, one per run, copied from a template built once per process."""
 
 import sqlite3
+import threading
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,8 @@ class SqliteState:
     """
 
     isolation: Isolation = "per_run"
+    snapshots_are_json = True
+    """That nobody need copy a snapshot to have it as plain JSON."""
 
     def __init__(self, *, schema: Path | None = None, rows: Path | None = None) -> None:
         self._schema = schema
@@ -27,14 +31,16 @@ class SqliteState:
 
     def open(self, initial: dict[str, Any], run: str) -> sqlite3.Connection:
         """Give a fresh database with the scenario's rows; raise `EnvironmentFaultError` naming file, table and row."""
-        image = _template(
-            self._schema, read_text(self._schema) if self._schema else "", self._rows,
-            read_text(self._rows) if self._rows else "",
-        )  # fmt: skip
+        with _BUILDING:  # runs that begin together wait for one template
+            template = _template(
+                self._schema, read_text(self._schema) if self._schema else "", self._rows,
+                read_text(self._rows) if self._rows else "",
+            )  # fmt: skip
         connection = sqlite3.connect(":memory:", check_same_thread=False, factory=_Database)
         try:
-            if image:
-                connection.deserialize(image)
+            if template.image:
+                connection.deserialize(template.image)
+            connection.template = template
             if initial:
                 write_rows(connection, initial, "the scenario's state")
                 check_references(connection, "the scenario's state")
@@ -48,7 +54,11 @@ class SqliteState:
 
     def snapshot(self, handle: sqlite3.Connection) -> State:
         """Read every table as {table: {primary key: {column: value}}}."""
-        return read_rows(handle)
+        template = handle.template if isinstance(handle, _Database) else None
+        if template is None:
+            return read_rows(handle)
+        is_new = handle.total_changes == 0 and _schema_version(handle) == template.schema_version
+        return template.rows() if is_new else read_rows(handle, template.rows())
 
     def close(self, handle: sqlite3.Connection) -> None:
         """Drop the database."""
@@ -86,11 +96,45 @@ class _Database(sqlite3.Connection):
     """A connection that knows how many changes were put back: SQLite counts them on."""
 
     put_back = 0
+    template: "_Template | None" = None
+
+
+@dataclass(eq=False)
+class _Template:
+    """The database that runs begin with, and its rows: states share those that are the same."""
+
+    image: bytes
+    schema_version: int
+    _rows: State | None = None
+    _reading: threading.Lock = field(default_factory=threading.Lock)
+
+    def rows(self) -> State:
+        """Give what the database holds, read once."""
+        with self._reading:
+            if self._rows is None:
+                connection = sqlite3.connect(":memory:")
+                try:
+                    if self.image:
+                        connection.deserialize(self.image)
+                    self._rows = read_rows(connection)
+                finally:
+                    connection.close()
+            return self._rows
+
+
+def _schema_version(connection: sqlite3.Connection) -> int:
+    """Give a number that changes with each table that is made, altered or dropped."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    return int(cursor.execute("PRAGMA main.schema_version").fetchone()[0])
+
+
+_BUILDING = threading.Lock()
 
 
 @lru_cache(maxsize=64)
-def _template(schema_file: Path | None, schema: str, rows_file: Path | None, rows: str) -> bytes:
-    """Build the database once per content and give its image; the texts decide, the paths are for messages."""
+def _template(schema_file: Path | None, schema: str, rows_file: Path | None, rows: str) -> _Template:
+    """Build the database once per content; the texts decide, the paths are for messages."""
     connection = sqlite3.connect(":memory:")
     try:
         try:
@@ -103,6 +147,6 @@ def _template(schema_file: Path | None, schema: str, rows_file: Path | None, row
             check_references(connection, str(rows_file))
         connection.commit()
         is_empty = connection.execute("PRAGMA page_count").fetchone()[0] == 0
-        return b"" if is_empty else connection.serialize()
+        return _Template(b"" if is_empty else connection.serialize(), _schema_version(connection))
     finally:
         connection.close()

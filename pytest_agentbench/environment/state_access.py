@@ -13,6 +13,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import to_json
 from pytest_agentbench.environment.faults import caught, guarded, guarded_async
 from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.environment.shared_parts import plain
 
 SMALL_STATE = 200_000
 """Characters of JSON up to which a state without a version is compared as a whole around each call."""
@@ -52,10 +53,16 @@ class OpenState:
                 caught(partial(self.provider.close, handle))
             raise
 
-    async def snapshot(self) -> State:
-        """Read the whole state as plain JSON."""
-        state = await self._finish(lambda: self._plain(self.provider.snapshot(self.handle)), "snapshot")
-        state = to_json(state)
+    async def snapshot(self, like: State | None = None) -> State:
+        """Read the whole state as plain JSON; what is as in the earlier state `like` is that state's own."""
+
+        def read() -> Any:
+            state = self.provider.snapshot(self.handle)
+            return state if inspect.isawaitable(state) else self._plain(state, like)
+
+        state = await self._finish(read, "snapshot")
+        if inspect.iscoroutinefunction(self.provider.snapshot):
+            state = self._plain(state, like)
         if not isinstance(state, dict):
             raise EnvironmentFaultError(f"{self._name}.snapshot() gave {type(state).__name__}; it must give a dict")
         return state
@@ -89,8 +96,10 @@ class OpenState:
         value = await guarded(work, self._runner, who, self._patience)
         return await guarded_async(value, who, self._patience) if inspect.isawaitable(value) else value
 
-    def _plain(self, state: Any) -> Any:
-        return state if inspect.isawaitable(state) else to_json(state)
+    def _plain(self, state: Any, like: State | None) -> Any:
+        if not getattr(self.provider, "snapshots_are_json", False):
+            state = to_json(state)
+        return state if like is None else plain(state, like)
 
     @property
     def _name(self) -> str:

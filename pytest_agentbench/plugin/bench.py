@@ -11,8 +11,10 @@ import pytest
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.run import Judgement, Result, Run, RunKey
+from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.isolation import MOST_BYTES, IsolationGate
+from pytest_agentbench.environment.own_state import bytes_per_run
 from pytest_agentbench.plugin.accounts import Accounts
 from pytest_agentbench.plugin.directory import CRASHES, PLAN, continued, new_directory, posted
 from pytest_agentbench.plugin.early_stop import EarlyStop
@@ -39,7 +41,7 @@ _GOODBYE = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """A run's result as stored; run and judgement are None when it was taken from the store.
+    """A run's result as stored; run and judgement are None but for simulations of a test: states may be large.
 
     `earlier` are the results of attempts before this one.
     """
@@ -49,6 +51,29 @@ class Finished:
     judgement: Judgement | None = None
     output: str = ""
     earlier: tuple[Result, ...] = ()
+
+
+def state_size(suite: Suite) -> int:
+    """Give about how many bytes a run's state takes, 0 where nobody knows; what cannot be read is told by the run."""
+    try:
+        return bytes_per_run(suite.environment.state, suite.root)
+    except OSError:
+        return 0
+
+
+def bound_by_states(suite: Suite, options: Options, runs: int) -> str:
+    """Say how many runs fit into memory at once where that is fewer than there might be; else nothing."""
+    size = state_size(suite)
+    most = max(MOST_BYTES // options.workers // size, 1) if size else runs
+    if most >= min(runs, options.concurrency + options.concurrency // 4):
+        return ""
+    where = " in each process" if options.workers > 1 else ""
+    return f"a run's state takes about {size / 1e6:,.0f} MB: at most {most} runs at once{where}"
+
+
+def _told(finished: Finished) -> Finished:
+    """Give what a suite's item asks for: the result, without the run's states, which wait for their turn in memory."""
+    return replace(finished, run=None, judgement=None)
 
 
 @dataclass(kw_only=True, repr=False)
@@ -148,7 +173,8 @@ class Bench:
     def _isolation(self) -> IsolationGate:
         if self._gate is None:
             alone = self.posting is not None and self.is_elsewhere and not sees(self.posting)
-            self._gate = IsolationGate(self.options.directory / "locks", reaches_all=not alone)
+            room = MOST_BYTES // self.options.workers
+            self._gate = IsolationGate(self.options.directory / "locks", reaches_all=not alone, room=room)
         return self._gate
 
     @property
@@ -202,14 +228,18 @@ class Bench:
             await models.close()
 
     async def _conduct_again(self, plan: RunPlan, known: Result) -> Finished:
-        first = await self._conduct(plan, known, None, self.conductor)
+        first = _told(await self._conduct(plan, known, None, self.conductor))
         replaying = self.options.cassette == "replay"
         if plan.recording is not None or not deserves_another(first.result, replaying=replaying):
             return first
-        second = await self._conduct(plan.again(), known, None, self.conductor)
+        second = _told(await self._conduct(plan.again(), known, None, self.conductor))
         return replace(second, earlier=(first.result,))
 
     async def _conduct(self, plan: RunPlan, known: Result, agent: AgentBuilder | None, by: Conductor) -> Finished:
+        async with self._isolation.room_for(state_size(plan.suite)):
+            return await self._conduct_now(plan, known, agent, by)
+
+    async def _conduct_now(self, plan: RunPlan, known: Result, agent: AgentBuilder | None, by: Conductor) -> Finished:
         writer = self.writer
         writer.started(plan.key)
         try:

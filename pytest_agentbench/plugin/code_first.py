@@ -27,6 +27,7 @@ from pytest_agentbench.plugin.keys import BEGUN, BENCH, SIMULATED
 from pytest_agentbench.plugin.reading import key_of, planned, read_suite
 from pytest_agentbench.plugin.simulation import Simulation
 from pytest_agentbench.runs.conduct import Stage
+from pytest_agentbench.runs.judging import own_states
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.calls import call_form
 
@@ -156,7 +157,7 @@ class AgentBench:
         if run is None or judgement is None:
             raise ValueError("a simulation of a test is never taken from an earlier session")
         show_output(self.item, finished)
-        return Simulation(run=run, judgement=judgement, result=finished.result)
+        return Simulation(run=own_states(run), judgement=judgement, result=finished.result)
 
 
 def blank_of(item: pytest.Item) -> Result:

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_agentbench.plugin.accounts import check_budgets, check_cassettes, check_judges, last_costs
 from pytest_agentbench.plugin.ahead import is_scenario
-from pytest_agentbench.plugin.bench import Bench
+from pytest_agentbench.plugin.bench import Bench, bound_by_states
 from pytest_agentbench.plugin.code_first import parametrize
 from pytest_agentbench.plugin.directory import SEQUENTIAL
 from pytest_agentbench.plugin.early_stop import trial_after_trial
@@ -105,7 +105,8 @@ class Collecting:
         mode = self._bench.options.gates
         complete = mode == "auto" and selected == suite.info.total
         gated = bool(suite.info.gates) and (mode == "always" or complete)
-        suite.info = suite.info.model_copy(update={"selected": selected, "gated": gated})
+        states = bound_by_states(suite.suite, self._bench.options, selected)
+        suite.info = suite.info.model_copy(update={"selected": selected, "gated": gated, "states": states})
 
     def _check_variants(self) -> None:
         """Refuse a variant that no suite declares."""

@@ -13,6 +13,7 @@ import pytest
 from pytest_agentbench.core.errors import AgentBenchError, SuiteError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.environment.kinds import ask_for_kinds, unknown_kinds
 from pytest_agentbench.generation.recipe import staleness
@@ -40,6 +41,7 @@ class SuiteModule(pytest.Module):
 
     info: SuiteInfo
     declared: tuple[str, ...] = ()
+    suite: Suite
     kinds: str = ""
     unlabelled: tuple[Unlabelled, ...] = ()
 
@@ -52,6 +54,7 @@ class SuiteModule(pytest.Module):
         """Give an item per run; a bad file raises `SuiteError` with every problem in it."""
         bench = self.config.stash[BENCH]
         suite, toolset = read_suite(self.path)
+        self.suite = suite
         bench.secrets |= {*suite.secrets, *secrets_of(suite)}
         bench.public |= spelled_in(suite)
         if bench.options.cassette != "off":

@@ -81,7 +81,7 @@ class Summary:
             terminalreporter.write_line(text)
         for text in self._ending.told() if self._ending else ():
             terminalreporter.write_line(text, yellow=True)
-        for text in self._asked():
+        for text in (*self._bounds(), *self._asked()):
             terminalreporter.write_line(text)
         if self._bench.options.resume:
             terminalreporter.write_line(
@@ -92,6 +92,10 @@ class Summary:
             terminalreporter.write_line(f"{count} runs one at a time: {reason}")
         for text in annotation_lines(self._bench, document, config.rootpath, os.environ):
             terminalreporter.write_line(text if compat.shows_unicode(config) else ascii_only(text))
+
+    def _bounds(self) -> list[str]:
+        """Say of which suites fewer runs overlap than asked for, since their states are large."""
+        return [f"{suite.key}: {suite.states}" for suite in self._tally.suites.values() if suite.states]
 
     def _asked(self) -> list[str]:
         """Give what workers asked while they collected; nobody saw it there."""

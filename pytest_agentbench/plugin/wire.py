@@ -21,7 +21,8 @@ _RESULT = "agentbench_result"
 class SuiteInfo(Model):
     """What the controller needs to know of a suite; `total` counts its runs, `selected` those that pytest kept.
 
-    `kinds` asks for the kinds of tools that nothing settles, `unlabelled` counts lines that do not say what they mean.
+    `kinds` asks for the kinds of tools that nothing settles, `unlabelled` counts lines that do not say what they mean,
+    `states` says where their size bounds how many runs there are at once.
     """
 
     key: str
@@ -37,6 +38,7 @@ class SuiteInfo(Model):
     policies: tuple[PolicyRecord, ...] = ()
     kinds: str = ""
     unlabelled: int = 0
+    states: str = ""
 
 
 class Meta(Model):

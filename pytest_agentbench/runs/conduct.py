@@ -242,7 +242,7 @@ class Stage:
             if closed.termination is Termination.SAFETY_TIMEOUT:
                 self.runner.abandon()
             try:
-                final = None if closed.blame is Blame.ENVIRONMENT else await self.environment.snapshot()
+                final = None if closed.blame is Blame.ENVIRONMENT else await self.environment.snapshot(like=initial)
             except EnvironmentFaultError as error:
                 closed = self._broken(error)
             stack.push_async_callback(self._bounded_close, stack.pop_all())

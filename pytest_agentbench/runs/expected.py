@@ -20,6 +20,7 @@ from pytest_agentbench.environment.faults import HungError
 from pytest_agentbench.environment.fresh_values import Clock
 from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import Followed, Replay, Wanted, replay
+from pytest_agentbench.environment.shared_parts import is_large
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 
@@ -27,6 +28,9 @@ T = TypeVar("T")
 
 _MOST_KEPT = 32
 """Expected states kept of scenarios whose calls leave something open; each has the size of the state."""
+
+_MOST_LARGE = 4
+"""Large expected states kept: the trials of a scenario follow one another, and its calls are soon made again."""
 
 _ROUNDS = 3
 """How often expected calls are matched anew after ids in them were found to be others in the run."""
@@ -52,6 +56,7 @@ class ExpectedStates:
     def __init__(self) -> None:
         self._replays: dict[str, asyncio.Future[Replay]] = {}
         self._open: list[str] = []
+        self._large: list[str] = []
 
     async def expect(self, plan: RunPlan, run: Run, world: World) -> Run:
         """Give the run with the state that a right run ends in, in the run's own words.
@@ -120,13 +125,15 @@ class ExpectedStates:
             raise
         future.set_result(found)
         if leaves_open:
-            self._keep(key)
+            self._keep(self._open, key, _MOST_KEPT)
+        elif is_large(found.state):
+            self._keep(self._large, key, _MOST_LARGE)
         return found
 
-    def _keep(self, key: str) -> None:
-        self._open.append(key)
-        if len(self._open) > _MOST_KEPT:
-            self._replays.pop(self._open.pop(0), None)
+    def _keep(self, keys: list[str], key: str, most: int) -> None:
+        keys.append(key)
+        if len(keys) > most:
+            self._replays.pop(keys.pop(0), None)
 
     async def _made(self, plan: RunPlan, wanted: Sequence[Wanted], run: Followed, world: World, name: str) -> Replay:
         return await replay(

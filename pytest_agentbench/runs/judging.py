@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import cast
 
 from pytest_agentbench.checks.decide import judge
@@ -14,6 +14,7 @@ from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from pytest_agentbench.environment.diff import arranged, ignored_in_vain
 from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.environment.lazy_state import shared
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 from pytest_agentbench.runs.tau2 import in_replayed_world, replayed_in_domain, with_reward
@@ -27,9 +28,9 @@ def judge_run(run: Run, plan: RunPlan) -> Judgement:
         return cast("Callable[[JsonValue], object]", load_object(path, root))
 
     try:
-        checks = [cast("Check", load_object(path, root)) for path in run.scenario.checks]
-        checks += plan.extensions.checks(run)
-        metrics = plan.extensions.metrics(run)
+        checks = [_on_its_own(cast("Check", load_object(path, root))) for path in run.scenario.checks]
+        checks += map(_on_its_own, plan.extensions.checks(own_states(run)))
+        metrics = plan.extensions.metrics(own_states(run))
     except AgentBenchError as error:
         return undecided(str(error))
     ignore = state.ignore if state else ()
@@ -47,6 +48,22 @@ def judge_run(run: Run, plan: RunPlan) -> Judgement:
     if metrics:
         judgement = judgement.model_copy(update={"metrics": {**judgement.metrics, **metrics}})
     return with_reward(run, plan, judgement, replayed, why)
+
+
+def own_states(run: Run) -> Run:
+    """Give the run with states that may be changed: those of runs share what no run touched."""
+    states = {name: getattr(run, name) for name in ("initial_state", "final_state", "expected_state")}
+    return run.model_copy(update={name: shared(state) for name, state in states.items() if state is not None})
+
+
+def _on_its_own(check: Check) -> Check:
+    """Let a check change the states that it is given, without anybody else seeing that."""
+
+    @wraps(check)
+    def checked(run: Run) -> Iterable[Finding]:
+        return check(own_states(run))
+
+    return checked
 
 
 async def best_of(ways: Iterable[RunPlan], judge_by: Callable[[RunPlan], Awaitable[Judgement]]) -> Judgement:

@@ -92,7 +92,7 @@ class RecordedWorlds:
                             what = f"call {place + 1} ({printable(record.call.name)}) is another: {why}"
                             return run.model_copy(update={"replay_differs": what})
                         effects.append(found.wrote if found is not None else None)
-                    final = await environment.snapshot()
+                    final = await environment.snapshot(like=initial)
             except TimeoutError:
                 runner.abandon()
                 raise HungError(f"it has not ended within {seconds:g} s{environment.busy}") from None

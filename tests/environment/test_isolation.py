@@ -203,3 +203,42 @@ def test_only_the_given_up_loop_loses_its_turn(tmp_path: Path) -> None:
 
     assert asyncio.run(run()) == [False, True]
     other.close()
+
+
+async def test_as_many_states_are_open_as_there_is_room_for(tmp_path: Path) -> None:
+    """Whoever has waited longest is next, and a state that is larger than the room is alone in it."""
+    gate = IsolationGate(tmp_path, room=10)
+    inside: list[int] = []
+    order: list[int] = []
+
+    async def run(size: int) -> None:
+        async with gate.room_for(size):
+            inside.append(size)
+            order.append(size)
+            assert sum(inside) <= 10 or inside == [size]
+            for _ in range(3):
+                await asyncio.sleep(0)
+            inside.remove(size)
+
+    sizes = [4, 5, 3, 99, 1, 0, 10, 2]
+    await asyncio.gather(*map(run, sizes))
+
+    assert order == sizes
+
+
+async def test_a_cancelled_wait_for_room_lets_those_behind_it_in(tmp_path: Path) -> None:
+    """A large state that is not waited for any more keeps no small one out."""
+    gate = IsolationGate(tmp_path, room=10)
+    entered = asyncio.Event()
+
+    async def wait(size: int) -> None:
+        async with gate.room_for(size):
+            entered.set()
+
+    async with gate.room_for(8):
+        large, small = asyncio.create_task(wait(9)), asyncio.create_task(wait(2))
+        await asyncio.sleep(0)
+        assert not entered.is_set()
+        large.cancel()
+        await asyncio.wait_for(entered.wait(), 10)
+        await small
