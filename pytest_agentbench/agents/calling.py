@@ -1,6 +1,7 @@
 """Calling a function of the user: async ones on the loop, all others in the run's thread."""
 
 import inspect
+import os
 from pathlib import Path
 
 from pytest_agentbench.agents.failure import guard, guard_sync
@@ -27,4 +28,9 @@ async def call_user(
 
 
 async def _awaited(function: UserFunction, positional: list[object], keywords: dict[str, object]) -> object:
-    return await function(*positional, **keywords)
+    process = os.getpid()
+    try:
+        return await function(*positional, **keywords)
+    finally:
+        if os.getpid() != process:  # it forked and came back twice: the session goes on in the parent alone
+            os._exit(0)

@@ -6,6 +6,7 @@ One loop for all runs, because agents cache async clients and those die with the
 import asyncio
 import concurrent.futures
 import contextlib
+import os
 import sys
 import threading
 from collections import Counter
@@ -31,6 +32,7 @@ class LoopThread:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._loop.time = monotonic  # type: ignore[method-assign]  # an agent may stop the clock of the module
+        self._process = os.getpid()
         self._stopping = False
         self._stopped = threading.Event()
         self._beat = monotonic()
@@ -118,6 +120,8 @@ class LoopThread:
             self._loop.call_soon_threadsafe(int)  # it may sleep until a time that never comes
 
     def _tick(self) -> None:
+        if os.getpid() != self._process:  # a child that an agent forked runs the loop, too: all of it is the parent's
+            os._exit(0)
         self._beat = monotonic()
         self._left = asyncio.all_tasks(self._loop)  # the loop itself holds tasks weakly
         self._loop.call_later(_BEAT, self._tick)

@@ -95,6 +95,10 @@ def segments(form):
         yield [next(calls) for _ in range(count)]
 
 
+def words(line):
+    return line if isinstance(line, str) else next(iter(line.values()))
+
+
 def build(tools):
     """Do what the scenario with these lines expects, turn by turn."""
     by_name = {tool.__name__: tool for tool in tools}
@@ -103,7 +107,7 @@ def build(tools):
 
     def reply(turn):
         lines.append(turn.message)
-        fitting = [form for form in forms if form["says"][: len(lines)] == lines]
+        fitting = [form for form in forms if [words(line) for line in form["says"]][: len(lines)] == lines]
         made = list(segments(fitting[0]))[len(lines) - 1] if fitting else []
         return "; ".join(str(by_name[call["name"]](**call["arguments"])) for call in made) or "Goodbye."
 

@@ -88,7 +88,7 @@ def test_committed_scenarios_say_where_each_argument_is_from(service: str) -> No
         for call, origin in zip(form["expect"], form["provenance"]["calls"], strict=True):
             arguments = {path.split(".")[0] for path in origin["arguments"]}
             assert arguments == set(call["arguments"]), form["id"]
-        assert not any(tool in line for tool in tools if "_" in tool for line in form["says"])
+        assert not any(tool in line for tool in tools if "_" in tool for line in map(str, form["says"]))
 
 
 def test_scenarios_of_a_server_are_generated_and_valid(

@@ -91,11 +91,16 @@ def calls(scenario, name, key="expect"):
     return [one[name] for one in scenario.get(key, ()) if name in one]
 
 
+def words_of(line):
+    """Give the words of a line of a script, which may stand under what is meant by it."""
+    return [line] if isinstance(line, str) else list(line.values())
+
+
 def test_requests_name_the_thing_and_vary(made):
     """Both writing tools are asked for, tag and value in words; a tool that only calls tell to read finds who asks."""
     _, scenarios, _ = made
 
-    said = [" ".join(one["says"]) for one in scenarios]
+    said = [" ".join(word for line in one["says"] for word in words_of(line)) for one in scenarios]
 
     assert len(scenarios) == 12
     assert {name for one in scenarios for call in one["expect"] for name in call} >= {"shift_trunk", "extend_stay"}
