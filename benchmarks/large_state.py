@@ -132,13 +132,15 @@ def measured(folder: Path, code: Path | None, concurrency: int) -> tuple[str, fl
     )
     assert process.stdout is not None
     output = process.stdout.read()
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.monotonic() - began
     found = re.findall(r"^(?:=+ )?(\d+ (?:passed|failed|error).*) in ", output, re.MULTILINE)
     (folder / "output.txt").write_text(output, encoding="utf-8")
     bound = next((line for line in output.splitlines() if " runs at once" in line), "")
-    counted = found[-1] if found else output[-300:]
+    counted = found[-1] if found else f"no summary, exit status {process.returncode}"
+    if unscored := re.search(r"\d+ not scored", output):
+        counted += f", {unscored[0]}"
     return counted, seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1000, bound
 
 
