@@ -99,7 +99,8 @@ def test_scenarios_of_a_server_are_generated_and_valid(
     suite = tmp_path / "agentbench.yaml"
     suite.write_text(
         "agent: nowhere:build\n"
-        "environment: {tools: {mcp: {command: [mcp-server-time, --local-timezone, UTC]}, share: session}}\n"
+        "environment: {tools: {mcp: {command: [mcp-server-time, --local-timezone, UTC]}, share: session},\n"
+        "  reads: [get_current_time, convert_time]}\n"
         "scenarios: [generated/scenarios/*.yaml]\n"
         "generate: {from: tools, count: 3, seed: 7, complexity: {simple: 1}, values: {time: ['09:30', '16:45'],\n"
         "  timezone: [Europe/Paris, Asia/Tokyo], source_timezone: [Europe/Paris, Asia/Tokyo],\n"
