@@ -115,7 +115,9 @@ class ScriptedUser:
     def _answer(self, script: Script, view: View, messages: Sequence[Message]) -> UserTurn:
         texts = agent_messages(messages)
         text = texts[-1] if texts else ""
-        is_as_wanted = self._see_done(view)
+        fresh = self._see_done(view)
+        # "Order W2 is refunded.", said after a refund of W1, is no question about W2
+        is_as_wanted = not fresh or any(plain(str(one.value)) in fresh for one in self._wants)
         left = undone(self._wants, view.done)
         known = self._known(script, view)
         before = texts[-1 - BEFORE : -1]
@@ -124,7 +126,8 @@ class ScriptedUser:
         asks = has_question_mark(text)
         facts = self._asked_facts(view, messages, heard, asks=asks)
         is_open = any(one.name and repr(one.value) not in self._confirmed for one in heard.stated)
-        if not (asks or facts or is_open):
+        is_report = bool(fresh and script.left)  # of what was just done: its author says how the user goes on
+        if not (asks or facts or (is_open and not is_report)):
             return self._line(script.take(), view, text) if script.left else UserTurn(stop=Stop(reason="done"))
         if len(texts) > 1 and _same(text, texts[-2]) and self._stands(script, heard):
             return self._again(heard)
@@ -160,17 +163,13 @@ class ScriptedUser:
             return False
         return not kinds.isdisjoint(("confirm", "decline", "inform"))
 
-    def _see_done(self, view: View) -> bool:
-        """Take back the yes to what was written since: another write of the same thing needs another one.
-
-        False where something else was written than is wanted: "Order W2 is refunded.", said after a refund of W1, is
-        no question about W2.
-        """
+    def _see_done(self, view: View) -> set[str]:
+        """Give what was written since, and take back the yes to it: another write of the same thing needs another."""
         done = Counter(view.done)
-        fresh = {plain(str(value)) for value in done - self._done}
-        self._confirmed -= {repr(value) for value in done - self._done}
+        fresh = done - self._done
+        self._confirmed -= {repr(value) for value in fresh}
         self._done = done
-        return not fresh or any(plain(str(one.value)) in fresh for one in self._wants)
+        return {plain(str(value)) for value in fresh}
 
     def _has_all(self, left: Sequence[Wanted], texts: Sequence[str]) -> bool:
         """Whether all that was wanted was done and told; False where the scenario says neither."""

@@ -287,6 +287,14 @@ def test_a_report_of_another_write_is_no_question() -> None:
     assert talk.close("Order W1 is refunded.").reason == "done"
 
 
+def test_a_report_of_what_was_done_gets_the_next_line() -> None:
+    """What is still wanted of the same thing is asked for by the script, not agreed to before anybody asks."""
+    talk = opened("Move Paris to Tokyo", {"request": "And Tokyo to Paris"}, expect=({"a": "Tokyo"}, {"a": "Tokyo"}))
+    talk.done("Tokyo")
+
+    assert talk.hear("Tokyo is done.") == "And Tokyo to Paris"
+
+
 def test_a_second_write_of_the_same_thing_is_agreed_to_once_more() -> None:
     """A value is wanted as often as it is expected: each write of it gets a yes, with a question mark or without."""
     for again in ("And shall I close W1 now?", "Next I close W1."):
