@@ -61,9 +61,10 @@ def consent(facts: Facts, place: int, stating: Sequence[str] = ()) -> Consent:
     others = {event: subject.another(event.about) for event in events}
     resets = [at for at, event in enumerate(events) if event.kind in RESETS and others[event] is None]
     last = resets[-1] if resets else -1
-    since = events[last + 1 :]
-    if last >= 0 and events[last].kind == "request":  # "Yes. And could you also …?" is a yes all the same
-        since = [event for event in events if event.message >= events[last].message]
+    # a request takes back the yes of earlier turns alone: "Yes. And could you also …?" is a yes all the same
+    wish = max((events[at].message for at in resets if events[at].kind == "request"), default=-1)
+    undone = max((at for at in resets if events[at].kind != "request"), default=-1)
+    since = [event for at, event in enumerate(events) if at > undone and event.message >= wish]
     answers = [event for event in since if event.kind in ("confirm", "decline") and others[event] is None]
     answered = max((event.message for event in answers), default=-1)
     if unlabelled := [event.message for event in since if event.kind is None and event.message > answered]:

@@ -41,7 +41,7 @@ def named(names: Iterable[str], text: str, synonyms: Synonyms, *, loosely: bool 
     said = _tokens(text)
     for name in names:
         for ways in _ways(name, synonyms):
-            if _close(ways, said) or (loosely and ways[-1] in _IDENTIFIERS and _close(ways[:-1], said)):
+            if _close(ways, said) or (loosely and ways and ways[-1] in _IDENTIFIERS and _close(ways[:-1], said)):
                 return True
     return False
 

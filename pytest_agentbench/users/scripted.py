@@ -260,8 +260,7 @@ class ScriptedUser:
         told = [
             one.name
             for one in self._wants
-            if one.name
-            and named([one.name], text, self._language.labels, loosely=True)
+            if named([one.name], text, self._language.labels, loosely=True)
             and states(one.value, said, self._language.locale)
         ]
         if told:

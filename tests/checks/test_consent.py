@@ -267,8 +267,9 @@ def test_a_yes_with_another_wish_in_one_breath_is_a_yes() -> None:
         both = Message(role="user", content="Yes. And what are your hours?", acts=tuple(Act(kind=one) for one in acts))  # type: ignore[arg-type]
 
         assert kept(WISH, ASK, [both], REFUND) is True
-    but = Message(role="user", content="Yes, if it is free", acts=(Act(kind="confirm"), Act(kind="condition")))
-    assert kept(WISH, ASK, [but], REFUND) is False
+    for acts in (("confirm", "condition"), ("confirm", "decline", "request")):
+        but = Message(role="user", content="Yes, if it is free", acts=tuple(Act(kind=one) for one in acts))  # type: ignore[arg-type]
+        assert kept(WISH, ASK, [but], REFUND) is False
 
 
 def test_what_the_confirmation_is_about_must_have_been_stated() -> None:

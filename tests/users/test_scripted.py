@@ -427,6 +427,13 @@ def test_an_id_without_a_name_is_asked_for_in_vain() -> None:
     assert talk.close("Your card number, please?").blame is Blame.SCENARIO
 
 
+def test_a_fact_whose_name_holds_no_word_is_never_asked_for() -> None:
+    """Nothing that an agent says names it."""
+    talk = opened("Hello", knows={"…": "secret"})
+
+    assert "secret" not in talk.hear("Your name, please?")
+
+
 def test_what_the_scenario_declares_unknown_is_no_fault_of_its_own() -> None:
     """A user that does not know its order number says so as often as it is asked."""
     talk = opened("Refund my lamp", unknown=["order number"])
