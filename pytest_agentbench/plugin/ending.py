@@ -121,7 +121,10 @@ def _place(thread: threading.Thread) -> str:
 
 
 def _children() -> Iterator[tuple[int, str]]:
-    """Give the processes that this one started and that run, with their command lines, where the system tells."""
+    """Give the processes that this one started and that run, each with its command, where the system tells.
+
+    Of the program only its name is given: its folder may be longer than what there is room for.
+    """
     own = os.getpid()
     with contextlib.suppress(OSError):
         for entry in os.scandir("/proc"):
@@ -131,4 +134,5 @@ def _children() -> Iterator[tuple[int, str]]:
                 state, parent = Path(entry.path, "stat").read_text().rpartition(")")[2].split()[:2]
                 if int(parent) == own and state != "Z":
                     words = Path(entry.path, "cmdline").read_bytes().split(b"\0")
-                    yield int(entry.name), " ".join(os.fsdecode(word) for word in words).strip()
+                    program, *rest = (os.fsdecode(word) for word in words)
+                    yield int(entry.name), " ".join([Path(program).name, *rest]).strip()

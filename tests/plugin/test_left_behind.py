@@ -97,7 +97,7 @@ def test_a_process_that_goes_on_is_named_and_left_alone(project: Project) -> Non
 
     result = project.run(subprocess=True, timeout=60)
 
-    result.stdout.fnmatch_lines(["left running: process * (*python* -c import time; time.sleep(8))*"])
+    result.stdout.fnmatch_lines(["left running: process * (python* -c import time; time.sleep(8))*"])
 
 
 def test_a_process_that_an_agent_leaves_is_no_complete_session(
