@@ -91,6 +91,7 @@ class _Check:
         """Yield nothing if one branch fits, else what is wrong with the branch that was most likely meant."""
         branches = [self._resolved(branch) for branch in schema["anyOf"]]
         near: list[tuple[int, list[Misfit]]] = []
+        told_apart = isinstance(value, dict) and "description" in schema
         for branch in branches:
             found = list(self.walk(value, branch, path))
             if not found:
@@ -99,8 +100,11 @@ class _Check:
             meant = isinstance(value, str) and bool(suggestion(value, texts))
             if meant or "anyOf" in branch or fits_type(value, branch.get("type", [])):
                 near.append((_likeness(value, branch), found))
-        if near:
-            yield from max(near, key=lambda pair: (pair[0], -len(pair[1])))[1]
+                told_apart &= bool(branch.get("required"))
+        alike = max(near, key=lambda pair: (pair[0], -len(pair[1])), default=None)
+        # {orders: {…}} shares no key with {sqlite: …}, {json: …} or {own: …}: none of them was meant
+        if alike and (alike[0] or not told_apart):
+            yield from alike[1]
         else:
             expected = schema.get("description") or " or ".join(_expected(branch) for branch in branches)
             yield Misfit(path=path, message=f"found {shown(value)}, expected {expected}")
