@@ -153,7 +153,7 @@ def _reach(paired: Paired, marks: Glyphs) -> str:
     trials = f" {marks.times} {paired.trials} trials" if paired.trials > 1 else ""
     base = f"{paired.scenarios} scenarios{trials} compared"
     if paired.detectable is None:
-        return f"{base}: too few to show any change of success"
+        return f"{base}: too few for any change of success to show 4 times out of 5"
     return f"{base}: a change of success of {paired.detectable * 100:.0f} points would show 4 times out of 5"
 
 

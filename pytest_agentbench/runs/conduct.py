@@ -254,7 +254,7 @@ class Stage:
     async def judge(self, run: Run) -> Judgement:
         """Judge by each way that is right until one passes, then have models judge the rest."""
         if run.broken_tools:
-            run = await self._only_here(run)
+            run = await self.only_here(run)
         judgement = await best_of(self.plan.ways, lambda plan: self._judge_by(plan, run))
         return await self.cast.judged(run, judgement, self.runner)
 
@@ -272,7 +272,7 @@ class Stage:
     def _resolve(self, path: str) -> Callable[[JsonValue], object]:
         return cast("Callable[[JsonValue], object]", load_object(path, self.root))
 
-    async def _only_here(self, run: Run) -> Run:
+    async def only_here(self, run: Run) -> Run:
         """Keep of the tools that broke at every call of the run those that a fresh world answers the same call of.
 
         One that breaks there too is nobody's to use where the call is what the scenario expects.

@@ -64,7 +64,7 @@ class Theatre(Stage):
         answers = [record.result for record in run.transcript.trajectory]
         if run.finished and None not in answers:
             self._known[_mark(screenplay)] = _Outcome([one for one in answers if one is not None], run.final_state)
-        return run
+        return await self.only_here(run) if run.broken_tools else run
 
     async def judge_as(self, base: Run, transcript: Transcript, final: State | None) -> Judgement:
         """Judge another transcript and final state in place of those of `base`, by the same checks."""

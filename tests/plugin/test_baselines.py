@@ -78,7 +78,7 @@ def test_a_selection_is_compared_and_says_what_it_left_out(kept: Project) -> Non
     """Gates are not evaluated on a selection; what was not selected is not gone."""
     result = kept.run("--agentbench-baseline=base.json", "-k", "s01 or s02")
 
-    result.stdout.fnmatch_lines(["*success*2*100 %*", "*too few to show any change*", "*8 of *were not selected*"])
+    result.stdout.fnmatch_lines(["*success*2*100 %*", "*too few for any change*", "*8 of *were not selected*"])
     result.stdout.no_fnmatch_line("*gone*")
 
 

@@ -188,3 +188,18 @@ def test_open_arguments_of_writes_are_listed_and_no_problem(tmp_path: Path) -> N
 
     assert report.left_open == ("close_ticket: ticket_id, note",)
     assert (report.oracle, report.issues) == (True, ())
+
+
+def test_a_planted_fault_excuses_no_wrong_run(tmp_path: Path) -> None:
+    """The tool breaks because the scenario says so: a write that is left out before it is caught all the same."""
+    report = one(
+        tmp_path,
+        scenario(
+            says=["Close ticket T1, then open one called Lamp. I am P1, ada@example.org"],
+            expect=[{"close_ticket": {"ticket_id": "T1"}}, {"create_ticket": {"person_id": "P1", "title": "Lamp"}}],
+            faults=[{"error": {"tool": "create_ticket", "calls": "every"}}],
+        ),
+    )
+
+    assert report.oracle is True
+    assert dict(report.operators)["drop"] == (1, 1)
