@@ -1,4 +1,4 @@
-"""Gates on policies that no run of a suite can measure: told before anything runs, with what to add."""
+"""Gates that no run of a suite can measure: told before anything runs, with what to add."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,6 +6,7 @@ from pytest_agentbench.checks.parts import ADD_RULE
 from pytest_agentbench.checks.rules import needs_consent, read_rule, reads_calls
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.gates import parse_gate
+from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.runs.plan import RunPlan
@@ -13,12 +14,17 @@ from pytest_agentbench.suites.files import read_document
 
 
 def unmeasurable_gates(suite: Suite, plans: Sequence[RunPlan]) -> Iterator[Problem]:
-    """Give a problem for each gate on a policy that none of the suite's runs can measure."""
+    """Give a problem for each gate on a policy or a tag that none of the suite's runs can measure."""
+    scenarios = [*suite.scenarios, *(plan.scenario for plan in plans)]  # a plan's may have tags of its own
+    tags = {tag for scenario in scenarios for tag in scenario.tags}
     policies = {policy.id: policy for policy in suite.policies}
     for index, text in enumerate(suite.gates):
         gate = parse_gate(text)
         policy = policies.get(gate.argument) if gate.metric == "policy" else None
         found = None if policy is None else _obstacle(policy, suite, plans)
+        if gate.metric == "tag" and gate.argument not in tags:
+            listed = listing(map(repr, sorted(tags))) or "none"
+            found = f"no scenario has the tag {gate.argument!r}; there are: {listed}", suggestion(gate.argument, tags)
         if found is not None:
             why, hint = found
             message = f"the gate {text!r} can never be measured: {why}"

@@ -117,6 +117,18 @@ def test_a_gate_that_no_run_can_measure_is_a_collection_error(
     assert told in text
 
 
+def test_a_gate_on_a_tag_that_no_scenario_has_is_a_collection_error(project: Project) -> None:
+    """A mistyped tag would fail every session without a word of why."""
+    project.suite({**refund(1), "tags": ["smoke"]}, gates=["tag.smok >= 0.9"])
+
+    result = project.run()
+
+    assert result.parseoutcomes() == {"errors": 1}
+    text = " ".join(result.stdout.str().split())
+    assert "the gate 'tag.smok >= 0.9' can never be measured: no scenario has the tag 'smok'" in text
+    assert "did you mean 'smoke'?" in text
+
+
 def test_a_gate_on_a_policy_that_a_rule_measures_is_none(project: Project) -> None:
     """Nothing is refused that some run may measure."""
     project.suite(refund(1), policies=[WORDED], gates=["policy.worded >= 0.9"])
