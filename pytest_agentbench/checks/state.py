@@ -15,6 +15,7 @@ from pytest_agentbench.checks.effects import expects_write, wrote
 from pytest_agentbench.checks.findings import about, not_made, not_measured, not_seen
 from pytest_agentbench.checks.matching import Matching
 from pytest_agentbench.checks.wording import call_text, value_text
+from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import Difference
 from pytest_agentbench.core.text import printable
@@ -33,6 +34,7 @@ _RECORD = "record it again in the world of this suite, or give the suite the too
 _USERS = "the user changed the state by calls that are not expected of it"
 _USERS_CURE = "expect these calls of the user, or say in its task what it must not do"
 _NAME_ID = "let the tool that makes an id name it in its result"
+_KINDS = "name these tools under `environment: {reads: […]}` or `writes`"
 _MEND = "change the expected call, or the state that the scenario begins with (`agentbench validate` names it)"
 
 
@@ -153,16 +155,13 @@ def _by_calls(run: Run, matching: Matching, explanations: Sequence[CallExplanati
     ]
     extra = any(wrote(record, run.toolset) for record in others)
     if not missing and not extra:
-        unsure = any(wrote(record, run.toolset) is None for record in others)
-        return [_finding(True, _right_calls(unsure))]
+        found = [_finding(True, "the calls that write are the expected ones")]
+        if unsure := sorted({record.call.name for record in others if wrote(record, run.toolset) is None}):
+            names = printable(listing(unsure))
+            found.append(not_measured("other writes", "state", f"whether {names} changed something", cure=_KINDS))
+        return found
     found = list(_wrong_writes(run, explanations, stand=True))
     return found or [_finding(False, "the calls that write are not the expected ones")]
-
-
-def _right_calls(unsure: bool) -> str:
-    if unsure:
-        return "every expected call that writes was made; whether other calls wrote is not known"
-    return "the calls that write are the expected ones"
 
 
 def _wrong_writes(run: Run, explanations: Sequence[CallExplanation], *, stand: bool) -> Iterator[Finding]:

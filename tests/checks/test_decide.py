@@ -33,6 +33,16 @@ def test_a_right_run_passes() -> None:
     assert judged.metrics["strict_recall"] == judged.metrics["complete"] == 1.0
 
 
+def test_another_call_of_an_unknown_kind_leaves_a_part_open() -> None:
+    """It may have written: the run passes by the expected calls, and says what nobody can tell and what would."""
+    judged = judge(run_of(user("refund W1"), RIGHT, call("log_visit"), agent("Done."), expect=GOAL))
+
+    assert judged.verdict is Verdict.PASSED
+    (left,) = judged.unmeasured
+    assert (left.part, left.why) == ("other writes", "not measured: whether log_visit changed something")
+    assert "reads" in left.cure
+
+
 @pytest.mark.parametrize(
     ("parts", "messages"),
     [
