@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import cast
 
-from pytest_agentbench.agents.content import shown
 from pytest_agentbench.agents.failure import guard, guard_sync
 from pytest_agentbench.agents.frameworks.session import Answered, Choosy, Session, Spent
 from pytest_agentbench.agents.replies import Returned, settle
@@ -13,6 +12,7 @@ from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.messages.content import shown
 
 
 class FrameworkAgent:
