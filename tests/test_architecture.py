@@ -13,6 +13,7 @@ PROJECT = PACKAGE.parent
 
 FLOORS = (
     {"core"},
+    {"messages"},
     {"suites", "environment", "llm", "testing"},
     {"agents", "users"},
     {"simulation", "checks"},

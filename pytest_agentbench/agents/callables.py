@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_agentbench.agents.calling import call_user
-from pytest_agentbench.agents.content import shown
 from pytest_agentbench.agents.failure import failure
 from pytest_agentbench.agents.replies import read, settle
 from pytest_agentbench.agents.signature import UserFunction, fill, is_required, is_single, parameters
@@ -14,6 +13,7 @@ from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.messages.content import shown
 
 GIVEN: dict[str, Callable[[Turn], object]] = {
     "message": lambda turn: turn.message,

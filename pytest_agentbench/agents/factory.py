@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_agentbench.agents.callables import adapt
 from pytest_agentbench.agents.calling import call_user
-from pytest_agentbench.agents.content import shown
 from pytest_agentbench.agents.failure import guard_sync
 from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
 from pytest_agentbench.agents.frameworks.recognition import framework_agent, is_of_framework
@@ -23,6 +22,7 @@ from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.messages.content import shown
 
 if TYPE_CHECKING:  # aiohttp takes a fifth of a second to import, and few suites need it
     from pytest_agentbench.agents.http.connections import HttpConnections

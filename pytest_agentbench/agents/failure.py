@@ -1,4 +1,7 @@
-"""Whatever the user's agent raises, exits included, becomes an `AgentError` that names the user's own line."""
+"""Whatever the user's agent raises, exits included, becomes an `AgentError` that names the user's own line.
+
+What its own client raised about a server becomes a `ProviderError`.
+"""
 
 import asyncio
 import sysconfig
@@ -7,7 +10,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pytest_agentbench.core.errors import AgentBenchError, AgentError
+from pytest_agentbench.agents.client_errors import client_failure
+from pytest_agentbench.core.errors import AgentBenchError, AgentError, ProviderError
 from pytest_agentbench.core.text import printable, raised_text
 from pytest_agentbench.environment.runner import Runner
 
@@ -19,7 +23,7 @@ _PACKAGES = frozenset({"site-packages", "dist-packages"})
 
 
 async def guard(work: Awaitable[T], *, who: str = "the agent", root: Path | None = None) -> T:
-    """Await the user's `work` in the current task; raise `AgentError` for whatever it raises.
+    """Await the user's `work` in the current task; raise `AgentError` or `ProviderError` for whatever it raises.
 
     SystemExit, KeyboardInterrupt, GeneratorExit, pytest's exits and a CancelledError that nobody asked for count as
     raised by the agent. A cancellation of the current task passes, also where the agent swallows it; so do our own
@@ -45,7 +49,7 @@ async def guard(work: Awaitable[T], *, who: str = "the agent", root: Path | None
 
 
 async def guard_sync(work: Callable[[], T], run_sync: Runner, *, who: str = "the agent", root: Path | None = None) -> T:
-    """Run the user's sync `work` in the run's thread; raise `AgentError` for whatever it raises."""
+    """Run the user's sync `work` in the run's thread; raise `AgentError` or `ProviderError` for whatever it raises."""
 
     def caught() -> T | _Raised:
         try:
@@ -61,8 +65,13 @@ async def guard_sync(work: Callable[[], T], run_sync: Runner, *, who: str = "the
     raise failure(value.error, who=who, root=root) from value.error
 
 
-def failure(error: BaseException, *, who: str = "the agent", root: Path | None = None) -> AgentError:
-    """Describe `error` as an `AgentError`: its type, its text and the innermost line of the user's own code."""
+def failure(error: BaseException, *, who: str = "the agent", root: Path | None = None) -> AgentError | ProviderError:
+    """Describe `error`: its type, its text and the innermost line of the user's own code.
+
+    It is a `ProviderError` where a server failed that the agent's own client asked, else an `AgentError`.
+    """
+    if (failed := client_failure(error)) is not None:
+        return failed
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return AgentError(f"{who} raised {raised_text(error)}{_place(error, root)}")

@@ -1,12 +1,13 @@
-"""Calls and their results in the order a transcript keeps them: each call has an id, its result follows it."""
+"""Calls and their results in a reply: each call has an id, each result answers a call."""
 
 from collections.abc import Iterator, Sequence
 from itertools import count, takewhile
 
-from pytest_agentbench.agents.content import shown
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.messages.assembly import joined
+from pytest_agentbench.messages.content import shown
 
 
 def paired(messages: Sequence[Message], number: int) -> list[Message]:
@@ -17,36 +18,21 @@ def paired(messages: Sequence[Message], number: int) -> list[Message]:
     """
     ids = (f"call_{number}_{n}" for n in count(1))
     done: list[Message] = []
-    for speech, results in _blocks(messages):
+    for speech, results in _blocks(joined(messages)):
         done.extend(_paired(speech, results, ids))
     return done
 
 
 def _blocks(messages: Sequence[Message]) -> Iterator[tuple[Message, list[Message]]]:
-    """Split into messages of the agent, each with the results that directly follow it.
-
-    Frameworks that list every call as a message of its own put all results after the last; those are one message.
-    """
+    """Split into messages of the agent, each with the results that directly follow it."""
     rest = list(messages)
     while rest:
-        spoken = list(takewhile(lambda message: message.role == "assistant", rest))
-        results = list(takewhile(lambda message: message.role == "tool", rest[len(spoken) :]))
-        rest = rest[len(spoken) + len(results) :]
-        if results:
-            calling = next((at for at, message in enumerate(spoken) if message.tool_calls), len(spoken))
-            if calling == len(spoken):
-                raise _orphan(results[0])
-            spoken, joined = spoken[:calling], spoken[calling:]
-            yield from ((message, []) for message in spoken)
-            yield _joined(joined), results
-        else:
-            yield from ((message, []) for message in spoken)
-
-
-def _joined(messages: list[Message]) -> Message:
-    text = "\n".join(message.text for message in messages if message.text)
-    calls = tuple(call for message in messages for call in message.tool_calls)
-    return Message(role="assistant", content=text or None, tool_calls=calls)
+        speech, rest = rest[0], rest[1:]
+        results = list(takewhile(lambda message: message.role == "tool", rest))
+        if speech.role == "tool":
+            raise _orphan(speech)
+        yield speech, results
+        rest = rest[len(results) :]
 
 
 def _paired(speech: Message, results: list[Message], ids: Iterator[str]) -> list[Message]:

@@ -3,15 +3,21 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from pytest_agentbench.agents.content import field, shown, unusable
-from pytest_agentbench.agents.openai_shapes import read_message
 from pytest_agentbench.agents.pairing import paired
-from pytest_agentbench.agents.pydantic_ai_shapes import has_parts, read_parts, read_result
+from pytest_agentbench.agents.pydantic_ai_result import is_result, result_messages
 from pytest_agentbench.agents.slicing import new_messages
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError
+from pytest_agentbench.core.misfit import dotted
 from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.messages.content import UnreadableError, field, shown
+from pytest_agentbench.messages.reading import read as read_messages
+
+ALLOWED = (
+    "a reply is text; a message of OpenAI, Anthropic, Gemini, LangChain or pydantic-ai; a list of such messages (calls "
+    'the agent ran itself with their results, then text); {"messages": [...]}; an answer of these clients; or a Reply'
+)
 
 
 class Returned(Model):
@@ -66,14 +72,20 @@ def _emptiness(returned: Returned) -> str:
     return "it holds neither text nor a tool call"
 
 
+def unusable(value: object, why: str = "") -> AgentError:
+    """Describe what the agent gave and what it may give."""
+    reason = f" ({why})" if why else ""
+    return AgentError(f"unusable reply: got {type(value).__name__} {shown(value)}{reason}; {ALLOWED}")
+
+
 def _read(returned: object) -> Returned:
     if isinstance(returned, Reply):
-        messages, metrics = _read_list(returned.messages), _metrics(returned, returned.metrics)
+        messages, metrics = _messages(returned.messages), _metrics(returned, returned.metrics)
         return Returned(messages=messages, stop=returned.stop, metrics=metrics)
     if isinstance(returned, str):
         return Returned(messages=(Message(role="assistant", content=str.__str__(returned)),))
     if isinstance(returned, list | tuple):
-        return Returned(messages=_read_list(returned), listed=True)
+        return Returned(messages=_messages(returned), listed=True)
     if returned is None or isinstance(returned, bytes | bytearray | int | float | type):
         raise unusable(returned)
     return _read_object(returned)
@@ -82,31 +94,34 @@ def _read(returned: object) -> Returned:
 def _read_object(returned: object) -> Returned:
     stop = _stop(returned)
     metrics = _metrics(returned, returned.get("metrics")) if isinstance(returned, Mapping) else {}
-    run = read_result(returned)
-    if run is not None:
-        return Returned(messages=tuple(run), listed=True)
-    listed = field(returned, "messages")
-    if isinstance(listed, list | tuple):
-        return Returned(messages=_read_list(listed), stop=stop, listed=True, metrics=metrics)
-    choices = field(returned, "choices")
-    if isinstance(choices, list | tuple) and choices:
-        return Returned(messages=_read_list([field(choices[0], "message")]), stop=stop)
+    if is_result(returned):
+        return Returned(messages=_messages(result_messages(returned)), listed=True)
+    for name in ("messages", "output"):  # of a graph's state; of a response of OpenAI's
+        listed = field(returned, name)
+        if isinstance(listed, list | tuple):
+            return Returned(messages=_messages(listed, name), stop=stop, listed=True, metrics=metrics)
+    for name, inner in (("choices", "message"), ("candidates", "content")):
+        answers = field(returned, name)
+        if isinstance(answers, list | tuple) and answers:
+            return Returned(messages=_messages([field(answers[0], inner)], name), stop=stop)
     if stop and all(field(returned, name) is None for name in ("role", "type", "content", "tool_calls")):
         return Returned(stop=True, metrics=metrics)
-    return Returned(messages=_read_list([returned]), stop=stop, metrics=metrics)
+    return Returned(messages=_messages([returned], ""), stop=stop, metrics=metrics)
 
 
-def _read_list(items: Sequence[object]) -> tuple[Message, ...]:
-    messages: list[Message] = []
-    for item in items:
-        if isinstance(item, str):
-            raise unusable(item, "in a list; give messages")
-        messages.extend(read_parts(item) if has_parts(item) else [_read_one(item)])
-    return tuple(messages)
+def _messages(items: Sequence[object], place: str = "messages") -> tuple[Message, ...]:
+    """Read messages; raise `AgentError` with the place of what cannot be read in what was returned."""
+    try:
+        return tuple(_by_the_agent(message) for message in read_messages(items, at=(place,)))
+    except UnreadableError as error:
+        path = error.path if place else error.path[2:]
+        where = f"{dotted(path)}: " if path else ""
+        hint = "" if len(error.path) > 2 else f"; {ALLOWED}"
+        raise AgentError(f"unusable reply: {where}{error.message}{hint}") from error
 
 
-def _read_one(item: object) -> Message:
-    message = item if isinstance(item, Message) else read_message(item)
+def _by_the_agent(message: Message) -> Message:
+    """Give a message whose calls are the agent's, whoever a wrong label says made them."""
     if message.role != "assistant":
         return message
     calls = tuple(call.model_copy(update={"requestor": "assistant"}) for call in message.tool_calls)

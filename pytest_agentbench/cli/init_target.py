@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_agentbench.agents.content import shown
 from pytest_agentbench.agents.frameworks.recognition import framework_of
 from pytest_agentbench.agents.signature import declares, is_required, parameters
 from pytest_agentbench.core.errors import AgentBenchError, ImportPathError, SuiteFaultError, with_hint
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.environment.import_path import load_module, load_object
+from pytest_agentbench.messages.content import shown
 
 LIKELY = (
     "build", "build_agent", "make_agent", "create_agent", "agent", "root_agent", "graph", "app", "reply", "chat",

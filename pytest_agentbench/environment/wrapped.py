@@ -4,7 +4,9 @@ import functools
 import inspect
 import itertools
 import threading
+import traceback
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from pytest_agentbench.core.errors import CallsSpentError, EnvironmentFaultError
@@ -16,6 +18,13 @@ from pytest_agentbench.environment.python_tools import PythonTool
 from pytest_agentbench.environment.rendering import render_error
 
 OnCall = Callable[[ToolCall, ToolResult], None]
+
+_WRAPPERS = frozenset({__file__, str(Path(__file__).with_name("wrapped_remote.py"))})
+
+
+def came_out_of_a_tool(error: BaseException) -> bool:
+    """Whether an exception passed through the wrapper of a tool on its way to whoever caught it."""
+    return any(frame.f_code.co_filename in _WRAPPERS for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 class Wrapper:

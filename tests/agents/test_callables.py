@@ -244,5 +244,5 @@ async def test_streams_are_refused_with_what_is_allowed(run_sync: Runner) -> Non
     async def streaming(message: str) -> AsyncIterator[str]:
         yield "hi"
 
-    with pytest.raises(AgentError, match="unusable reply: got async_generator"):
+    with pytest.raises(AgentError, match="unusable reply: found async_generator"):
         await adapt(streaming, run_sync=run_sync).reply(TURN)

@@ -8,11 +8,10 @@ import pytest
 
 from pytest_agentbench.agents.factory import build_agent
 from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
-from pytest_agentbench.agents.frameworks.provider import provider_failure
 from pytest_agentbench.agents.frameworks.recognition import framework_of
 from pytest_agentbench.agents.frameworks.session import Answered
 from pytest_agentbench.core.conversation import Turn
-from pytest_agentbench.core.errors import AgentError, ProviderError, SuiteFaultError
+from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.suite import AgentSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.environment.runner import Runner
@@ -114,19 +113,17 @@ def test_a_graph_without_messages_is_refused(build: Callable[..., object]) -> No
 
 
 class Session:
-    """A session that gives or raises what it is told."""
+    """A session that gives what it is told."""
 
-    def __init__(self, given: Answered | Exception) -> None:
+    def __init__(self, given: Answered) -> None:
         self._given = given
 
     def answer(self, message: str) -> Answered:
         """Answer."""
-        if isinstance(self._given, Exception):
-            raise self._given
         return self._given
 
 
-def replied(given: Answered | Exception, run_sync: Runner) -> object:
+def replied(given: Answered, run_sync: Runner) -> object:
     """Give what an agent on such a session replies."""
     agent = FrameworkAgent(Session(given), framework="Frame", run_sync=run_sync)
     return asyncio.run(agent.reply(Turn(message="Hello")))
@@ -145,33 +142,3 @@ def test_silence_is_a_crash_with_its_reason(run_sync: Runner, messages: list[Mes
     """An empty answer never reaches the user as one."""
     with pytest.raises(AgentError, match=f"the Frame run ended without an answer: {said}"):
         replied(Answered(messages=messages, reason=reason), run_sync)
-
-
-def client_error(module: str, name: str, **members: object) -> Exception:
-    """Give an exception of a model client."""
-    kind = type(name, (Exception,), {"__module__": module, **members})
-    return kind("said")  # type: ignore[no-any-return]
-
-
-@pytest.mark.parametrize(
-    ("error", "is_providers"),
-    [
-        (client_error("openai", "InternalServerError", status_code=500), True),
-        (client_error("openai", "RateLimitError", status_code=429), True),
-        (client_error("openai", "AuthenticationError", status_code=401), True),
-        (client_error("openai", "BadRequestError", status_code=400), False),
-        (client_error("openai", "APIConnectionError"), True),
-        (client_error("google.genai.errors", "ServerError", code=503), True),
-        (client_error("pydantic_ai.exceptions", "UnexpectedModelBehavior"), False),
-        (client_error("httpx", "ConnectError"), False),
-        (ValueError("said"), False),
-    ],
-)
-def test_a_servers_failure_is_the_providers(run_sync: Runner, error: Exception, is_providers: bool) -> None:
-    """Also where a framework raises an exception of its own because of it; a tool's own requests are the agent's."""
-    wrapping = RuntimeError("the framework gave up")
-    wrapping.__cause__ = error
-
-    assert (provider_failure(wrapping) is not None) is is_providers
-    with pytest.raises(ProviderError if is_providers else AgentError, match="said"):
-        replied(error, run_sync)

@@ -208,7 +208,7 @@ ROWS = {
 }
 
 RAISED = r"crashed agent: the agent raised LookupError: no order W404 \(orders.py:\d+ in get_order\)"
-SERVER = r"crashed provider: the agent's model: \w+: .*"
+SERVER = r"crashed provider: the agent's client: \w+: .*"
 
 TABLE = {
     "langgraph": {

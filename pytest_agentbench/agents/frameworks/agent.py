@@ -5,15 +5,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import cast
 
-from pytest_agentbench.agents.content import shown
 from pytest_agentbench.agents.failure import guard, guard_sync
-from pytest_agentbench.agents.frameworks.provider import provider_failure
 from pytest_agentbench.agents.frameworks.session import Answered, Choosy, Session, Spent
 from pytest_agentbench.agents.replies import Returned, settle
 from pytest_agentbench.core.conversation import Reply, Turn
-from pytest_agentbench.core.errors import AgentBenchError, AgentError
+from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.messages.content import shown
 
 
 class FrameworkAgent:
@@ -51,30 +50,9 @@ class FrameworkAgent:
 
     async def _answered(self, message: str) -> Answered:
         if inspect.iscoroutinefunction(self._session.answer):
-            return await guard(self._awaited(message), root=self._root)
+            return await guard(cast("Awaitable[Answered]", self._session.answer(message)), root=self._root)
         answer = cast("Callable[[str], Answered]", self._session.answer)
-        return await guard_sync(lambda: _told_apart(lambda: answer(message)), self._run_sync, root=self._root)
-
-    async def _awaited(self, message: str) -> Answered:
-        try:
-            return await cast("Awaitable[Answered]", self._session.answer(message))
-        except AgentBenchError:
-            raise
-        except Exception as error:
-            if failed := provider_failure(error):
-                raise failed from error
-            raise
-
-
-def _told_apart(work: Callable[[], Answered]) -> Answered:
-    try:
-        return work()
-    except AgentBenchError:
-        raise
-    except Exception as error:
-        if failed := provider_failure(error):
-            raise failed from error
-        raise
+        return await guard_sync(lambda: answer(message), self._run_sync, root=self._root)
 
 
 def _silence(messages: tuple[Message, ...], reason: str) -> str:

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from pytest_agentbench.agents.content import field, result_text, text_field
 from pytest_agentbench.agents.frameworks.session import Answered
-from pytest_agentbench.core.tool import ToolCall, read_arguments
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.agents.replies import read
+from pytest_agentbench.messages.content import field, text_field
 
 _USER = "user"
 _TRANSFER = "transfer_to_agent"
@@ -27,18 +26,19 @@ class AdkSession:
         if self._runner is None:
             self._runner = await self._opened()
         said = types.Content(role="user", parts=[types.Part(text=message)])
-        messages: list[Message] = []
+        contents: list[dict[str, Any]] = []
         reason, tokens = "", []
         async for event in self._runner.run_async(user_id=_USER, session_id=self._id, new_message=said):
             if field(event, "partial"):
                 continue
-            messages.extend(_messages(event))
+            contents.append(_content(event))
             if code := text_field(event, "error_code"):
                 reason = f"its model gave {code}" + (
                     f" ({told})" if (told := text_field(event, "error_message")) else ""
                 )
             if used := field(event, "usage_metadata"):
                 tokens.append(used)
+        messages = read([content for content in contents if content["parts"]]).messages
         if reason and messages and messages[-1].text:
             reason = ""  # it went on after the error
         return Answered(
@@ -62,24 +62,11 @@ class AdkSession:
         return runner
 
 
-def _messages(event: Any) -> list[Message]:
+def _content(event: Any) -> dict[str, Any]:
     parts = field(field(event, "content"), "parts") or ()
-    said = "".join(text_field(part, "text") for part in parts if not field(part, "thought"))
-    calls = [one for part in parts if (one := field(part, "function_call")) and field(one, "name") != _TRANSFER]
-    results = [one for part in parts if (one := field(part, "function_response")) and field(one, "name") != _TRANSFER]
-    spoken = [Message(role="assistant", content=said or None, tool_calls=tuple(map(_call, calls)))]
-    return [*(spoken if said or calls else []), *map(_result, results)]
+    return {"role": "model", "parts": [part for part in parts if not _is_transfer(part)]}
 
 
-def _call(call: Any) -> ToolCall:
-    arguments, raw = read_arguments(field(call, "args"))
-    return ToolCall(name=text_field(call, "name"), arguments=arguments, id=text_field(call, "id"), raw=raw)
-
-
-def _result(result: Any) -> Message:
-    """Give a result without ADK's wrapping: `{"result": …}` around what is no mapping, `{"error": …}` for a failure."""
-    response = field(result, "response") or {}
-    failed = set(response) == {"error"}
-    inner = response[next(iter(response))] if set(response) in ({"result"}, {"error"}) else response
-    answered = text_field(result, "id") or None
-    return Message(role="tool", content=result_text(inner), tool_call_id=answered, error=failed)
+def _is_transfer(part: Any) -> bool:
+    made = field(part, "function_call", "function_response")
+    return made is not None and text_field(made, "name") == _TRANSFER

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_agentbench.agents.content import field, result_text, text_field
 from pytest_agentbench.agents.frameworks.session import Answered
 from pytest_agentbench.agents.replies import read
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.messages.content import field, result_text, text_field
 
 
 class LangGraphSession:

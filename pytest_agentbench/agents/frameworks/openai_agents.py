@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from pytest_agentbench.agents.content import field, result_text, text_field
 from pytest_agentbench.agents.frameworks.session import Answered
-from pytest_agentbench.core.tool import ToolCall, read_arguments
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.agents.replies import read
+from pytest_agentbench.messages.content import field, result_text, text_field
+
+_HANDOFFS = frozenset({"handoff_call_item", "handoff_output_item"})
+"""How the SDK hands a conversation to another agent; no calls of tools."""
 
 
 class OpenAIAgentsSession:
@@ -25,24 +27,17 @@ class OpenAIAgentsSession:
         # the SDK keeps exceptions of tools to itself: the model is told this text, which may end in the exception's own
         context: Any = None
         swallowed = default_tool_error_function(context, Exception("")).rstrip(" .:")
-        messages = [one for item in result.new_items if (one := _message(item, swallowed)) is not None]
+        items = [item for item in result.new_items if text_field(item, "type") not in _HANDOFFS]
+        messages = read([_raw_item(item, swallowed) for item in items]).messages
         usage = result.context_wrapper.usage
         return Answered(messages=messages, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
 
 
-def _message(item: Any, swallowed: str) -> Message | None:
-    """Give a text, a call or a result; handoffs and reasoning are the framework's own."""
-    kind, raw = text_field(item, "type"), field(item, "raw_item")
-    if kind == "message_output_item":
-        parts = field(raw, "content") or ()
-        said = "".join(text_field(part, "text") or text_field(part, "refusal") for part in parts)
-        return Message(role="assistant", content=said)
-    called = text_field(raw, "call_id") or text_field(raw, "id")
-    if kind == "tool_call_item":
-        name = text_field(raw, "name") or text_field(raw, "type")
-        arguments, text = read_arguments(field(raw, "arguments"))
-        return Message(role="assistant", tool_calls=(ToolCall(name=name, arguments=arguments, id=called, raw=text),))
-    if kind == "tool_call_output_item":
-        output = result_text(field(item, "output"))
-        return Message(role="tool", content=output, tool_call_id=called, error=output.startswith(swallowed))
-    return None
+def _raw_item(item: Any, swallowed: str) -> Any:
+    """Give an item as the API has it; the value that a tool gave in place of its text, and whether the tool failed."""
+    raw = field(item, "raw_item")
+    if text_field(item, "type") != "tool_call_output_item" or text_field(raw, "type") != "function_call_output":
+        return raw
+    output = field(item, "output")
+    call_id, failed = field(raw, "call_id"), result_text(output).startswith(swallowed)
+    return {"type": "function_call_output", "call_id": call_id, "output": output, "error": failed}

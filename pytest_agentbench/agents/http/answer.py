@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pytest_agentbench.agents.content import result_text, shown
 from pytest_agentbench.agents.http.paths import Nowhere, follow
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.messages.content import result_text, shown
 
 
 @dataclass(kw_only=True)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pytest_agentbench.agents.content import shown
 from pytest_agentbench.core.errors import with_hint
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.messages.content import shown
 
 _SHOWN_KEYS = 12
 _SHOWN_KEY = 40

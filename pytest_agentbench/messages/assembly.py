@@ -1,0 +1,215 @@
+"""Messages put together from the parts of foreign ones, in their order: a result ends the message before it."""
+
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+from typing import Any
+
+from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.tool import Requestor, ToolCall
+from pytest_agentbench.core.transcript import Message, Role
+
+TellsError = Callable[[str], bool]
+"""Tells from the text of a tool's answer that the call failed, where nothing else does."""
+
+
+class Assembly:
+    """What was read so far, and the message whose parts are being read.
+
+    A message of the agent that holds thoughts alone gives them to its next one. `tells_error` is asked for results
+    without a flag.
+    """
+
+    def __init__(self, tells_error: TellsError | None = None) -> None:
+        self._tells_error = tells_error or (lambda _: False)
+        self._done: list[Message] = []
+        self._names: dict[int, str] = {}
+        self._callers: dict[str, Requestor] = {}
+        self._thoughts: list[str] = []
+        self._role: Role | None = None
+        self._texts: list[str] = []
+        self._calls: list[ToolCall] = []
+        self._acts: tuple[Act, ...] | None = None
+        self._is_new = False
+
+    def begin(self, role: Role, *, acts: tuple[Act, ...] | None = None) -> None:
+        """Begin a message."""
+        self._flush()
+        if role != "assistant":
+            self._leave_thoughts()
+        self._role, self._acts, self._is_new = role, acts, True
+
+    def go_on(self, *, call: bool = False, thought: bool = False) -> None:
+        """Go on with the agent's message, or begin one where the part does not belong to it.
+
+        Calls follow calls, thoughts come before everything else, and text before calls.
+        """
+        apart = bool(self._texts) if call else bool(self._calls or (thought and self._texts))
+        if self._role != "assistant" or apart:
+            self.begin("assistant")
+            self._is_new = False
+
+    def say(self, text: str) -> None:
+        """Add a text."""
+        self._texts.append(text)
+
+    def think(self, text: str) -> None:
+        """Add a thought."""
+        if text.strip():
+            self._thoughts.append(text)
+
+    def call(self, call: ToolCall) -> None:
+        """Add a call; one without a requestor of its own is made by whose message it is."""
+        if self._role == "user":
+            call = call.model_copy(update={"requestor": "user"})
+        if call.id:
+            self._callers[call.id] = call.requestor
+        self._calls.append(call)
+
+    def answer(
+        self,
+        content: str,
+        *,
+        call_id: str,
+        failed: bool | None,
+        name: str = "",
+        requestor: Requestor | None = None,
+    ) -> None:
+        """Add the result of a call; what follows it is another message."""
+        self._is_new = False  # a message of results alone is none
+        self._flush()
+        self._leave_thoughts()
+        if name and not call_id:
+            self._names[len(self._done)] = name
+        self._done.append(
+            Message(
+                role="tool",
+                content=content,
+                tool_call_id=call_id or None,
+                requestor=requestor or self._callers.get(call_id, "assistant"),
+                error=self._tells_error(content) if failed is None else failed,
+            )
+        )
+
+    def add(self, message: Message) -> None:
+        """Add a message that is one of ours already."""
+        self._flush()
+        self._leave_thoughts()
+        self._role = None
+        self._done.append(message)
+
+    def finish(self) -> list[Message]:
+        """Give the messages: results by name have found their calls, calls made in parallel are one message."""
+        self._flush()
+        self._leave_thoughts()
+        return _beside_calls(joined(_with_ids(self._done, self._names)))
+
+    def _flush(self) -> None:
+        """Close the message whose parts are being read; thoughts alone wait for the agent's next."""
+        if self._role is None:
+            return
+        if self._texts or self._calls or (self._is_new and not self._thoughts):
+            fields: dict[str, Any] = {"role": self._role, "content": "".join(self._texts) if self._texts else None}
+            if self._role == "assistant":
+                fields["thoughts"] = "\n".join(self._thoughts) or None
+                self._thoughts = []
+            elif self._role == "user":
+                fields |= {"requestor": "user", "acts": self._acts}
+            self._done.append(Message(**fields, tool_calls=tuple(self._calls)))
+        self._close()
+
+    def _leave_thoughts(self) -> None:
+        """Keep thoughts that no message of the agent follows."""
+        if self._thoughts:
+            self._done.append(Message(role="assistant", thoughts="\n".join(self._thoughts)))
+            self._thoughts = []
+
+    def _close(self) -> None:
+        self._texts, self._calls, self._acts, self._is_new = [], [], None, False
+
+
+def joined(messages: Sequence[Message]) -> list[Message]:
+    """Join the agent's messages from the first whose call is answered after the last: those calls were parallel.
+
+    Responses and some frameworks list every call as a message of its own, and all results after the last.
+    """
+    done: list[Message] = []
+    rest = list(messages)
+    while rest:
+        spoken = list(takewhile(lambda message: message.role == "assistant", rest))
+        results = list(takewhile(lambda message: message.role == "tool", rest[len(spoken) :]))
+        if len(spoken) > 1 and results:
+            at = _first_answered(spoken, results)
+            spoken = [*spoken[:at], _one(spoken[at:])] if at < len(spoken) - 1 else spoken
+        size = max(len(results) + len(list(takewhile(lambda message: message.role == "assistant", rest))), 1)
+        done += [*spoken, *results] or rest[:1]
+        rest = rest[size:]
+    return done
+
+
+def _first_answered(spoken: list[Message], results: list[Message]) -> int:
+    ids = {result.tool_call_id for result in results}
+    return next(
+        (
+            at
+            for at, message in enumerate(spoken)
+            if any(call.id in ids or (None in ids and not call.id) for call in message.tool_calls)
+        ),
+        len(spoken),
+    )
+
+
+def _one(messages: list[Message]) -> Message:
+    texts = [message.text for message in messages if message.text]
+    thoughts = [message.thoughts for message in messages if message.thoughts]
+    return Message(
+        role="assistant",
+        content="\n".join(texts) or None,
+        tool_calls=tuple(call for message in messages for call in message.tool_calls),
+        thoughts="\n".join(thoughts) or None,
+    )
+
+
+def _beside_calls(messages: list[Message]) -> list[Message]:
+    """Put each result behind its call where only messages of the agent stand between them."""
+    done: list[Message] = []
+    for message in messages:
+        at = len(done)
+        if message.role == "tool" and message.tool_call_id:
+            while at > 0 and done[at - 1].role == "assistant" and not _calls(done[at - 1], message):
+                at -= 1
+            if at > 0 and not (_calls(done[at - 1], message) or _is_answered_beside(done, at, message)):
+                at = len(done)
+        done.insert(at, message)
+    return done
+
+
+def _calls(message: Message, result: Message) -> bool:
+    return any(call.id == result.tool_call_id for call in message.tool_calls)
+
+
+def _is_answered_beside(done: list[Message], at: int, result: Message) -> bool:
+    """Whether the results before `at` are those of a message that made the call of `result`, too."""
+    while at > 0 and done[at - 1].role == "tool":
+        at -= 1
+    return at > 0 and _calls(done[at - 1], result)
+
+
+def _with_ids(messages: list[Message], names: dict[int, str]) -> list[Message]:
+    """Give results that name their tool alone the next call of that tool which has neither id nor result."""
+    done = list(messages)
+    for number, (at, name) in enumerate(names.items(), 1):
+        places = (
+            (index, position)
+            for index in range(at - 1, -1, -1)
+            for position, call in enumerate(done[index].tool_calls)
+            if call.name == name and not call.id
+        )
+        place = next(places, None)
+        if place is None:
+            continue
+        index, position = place
+        calls = list(done[index].tool_calls)
+        calls[position] = calls[position].model_copy(update={"id": f"{name}_{number}"})
+        done[index] = done[index].model_copy(update={"tool_calls": tuple(calls)})
+        done[at] = done[at].model_copy(update={"tool_call_id": f"{name}_{number}"})
+    return done

@@ -1,0 +1,184 @@
+"""The smallest parts of foreign messages: a field, a text, the content of a tool's result, and what cannot be read."""
+
+import reprlib
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeGuard
+
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.misfit import Keys, dotted
+from pytest_agentbench.core.text import printable, shorten, stable
+
+SHOWN_WIDTH = 120
+"""Characters of a repr in an error."""
+
+_TEXTS = frozenset({"text", "input_text", "output_text", "text-plain"})
+_MEDIA = {
+    "image": "image",
+    "image_url": "image",
+    "image-url": "image",
+    "input_image": "image",
+    "computer_screenshot": "image",
+    "audio": "audio",
+    "audio-url": "audio",
+    "input_audio": "audio",
+    "video": "video",
+    "video_url": "video",
+    "video-url": "video",
+    "file": "file",
+    "input_file": "file",
+    "document": "file",
+    "document-url": "file",
+    "container_upload": "file",
+    "resource": "file",
+    "resource_link": "file",
+    "uploaded-file": "file",
+    "blob": "file",
+    "uri": "file",
+    "binary": "file",
+    "media": "file",
+    "search_result": "file",
+}
+"""Types (or kinds, at pydantic-ai) of parts that no verdict depends on, and what their placeholder calls them."""
+
+_PART_FIELDS = frozenset(
+    {
+        "type", "kind", "text", "content", "annotations", "citations", "index", "extras", "cache_control", "_meta",
+        "meta", "source", "title", "image_url", "detail", "url", "data", "base64", "file", "file_id", "file_data",
+        "file_url", "filename", "input_audio", "mime_type", "mimeType", "media_type", "resource", "uri", "identifier",
+        "vendor_metadata", "force_download", "prompt_cache_breakpoint",
+    }
+)  # fmt: skip
+"""Fields that parts of a tool's result have."""
+
+_NAMES = ("title", "filename", "display_name", "displayName", "name")
+_FORMATS = ("mime_type", "mimeType", "media_type", "mediaType", "modality")
+
+
+class UnreadableError(ValueError):
+    """A part of a foreign message that cannot be read; `path` leads to it from what was given to the reader."""
+
+    def __init__(self, message: str, path: Keys) -> None:
+        super().__init__(f"{dotted(path)}: {message}" if path else message)
+        self.message = message
+        self.path = path
+
+
+def shown(value: object) -> str:
+    """Give the repr of any object, shortened and safe to print."""
+    short = reprlib.Repr()
+    short.maxstring = short.maxother = short.maxlong = SHOWN_WIDTH
+    try:
+        return printable(shorten(stable(short.repr(value)), SHOWN_WIDTH))
+    except Exception:  # noqa: BLE001 - the object is the user's, and so is its __repr__
+        return "<its repr cannot be shown>"
+
+
+def found(value: object) -> str:
+    """Say what was found, for the beginning of an error."""
+    return f"found {type(value).__name__} {shown(value)}"
+
+
+def field(message: object, *names: str) -> Any:
+    """Read the first of several keys of a mapping, or attributes of an object, that is there; None where none is."""
+    for name in names:
+        value = message.get(name) if isinstance(message, Mapping) else getattr(message, name, None)
+        if value is not None:
+            return value
+    return None
+
+
+def text_field(message: object, *names: str) -> str:
+    """Read the first of several fields that is a text and not empty; "" where there is none."""
+    for name in names:
+        value = field(message, name)
+        if isinstance(value, str) and value:
+            return str.__str__(value)
+    return ""
+
+
+def is_list(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
+    """Whether a value is a list of parts or of messages."""
+    return isinstance(value, list | tuple)
+
+
+def text_part(part: object) -> str | None:
+    """Give the text of a content part that is one, or the placeholder of one that is none; None for anything else."""
+    if isinstance(part, str):
+        return str.__str__(part)
+    kind = text_field(part, "type") or text_field(part, "kind")
+    if kind in _TEXTS or kind == "text-content":
+        return _text(part)
+    return placeholder(part, kind)
+
+
+def placeholder(part: object, kind: str) -> str | None:
+    """Give what stands for a part that no verdict depends on: `[image]`, `[file: terms.pdf]`; None for other parts.
+
+    A text that the part holds (a plain document, a search result) follows the placeholder.
+    """
+    media = _MEDIA.get(kind)
+    if media is None:
+        return None
+    if media == "file":
+        head = str(next((value for name in _FORMATS if (value := text_field(part, name))), "")).partition("/")[0]
+        media = head if head in ("image", "audio", "video") else media
+    name = text_field(part, *_NAMES) or text_field(field(part, "file"), "filename")
+    source = field(part, "source")
+    held = text_field(source, "data") if text_field(source, "type") == "text" else ""
+    inner = field(part, "content") if kind == "search_result" else field(source, "content")
+    inner = inner if is_list(inner) else ()
+    texts = [held, *(text_field(one, "text") for one in inner), text_field(field(part, "resource"), "text")]
+    told = f"[{media}: {name}]" if name else f"[{media}]"
+    return "\n".join([told, *(text for text in texts if text)])
+
+
+def result_text(content: object) -> str:
+    """Give the content of a tool result as text: a text, the parts of a content list, or any other data as JSON.
+
+    Data may look like parts: what has a field that no part has is data, so that nothing of it is lost.
+    """
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return str.__str__(content)
+    if isinstance(content, list | tuple) and not all(isinstance(part, str) for part in content):
+        parts = [text_part(part) if _is_part(part) else None for part in content]
+        if all(part is not None for part in parts):
+            return "".join(part for part in parts if part is not None)
+    return dumps(content)
+
+
+def thought_text(part: object) -> str:
+    """Give what a model thought, from whichever field holds it; what is encrypted has a placeholder."""
+    nested = field(part, "reasoning_content", "reasoningContent")
+    said = text_field(part, "thinking", "reasoning", "text", "content")
+    said = said or (str.__str__(nested) if isinstance(nested, str) else text_field(nested, "text"))
+    if said:
+        return said
+    lists = [field(part, name) for name in ("summary", "content")]
+    texts = [text for parts in lists if is_list(parts) for one in parts if (text := _lone_text(one))]
+    if texts:
+        return "\n".join(texts)
+    return "[encrypted]" if field(part, "data", "encrypted_content", "signature") else ""
+
+
+def first_error(kinds: Iterable[str]) -> str:
+    """Name types in an error, alike for every reader."""
+    return ", ".join(repr(kind) for kind in sorted(kinds))
+
+
+def _is_part(part: object) -> bool:
+    return not isinstance(part, Mapping) or all(name in _PART_FIELDS for name in part)
+
+
+def _lone_text(part: object) -> str:
+    return part if isinstance(part, str) else text_field(part, "text")
+
+
+def _text(part: object) -> str | None:
+    text = field(part, "text", "content")
+    if isinstance(text, Mapping):
+        text = text.get("value")
+    if text is None and text_field(part, "type") == "text-plain":
+        return "[file]"
+    return str.__str__(text) if isinstance(text, str) else None
