@@ -1,7 +1,7 @@
 """The user's reply function as an `Agent`: it gets what its parameters name, on the loop or in the run's thread."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pytest_agentbench.agents.calling import call_user
@@ -21,7 +21,7 @@ GIVEN: dict[str, Callable[[Turn], object]] = {
     "turn": lambda turn: turn,
     "results": lambda turn: [message.openai() for message in turn.results],
     "session_id": lambda turn: turn.session_id,
-    "context": lambda turn: dict(turn.context),
+    "context": lambda turn: dict(turn.context) if isinstance(turn.context, Mapping) else turn.context,
     "tools": lambda turn: [tool.openai() for tool in turn.tools],
 }
 """What a reply function may declare; messages, results and tools come in the OpenAI format."""

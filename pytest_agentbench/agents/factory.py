@@ -101,8 +101,8 @@ async def _build_own(
     other: Adapt,
 ) -> Agent:
     found = await guard_sync(lambda: load_object(target, root), run_sync, root=root)
-    session_id = str(offered.get("session_id") or "")
-    framed = await _framed(found, session_id, run_sync, root)
+    session_id, context = str(offered.get("session_id") or ""), offered.get("context")
+    framed = await _framed(found, session_id, context, run_sync, root)
     if framed is not None:
         _refuse_keywords(f"{target!r} is an agent of {framed.framework}", keywords)
         return framed
@@ -116,22 +116,24 @@ async def _build_own(
     made = await call_user(factory, positional, named, run_sync=run_sync, root=root)
     takes_tools = declares_tools(factory) and "tools" in offered
     made = await guard_sync(lambda: other(made), run_sync, root=root) or made
-    framed = await _framed(made, session_id, run_sync, root)
+    framed = await _framed(made, session_id, context, run_sync, root)
     return framed or adapt(made, run_sync=run_sync, takes_tools=takes_tools, root=root)
 
 
-async def agent_of(made: object, *, session_id: str, run_sync: Runner, root: Path) -> Agent:
+async def agent_of(made: object, *, session_id: str, context: Any = None, run_sync: Runner, root: Path) -> Agent:
     """Give the agent of one run for what a factory may give: a framework's agent, a function, an object with `reply`.
 
     Raise `SuiteFaultError` where it is none of these.
     """
-    return await _framed(made, session_id, run_sync, root) or adapt(made, run_sync=run_sync, root=root)
+    return await _framed(made, session_id, context, run_sync, root) or adapt(made, run_sync=run_sync, root=root)
 
 
-async def _framed(made: object, session_id: str, run_sync: Runner, root: Path) -> FrameworkAgent | None:
+async def _framed(made: object, session_id: str, context: Any, run_sync: Runner, root: Path) -> FrameworkAgent | None:
     """Open a session of what a framework made; the framework's own code runs for it."""
     return await guard_sync(
-        lambda: framework_agent(made, session_id=session_id, run_sync=run_sync, root=root), run_sync, root=root
+        lambda: framework_agent(made, session_id=session_id, context=context, run_sync=run_sync, root=root),
+        run_sync,
+        root=root,
     )
 
 

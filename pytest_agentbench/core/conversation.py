@@ -20,7 +20,7 @@ class Turn(Model):
     messages: tuple[Message, ...] = ()
     results: tuple[Message, ...] = ()
     session_id: str = ""
-    context: dict[str, Any] = {}
+    context: Any = {}
     tools: tuple[ToolSpec, ...] = ()
 
 

@@ -34,9 +34,7 @@ class Done:
 class Invoker:
     """Makes the calls of one run, from whatever thread; refuses all of them once sealed."""
 
-    def __init__(
-        self, state: OpenState | None, context: dict[str, Any], is_over: Callable[[], bool] = lambda: False
-    ) -> None:
+    def __init__(self, state: OpenState | None, context: Any, is_over: Callable[[], bool] = lambda: False) -> None:
         """`is_over` tells whether the run's time is up: a call cancelled then counts as still running."""
         self._state = state
         self._injected: Mapping[str, Any] = {"context": context, **({"state": state.handle} if state else {})}

@@ -15,6 +15,7 @@ from pytest_agentbench.core.state import State
 from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult, Toolset
+from pytest_agentbench.environment.context import make_context, split_context
 from pytest_agentbench.environment.faults import caught_async, guarded
 from pytest_agentbench.environment.injection.schedule import Schedule
 from pytest_agentbench.environment.injection.striking import Striker
@@ -37,11 +38,12 @@ from pytest_agentbench.environment.wrapped import OnCall
 class LocalEnvironment:
     """Tools and state of one run; an async context manager (`core.seams.Environment`).
 
-    `scenario_state` is the scenario's own part of the state, `context` what tools get as `context`, `run_name` a name
-    unique to the run, `session_id` what servers of tools get as `$session_id`. Sync user code is executed by `runner`,
-    in the run's own thread; async user code on the loop. `gate` makes runs wait that must not overlap; do not open
-    a second environment on the same exclusive state inside. `known` are the tools as collected, which saves describing
-    them again. Loading the tools, and each method of the state, may take `patience` seconds. `is_over` tells whether
+    `scenario_state` is the scenario's own part of the state, `context` what tools get as `context`, unless it names a
+    function that makes it of the rest (`environment.context`), `run_name` a name unique to the run, `session_id` what
+    servers of tools get as `$session_id`. Sync user code is executed by `runner`, in the run's own thread; async user
+    code on the loop. `gate` makes runs wait that must not overlap; do not open a second environment on the same
+    exclusive state inside. `known` are the tools as collected, which saves describing them again. Loading the tools,
+    and each method of the state, may take `patience` seconds. `is_over` tells whether
     the run's time is up, `plugged` gives states that plugins offer.
     """
 
@@ -65,7 +67,9 @@ class LocalEnvironment:
         self._plugged = plugged
         self._root = root
         self._scenario_state = copy.deepcopy(scenario_state)
-        self._context = copy.deepcopy(context)
+        self._make, values = split_context(copy.deepcopy(context))
+        self._values = values
+        self.context: Any = values
         self._run_name = run_name
         self._session_id = session_id or run_name
         self._runner = runner
@@ -78,7 +82,7 @@ class LocalEnvironment:
         self._state: OpenState | None = None
         self._functions: dict[tuple[Requestor, str], PythonTool] = {}
         self._remote = RemoteCalls()
-        self._invoker = Invoker(None, self._context, is_over)
+        self._invoker = Invoker(None, self.context, is_over)
         self.tools: Toolset = Toolset()
 
     @property
@@ -209,6 +213,7 @@ class LocalEnvironment:
         if spec is None:
             if self._scenario_state and (self._functions or self._remote):
                 raise EnvironmentFaultError("the scenario gives initial state, but the suite has no environment.state")
+            await self._make_context()
             return
         provider: StateProvider = await guarded(
             lambda: (
@@ -225,12 +230,20 @@ class LocalEnvironment:
         await state.open(self._scenario_state, self._run_name)
         self._stack.push_async_callback(state.close)
         self._state = state
-        self._invoker = Invoker(state, self._context, self._is_over)
+        await self._make_context()
+
+    async def _make_context(self) -> None:
+        if self._make:
+            offered = {"state": self.handle, "session_id": self._session_id}
+            self.context = await make_context(
+                self._make, self._values, root=self._root, offered=offered, runner=self._runner
+            )
+        self._invoker = Invoker(self._state, self.context, self._is_over)
 
     async def _open_remote(self) -> None:
         for part, requestor in remote_parts(self._spec):
             opening = opening_of(
-                self._spec, requestor, self._root, session_id=self._session_id, gate=self._gate, context=self._context
+                self._spec, requestor, self._root, session_id=self._session_id, gate=self._gate, context=self._values
             )
             source: RemoteTools = await open_remote(cast("OpenApiSpec | McpSpec", part.remote), opening)
             self._stack.push_async_callback(source.aclose)

@@ -218,7 +218,13 @@ def _builder(agent: Any) -> Any:
         return None
 
     async def build(stage: Stage) -> Any:
-        return await agent_of(agent, session_id=stage.session_id, run_sync=stage.runner, root=stage.root)
+        return await agent_of(
+            agent,
+            session_id=stage.session_id,
+            context=stage.environment.context,
+            run_sync=stage.runner,
+            root=stage.root,
+        )
 
     return build
 

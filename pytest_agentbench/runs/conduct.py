@@ -199,7 +199,7 @@ class Stage:
                 offered={
                     "tools": self.environment.wrapped_tools(self.recording.observe) if has_factory else [],
                     "state": self.environment.handle,
-                    "context": self.context,
+                    "context": self.environment.context,
                     "session_id": self.session_id,
                     "base_url": self.cast.base_url,
                 },
@@ -337,7 +337,7 @@ class Stage:
             stopwatch=stopwatch,
             limits=self.limits,
             session_id=self.session_id,
-            context=self.context,
+            context=self.environment.context,
             blocked=self.blocked,
             progress=Progress(self.plan.suite.stall),
         )

@@ -14,6 +14,7 @@ from pytest_agentbench.core.errors import (
     NotRunError,
     PatternBoundError,
     ProviderError,
+    SuiteFaultError,
 )
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.seams import Agent, Environment, User
@@ -65,7 +66,7 @@ class Conversation:
     stopwatch: Stopwatch
     limits: Limits
     session_id: str
-    context: dict[str, Any] = field(default_factory=dict)
+    context: Any = field(default_factory=dict)
     progress: Progress = field(default_factory=Progress)
     blocked: Blocked = lambda: (0.0, 0.0)
     objection: Objection | None = None
@@ -120,7 +121,7 @@ class Conversation:
             return crashed(error, Blame.ENVIRONMENT)
         except ProviderError as error:
             return crashed(error, Blame.PROVIDER)
-        except PatternBoundError as error:
+        except (PatternBoundError, SuiteFaultError) as error:
             return crashed(error, Blame.SCENARIO)
         except NotRunError as error:
             if isinstance(error, BudgetSpentError) and error.scope == "run":

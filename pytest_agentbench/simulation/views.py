@@ -10,7 +10,7 @@ from pytest_agentbench.core.transcript import Message, Transcript
 
 
 def agent_turn(
-    messages: Sequence[Message], results: Sequence[Message], *, session_id: str, context: dict[str, Any], tools: Toolset
+    messages: Sequence[Message], results: Sequence[Message], *, session_id: str, context: Any, tools: Toolset
 ) -> Turn:
     """Give the agent the texts of both parties and its own calls; what the user did and meant stays the user's."""
     visible = tuple(

@@ -89,6 +89,11 @@ _LABELLED = mapping(
     "a line with what it means, such as {confirm: 'Do that', about: W1}",
 )
 
+CONTEXT: Schema = {
+    **FREE,
+    "description": "a mapping that the agent, its framework and the tools get, never the user; {make: "
+    "package.module:name} names a function that makes it of the other values",
+}
 LANGUAGE: Schema = {
     "type": "string",
     "pattern": r"\S",
@@ -132,7 +137,7 @@ EXTRAS: Schema = {
     "complexity": {**COUNT, "description": "a whole number, 0 or more: how hard the scenario is"},
     "checks": {"type": "array", "items": IMPORT_PATH, "description": "a list of import paths of further checks"},
     "rubric": {**RUBRIC_FILE, "description": "a list of criteria, or {criteria: […], mode: …}, instead of the suite's"},
-    "context": {**FREE, "description": "a mapping that the agent's factory and the tools get, never the user"},
+    "context": CONTEXT,
     "limits": {"$ref": "#/$defs/limits"},
     "tags": {
         "type": "array",

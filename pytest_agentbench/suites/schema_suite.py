@@ -1,13 +1,13 @@
 """The form of suite files and policies, as JSON Schema."""
 
 from pytest_agentbench.suites.schema_faults import AXIS
-from pytest_agentbench.suites.schema_forms import FREE, IMPORT_PATH, NAME, TEXT, Schema, mapping, texts
+from pytest_agentbench.suites.schema_forms import IMPORT_PATH, NAME, TEXT, Schema, mapping, texts
 from pytest_agentbench.suites.schema_generate import GENERATE
 from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, OPENAI_AGENT, PRICE, UPSTREAM, USER
 from pytest_agentbench.suites.schema_remote import MCP_TOOLS, OPENAPI_TOOLS, STATE_TOOLS
 from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC
 from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
-from pytest_agentbench.suites.schema_scenario import DEFINITIONS, LANGUAGE, SCENARIO_FILE
+from pytest_agentbench.suites.schema_scenario import CONTEXT, DEFINITIONS, LANGUAGE, SCENARIO_FILE
 
 _FILE: Schema = {"type": "string", "pattern": r"\S", "description": "the path of a file"}
 _FILES: Schema = {"type": "array", "items": _FILE, "minItems": 1, "description": "a list of files"}
@@ -188,7 +188,7 @@ SUITE_FILE: Schema = {
                 "description": "a list of gates such as 'success >= 0.80'",
             },
             "trials": _TRIALS,
-            "context": {**FREE, "description": "a mapping that the agent's factory and the tools get, never the user"},
+            "context": CONTEXT,
         },
         "a suite: a mapping with at least agent and scenarios",
         ("agent", "scenarios"),

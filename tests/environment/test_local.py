@@ -6,11 +6,12 @@ import sqlite3
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_agentbench.core.codec import dumps, loads
-from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.core.suite import EnvironmentSpec, StateSpec, ToolsSpec
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.environment.import_path import load_object
@@ -508,3 +509,30 @@ async def test_a_state_that_opens_after_its_run_was_cancelled_is_closed_again(tm
     assert await asyncio.to_thread(module.closed.wait, 10)
     async with environment((spec, tmp_path), gate=gate) as env:
         assert await env.snapshot() == {}
+
+
+MAKING = """
+async def make(state, customer, *, session_id):
+    return {"who": customer, "orders": state.execute("SELECT count(*) FROM orders").fetchone()[0], "in": session_id}
+
+def broken(customer):
+    raise ValueError("no such customer")
+"""
+
+
+async def test_a_context_is_made_of_state_session_and_values(tmp_path: Path) -> None:
+    """Tools get what the function gives; where it gives nothing, the suite is at fault and the agent was not asked."""
+    suite = shop(write(tmp_path, making_py=MAKING), "def look(context):\n    return context\n")
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"make": "making:make"}, r"'making:make' requires customer, .*add `context: \{make: 'making:make', customer"),
+        ({"make": "making:make", "custmer": 1}, r"has no parameter 'custmer'.*did you mean 'customer'"),
+        ({"make": "making:broken", "customer": 1}, r"raised ValueError: no such customer \(.*making.py:6\)"),
+    ]
+
+    async with environment(suite, context={"make": "making:make", "customer": "Ada"}) as env:
+        result = await call(env, "look")
+
+    assert json.loads(result.content) == {"who": "Ada", "orders": 2, "in": "run-1"}
+    for context, said in wrong:
+        with pytest.raises(SuiteFaultError, match=said):
+            await environment(suite, context=context).__aenter__()

@@ -230,19 +230,33 @@ def test_the_decorator_settles_the_kind_then_the_suite_then_a_verb() -> None:
     [
         "Do.\n\nArgs:\n    name: Whose: it is.\n    *more: Other.\n",
         "Do.\n\nParameters\n----------\nname : str\n    Whose: it is.\n",
+        "Do.\n\nParameters\n----------\nfirst : int\n    Which.\nname, other : str\n    Whose: it is.\n",
         "Do.\n\n:param str name: Whose:\n    it is.\n:returns: nothing\n",
     ],
 )
-def test_the_three_docstring_styles_are_read(docstring: str) -> None:
-    """Google, NumPy and Sphinx parameters become descriptions and leave the tool's own."""
+def test_docstring_styles_are_read(docstring: str) -> None:
+    """Google, NumPy and Sphinx parameters, several of one type too, become descriptions and leave the tool's own."""
 
-    def do(name: str) -> None: ...
+    def do(name: str, first: int = 0, other: str = "") -> None: ...
 
     do.__doc__ = docstring
     spec = PythonTool(do).spec
 
     assert spec.description == "Do."
-    assert spec.parameters["properties"]["name"]["description"] == "Whose: it is."
+    properties = spec.parameters["properties"]
+    assert properties["name"]["description"] == "Whose: it is."
+    assert properties["other"].get("description") in (None, "Whose: it is.")
+    assert properties["first"].get("description") in (None, "Which.")
+
+
+def test_a_docstring_that_nobody_can_read_is_a_description() -> None:
+    """The parser trips over it."""
+
+    def do(name: str) -> None: ...
+
+    do.__doc__ = ": :param"
+
+    assert PythonTool(do).spec.description == ": :param"
 
 
 _JSON = st.recursive(

@@ -3,13 +3,14 @@
 import inspect
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from pytest_agentbench.agents.failure import guard, guard_sync
+from pytest_agentbench.agents.frameworks.context import lacking
 from pytest_agentbench.agents.frameworks.session import Answered, Choosy, Session, Spent
 from pytest_agentbench.agents.replies import Returned, settle
 from pytest_agentbench.core.conversation import Reply, Turn
-from pytest_agentbench.core.errors import AgentError
+from pytest_agentbench.core.errors import AgentBenchError, AgentError
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.messages.content import shown
@@ -23,9 +24,12 @@ class FrameworkAgent:
 
     calls_visible = True
 
-    def __init__(self, session: Session, *, framework: str, run_sync: Runner, root: Path | None = None) -> None:
+    def __init__(
+        self, session: Session, *, framework: str, context: Any = None, run_sync: Runner, root: Path | None = None
+    ) -> None:
         self.framework = framework
         self._session = session
+        self._context = context
         self._run_sync = run_sync
         self._root = root
         self._spent = Spent()
@@ -35,7 +39,7 @@ class FrameworkAgent:
         """Answer the user.
 
         Raise `AgentError` where the framework raises or ends its run without an answer, `ProviderError` where the
-        server of its model failed.
+        server of its model failed, `SuiteFaultError` where the agent needs a context that the suite does not give.
         """
         self._number += 1
         if self._number == 1 and isinstance(self._session, Choosy):
@@ -50,9 +54,28 @@ class FrameworkAgent:
 
     async def _answered(self, message: str) -> Answered:
         if inspect.iscoroutinefunction(self._session.answer):
-            return await guard(cast("Awaitable[Answered]", self._session.answer(message)), root=self._root)
+            return await guard(self._awaited(message), root=self._root)
         answer = cast("Callable[[str], Answered]", self._session.answer)
-        return await guard_sync(lambda: answer(message), self._run_sync, root=self._root)
+        return await guard_sync(lambda: self._told_apart(lambda: answer(message)), self._run_sync, root=self._root)
+
+    async def _awaited(self, message: str) -> Answered:
+        try:
+            return await cast("Awaitable[Answered]", self._session.answer(message))
+        except Exception as error:
+            if failed := self._lacking(error):
+                raise failed from error
+            raise
+
+    def _told_apart(self, work: Callable[[], Answered]) -> Answered:
+        try:
+            return work()
+        except Exception as error:
+            if failed := self._lacking(error):
+                raise failed from error
+            raise
+
+    def _lacking(self, error: Exception) -> Exception | None:
+        return None if isinstance(error, AgentBenchError) else lacking(error, self._context)
 
 
 def _silence(messages: tuple[Message, ...], reason: str) -> str:

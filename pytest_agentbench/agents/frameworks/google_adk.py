@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pytest_agentbench.agents.frameworks.context import values_of
 from pytest_agentbench.agents.frameworks.session import Answered
 from pytest_agentbench.agents.replies import read
 from pytest_agentbench.messages.content import field, text_field
@@ -12,11 +13,16 @@ _TRANSFER = "transfer_to_agent"
 
 
 class AdkSession:
-    """The conversation of one run: a runner, and a session in an `InMemorySessionService` of its own."""
+    """The conversation of one run: a runner, and a session in an `InMemorySessionService` of its own.
 
-    def __init__(self, agent: Any, session_id: str) -> None:
+    The values of the context are the session's state at its beginning.
+    """
+
+    def __init__(self, agent: Any, session_id: str, context: Any = None) -> None:
+        """Raise `SuiteFaultError` where the context is no mapping."""
         self._agent = agent
         self._id = session_id
+        self._state = values_of(context, "session state")
         self._runner: Any = None
 
     async def answer(self, message: str) -> Answered:
@@ -58,7 +64,7 @@ class AdkSession:
         name = self._agent.name if is_app else "agentbench"
         given = {"app": self._agent} if is_app else {"app_name": name, "agent": self._agent}
         runner = Runner(**given, session_service=sessions)
-        await sessions.create_session(app_name=name, user_id=_USER, session_id=self._id)
+        await sessions.create_session(app_name=name, user_id=_USER, session_id=self._id, state=self._state)
         return runner
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_agentbench.agents.frameworks.context import fitted, values_of
 from pytest_agentbench.agents.frameworks.session import Answered
 from pytest_agentbench.agents.replies import read
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
@@ -17,8 +18,8 @@ class LangGraphSession:
     An interrupt is said to the user, and what the user says next resumes the graph.
     """
 
-    def __init__(self, graph: Any, session_id: str) -> None:
-        """Raise `SuiteFaultError` where the state has no `messages`."""
+    def __init__(self, graph: Any, session_id: str, context: Any = None) -> None:
+        """Raise `SuiteFaultError` where the state has no `messages`, or the graph's context lacks what it needs."""
         channels = getattr(graph, "channels", {})
         if "messages" not in channels:
             names = listing(sorted(name for name in channels if not name.startswith(("__", "branch:"))))
@@ -27,7 +28,7 @@ class LangGraphSession:
                 "write a factory that returns a reply function, which calls the graph"
             )
         self._graph = graph
-        self._config = {"configurable": {"thread_id": session_id}}
+        self._config, self._context = _contexts(graph, session_id, context)
         self._remembers = getattr(graph, "checkpointer", None) not in (None, False)
         self._kept: list[Any] = []
         self._told: set[str] = set()
@@ -46,12 +47,12 @@ class LangGraphSession:
 
     async def answer(self, message: str) -> Answered:
         """Invoke the graph; give the messages that were not given before."""
-        return self._answered(await self._graph.ainvoke(self._given(message), self._config))
+        return self._answered(await self._graph.ainvoke(self._given(message), self._config, **self._context))
 
     def answer_in_thread(self, message: str) -> Answered:
         """Do the same by the graph's sync API; raise `AgentError` where a node is async."""
         try:
-            return self._answered(self._graph.invoke(self._given(message), self._config))
+            return self._answered(self._graph.invoke(self._given(message), self._config, **self._context))
         except TypeError as error:
             if "No synchronous function" not in str(error):
                 raise
@@ -105,6 +106,18 @@ class LangGraphInThread:
     def answer(self, message: str) -> Answered:
         """Invoke the graph in the thread of the caller."""
         return self._session.answer_in_thread(message)
+
+
+def _contexts(graph: Any, session_id: str, context: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give the config, whose `configurable` holds the context's values, and `context=` where the graph has a schema."""
+    schema = getattr(graph, "context_schema", None)
+    made = fitted(context, schema, what="context_schema", others=True) if schema is not None else None
+    is_object = schema is not None and context is not None and not isinstance(context, Mapping)
+    values = {} if is_object else values_of(context, "`configurable`")
+    if "thread_id" in values:
+        raise SuiteFaultError("context.thread_id: every run has a thread of its own, which is named here; leave it out")
+    config = {"configurable": {**values, "thread_id": session_id}}
+    return config, {} if made is None else {"context": made}
 
 
 def _is_users(message: Any) -> bool:

@@ -15,7 +15,7 @@ from pytest_agentbench.agents.frameworks.smolagents import SmolagentsSession
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.environment.runner import Runner
 
-_Open = Callable[[Any, str], Session]
+_Open = Callable[[Any, str, Any], Session]
 
 _FRAMEWORKS: dict[tuple[str, str], tuple[str, _Open]] = {
     ("langgraph", "Pregel"): ("LangGraph", LangGraphSession),
@@ -40,17 +40,18 @@ def framework_of(made: object) -> str | None:
 
 
 def framework_agent(
-    made: object, *, session_id: str, run_sync: Runner, root: Path | None = None
+    made: object, *, session_id: str, context: Any = None, run_sync: Runner, root: Path | None = None
 ) -> FrameworkAgent | None:
     """Give the agent of one run for what a framework made, None where it is no framework's.
 
-    Raise `SuiteFaultError` where the object cannot hold a conversation.
+    Raise `SuiteFaultError` where the object cannot hold a conversation, or needs what `context` does not give.
     """
     known = _known(made)
     if known is None:
         return None
     name, opened = known
-    return FrameworkAgent(opened(made, session_id or uuid4().hex), framework=name, run_sync=run_sync, root=root)
+    session = opened(made, session_id or uuid4().hex, context)
+    return FrameworkAgent(session, framework=name, context=context, run_sync=run_sync, root=root)
 
 
 def is_of_framework(made: object) -> bool:

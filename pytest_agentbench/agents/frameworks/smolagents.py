@@ -20,7 +20,7 @@ class SmolagentsSession:
     What is shown are the calls of tools, those that code of a `CodeAgent` makes included, and never the code.
     """
 
-    def __init__(self, agent: Any, session_id: str) -> None:
+    def __init__(self, agent: Any, session_id: str, context: Any = None) -> None:
         self._agent = copy.copy(agent)
         self._agent.memory = type(agent.memory)(agent.system_prompt)
         self._agent.state = dict(agent.state)

@@ -1,6 +1,5 @@
 """The `Agent` of one run behind an HTTP endpoint."""
 
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -21,9 +20,7 @@ class HttpAgent:
     `log` collects what the transcript does not show, such as paths that led nowhere in some answer.
     """
 
-    def __init__(
-        self, spec: HttpAgentSpec, *, context: Mapping[str, Any], connections: HttpConnections | None = None
-    ) -> None:
+    def __init__(self, spec: HttpAgentSpec, *, context: Any, connections: HttpConnections | None = None) -> None:
         """Raise `SuiteFaultError` where the address is none, or the context lacks what the request needs."""
         self.calls_visible = bool(spec.calls)
         self.log: list[str] = []

@@ -1,0 +1,272 @@
+"""What a suite's context is to an agent: built into the type that the agent declares, and missed where it reads it."""
+
+import inspect
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from types import FrameType, NoneType
+from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+
+from pytest_agentbench.core.errors import SuiteFaultError, with_hint
+from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.text import printable, raised_text, shorten
+
+_PLAIN = (str, int, float, bool, list, dict, NoneType)
+"""Types whose values can be written in a suite."""
+
+_ANY = (None, NoneType, Any, object, inspect.Parameter.empty)
+"""What an agent declares that takes whatever it is given."""
+
+_RUN_CONTEXTS = ("agents", "langgraph", "pydantic_ai")
+"""Packages whose run contexts hold ours as `context` or `deps`."""
+
+_ADK_STATE = "google.adk.sessions.state"
+_ADK_PROMPTS = ("google.adk.flows.llm_flows.prompt", "google.adk.utils.instructions_utils")
+"""Modules of Google ADK that look names up in the state of a session."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Field:
+    annotation: Any
+    required: bool
+
+
+def fitted(context: Any, wanted: Any, *, what: str, others: bool = False) -> Any:
+    """Give `context` as the type `wanted`, which an agent declares as its `what`; None where there is none to give.
+
+    A mapping is built into a dataclass, pydantic model, TypedDict or any other class by its constructor; an object is
+    given as it is. `others` admits values that the type has no field for, and leaves them out. Raise `SuiteFaultError`,
+    which names key and type, where values are missing, unknown or of another type.
+    """
+    if context is not None and not isinstance(context, Mapping):
+        return context
+    values = dict(context or {})
+    kinds = _alternatives(wanted)
+    if any(kind in _ANY for kind in kinds) and (not values or len(kinds) == 1):
+        return context if values else None
+    kind = next(kind for kind in kinds if kind not in _ANY)
+    found = _fields(kind)
+    if found is None or (not found and values):
+        if values and _takes_mapping(kind):
+            return context
+        raise SuiteFaultError(_unbuilt(kind, values, what))
+    if others:
+        values = {name: value for name, value in values.items() if name in found}
+    _refuse(kind, found, values, what)
+    read = {name: _read(kind, name, found[name].annotation, value, what) for name, value in values.items()}
+    try:
+        return kind(**read)
+    except Exception as error:  # whatever a user's constructor raises means that there is no context
+        told = f"context: the agent's {what} is of type {_name(kind)}, which raised {raised_text(error)}"
+        raise SuiteFaultError(shorten(printable(told), 600)) from error
+
+
+def values_of(context: Any, what: str) -> dict[str, Any]:
+    """Give a context as plain values by name; raise `SuiteFaultError` where it is an object."""
+    if context is None or isinstance(context, Mapping):
+        return {str(name): value for name, value in (context or {}).items()}
+    raise SuiteFaultError(
+        f"context: the agent takes values by name as its {what}, and what was made is {type(context).__name__}; "
+        "give a mapping"
+    )
+
+
+def lacking(error: BaseException, context: Any) -> SuiteFaultError | None:
+    """Give what to raise where `error` says that an agent reads of its context what the suite does not give.
+
+    Told by the exception and the frame that raised it, never by its words alone.
+    """
+    for cause in _causes(error):
+        frame = _innermost(cause)
+        if frame is None:
+            continue
+        if isinstance(cause, KeyError) and cause.args and _lacks_key(frame, cause.args[0], context):
+            return SuiteFaultError(_unread(_key(cause.args[0]), context))
+        if isinstance(cause, AttributeError) and cause.name:
+            if cause.obj is None and None in _contexts(frame):
+                return SuiteFaultError(_unread(cause.name, context))
+            if context is not None and cause.obj is context and isinstance(context, Mapping):
+                return SuiteFaultError(
+                    f"the agent reads the attribute {cause.name!r} of its context, which is a mapping here; make an "
+                    f"object of it: `{_make_line()}`, a function that is given {listing(context) or 'nothing'}"
+                )
+        if isinstance(cause, TypeError) and None in _contexts(frame) and "'NoneType' object is not" in str(cause):
+            return SuiteFaultError(_unread("…", context))
+    return None
+
+
+def _unread(name: str, context: Any) -> str:
+    has = "gives no context" if not context else "does not give it"
+    return f"the agent reads {name!r} of its context, and the suite {has}; add `context: {{{name}: …}}`"
+
+
+def _unbuilt(kind: Any, values: Mapping[str, Any], what: str) -> str:
+    given = "a mapping cannot be built into it" if values else "the suite gives no context"
+    return f"the agent's {what} is of type {_name(kind)}, and {given}; add `{_make_line()}`, which gives one"
+
+
+def _make_line(values: Mapping[str, Any] | None = None) -> str:
+    more = "".join(f", {name}: …" for name in values or ())
+    return f"context: {{make: my_context:make_context{more}}}"
+
+
+def _refuse(kind: Any, found: Mapping[str, _Field], values: Mapping[str, Any], what: str) -> None:
+    for name in values:
+        if name not in found:
+            message = f"context.{name}: the agent's {what} is of type {_name(kind)}, which has no {name!r}, but "
+            message += listing(found) if found else "nothing"
+            raise SuiteFaultError(with_hint(message, suggestion(name, list(found))))
+    missing = {name: one.annotation for name, one in found.items() if one.required and name not in values}
+    if not missing:
+        return
+    told = listing([f"{name} ({_name(annotation)})" for name, annotation in missing.items()])
+    if all(_is_plain(annotation) for annotation in missing.values()):
+        line = f"context: {{{', '.join(f'{name}: …' for name in missing)}}}"
+        add = f"add `{line}`"
+    else:
+        add = f"add `{_make_line(values)}`, a function that gives a {_name(kind)}"
+    given = "lacks" if values else "is not given: it needs"
+    raise SuiteFaultError(f"context: the agent's {what} of type {_name(kind)} {given} {told}; {add}")
+
+
+def _read(kind: Any, name: str, annotation: Any, value: Any, what: str) -> Any:
+    """Give a value as its field's type; a type that nobody can check takes it as it is."""
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(annotation, config=_config(annotation))
+    except PydanticUserError:
+        return value
+    except Exception:  # noqa: BLE001 - annotations are the user's, and may be anything
+        return value
+    try:
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        [detail, *_] = error.errors(include_url=False, include_context=False)
+        place = ".".join(str(part) for part in (name, *detail["loc"]))
+        raise SuiteFaultError(
+            f"context.{place}: {detail['msg']}, found {shorten(printable(repr(detail['input'])), 80)} "
+            f"(the agent's {what} is of type {_name(kind)}, whose {name} is {_name(annotation)})"
+        ) from error
+
+
+def _config(annotation: Any) -> ConfigDict | None:
+    has_own = is_typeddict(annotation) or is_dataclass(annotation)
+    is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    return None if has_own or is_model else ConfigDict(arbitrary_types_allowed=True)
+
+
+def _fields(kind: Any) -> dict[str, _Field] | None:
+    """Give what a class is built of, by name; None for what no mapping is built into."""
+    origin = get_origin(kind) or kind
+    if not isinstance(origin, type) or origin.__module__ == "builtins" or issubclass(origin, Mapping):
+        return _typed_dict(kind) if is_typeddict(origin) else None
+    if issubclass(origin, BaseModel):
+        return {
+            (one.alias if isinstance(one.alias, str) and one.validation_alias is None else name): _Field(
+                annotation=one.rebuild_annotation(), required=one.is_required()
+            )
+            for name, one in origin.model_fields.items()
+        }
+    hints = _hints(origin)
+    if is_dataclass(origin):
+        names = {one.name for one in fields(origin) if one.init}
+        parameters = [one for one in _parameters(origin) if one.name in names or one.name in hints]
+    else:
+        hints = _hints(origin.__init__)
+        parameters = _parameters(origin)
+    if any(one.kind is one.POSITIONAL_ONLY for one in parameters):
+        return None
+    return {
+        one.name: _Field(annotation=hints.get(one.name, Any), required=one.default is one.empty)
+        for one in parameters
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    }
+
+
+def _typed_dict(kind: Any) -> dict[str, _Field]:
+    hints = _hints(kind)
+    required = getattr(kind, "__required_keys__", frozenset(hints))
+    return {name: _Field(annotation=one, required=name in required) for name, one in hints.items()}
+
+
+def _parameters(function: Any) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return [inspect.Parameter("unknown", inspect.Parameter.POSITIONAL_ONLY)]
+
+
+def _hints(owner: Any) -> dict[str, Any]:
+    try:
+        return get_type_hints(owner)
+    except Exception:  # noqa: BLE001 - annotations are the user's, and may name what is not there
+        return dict(getattr(owner, "__annotations__", {}))
+
+
+def _alternatives(wanted: Any) -> tuple[Any, ...]:
+    is_union = get_origin(wanted) in (Union, types.UnionType)
+    return get_args(wanted) if is_union else (wanted,)
+
+
+def _takes_mapping(kind: Any) -> bool:
+    origin = get_origin(kind) or kind
+    return isinstance(origin, type) and (issubclass(origin, Mapping) or issubclass(dict, origin))
+
+
+def _is_plain(annotation: Any) -> bool:
+    return all((get_origin(one) or one) in (*_PLAIN, Any) for one in _alternatives(annotation))
+
+
+def _name(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else typing._type_repr(kind)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    following: BaseException | None = error
+    while following is not None and id(following) not in seen:
+        seen.add(id(following))
+        yield following
+        following = following.__cause__
+
+
+def _innermost(error: BaseException) -> FrameType | None:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return None if trace is None else trace.tb_frame
+
+
+def _contexts(frame: FrameType) -> list[Any]:
+    """Give what the run contexts of frameworks that a frame sees hold of ours."""
+    return [
+        getattr(value, name)
+        for value in frame.f_locals.values()
+        if type(value).__module__.partition(".")[0] in _RUN_CONTEXTS
+        for name in ("context", "deps")
+        if name in getattr(type(value), "__dataclass_fields__", ())
+    ]
+
+
+def _lacks_key(frame: FrameType, key: Any, context: Any) -> bool:
+    """Whether a frame that raised a KeyError looked into the context, or into a LangGraph config, for it."""
+    module = str(frame.f_globals.get("__name__"))
+    if module == _ADK_STATE or (module.startswith(_ADK_PROMPTS) and "`" in str(key)):
+        return True
+    held = [one for one in _contexts(frame) if one is context and isinstance(one, Mapping)]
+    for value in frame.f_locals.values():
+        if not isinstance(value, Mapping):
+            continue
+        if value is context or "thread_id" in value:
+            held.append(value)
+        elif isinstance(inner := value.get("configurable"), Mapping):
+            held.append(inner)
+    return any(key not in one for one in held)
+
+
+def _key(told: Any) -> str:
+    """Give the name in a KeyError; ADK puts it between backquotes into a sentence."""
+    parts = str(told).split("`")
+    return parts[1] if len(parts) == 3 else str(told)

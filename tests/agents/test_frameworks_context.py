@@ -1,0 +1,110 @@
+"""A context is built into the type that an agent declares; real frameworks are tried in tests/real."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, TypedDict
+
+import pytest
+from pydantic import BaseModel
+
+from pytest_agentbench.agents.frameworks.context import fitted, lacking
+from pytest_agentbench.core.errors import SuiteFaultError
+
+
+class Model(BaseModel):
+    """A pydantic model."""
+
+    customer: str
+    since: date | None = None
+
+
+@dataclass
+class Record:
+    """A dataclass that holds a model."""
+
+    customer: str
+    since: date | None = None
+    inner: Model | None = None
+
+
+class Typed(TypedDict, total=False):
+    """A TypedDict without required keys."""
+
+    customer: str
+
+
+@dataclass
+class Defaults:
+    """A dataclass that needs nothing."""
+
+    seats: int = 3
+
+
+class Plain:
+    """A class with a constructor of its own."""
+
+    def __init__(self, customer: str, *, tier: int = 1) -> None:
+        self.told = (customer, tier)
+
+
+DAY = {"customer": "Ada", "since": "2024-02-01"}
+
+
+@pytest.mark.parametrize(
+    ("context", "wanted", "built"),
+    [
+        (DAY, Model, Model(customer="Ada", since=date(2024, 2, 1))),
+        (DAY, Record, Record("Ada", date(2024, 2, 1))),
+        (DAY, Record | None, Record("Ada", date(2024, 2, 1))),
+        ({"customer": "Ada", "inner": DAY}, Record, Record("Ada", inner=Model.model_validate(DAY))),
+        ({"customer": "Ada"}, Typed, {"customer": "Ada"}),
+        ({"customer": "Ada"}, dict, {"customer": "Ada"}),
+        ({"customer": "Ada"}, dict[str, Any], {"customer": "Ada"}),
+        ({"customer": "Ada"}, None, {"customer": "Ada"}),
+        ({}, None, None),
+        ({}, type(None), None),
+        ({}, Record | None, None),
+        ({}, Defaults, Defaults()),
+    ],
+)
+def test_a_mapping_becomes_what_is_declared(context: dict[str, Any], wanted: Any, built: Any) -> None:
+    """Also where a field is a date or a model of its own."""
+    assert fitted(context, wanted, what="deps_type") == built
+
+
+def test_an_object_is_given_as_it_is() -> None:
+    """Whoever made it knows."""
+    made = object()
+    assert fitted(made, Record, what="deps_type") is made
+    assert fitted({"customer": "Ada", "tier": 2}, Plain, what="deps_type").told == ("Ada", 2)
+
+
+@pytest.mark.parametrize(
+    ("context", "wanted", "said"),
+    [
+        ({}, Record, r"type Record is not given: it needs customer \(str\); add `context: \{customer: …\}`"),
+        ({}, int, r"of type int, and the suite gives no context; add `context: \{make: my_context:make_context\}`"),
+        ({"customer": "Ada"}, int, r"of type int, and a mapping cannot be built into it"),
+        ({"custmer": "Ada"}, Record, r"context.custmer: .* has no 'custmer', but .*\(did you mean 'customer'\?\)"),
+        ({"customer": "Ada", "since": "now"}, Model, r"context.since: .*found 'now' .*Model, whose since is .*date"),
+        ({"customer": "Ada", "inner": {}}, Record, r"context.inner.customer: .*Record, whose inner is"),
+        ({"customer": 3}, Typed, r"context.customer: .*found 3"),
+    ],
+)
+def test_what_does_not_fit_names_key_and_type(context: dict[str, Any], wanted: Any, said: str) -> None:
+    """It is the suite's to mend."""
+    with pytest.raises(SuiteFaultError, match=said):
+        fitted(context, wanted, what="deps_type")
+
+
+def test_an_error_that_is_not_about_the_context_is_left_alone() -> None:
+    """An agent's own slips with None and keys stay the agent's."""
+    given = {"customer": "Ada"}
+    slips = (lambda: given["tier"], lambda: {}["tier"], lambda: None.tier)  # type: ignore[attr-defined]
+    heard = []
+    for slip in slips:
+        with pytest.raises((KeyError, AttributeError)) as caught:
+            slip()
+        heard.append(lacking(caught.value, given))
+
+    assert [one is not None for one in heard] == [True, False, False]
