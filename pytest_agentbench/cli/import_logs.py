@@ -27,10 +27,11 @@ _EVERY = 1_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
-        "Reads message logs in the OpenAI format, LangChain dumps, OpenTelemetry spans with GenAI attributes, τ² "
-        "results and transcripts of ours, as JSON lines or JSON. Personal data is replaced by fakes, the same for the "
-        f"same value; {KEY} keeps them the same from one import to the next. The exit status is 1 where a line could "
-        "not be read."
+        "Reads message logs of OpenAI (chat, Responses), Anthropic, Gemini, LangChain, pydantic-ai and smolagents, "
+        "OpenTelemetry spans with GenAI attributes, τ² results and transcripts of ours, as JSON lines or JSON. "
+        "Personal data is replaced by fakes, the same for the same value; "
+        f"{KEY} keeps them the same from one import to the next. "
+        "The exit status is 1 where a conversation could not be read, or there was none."
     )
     parser.add_argument("logs", type=Path, nargs="+", metavar="LOG", help="files of conversations")
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="where to write")
@@ -51,19 +52,25 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     key = os.environ.get(KEY, "").encode() or secrets.token_bytes(16)
     masker = None if options.keep_personal else Masker(Fakes(key))
     problems: list[Problem] = []
+    seen: list[int] = [0]
     kind: As = options.kind
     with Writer(options.into, kind) as writer:
-        read = _read(options.logs, problems)
+        read = _read(options.logs, problems, seen)
         chosen = _sample(read, options.sample, options.seed) if options.sample is not None else read
         count = 0
         for count, record in enumerate(chosen, 1):
             writer.write(masker.record(record) if masker else record)
             _tell(count)
         _tell(0)
-    lines = [f"{count} {'conversation' if count == 1 else 'conversations'} imported"]
+        if not count:
+            writer.discard()
+    if not count:
+        nothing = f"0 of {seen[0]} conversations imported"
+        return "\n".join([f"{nothing}; nothing was written", *_about_problems(problems)]), UNREAD
+    lines = [f"{_how_many(count, seen[0])} imported"]
     lines += [f"  {file}" for file in writer.files]
     lines += _about_personal(masker)
-    lines += _about_problems(problems)
+    lines += _about_problems(problems, options.into)
     if kind == "recordings":
         lines.append(f"now: pytest --agentbench {options.into}")
     else:
@@ -71,8 +78,9 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     return "\n".join(lines), UNREAD if problems else 0
 
 
-def _read(logs: Iterable[Path], problems: list[Problem]) -> Iterator[Record]:
+def _read(logs: Iterable[Path], problems: list[Problem], seen: list[int]) -> Iterator[Record]:
     for found in read_conversations(logs):
+        seen[0] += 1
         if isinstance(found, Problem):
             problems.append(found)
         else:
@@ -100,12 +108,24 @@ def _about_personal(masker: Masker | None) -> list[str]:
     return [f"personal data replaced: {counts}; look through what is left before you share it"]
 
 
-def _about_problems(problems: list[Problem]) -> list[str]:
+def _how_many(count: int, seen: int) -> str:
+    of = f" of {seen}" if count < seen else ""
+    return f"{count}{of} {'conversation' if seen == 1 else 'conversations'}"
+
+
+def _about_problems(problems: list[Problem], folder: Path | None = None) -> list[str]:
+    """Say what was not read, and why; more than a screen of reasons goes to a file, if something was written."""
     if not problems:
         return []
-    lines = [f"not understood: {len(problems)}"]
-    lines += [f"  {printable(str(problem))}" for problem in problems[:_SHOWN]]
-    return [*lines, f"  … and {len(problems) - _SHOWN} more"] if len(problems) > _SHOWN else lines
+    told = [f"  {printable(str(problem))}" for problem in problems]
+    head = f"not understood: {len(problems)}"
+    if len(told) <= _SHOWN:
+        return [head, *told]
+    if folder is None:
+        return [head, *told[:_SHOWN], f"  … and {len(told) - _SHOWN} more"]
+    file = folder / "not-understood.txt"
+    file.write_text("\n".join(line.strip() for line in told) + "\n", encoding="utf-8")
+    return [head, *told[:_SHOWN], f"  … and {len(told) - _SHOWN} more: {file} has all"]
 
 
 def _tell(count: int) -> None:

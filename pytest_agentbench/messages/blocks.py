@@ -9,7 +9,6 @@ from pytest_agentbench.messages.calls import read_call, read_result
 from pytest_agentbench.messages.content import (
     UnreadableError,
     field,
-    first_error,
     found,
     text_field,
     text_part,
@@ -58,7 +57,7 @@ def read_part(part: object, at: Keys, into: Assembly, *, skip: Callable[[ToolCal
     elif is_responses_item(kind):
         read_responses_item(part, kind, into)
     else:
-        raise UnreadableError(f"{found(part)}, a part of type {kind!r}; what is read: {first_error(READABLE)}", at)
+        raise UnreadableError(f"{found(part)}, a part of type {kind!r}, which nobody is known to send", at)
 
 
 def is_part(kind: str) -> bool:

@@ -1,7 +1,7 @@
 """The smallest parts of foreign messages: a field, a text, the content of a tool's result, and what cannot be read."""
 
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from pytest_agentbench.core.codec import dumps
@@ -80,8 +80,10 @@ def found(value: object) -> str:
 
 def field(message: object, *names: str) -> Any:
     """Read the first of several keys of a mapping, or attributes of an object, that is there; None where none is."""
+    # dictionaries first: to ask whether something is a mapping takes ten times as long
+    is_mapping = isinstance(message, dict) or isinstance(message, Mapping)  # noqa: SIM101
     for name in names:
-        value = message.get(name) if isinstance(message, Mapping) else getattr(message, name, None)
+        value = message.get(name) if is_mapping else getattr(message, name, None)  # type: ignore[attr-defined]
         if value is not None:
             return value
     return None
@@ -89,11 +91,14 @@ def field(message: object, *names: str) -> Any:
 
 def text_field(message: object, *names: str) -> str:
     """Read the first of several fields that is a text and not empty; "" where there is none."""
-    for name in names:
-        value = field(message, name)
-        if isinstance(value, str) and value:
-            return str.__str__(value)
-    return ""
+    if isinstance(message, dict):
+        for name in names:
+            value = message.get(name)
+            if isinstance(value, str) and value:
+                return str.__str__(value)
+        return ""
+    found = (field(message, name) for name in names)
+    return next((str.__str__(value) for value in found if isinstance(value, str) and value), "")
 
 
 def is_list(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
@@ -160,11 +165,6 @@ def thought_text(part: object) -> str:
     if texts:
         return "\n".join(texts)
     return "[encrypted]" if field(part, "data", "encrypted_content", "signature") else ""
-
-
-def first_error(kinds: Iterable[str]) -> str:
-    """Name types in an error, alike for every reader."""
-    return ", ".join(repr(kind) for kind in sorted(kinds))
 
 
 def _is_part(part: object) -> bool:

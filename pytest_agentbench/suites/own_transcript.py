@@ -3,9 +3,9 @@
 from pytest_agentbench.core.misfit import shown
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_messages, text_of
+from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_own, text_of
 
 _USED = frozenset({"key", "messages", "termination", "stop_reason", "reward"})
 
@@ -21,8 +21,8 @@ def read_own_transcript(record: dict[str, JsonValue]) -> Record:
     found = record["termination"]
     if found not in list(Termination):
         message = f"found {shown(found)}, allowed: {listing(map(repr, map(str, Termination)))}"
-        raise MalformedError(message, "termination")
-    messages = read_messages(record["messages"], Message.model_validate)
+        raise MalformedError(message, ("termination",))
+    messages = read_own(record["messages"])
     return Record(
         scenario=text_of(key, "scenario"),
         label=text_of(key, "variant"),

@@ -1,25 +1,26 @@
 """One recorded conversation as a format's reader gives it, and what readers share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
-from pytest_agentbench.core.acts import ACT_KINDS, Act
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.misfit import dotted, shown
-from pytest_agentbench.core.names import listing
+from pytest_agentbench.core.misfit import Keys, shown
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.messages.assembly import TellsError
+from pytest_agentbench.messages.content import UnreadableError
+from pytest_agentbench.messages.reading import TOP, read
 
 
 class MalformedError(ValueError):
-    """A record that is not what its format says; `key` is the path to the fault."""
+    """A record that is not what its format says; `path` leads to the fault."""
 
-    def __init__(self, message: str, key: str = "") -> None:
+    def __init__(self, message: str, path: Keys = ()) -> None:
         super().__init__(message)
-        self.key = key
+        self.path = path
 
 
 class Record(Model):
@@ -35,48 +36,31 @@ class Record(Model):
     extra: dict[str, Any] = {}
 
 
-def read_messages(value: JsonValue, read: Callable[[dict[str, JsonValue]], Message | None]) -> list[Message]:
-    """Read a list of messages one by one, those that `read` gives None for left out; raise `MalformedError`."""
+def read_foreign(value: JsonValue, *, at: Keys = TOP, tells_error: TellsError | None = None) -> list[Message]:
+    """Read a list of messages of whichever shape, system messages left out; raise `MalformedError`."""
     if not isinstance(value, list):
         message = f"found {shown(value)}, expected a list of messages"
-        raise MalformedError(message, "messages")
+        raise MalformedError(message, at)
+    try:
+        return [message for message in read(value, at=at, tells_error=tells_error) if message.role != "system"]
+    except UnreadableError as error:
+        raise MalformedError(error.message, error.path) from None
+    except ValidationError as error:
+        raise MalformedError(*_first(error, at)) from None
+
+
+def read_own(value: JsonValue) -> list[Message]:
+    """Read a list of messages as we write them; raise `MalformedError`."""
+    if not isinstance(value, list):
+        message = f"found {shown(value)}, expected a list of messages"
+        raise MalformedError(message, TOP)
     messages: list[Message] = []
     for index, item in enumerate(value):
-        key = f"messages[{index}]"
-        if not isinstance(item, dict):
-            message = f"found {shown(item)}, expected a message: a mapping with a role"
-            raise MalformedError(message, key)
         try:
-            found = read(item)
+            messages.append(Message.model_validate(item))
         except ValidationError as error:
-            raise MalformedError(*_first(error, key)) from None
-        except MalformedError as error:
-            raise MalformedError(str(error), f"{key}.{error.key}" if error.key else key) from None
-        if found is not None:
-            messages.append(found)
+            raise MalformedError(*_first(error, (*TOP, index))) from None
     return messages
-
-
-def acts_of(item: Mapping[str, JsonValue]) -> tuple[Act, ...] | None:
-    """Give what a user meant with a message: `acts`, a list of kinds or `{kind, about, facts}`; None where unsaid."""
-    given = item.get("acts")
-    if given is None:
-        return None
-    if not isinstance(given, list):
-        message = f"found {shown(given)}, expected a list of acts"
-        raise MalformedError(message, "acts")
-    return tuple(_act(one, f"acts[{index}]") for index, one in enumerate(given))
-
-
-def _act(given: JsonValue, key: str) -> Act:
-    form = given if isinstance(given, dict) else {"kind": given}
-    if form.get("kind") not in ACT_KINDS:
-        message = f"found {shown(form.get('kind'))}, allowed: {listing(map(repr, ACT_KINDS))}"
-        raise MalformedError(message, key)
-    try:
-        return Act.model_validate(form)
-    except ValidationError as error:
-        raise MalformedError(*_first(error, key)) from None
 
 
 def text_of(record: Mapping[str, JsonValue], *names: str) -> str:
@@ -87,7 +71,7 @@ def text_of(record: Mapping[str, JsonValue], *names: str) -> str:
             continue
         if isinstance(value, bool) or not isinstance(value, str | int):
             message = f"found {shown(value)}, expected text"
-            raise MalformedError(message, name)
+            raise MalformedError(message, (name,))
         return str(value)
     return ""
 
@@ -99,12 +83,11 @@ def number_of(record: Mapping[str, JsonValue], name: str) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         message = f"found {shown(value)}, expected a number"
-        raise MalformedError(message, name)
+        raise MalformedError(message, (name,))
     return float(value)
 
 
-def _first(error: ValidationError, key: str) -> tuple[str, str]:
+def _first(error: ValidationError, at: Keys) -> tuple[str, Keys]:
     one = error.errors(include_url=False, include_context=False)[0]
-    where = dotted(one["loc"])
     message = f"found {shown(one['input'])}, {one['msg'].replace('Input should be', 'expected')}"
-    return message, f"{key}.{where}" if where else key
+    return message, (*at, *one["loc"])

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from pytest_agentbench.core.misfit import shown
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.tool import Requestor, ToolCall
-from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.record import MalformedError, Record, acts_of, number_of, read_messages, text_of
+from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_foreign, text_of
 
 _USED = frozenset({"task_id", "task_key", "trial", "messages", "termination_reason", "reward", "agent_llm"})
 
@@ -30,7 +29,7 @@ def runs_of(results: dict[str, JsonValue]) -> Iterator[JsonValue]:
     """Give the simulations of a results file, each with the agent's name and its reward as recordings have them."""
     if not isinstance(results["simulations"], list):
         message = f"found {shown(results['simulations'])}, expected a list of simulations"
-        raise MalformedError(message, "simulations")
+        raise MalformedError(message, ("simulations",))
     agent = _member(_member(results, "info"), "agent_info")
     solo = "solo" in str(agent.get("implementation", ""))
     for run in results["simulations"]:
@@ -49,7 +48,7 @@ def read_tau2_recording(record: dict[str, JsonValue]) -> Record:
         scenario=text_of(record, "task_id"),
         scenario_key=text_of(record, "task_key") or None,
         label=f"{label}-solo" if label and record.get("solo") is True else label,
-        transcript=Transcript(messages=tuple(read_messages(record["messages"], _message))),
+        transcript=Transcript(messages=tuple(read_foreign(record["messages"]))),
         termination=_termination(reason),
         stop_reason=reason,
         reward=number_of(record, "reward"),
@@ -61,39 +60,6 @@ def _termination(reason: str) -> Termination:
     if reason in _CLOSED:
         return Termination.FINISHED
     return Termination.SAFETY_TIMEOUT if reason in _SPENT else Termination.CRASHED
-
-
-def _message(item: dict[str, JsonValue]) -> Message | None:
-    role = item.get("role")
-    if role == "system":
-        return None
-    if role == "tool":
-        return Message(
-            role="tool",
-            content=item.get("content"),
-            tool_call_id=item.get("id"),
-            requestor=item.get("requestor") or "assistant",
-            error=item.get("error") or False,
-        )
-    if role not in ("assistant", "user"):
-        message = f"found {shown(role)}, allowed: 'system', 'user', 'assistant', 'tool'"
-        raise MalformedError(message, "role")
-    party: Requestor = "user" if role == "user" else "assistant"
-    items = item.get("tool_calls") or []
-    if not isinstance(items, list):
-        message = f"found {shown(items)}, expected a list of tool calls"
-        raise MalformedError(message, "tool_calls")
-    calls = tuple(_call(call, party) for call in items)
-    acts = acts_of(item) if party == "user" else None
-    return Message(role=party, content=item.get("content"), tool_calls=calls, requestor=party, acts=acts)
-
-
-def _call(item: JsonValue, party: Requestor) -> ToolCall:
-    if not isinstance(item, dict):
-        message = f"found {shown(item)}, expected a tool call: a mapping with a name"
-        raise MalformedError(message, "tool_calls")
-    fields = {key: item[key] for key in ("name", "arguments") if key in item}
-    return ToolCall.model_validate({**fields, "id": item.get("id") or "", "requestor": item.get("requestor") or party})
 
 
 def _member(value: dict[str, JsonValue], key: str) -> dict[str, JsonValue]:

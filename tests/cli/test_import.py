@@ -283,6 +283,150 @@ def test_broken_lines_are_named_and_the_others_kept(tmp_path: Path, capsys: pyte
     assert "logs.jsonl:4:1: messages[0].role: found 'cat'" in told
 
 
+BLOCKS = [
+    {"role": "user", "content": [{"type": "text", "text": WHOLE[0][0]}]},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "cancel", "input": CALL["args"]}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "ok"}]},
+    {"role": "assistant", "content": [{"type": "text", "text": "It is cancelled."}]},
+    {"role": "user", "content": "Thanks"},
+]
+BYE_BLOCK = {"role": "assistant", "type": "message", "content": [{"type": "text", "text": "You are welcome."}]}
+ITEMS = [
+    {"role": "user", "content": WHOLE[0][0]},
+    {"type": "function_call", "call_id": "c1", "name": "cancel", "arguments": '{"order_id": "W1"}'},
+    {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is cancelled."}]},
+    {"role": "user", "content": "Thanks"},
+]
+BYE_ITEM = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "You are welcome."}]}
+CONTENTS = [
+    {"role": "user", "parts": [{"text": WHOLE[0][0]}]},
+    {"role": "model", "parts": [{"functionCall": {"name": "cancel", "args": CALL["args"]}}]},
+    {"role": "user", "parts": [{"functionResponse": {"name": "cancel", "response": {"result": "ok"}}}]},
+    {"role": "model", "parts": [{"text": "It is cancelled."}]},
+    {"role": "user", "parts": [{"text": "Thanks"}]},
+]
+BYE_CONTENT = {"role": "model", "parts": [{"text": "You are welcome."}]}
+NAMED = {"tool_name": "cancel", "tool_call_id": "c1"}
+PARTS = [
+    {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": WHOLE[0][0]}]},
+    {"kind": "response", "parts": [{"part_kind": "tool-call", "args": CALL["args"], **NAMED}]},
+    {"kind": "request", "parts": [{"part_kind": "tool-return", "content": "ok", **NAMED}]},
+    {"kind": "response", "parts": [{"part_kind": "text", "content": "It is cancelled."}]},
+    {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Thanks"}]},
+    {"kind": "response", "parts": [{"part_kind": "text", "content": "You are welcome."}]},
+]
+FORMS = {
+    "OpenAI chat: a request and its answer": {"messages": OPENAI[:-1], "choices": [{"message": OPENAI[-1]}]},
+    "OpenAI chat: both of them apart": {
+        "request": {"messages": OPENAI[:-1]},
+        "response": {"choices": [{"message": OPENAI[-1]}]},
+    },
+    "Responses: input and output": {"input": ITEMS, "output": [BYE_ITEM]},
+    "Responses: a bare list": [*ITEMS, BYE_ITEM],
+    "Anthropic: a request and its answer": {"system": "Be kind", "messages": BLOCKS, "response": BYE_BLOCK},
+    "Anthropic: all messages": {"messages": [*BLOCKS, BYE_BLOCK]},
+    "Gemini: contents": {"contents": [*CONTENTS, BYE_CONTENT]},
+    "Gemini: a request and its answer": {"contents": CONTENTS, "response": {"candidates": [{"content": BYE_CONTENT}]}},
+    "pydantic-ai": PARTS,
+    "a graph's run, whose outputs hold its inputs again": {
+        "inputs": {"messages": OPENAI[:2]},
+        "outputs": {"messages": OPENAI},
+    },
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_logs_of_every_api_are_read(tmp_path: Path, form: str) -> None:
+    """As many conversations come out as went in, with every call."""
+    status, file = imported(tmp_path, FORMS[form], FORMS[form])
+
+    assert status == 0
+    assert says_and_calls(file) == [WHOLE, WHOLE]
+
+
+def test_an_import_of_nothing_fails_and_says_what_it_saw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is left behind that looks like a suite."""
+    odd = {"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "hologram"}]}]}
+
+    status, file = imported(tmp_path, odd, {"text": "a"}, OPENAI[1])
+
+    told = capsys.readouterr().out
+    assert status == 1
+    assert not file.parent.exists()
+    assert "0 of 3 conversations imported; nothing was written" in told
+    assert "logs.jsonl:1:1: messages[0].content[1]: found dict {'type': 'hologram'}, a part of type 'hologram'" in told
+    assert (
+        "logs.jsonl:2:1: found a mapping with 'text', expected a list of messages under one of the keys 'mess" in told
+    )
+    assert "logs.jsonl:3:1: found one message" in told
+
+
+def test_spans_without_contents_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Instrumentation leaves contents out unless it is told otherwise."""
+    status, _ = imported(tmp_path, span(1, operation__name="chat"), span(2, operation__name="chat"))
+
+    assert status == 1
+    assert "2 spans, none of which has messages: turn the capture of message contents on" in capsys.readouterr().out
+
+
+def test_a_span_that_cannot_be_read_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the line on which its conversation begins."""
+    bad = parts("user", {"type": "hologram"})
+
+    status, file = imported(
+        tmp_path,
+        span(1, conversation__id="a", input__messages=json.dumps([ASKED, CALLED, ANSWERED, DONE, THANKS, BYE])),
+        span(2, conversation__id="b", input__messages=json.dumps([ASKED, bad])),
+    )
+
+    told = capsys.readouterr().out
+    assert status == 1
+    assert says_and_calls(file) == [WHOLE]
+    assert "1 of 2 conversations imported" in told
+    assert "logs.jsonl:2:1: messages[1].parts[0]: conversation b of spans: found dict {'type': 'hologram'}" in told
+
+
+def test_a_document_read_as_a_whole_tells_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And the place in it."""
+    talks = [{"messages": OPENAI}, {"messages": [OPENAI[1], {"role": "cat"}]}]
+    path = tmp_path / "logs.json"
+    path.write_text(json.dumps(talks, indent=1))
+
+    status = main(["import", str(path), "--into", str(tmp_path / "out"), "--as", "drafts", "--keep-personal"])
+
+    place = next(
+        f"{line}:{text.index('cat')}"  # the quote before it
+        for line, text in enumerate(path.read_text().splitlines(), 1)
+        if '"cat"' in text
+    )
+    told = capsys.readouterr().out
+    assert status == 1
+    assert f"logs.json:{place}: [1].messages[1].role: found 'cat', allowed:" in told
+    assert "1 of 2 conversations imported" in told
+
+
+def test_every_reason_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A screen of them is shown, a file has all."""
+    imported(tmp_path, {"messages": OPENAI}, *["{"] * 25)
+
+    reasons = (tmp_path / "out" / "not-understood.txt").read_text().splitlines()
+    assert "1 of 26 conversations imported" in capsys.readouterr().out
+    assert [reason.split(":")[1] for reason in reasons] == [str(line) for line in range(2, 27)]
+
+
+def test_thoughts_are_kept_and_masked(tmp_path: Path) -> None:
+    """What the model thought of somebody is personal as well."""
+    thinking = {"role": "assistant", "content": "Yes", "reasoning_content": "Mail ada@lovelace.org"}
+    path = logs(tmp_path, {"messages": [OPENAI[1], thinking]})
+
+    main(["import", str(path), "--into", str(tmp_path / "out")])
+
+    written = json.loads((tmp_path / "out" / "recordings.jsonl").read_text())["messages"][1]
+    assert written["thoughts"].startswith("Mail ")
+    assert "lovelace" not in written["thoughts"]
+
+
 def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder that holds an import already is refused before anything is read."""
     first, file = imported(tmp_path, {"messages": OPENAI})

@@ -323,9 +323,9 @@ def test_malformed_lines_are_all_named_after_the_good_ones(tmp_path: Path) -> No
         list(recordings)
     texts = [str(problem).removeprefix(f"{file}:") for problem in caught.value.problems]
     assert [text.split(":", 1)[0] for text in texts] == ["2", "4", "5", "6", "7", "8", "9", "10", "11"]
-    assert "allowed: 'system', 'developer', 'user', 'assistant', 'tool', 'function'" in texts[3]
+    assert "allowed: 'assistant', 'ai', 'model', 'user'" in texts[3]
     assert "did you mean 'FINISHED'?" in texts[4]
-    assert "messages[0].content: found 5, expected a valid string" in texts[7]
+    assert "messages[0].content: found int 5 as the content of a message" in texts[7]
 
 
 def test_files_without_recordings_are_errors(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Logs of other systems, read one conversation at a time: LangChain dumps, OpenTelemetry spans, message logs."""
+"""Logs of other systems, read one conversation at a time, and what an import writes."""

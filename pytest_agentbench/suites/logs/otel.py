@@ -6,12 +6,17 @@ Attribute names are those of the GenAI semantic conventions (`gen_ai.input.messa
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps, loads
+from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.messages.content import result_text
+from pytest_agentbench.suites.message_log import merged, tells_error
+from pytest_agentbench.suites.record import read_foreign
 
 _INPUT = ("gen_ai.input.messages", "gen_ai.prompt")
 _OUTPUT = ("gen_ai.output.messages", "gen_ai.completion")
@@ -45,32 +50,69 @@ def _scopes(resource: JsonValue) -> Iterator[list[Span]]:
                 yield [span for span in scope.get("spans") or () if isinstance(span, dict)]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """One conversation: what its spans say, and where the first of them stands."""
+
+    name: str
+    file: Path
+    line: int
+    spans: list[dict[str, JsonValue]]
+
+    def messages(self) -> list[Message]:
+        """Give the messages; raise `MalformedError` for a part that cannot be read."""
+        return _conversation(self.spans)
+
+
 class SpanStore:
-    """Keeps spans by conversation in an SQLite file, and gives the conversations back one by one."""
+    """Keeps spans by conversation in an SQLite file, and gives the conversations back one by one.
+
+    `seen` counts all spans, `kept` those that say something of a conversation; `seen_in` is the last file with any.
+    """
 
     def __init__(self, path: Path) -> None:
+        self.seen = self.kept = 0
+        self.seen_in = path
         self._file = sqlite3.connect(path)
         self._file.execute("PRAGMA journal_mode = OFF")
         self._file.execute("PRAGMA synchronous = OFF")
-        self._file.execute("CREATE TABLE span (id INTEGER PRIMARY KEY, talk TEXT, begun TEXT, span TEXT)")
+        self._file.execute(
+            "CREATE TABLE span (id INTEGER PRIMARY KEY, talk TEXT, begun TEXT, span TEXT, file TEXT, line INTEGER)"
+        )
 
-    def add(self, span: Span) -> None:
+    def taker(self, path: Path) -> Callable[[JsonValue, int], bool]:
+        """Give what takes the spans of a file."""
+
+        def take(value: JsonValue, line: int) -> bool:
+            found = spans_of(value)
+            for span in found or ():
+                self.seen_in = path
+                self._add(span, path, line)
+            return found is not None
+
+        return take
+
+    def _add(self, span: Span, path: Path, line: int) -> None:
         """Keep what a span says of its conversation; one that says nothing of any is left out."""
+        self.seen += 1
         found = _relevant(span)
         if found:
+            self.kept += 1
             attributes = _attributes(span)
             talk = str(attributes.get("gen_ai.conversation.id") or _trace(span))
-            self._file.execute(
-                "INSERT INTO span (talk, begun, span) VALUES (?, ?, ?)", (talk, _begun(span), dumps(found))
-            )
+            row = (talk, _begun(span), dumps(found), str(path), line)
+            self._file.execute("INSERT INTO span (talk, begun, span, file, line) VALUES (?, ?, ?, ?, ?)", row)
 
-    def conversations(self) -> Iterator[tuple[str, list[JsonValue]]]:
-        """Yield each conversation's name and OpenAI messages, in the order in which they began."""
+    def conversations(self) -> Iterator[Told]:
+        """Yield the conversations in the order in which they began."""
         self._file.execute("CREATE INDEX talks ON span (talk, begun, id)")
         names = self._file.execute("SELECT talk FROM span GROUP BY talk ORDER BY min(begun), min(id)")
         for (name,) in names:
-            rows = self._file.execute("SELECT span FROM span WHERE talk = ? ORDER BY begun, id", (name,))
-            yield name, _conversation([loads(text) for (text,) in rows])
+            rows = self._file.execute(
+                "SELECT span, file, line FROM span WHERE talk = ? ORDER BY begun, id", (name,)
+            ).fetchall()
+            spans = [loads(text) for text, _, _ in rows]
+            yield Told(name=name, file=Path(rows[0][1]), line=rows[0][2], spans=spans)
 
     def close(self) -> None:
         """Close the file."""
@@ -92,7 +134,9 @@ def _relevant(span: Span) -> dict[str, JsonValue]:
         choices = [message for message, is_choice in spoken if is_choice]
         found = {"in": [message for message, is_choice in spoken if not is_choice], "out": choices}
     if system is not None and found:
-        found["in"] = [*_messages([{"role": "system", "parts": _parsed(system)}]), *found["in"]]
+        told = _parsed(system)
+        parts = {"parts" if isinstance(told, list) else "content": told}
+        found["in"] = [{"role": "system", **parts}, *found["in"]]
     if attributes.get("gen_ai.operation.name") == "execute_tool" or "gen_ai.tool.call.arguments" in attributes:
         found["tool"] = {
             "id": str(attributes.get("gen_ai.tool.call.id") or ""),
@@ -104,39 +148,21 @@ def _relevant(span: Span) -> dict[str, JsonValue]:
     return found
 
 
-def _conversation(spans: list[dict[str, JsonValue]]) -> list[JsonValue]:
+def _conversation(spans: list[dict[str, JsonValue]]) -> list[Message]:
     """Put the spans of a conversation together: histories grow, so only what is new in each is added."""
-    told: list[JsonValue] = []
-    for span in spans:
-        if "in" not in span:
-            continue
-        history = [*span["in"], *span["out"]]
-        told += history[_overlap(told, history) :]
-    answered = {message.get("tool_call_id") for message in told if message.get("role") == "tool"}
+    told = merged(read_foreign([*span["in"], *span["out"]], tells_error=tells_error) for span in spans if "in" in span)
+    answered = {message.tool_call_id for message in told if message.role == "tool"}
     results = {span["tool"]["id"]: span["tool"] for span in spans if "tool" in span and span["tool"]["id"]}
-    whole: list[JsonValue] = []
+    whole: list[Message] = []
     for message in told:
         whole.append(message)
-        for call in message.get("tool_calls") or ():
-            tool = results.get(call.get("id"))
-            if tool is not None and tool["result"] is not None and call["id"] not in answered:
-                content = tool["result"] if isinstance(tool["result"], str) else dumps(tool["result"])
-                answer: dict[str, JsonValue] = {"role": "tool", "tool_call_id": call["id"], "content": content}
-                whole.append({**answer, "error": True} if tool["error"] else answer)
+        for call in message.tool_calls:
+            tool = results.get(call.id)
+            if tool is not None and tool["result"] is not None and call.id not in answered:
+                text = result_text(tool["result"])
+                failed = tool["error"] or tells_error(text)
+                whole.append(Message(role="tool", content=text, tool_call_id=call.id, error=failed))
     return whole
-
-
-def _overlap(told: list[JsonValue], history: list[JsonValue]) -> int:
-    """Give how many messages of `history` are told already: as its beginning, or as the end of what was told."""
-    common = 0
-    while common < min(len(told), len(history)) and told[common] == history[common]:
-        common += 1
-    if common == len(told) or common == len(history):
-        return common
-    for length in range(min(len(told), len(history)), 0, -1):
-        if told[-length:] == history[:length]:
-            return length
-    return 0
 
 
 def _event(event: Span) -> tuple[JsonValue, bool] | None:
@@ -159,32 +185,10 @@ def _event(event: Span) -> tuple[JsonValue, bool] | None:
 
 
 def _messages(value: JsonValue) -> list[JsonValue]:
+    """Give the messages of an attribute, which may be JSON; one that is no list is one message."""
     parsed = _parsed(value)
     items = parsed if isinstance(parsed, list) else [] if parsed is None else [parsed]
-    return [one for item in items if isinstance(item, dict) for one in _openai(item)]
-
-
-def _openai(item: dict[str, JsonValue]) -> Iterator[JsonValue]:
-    """Yield the OpenAI messages of one with parts: a message for each answer to a call, then its text and calls."""
-    role = str(item.get("role") or "user")
-    parts = item.get("parts")
-    if not isinstance(parts, list):
-        yield {key: item[key] for key in ("role", "content", "tool_calls", "tool_call_id") if key in item}
-        return
-    texts = [part.get("content") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
-    calls = [
-        {"id": str(part.get("id") or ""), "name": part.get("name") or "", "arguments": part.get("arguments")}
-        for part in parts
-        if isinstance(part, dict) and part.get("type") == "tool_call"
-    ]
-    for part in parts:
-        if isinstance(part, dict) and part.get("type") == "tool_call_response":
-            result = part.get("response", part.get("result"))
-            content = result if isinstance(result, str) else dumps(result)
-            yield {"role": "tool", "tool_call_id": str(part.get("id") or ""), "content": content}
-    text = "".join(text for text in texts if isinstance(text, str))
-    if text or calls:
-        yield {"role": role, "content": text or None, **({"tool_calls": calls} if calls else {})}
+    return [{"role": "user", **item} if isinstance(item, dict) else item for item in items]
 
 
 def _attributes(span: Span) -> dict[str, JsonValue]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, TextIO
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.openai_log import STOP_MARKERS
+from pytest_agentbench.suites.message_log import STOP_MARKERS
 from pytest_agentbench.suites.record import Record
 
 As = Literal["recordings", "drafts"]
@@ -46,11 +46,13 @@ class Writer:
         for file in self.files:
             if file.exists():
                 raise FileExistsError(17, "is there already; import into another folder", str(file))
+        self._made_folder = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         self._seen = sqlite3.connect("")  # a file of its own that goes with the connection
         self._seen.execute("CREATE TABLE seen (id TEXT PRIMARY KEY) WITHOUT ROWID")
         self._tools: dict[str, dict[str, JsonValue]] = {}
         self._count = 0
+        self._is_discarded = False
         self._recordings: TextIO | None = None
         self._scenarios = self.files[1 if kind == "recordings" else 0].open("w", encoding="utf-8")
         self._scenarios.write(_RECORDED if kind == "recordings" else _DRAFTS)
@@ -67,9 +69,19 @@ class Writer:
         self._seen.close()
         if self._recordings is not None:
             self._recordings.close()
+        if self._is_discarded:
+            for file in self.files:
+                file.unlink(missing_ok=True)
+            if self._made_folder:
+                self._folder.rmdir()
+        elif self._recordings is not None:
             tools = [self._tools[name] for name in sorted(self._tools)]
             (self._folder / "tools.json").write_text(json.dumps(tools, indent=1) + "\n", encoding="utf-8")
             (self._folder / "agentbench.yaml").write_text(_SUITE, encoding="utf-8")
+
+    def discard(self) -> None:
+        """Leave nothing behind: nothing was read."""
+        self._is_discarded = True
 
     def write(self, record: Record) -> None:
         """Write one conversation."""
@@ -136,6 +148,8 @@ def _recording(name: str, record: Record) -> dict[str, JsonValue]:
             one["error"] = True
         if message.role == "tool" and message.requestor == "user":
             one["requestor"] = "user"
+        if message.thoughts:
+            one["thoughts"] = message.thoughts
         if message.acts is not None:
             one["acts"] = [act.model_dump(mode="json", exclude_defaults=True) for act in message.acts]
         messages.append(one)

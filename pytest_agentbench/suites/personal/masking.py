@@ -77,8 +77,9 @@ def _claims(record: Record) -> Iterator[tuple[Kind, str]]:
     yield from by_field(to_json(record.extra))
     for message in record.transcript.messages:
         yield from by_shape(message.text)
+        yield from by_shape(message.thoughts or "")
         for call in message.tool_calls:
-            for text in _strings(to_json(call.arguments)):
+            for text in (*_strings(to_json(call.arguments)), call.raw or ""):
                 yield from by_shape(text)
         for act in message.acts or ():
             for text in _strings([*map(to_json, act.about), to_json(act.facts)]):
@@ -100,6 +101,7 @@ def _masked(message: Message, swap: Swap) -> Message:
     return message.model_copy(
         update={
             "content": None if message.content is None else swap(message.content),
+            "thoughts": None if message.thoughts is None else swap(message.thoughts),
             "tool_calls": calls,
             "acts": None if message.acts is None else tuple(_act(one, swap) for one in message.acts),
         }

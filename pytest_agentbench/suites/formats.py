@@ -1,0 +1,125 @@
+"""The conversations of a file: what a line or a document holds decides which format each of them is in."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_agentbench.core.codec import loads
+from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.misfit import Keys, dotted, shown
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.suites.document import MAX_DEPTH, too_deep
+from pytest_agentbench.suites.files import read_lines, read_text
+from pytest_agentbench.suites.json_reader import read_json
+from pytest_agentbench.suites.message_log import StopCalls, holds_messages, read_log
+from pytest_agentbench.suites.own_transcript import is_own_transcript, read_own_transcript
+from pytest_agentbench.suites.record import MalformedError, Record
+from pytest_agentbench.suites.tau2_recording import is_tau2_recording, is_tau2_results, read_tau2_recording, runs_of
+
+Aside = Callable[[JsonValue, int], bool]
+"""Takes a value that is no conversation by itself, with its line; tells whether it took it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """A conversation, and the line on which it stands (0: its file was read as a whole)."""
+
+    record: Record
+    line: int
+
+
+def read_file(path: Path, stops: StopCalls, aside: Aside = lambda *_: False) -> Iterator[Found | Problem]:
+    """Give the conversations of a file: of `.json` files as a whole, of all others line by line.
+
+    What cannot be read is a problem with its place; the others are given nevertheless.
+    """
+    empty = True
+    try:
+        if path.suffix.lower() == ".json":
+            yield from _conversations(read_text(path), path, 0, stops, aside)
+            return
+        for number, text in read_lines(path):
+            empty = False
+            yield from _conversations(text, path, number, stops, aside)
+    except SuiteError as error:
+        yield from error.problems
+        return
+    if empty:
+        yield Problem(file=path, message="the file is empty")
+
+
+def _conversations(text: str, path: Path, line: int, stops: StopCalls, aside: Aside) -> Iterator[Found | Problem]:
+    """Give the conversations of one line, or of a whole document."""
+    try:
+        value = _parse(text)
+        parts = _parts(value)
+    except json.JSONDecodeError as error:
+        where, message = line or error.lineno, f"this is not JSON: {error.msg}"
+        yield Problem(file=path, line=where, column=error.colno, message=message)
+        return
+    except MalformedError as error:
+        yield _problem(text, path, line, error.path, str(error))
+        return
+    for at, part in parts:
+        if aside(part, line):
+            continue
+        try:
+            yield Found(record=_record(part, stops), line=line)
+        except MalformedError as error:
+            yield _problem(text, path, line, (*at, *error.path), str(error))
+
+
+def _parse(text: str) -> JsonValue:
+    try:
+        value = loads(text)
+    except json.JSONDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:
+        message = f"this cannot be read: {error}"
+        raise MalformedError(message) from None
+    if too_deep(value):
+        message = f"nested deeper than {MAX_DEPTH} levels"
+        raise MalformedError(message)
+    return value
+
+
+def _parts(value: JsonValue) -> list[tuple[Keys, JsonValue]]:
+    """Give the conversations that a value holds, with their places in it."""
+    if is_tau2_results(value):
+        return [(("simulations", index), run) for index, run in enumerate(runs_of(value))]
+    if isinstance(value, list) and value and (isinstance(value[0], list) or _is_conversation(value[0])):
+        return [((index, *at), part) for index, item in enumerate(value) for at, part in _parts(item)]
+    return [((), value)]
+
+
+def _is_conversation(value: JsonValue) -> bool:
+    """Whether an item of a list is a conversation, or holds several, rather than a message."""
+    if not isinstance(value, dict):
+        return value is None or isinstance(value, int | float)
+    has_spans = "resourceSpans" in value or "attributes" in value
+    known = is_own_transcript(value) or is_tau2_recording(value) or is_tau2_results(value) or has_spans
+    return known or ("role" not in value and "lc" not in value and holds_messages(value))
+
+
+def _record(value: JsonValue, stops: StopCalls) -> Record:
+    if is_own_transcript(value):
+        return read_own_transcript(value)
+    if is_tau2_recording(value):
+        return read_tau2_recording(value)
+    if isinstance(value, dict | list):
+        return read_log(value, stops)
+    message = f"found {shown(value)}, expected a conversation: a mapping with messages, or a list of messages"
+    raise MalformedError(message)
+
+
+def _problem(text: str, path: Path, line: int, keys: Keys, message: str) -> Problem:
+    """Describe what is wrong; of a document read as a whole, the text tells the line."""
+    column = 1 if line else 0
+    if not line:
+        try:
+            place = read_json(text, path).place(keys)
+        except SuiteError:  # it has a key twice, which only a suite may not
+            place = None
+        line, column = (place.line, place.column) if place else (0, 0)
+    return Problem(file=path, line=line, column=column, key=dotted(keys), message=message)
