@@ -104,7 +104,7 @@ def listed(title: str, pairs: Iterable[Pair], sep: str) -> None:
 
 def not_installed(suite: Suite) -> str:
     """Name the program that a suite's tools need and that is not on the PATH, "" where it is there."""
-    remote = suite.environment.tools.remote if suite.environment.tools else None
+    remote = next((part.remote for part in suite.environment.tools if part.remote), None)
     command = (
         remote.command if isinstance(remote, McpSpec) else remote.service.command if remote and remote.service else ()
     )

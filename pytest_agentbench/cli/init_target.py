@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_agentbench.agents.frameworks.recognition import framework_of
 from pytest_agentbench.agents.signature import declares, is_required, parameters
+from pytest_agentbench.cli.init_search import Confirmed, candidates, ranked, sources
 from pytest_agentbench.core.errors import AgentBenchError, ImportPathError, SuiteFaultError, with_hint
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.environment.import_path import load_module, load_object
@@ -83,16 +84,36 @@ def _found(given: str | None, folder: Path, into: Path | None) -> Target:
     root = into or root
     if name:
         return _told(load_object(f"{module}:{name}", root), f"{module}:{name}", root)
-    load_module(module, root)
+    held = getattr(load_module(module, root), "__file__", None)
+    made = ranked(candidates(Path(held), module, root), LIKELY) if held else []
+    agents = [one.target for one in made if _is_framework(one.target, root)]
     found = [f"{module}:{one}" for one in LIKELY if _is_there(f"{module}:{one}", root)]
-    if not found:
+    if not (agents or found):
         names = ", ".join(LIKELY)
-        raise SuiteFaultError(f"the module {module!r} has none of {names}; say which it is: `{given}:NAME`")
-    return _first(found, root)
+        raise SuiteFaultError(
+            f"the module {module!r} has no agent of a framework and none of {names}; say which it is: `{given}:NAME`"
+        )
+    return _first(list(dict.fromkeys([*agents, *found])), root)
 
 
 def _searched(folder: Path, into: Path | None) -> Target:
-    """Look through the Python files of a folder and of the packages in it; only what looks likely is imported."""
+    """Look for agents of frameworks in all Python files, else for likely names in those at the top.
+
+    Only what looks like one is imported.
+    """
+    made = [one for file in sources(folder) if _is_module(file) for one in candidates(file, *_module_of(file))]
+    confirmed = Confirmed(made)
+    order = ranked(made, LIKELY)
+    for one in order:
+        if confirmed.framework(one):
+            told = _told(load_object(one.target, into or one.root), one.target, into or one.root)
+            others = (other for other in order if other is not one and confirmed.framework(other))
+            return Target(**{**told.__dict__, "others": tuple(other.target for other in others)})
+    return _likely(folder, into, confirmed.problems)
+
+
+def _likely(folder: Path, into: Path | None, problems: list[str]) -> Target:
+    """Look for likely names in the Python files of a folder and of the packages in it."""
     found: list[tuple[int, str, str, Path]] = []
     for file in _sources(folder):
         names = _top_level(file)
@@ -101,11 +122,12 @@ def _searched(folder: Path, into: Path | None) -> Target:
             (LIKELY.index(name), file.as_posix(), f"{module}:{name}", root) for name in names if name in LIKELY
         )
     if not found:
+        seen = "".join(f"\n  {one}" for one in problems)
         raise SuiteFaultError(
-            f"no agent found in {folder}: no Python file there, nor in a package of it, defines {', '.join(LIKELY)}; "
-            "say where it is: `agentbench init my_agent.py:NAME`, `package.module:NAME` or the http(s) address"
+            f"no agent found in {folder}: no Python file there makes one with a framework, and none at its top, nor in "
+            f"a package there, defines {', '.join(LIKELY)}; say where it is: `agentbench init my_agent.py:NAME`, "
+            f"`package.module:NAME` or the http(s) address{seen}"
         )
-    problems: list[str] = []
     for _, _, target, root in sorted(found):
         try:
             told = _told(load_object(target, into or root), target, into or root)
@@ -184,6 +206,13 @@ def _no_agent(found: object, target: str, why: str = "") -> SuiteFaultError:
     )
 
 
+def _is_framework(target: str, root: Path) -> bool:
+    try:
+        return framework_of(load_object(target, root)) is not None
+    except AgentBenchError:
+        return False
+
+
 def _is_there(target: str, root: Path) -> bool:
     try:
         load_object(target, root)
@@ -195,9 +224,11 @@ def _is_there(target: str, root: Path) -> bool:
 def _sources(folder: Path) -> Iterator[Path]:
     packages = (one.parent for one in sorted(folder.glob("*/__init__.py")))
     for place in (folder, folder / "src", *packages):
-        for file in sorted(place.glob("*.py")):
-            if not _NOT_AGENTS.fullmatch(file.name) and (_MODULE.fullmatch(file.stem)):
-                yield file
+        yield from filter(_is_module, sorted(place.glob("*.py")))
+
+
+def _is_module(file: Path) -> bool:
+    return not _NOT_AGENTS.fullmatch(file.name) and _MODULE.fullmatch(file.stem) is not None
 
 
 def _top_level(file: Path) -> set[str]:

@@ -7,26 +7,42 @@ import tempfile
 from pathlib import Path
 
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.suite import EnvironmentSpec
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.listing import as_list, real_toolset
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.suites.suite_file import load_suite
 
 
-def tools(path: Path) -> str:
-    """Give the tools of a suite as JSON; raise `SuiteError` or `EnvironmentFaultError` where they cannot be had."""
+def tools(path: Path, provider: int | None = None) -> str:
+    """Give the tools of a suite as JSON, or of one `provider`, counted from 1, under its own names for them.
+
+    Raise `SuiteError`, `SuiteFaultError` or `EnvironmentFaultError` where they cannot be had.
+    """
     suite = load_suite(path, environ=os.environ, generating=True)  # a recipe needs not have written its scenarios yet
+    spec = suite.environment if provider is None else _alone(suite.environment, provider)
     with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
-        toolset = asyncio.run(real_toolset(suite.environment, suite.root, IsolationGate(Path(directory))))
+        toolset = asyncio.run(real_toolset(spec, suite.root, IsolationGate(Path(directory))))
     return dumps(Redactor(suite.secrets).json(as_list(toolset)), indent=2)
+
+
+def _alone(spec: EnvironmentSpec, provider: int) -> EnvironmentSpec:
+    if not 1 <= provider <= len(spec.tools):
+        raise SuiteFaultError(f"there is no provider {provider}; `environment.tools` has {len(spec.tools)}")
+    part = spec.tools[provider - 1].model_copy(update={"prefix": ""})
+    return spec.model_copy(update={"tools": (part,), "user_tools": ()})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = "Starts or reaches what executes the suite's tools, and calls none of them."
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
+    parser.add_argument(
+        "--provider", type=int, metavar="N", help="the Nth of its providers alone, for a `list` of its own"
+    )
 
 
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give the list and the exit status 0."""
-    return tools(options.suite), 0
+    return tools(options.suite, options.provider), 0

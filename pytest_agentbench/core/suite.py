@@ -103,12 +103,14 @@ class CassetteSpec(Model):
 class ToolsSpec(Model):
     """Where tools come from: `python` is executed anew per run, `schema` is a file that only describes them.
 
-    `openapi` and `mcp` are executed by another process, which `remote` tells how to reach; `target` names it.
+    `openapi` and `mcp` are executed by another process, which `remote` tells how to reach; `target` names it. `prefix`
+    is put before the names of the tools, as the agent and the scenarios see them.
     """
 
     kind: Literal["python", "schema", "openapi", "mcp"]
     target: str
     remote: OpenApiSpec | McpSpec | None = None
+    prefix: str = ""
 
 
 class StateSpec(Model):
@@ -133,19 +135,24 @@ class Tau2Spec(Model):
 
 
 class EnvironmentSpec(Model):
-    """Tools and state; each is optional. `reads` and `writes` settle what a tool does where it does not say;
-    `seen` are tools that were seen to write, which settles it where nobody does.
+    """Tools, of any number of providers, and state; each is optional. `reads` and `writes` settle what a tool does
+    where it does not say; `seen` are tools that were seen to write, which settles it where nobody does.
 
     `tau2` stands in place of both parties' tools; the state is then the domain's (`kind` tau2).
     """
 
-    tools: ToolsSpec | None = None
-    user_tools: ToolsSpec | None = None
+    tools: tuple[ToolsSpec, ...] = ()
+    user_tools: tuple[ToolsSpec, ...] = ()
     state: StateSpec | None = None
     tau2: Tau2Spec | None = None
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     seen: tuple[str, ...] = ()
+
+    @property
+    def providers(self) -> tuple[ToolsSpec, ...]:
+        """Where the tools of both parties come from."""
+        return (*self.tools, *self.user_tools)
 
 
 class GenerateSpec(Model):

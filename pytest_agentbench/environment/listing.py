@@ -25,7 +25,7 @@ async def real_toolset(spec: EnvironmentSpec, root: Path, gate: IsolationGate) -
             if part.remote is None:
                 continue
             without = part.remote.model_copy(update={"tools": None})
-            source = await open_remote(without, opening_of(spec, requestor, root, session_id="listed", gate=gate))
+            source = await open_remote(without, opening_of(spec, requestor, root, part, session_id="listed", gate=gate))
             stack.push_async_callback(source.aclose)
             specs += source.specs
     return Toolset(specs=tuple(specs))

@@ -31,7 +31,7 @@ from pytest_agentbench.environment.remote_calls import RemoteCalls
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.environment.state_access import OpenState
 from pytest_agentbench.environment.told_state import ToldState
-from pytest_agentbench.environment.toolset import load_tools, opening_of, remote_parts
+from pytest_agentbench.environment.toolset import load_tools, opening_of, refuse_namesakes, remote_parts
 from pytest_agentbench.environment.wrapped import OnCall
 
 
@@ -176,6 +176,10 @@ class LocalEnvironment:
         """Whether something is behind a tool that executes it; some are only described, some are the agent's own."""
         return (requestor, name) in self._functions or self._remote.source(name, requestor) is not None
 
+    def is_remote(self, name: str) -> bool:
+        """Whether another process executes a tool of the agent's."""
+        return self._remote.source(name, "assistant") is not None
+
     async def snapshot(self, like: State | None = None) -> State | None:
         """Read the whole state, or None where the suite has none; raise `EnvironmentFaultError` where it breaks.
 
@@ -241,14 +245,25 @@ class LocalEnvironment:
         self._invoker = Invoker(self._state, self.context, self._is_over)
 
     async def _open_remote(self) -> None:
-        for part, requestor in remote_parts(self._spec):
+        parts = remote_parts(self._spec)
+        opened: dict[int, RemoteTools] = {}
+        # in one order in all suites: runs that wait for two services to be theirs never wait for each other
+        for place, (part, requestor) in sorted(enumerate(parts), key=lambda one: one[1][0].target):
             opening = opening_of(
-                self._spec, requestor, self._root, session_id=self._session_id, gate=self._gate, context=self._values
+                self._spec,
+                requestor,
+                self._root,
+                part,
+                session_id=self._session_id,
+                gate=self._gate,
+                context=self._values,
             )
-            source: RemoteTools = await open_remote(cast("OpenApiSpec | McpSpec", part.remote), opening)
-            self._stack.push_async_callback(source.aclose)
-            self._remote.add(source, requestor)
-            self.tools = Toolset(specs=(*self.tools, *source.specs))
+            opened[place] = await open_remote(cast("OpenApiSpec | McpSpec", part.remote), opening)
+            self._stack.push_async_callback(opened[place].aclose)
+        for place, (_, requestor) in enumerate(parts):
+            refuse_namesakes((*self.tools, *opened[place].specs))
+            self._remote.add(opened[place], requestor)
+            self.tools = Toolset(specs=(*self.tools, *opened[place].specs))
         self._stack.callback(self._remote.cancel)
 
     def _load(self) -> LoadedTools:

@@ -2,11 +2,16 @@
 
 from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.environment.remote import Opening, RemoteTools, is_address, listed_tools
+from pytest_agentbench.environment.remote import Opening, PrefixedTools, RemoteTools, is_address, listed_tools, prefixed
 
 
 async def open_remote(spec: OpenApiSpec | McpSpec, opening: Opening) -> RemoteTools:
     """Open a source of tools; raise `EnvironmentFaultError` where it is not there."""
+    source = await _opened(spec, opening)
+    return PrefixedTools(source, opening.prefix) if opening.prefix else source
+
+
+async def _opened(spec: OpenApiSpec | McpSpec, opening: Opening) -> RemoteTools:
     if isinstance(spec, OpenApiSpec):
         from pytest_agentbench.environment.openapi.provider import open_service  # noqa: PLC0415 - aiohttp is heavy
 
@@ -22,9 +27,9 @@ def declared_tools(spec: OpenApiSpec | McpSpec, opening: Opening) -> tuple[ToolS
     Raise `EnvironmentFaultError` where a file is not usable.
     """
     if spec.tools is not None:
-        return listed_tools(spec.tools, opening)
+        return prefixed(listed_tools(spec.tools, opening), opening.prefix)
     if isinstance(spec, OpenApiSpec) and not is_address(spec.document):
         from pytest_agentbench.environment.openapi.provider import read_tools  # noqa: PLC0415 - aiohttp is heavy
 
-        return read_tools(spec, opening)
+        return prefixed(read_tools(spec, opening), opening.prefix)
     return None

@@ -37,6 +37,7 @@ class PythonTool:
         function: Callable[..., Any],
         *,
         requestor: Requestor = "assistant",
+        prefix: str = "",
         reads: Sequence[str] = (),
         writes: Sequence[str] = (),
         seen: Sequence[str] = (),
@@ -47,11 +48,11 @@ class PythonTool:
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise EnvironmentFaultError(f"tool {name!r} is a generator; return a list instead")
         self.function = function
-        self.name: str = name
+        self.name: str = f"{prefix}{name}"
         self.requestor: Requestor = requestor
         self.is_async = inspect.iscoroutinefunction(function)
         declared = getattr(function, "kind", None)
-        self.kind, self.kind_from = kind_of(name, declared, reads, writes, seen=seen)
+        self.kind, self.kind_from = kind_of(self.name, declared, reads, writes, seen=seen)
         self.signature: ToolSignature = read_signature(function, name)
 
     @cached_property
@@ -158,6 +159,7 @@ def tools_of(
     module: ModuleType,
     *,
     requestor: Requestor = "assistant",
+    prefix: str = "",
     reads: Sequence[str] = (),
     writes: Sequence[str] = (),
     seen: Sequence[str] = (),
@@ -178,7 +180,10 @@ def tools_of(
     if not functions:
         raise EnvironmentFaultError(f"{_file(module)}: defines no public function and no TOOLS list, so no tools")
     try:
-        tools = [PythonTool(item, requestor=requestor, reads=reads, writes=writes, seen=seen) for item in functions]
+        tools = [
+            PythonTool(item, requestor=requestor, prefix=prefix, reads=reads, writes=writes, seen=seen)
+            for item in functions
+        ]
     except EnvironmentFaultError as error:
         raise EnvironmentFaultError(f"{_file(module)}: {error}") from error
     names: set[str] = set()

@@ -41,7 +41,7 @@ class Opening:
     """What opening a source needs to know of its run: folder of the suite, session, context, and what runs share.
 
     `reads` and `writes` are the suite's lists, `seen` the tools that were seen to write, `known` the tools
-    as a committed list describes them.
+    as a committed list describes them. `prefix` is put before the names that the source has.
     """
 
     root: Path
@@ -52,15 +52,17 @@ class Opening:
     reads: Sequence[str] = ()
     writes: Sequence[str] = ()
     seen: Sequence[str] = ()
+    prefix: str = ""
 
     def settled(self, spec: ToolSpec, told: ToolKind | None, source: KindSource) -> ToolSpec:
         """Settle what a tool does: the suite's lists, else what its `source` tells, what was seen, or a guess."""
         kind: ToolKind
-        if spec.name in self.writes or spec.name in self.reads:
-            kind, source = "write" if spec.name in self.writes else "read", "declared"
-        elif told and not (source == "name" and spec.name in self.seen):
+        name = f"{self.prefix}{spec.name}"
+        if name in self.writes or name in self.reads:
+            kind, source = "write" if name in self.writes else "read", "declared"
+        elif told and not (source == "name" and name in self.seen):
             kind = told
-        elif spec.name in self.seen:
+        elif name in self.seen:
             kind, source = "write", "seen"
         else:
             kind, source = guessed_kind(spec.name), "name"
@@ -103,6 +105,28 @@ def offered(
         for spec in chosen
         if spec.name in kept
     )
+
+
+def prefixed(specs: Sequence[ToolSpec], prefix: str) -> tuple[ToolSpec, ...]:
+    """Give tools with a prefix before their names."""
+    return tuple(spec.model_copy(update={"name": f"{prefix}{spec.name}"}) for spec in specs) if prefix else tuple(specs)
+
+
+class PrefixedTools:
+    """A source of tools whose names have a prefix (`RemoteTools`)."""
+
+    def __init__(self, source: RemoteTools, prefix: str) -> None:
+        self.specs = prefixed(source.specs, prefix)
+        self._source = source
+        self._prefix = prefix
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        """Call a tool by the name that the source knows."""
+        return await self._source.call(name.removeprefix(self._prefix), arguments)
+
+    async def aclose(self) -> None:
+        """Close the source."""
+        await self._source.aclose()
 
 
 def hide(text: str, secrets: Sequence[str]) -> str:

@@ -14,11 +14,12 @@ def read_schema_tools(
     file: Path,
     *,
     requestor: Requestor | None = None,
+    prefix: str = "",
     reads: Sequence[str] = (),
     writes: Sequence[str] = (),
     seen: Sequence[str] = (),
 ) -> list[ToolSpec]:
-    """Give the tools that `file` describes; `requestor` overrides whom they belong to.
+    """Give the tools that `file` describes; `requestor` overrides whom they belong to, `prefix` is put before names.
 
     A list holds the agent's tools; an object holds {agent: [...], user: [...], kinds: {name: {type, mutates_state}}}.
     Raise `EnvironmentFaultError` naming the file and what is wrong in it.
@@ -45,8 +46,9 @@ def read_schema_tools(
         for index, entry in enumerate(entries):
             spec = _spec(entry, f"{file}: {key}[{index}]", requestor or party)
             declared = _declared(kinds.get(spec.name))
-            kind, source = kind_of(spec.name, declared, reads, writes, seen=seen)
-            specs.append(spec.model_copy(update={"kind": kind, "kind_from": source}))
+            name = f"{prefix}{spec.name}"
+            kind, source = kind_of(name, declared, reads, writes, seen=seen)
+            specs.append(spec.model_copy(update={"name": name, "kind": kind, "kind_from": source}))
     return specs
 
 

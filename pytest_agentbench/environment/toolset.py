@@ -1,6 +1,6 @@
 """Loads the tools that a suite names, without opening any state or calling any tool."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,19 +32,18 @@ def load_toolset(spec: EnvironmentSpec, root: Path, *, recorded: bool = False) -
         return Toolset()  # recordings are judged without a world, as far as that goes
     loaded.forget()
     specs = list(loaded.toolset)
-    for source, requestor in remote_parts(spec):
-        found = declared_tools(source.remote, opening_of(spec, requestor, root)) if source.remote else None
-        if found is None:
-            return Toolset()
-        specs += found
-    toolset = Toolset(specs=tuple(specs))
-    _refuse_namesakes(toolset)
-    return toolset
+    are_known = True
+    for part, requestor in remote_parts(spec):
+        found = declared_tools(part.remote, opening_of(spec, requestor, root, part)) if part.remote else None
+        are_known = are_known and found is not None
+        specs += found or ()
+    refuse_namesakes(specs)
+    return Toolset(specs=tuple(specs)) if are_known else Toolset()
 
 
 def tools_without_state(spec: EnvironmentSpec, root: Path) -> frozenset[str]:
     """Name the agent's functions that do not take the state, so that what they reach is something else."""
-    if spec.tools is None or spec.tools.kind != "python":
+    if not any(part.kind == "python" for part in spec.tools):
         return frozenset()
     loaded = load_tools(spec, root, "looked-at")
     loaded.forget()
@@ -57,20 +56,20 @@ def tools_without_state(spec: EnvironmentSpec, root: Path) -> frozenset[str]:
 
 def remote_parts(spec: EnvironmentSpec) -> list[tuple[ToolsSpec, Requestor]]:
     """Give the parts of an environment whose tools another process executes, and whose tools they are."""
-    parts: tuple[tuple[ToolsSpec | None, Requestor], ...] = ((spec.tools, "assistant"), (spec.user_tools, "user"))
-    return [(source, requestor) for source, requestor in parts if source is not None and source.remote is not None]
+    return [(part, requestor) for part, requestor in _parts(spec) if part.remote is not None]
 
 
 def opening_of(
     spec: EnvironmentSpec,
     requestor: Requestor,
     root: Path,
+    part: ToolsSpec,
     *,
     session_id: str = "collected",
     gate: IsolationGate | None = None,
     context: Mapping[str, Any] | None = None,
 ) -> Opening:
-    """Give what opening the remote tools of one party needs to know."""
+    """Give what opening the remote tools of one part needs to know."""
     return Opening(
         root=root,
         session_id=session_id,
@@ -80,6 +79,7 @@ def opening_of(
         reads=spec.reads,
         writes=spec.writes,
         seen=spec.seen,
+        prefix=part.prefix,
     )
 
 
@@ -95,29 +95,27 @@ def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | 
     specs: list[ToolSpec] = []
     functions: dict[tuple[Requestor, str], PythonTool] = {}
     modules: list[ModuleType] = []
-    parties: tuple[tuple[ToolsSpec | None, Requestor], ...] = ((spec.tools, "assistant"), (spec.user_tools, "user"))
     try:
-        for source, requestor in parties:
-            if source is None or source.remote is not None:
+        for source, requestor in _parts(spec):
+            if source.remote is not None:
                 continue
             if source.kind == "schema":
                 party = None if requestor == "assistant" else requestor
-                specs += read_schema_tools(root / source.target, requestor=party, **settled)
+                specs += read_schema_tools(root / source.target, requestor=party, prefix=source.prefix, **settled)
                 continue
             module = load_fresh_module(source.target, root, unique)
             modules.append(module)
-            for tool in tools_of(module, requestor=requestor, **settled):
+            for tool in tools_of(module, requestor=requestor, prefix=source.prefix, **settled):
                 _refuse_missing_state(tool, spec, module)
                 described = known.get(tool.name, requestor) if known else None
                 specs.append(described or tool.spec)
                 functions[requestor, tool.name] = tool
-        toolset = Toolset(specs=tuple(specs))
-        _refuse_namesakes(toolset)
+        refuse_namesakes(specs)
     except BaseException:
         for module in modules:
             forget_module(module)
         raise
-    return LoadedTools(toolset=toolset, functions=functions, modules=tuple(modules))
+    return LoadedTools(toolset=Toolset(specs=tuple(specs)), functions=functions, modules=tuple(modules))
 
 
 def _refuse_missing_state(tool: PythonTool, spec: EnvironmentSpec, module: ModuleType) -> None:
@@ -127,9 +125,18 @@ def _refuse_missing_state(tool: PythonTool, spec: EnvironmentSpec, module: Modul
         )
 
 
-def _refuse_namesakes(toolset: Toolset) -> None:
+def refuse_namesakes(specs: Iterable[ToolSpec]) -> None:
+    """Raise `EnvironmentFaultError` where two tools of a party have one name: nobody could say which is called."""
     seen: set[tuple[str, str]] = set()
-    for tool in toolset:
+    for tool in specs:
         if (tool.requestor, tool.name) in seen:
-            raise EnvironmentFaultError(f"two tools of the {tool.requestor} are named {tool.name!r}")
+            raise EnvironmentFaultError(
+                f"two tools of the {tool.requestor} are named {tool.name!r}; put `prefix:` beside one of their "
+                f"providers, such as `tools: [{{mcp: …, prefix: other_}}, …]`: its tool is 'other_{tool.name}' then"
+            )
         seen.add((tool.requestor, tool.name))
+
+
+def _parts(spec: EnvironmentSpec) -> list[tuple[ToolsSpec, Requestor]]:
+    agents: list[tuple[ToolsSpec, Requestor]] = [(part, "assistant") for part in spec.tools]
+    return [*agents, *((part, "user") for part in spec.user_tools)]

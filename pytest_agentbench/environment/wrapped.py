@@ -123,6 +123,7 @@ class Wrapper:
 def _dressed(function: Callable[..., Any], tool: PythonTool) -> Callable[..., Any]:
     """Give `function` the tool's name, docstring and visible signature, with types evaluated."""
     functools.update_wrapper(function, tool.function)
+    function.__name__ = tool.name
     del function.__wrapped__  # type: ignore[attr-defined]  # frameworks would unwrap it and find `state` again
     signature = inspect.signature(tool.function)
     types = {parameter.name: parameter.annotation for parameter in tool.signature.parameters}

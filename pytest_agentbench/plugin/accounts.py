@@ -177,7 +177,7 @@ def secrets_of(suite: Suite) -> set[str]:
 
     An agent of the user's has keys of its own in the environment, which a server's error may quote.
     """
-    remote = [part.remote for part in (suite.environment.tools, suite.environment.user_tools) if part and part.remote]
+    remote = [part.remote for part in suite.environment.providers if part.remote]
     sent = [{**getattr(one, "headers", {}), **getattr(one, "env", {})} for one in (suite.agent.http, *remote) if one]
     held = set(keyed([suite.context, *(scenario.context for scenario in suite.scenarios), *sent]))
     named = {os.environ.get(spec.api_key_env, "") for spec in specs_of(suite)}

@@ -197,7 +197,7 @@ def judges_of(suite: Suite) -> dict[str, str]:
 def parties_of(suite: Suite) -> dict[str, str]:
     """Name who plays and judges beside the agent, and who executes tools that are not executed here."""
     environment = suite.environment
-    servers = {part.kind for part in (environment.tools, environment.user_tools) if part is not None and part.remote}
+    servers = {part.kind for part in environment.providers if part.remote}
     tools = {"tools": "+".join(sorted(servers))} if servers else {}
     return {"user": player_of(suite.user), **judges_of(suite), **tools}
 

@@ -130,10 +130,9 @@ class RecordedWorlds:
     def _can_be_replayed(self, plan: RunPlan) -> bool:
         """Whether each run has a world of its own here that is made anew; τ²'s domains have a replay of their own."""
         spec = plan.suite.environment
-        parts = [part for part in (spec.tools, spec.user_tools) if part is not None]
         if spec.tau2 is not None or spec.state is None or spec.state.kind == "tools":
             return False
-        if not parts or any(part.kind != "python" for part in parts):
+        if not spec.providers or any(part.kind != "python" for part in spec.providers):
             return False
         known = self._may.get(id(spec.state))
         if known is None:

@@ -34,7 +34,7 @@ def _wrong(fault: FaultSpec, suite: Suite, toolset: Toolset) -> tuple[str, str] 
         return f"{fault.name!r} cannot strike: the conversations are recorded", "leave `faults` out"
     names = sorted(spec.name for spec in toolset.of("assistant"))
     if not names:
-        if suite.environment.tools is not None:
+        if suite.environment.tools:
             return None  # tools that are not known here are told elsewhere
         hint = "name the agent's tools at `environment: {tools: …}`, and have the agent use those"
         return f"{fault.name!r} cannot strike: no tools are named, so none can be struck", hint

@@ -65,6 +65,11 @@ _AUTH: Schema = {
     "description": "{bearer: …}, {api_key: {value: …, header: …}}, {basic: {…}} or {client_credentials: {…}}",
 }
 
+PREFIX: Schema = {
+    "type": "string",
+    "pattern": r"^[A-Za-z_][A-Za-z0-9_-]*$",
+    "description": "what is put before the names of the tools, such as crm_",
+}
 _TOOL_LIST: Schema = {**_FILE, "description": "the file of a committed list of tools"}
 
 OPENAPI_TOOLS = mapping(
@@ -81,6 +86,7 @@ OPENAPI_TOOLS = mapping(
         "serve": _SERVE,
         "only": _ONLY,
         "list": _TOOL_LIST,
+        "prefix": PREFIX,
         "seconds": _SECONDS,
     },
     "{openapi: spec.json, base_url: …, auth: …}",
@@ -103,6 +109,7 @@ MCP_TOOLS = mapping(
         "share": _SHARE,
         "only": _ONLY,
         "list": _TOOL_LIST,
+        "prefix": PREFIX,
         "seconds": _SECONDS,
     },
     "{mcp: {command: […]} or {url: …}}",

@@ -4,7 +4,7 @@ from pytest_agentbench.suites.schema_faults import AXIS
 from pytest_agentbench.suites.schema_forms import IMPORT_PATH, NAME, TEXT, Schema, mapping, texts
 from pytest_agentbench.suites.schema_generate import GENERATE
 from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, OPENAI_AGENT, PRICE, UPSTREAM, USER
-from pytest_agentbench.suites.schema_remote import MCP_TOOLS, OPENAPI_TOOLS, STATE_TOOLS
+from pytest_agentbench.suites.schema_remote import MCP_TOOLS, OPENAPI_TOOLS, PREFIX, STATE_TOOLS
 from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC
 from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
 from pytest_agentbench.suites.schema_scenario import CONTEXT, DEFINITIONS, LANGUAGE, SCENARIO_FILE
@@ -41,17 +41,31 @@ _AGENT: Schema = {
     "or {transcripts: …}",
 }
 
+_PROVIDERS: list[Schema] = [
+    {"type": "string", "pattern": r"\S", "description": "a Python module or a .json file that describes tools"},
+    mapping(
+        {"python": {"type": "string", "pattern": r"\S", "description": "a module"}, "prefix": PREFIX},
+        "{python: …}",
+        ("python",),
+    ),
+    mapping({"schema": _FILE, "prefix": PREFIX}, "{schema: tools.json}", ("schema",)),
+    OPENAPI_TOOLS,
+    MCP_TOOLS,
+]
+
+_PROVIDER = "a Python module, a .json file, {python: …}, {schema: …}, {openapi: …} or {mcp: …}"
+
 _TOOLS: Schema = {
     "anyOf": [
-        {"type": "string", "pattern": r"\S", "description": "a Python module or a .json file that describes tools"},
-        mapping(
-            {"python": {"type": "string", "pattern": r"\S", "description": "a module"}}, "{python: …}", ("python",)
-        ),
-        mapping({"schema": _FILE}, "{schema: tools.json}", ("schema",)),
-        OPENAPI_TOOLS,
-        MCP_TOOLS,
+        *_PROVIDERS,
+        {
+            "type": "array",
+            "minItems": 1,
+            "items": {"anyOf": _PROVIDERS, "description": _PROVIDER},
+            "description": "a list of these",
+        },
     ],
-    "description": "a Python module, a .json file, {python: …}, {schema: …}, {openapi: …} or {mcp: …}",
+    "description": f"{_PROVIDER}, or a list of these",
 }
 
 _TRIALS: Schema = {

@@ -149,15 +149,22 @@ class PartReader:
         self.files |= {file.relative_to(self._root).as_posix(): file for file in files}
         return files
 
-    def _tools(self, form: JsonValue, path: Keys) -> ToolsSpec | None:
+    def _tools(self, form: JsonValue, path: Keys) -> tuple[ToolsSpec, ...]:
         if form is None:
-            return None
+            return ()
+        if isinstance(form, list):
+            return tuple(self._provider(one, (*path, at)) for at, one in enumerate(form))
+        return (self._provider(form, path),)
+
+    def _provider(self, form: JsonValue, path: Keys) -> ToolsSpec:
+        prefix = form.get("prefix", "") if isinstance(form, dict) else ""
         if isinstance(form, dict) and "python" in form:
-            return ToolsSpec(kind="python", target=form["python"])
+            return ToolsSpec(kind="python", target=form["python"], prefix=prefix)
         if isinstance(form, dict) and ("openapi" in form or "mcp" in form):
-            return remote_tools(form, path, self.file)
+            return remote_tools(form, path, self.file).model_copy(update={"prefix": prefix})
         if isinstance(form, dict):
-            return ToolsSpec(kind="schema", target=str(self.file(form["schema"], (*path, "schema"))))
+            target = str(self.file(form["schema"], (*path, "schema")))
+            return ToolsSpec(kind="schema", target=target, prefix=prefix)
         if form.lower().endswith(".json"):
             return ToolsSpec(kind="schema", target=str(self.file(form, path)))
         return ToolsSpec(kind="python", target=form)

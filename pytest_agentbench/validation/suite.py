@@ -139,5 +139,5 @@ def _skipped(suite: Suite, toolset: Toolset, scenarios: Sequence[ScenarioReport]
 def _why_not_played(spec: EnvironmentSpec, toolset: Toolset) -> str:
     if not toolset:
         return "the suite names no tools (its agent brings its own)"
-    described = [Path(tools.target).name for tools in (spec.tools, spec.user_tools) if tools and tools.kind == "schema"]
+    described = [Path(tools.target).name for tools in spec.providers if tools.kind == "schema"]
     return f"the tools are only described ({', '.join(described)})" if described else "some tools cannot be called"

@@ -1,5 +1,6 @@
 """`agentbench init`: what it is pointed at, what it writes, and what it never replaces."""
 
+import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -138,6 +139,51 @@ def test_a_frameworks_agent_is_told(project: Path, name: str, init: Init) -> Non
     assert f"agent: {name}.bot:graph" in (project / "agentbench.yaml").read_text()
 
 
+FRAMEWORK = """
+class Pregel:
+    channels = ("messages",)
+    async def ainvoke(self, state, config):
+        return {"messages": [*state["messages"], {"role": "assistant", "content": "Hi", "id": ""}]}
+
+class StateGraph:
+    def compile(self, handoffs=()):
+        return Pregel()
+"""
+
+DESK = """
+from langgraph.graph import StateGraph as Builder
+
+builder = Builder()
+clerk = builder.compile()
+front_desk: object = Builder().compile(handoffs=[clerk])
+back_office = builder.compile()
+"""
+
+
+def test_an_agent_is_recognised_by_its_type(
+    project: Path, name: str, init: Init, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it is called and wherever it lies; files that only look like one are imported apart, if at all."""
+    package = project / ".installed" / "langgraph"
+    package.mkdir(parents=True)
+    monkeypatch.syspath_prepend(package.parent)
+    for module in ("langgraph", "langgraph.graph"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    (package / "__init__.py").write_text("")
+    (package / "graph.py").write_text(FRAMEWORK)
+    (project / "examples" / "desk").mkdir(parents=True)
+    (project / "examples" / "desk" / f"{name}.py").write_text(DESK)
+    (project / "build_all.py").write_text("raise RuntimeError('nobody imports this')")
+    (project / "aaa.py").write_text("import os\nimport langgraph\nos._exit(3)\nx = langgraph.make()")
+    (project / "app.py").write_text("app = {}")
+
+    status, printed = init()
+
+    assert status == 0, printed
+    assert printed.startswith(f"{name}:front_desk is an agent of LangGraph\n  also there: {name}:back_office")
+    assert f"agent: {name}:front_desk" in (project / "examples" / "desk" / "agentbench.yaml").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
@@ -145,7 +191,7 @@ def test_a_frameworks_agent_is_told(project: Path, name: str, init: Init) -> Non
         (("nowhere.py",), "", "there is no file 'nowhere.py' in "),
         (("nowhere:build",), "", "no module 'nowhere' in "),
         (("{name}.py:bild",), FACTORY, "has no 'bild' (did you mean 'build'?)"),
-        (("{name}.py",), "x = 1", "has none of build, "),
+        (("{name}.py",), "x = 1", "has no agent of a framework and none of build, "),
         (("{name}.py",), "raise LookupError('no key')\n", "raised LookupError: no key ("),
         (("{name}.py:agent",), "agent = 3", "is int 3, which is no agent. An agent is "),
         (("{name}.py:build",), "def build(a, b): pass", "it requires a, b, which nothing fills; give them a default"),

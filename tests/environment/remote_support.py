@@ -26,7 +26,7 @@ def remote_environment(
 ) -> LocalEnvironment:
     """Give the environment of one run with remote tools."""
     kind = "openapi" if isinstance(remote, OpenApiSpec) else "mcp"
-    spec = EnvironmentSpec(tools=ToolsSpec(kind=kind, target="test", remote=remote), reads=reads, writes=writes)
+    spec = EnvironmentSpec(tools=(ToolsSpec(kind=kind, target="test", remote=remote),), reads=reads, writes=writes)
     return LocalEnvironment(
         spec,
         root=root,

@@ -90,13 +90,13 @@ def shop(root: Path, tools: str = TOOLS) -> tuple[EnvironmentSpec, Path]:
     """Write a small shop on SQLite and give its environment."""
     write(root, tools_py=tools, schema_sql=SCHEMA, rows_yaml=ROWS)
     state = StateSpec(kind="sqlite", options={"schema": "schema.sql", "rows": "rows.yaml"})
-    return EnvironmentSpec(tools=ToolsSpec(kind="python", target="tools"), state=state), root
+    return EnvironmentSpec(tools=(ToolsSpec(kind="python", target="tools"),), state=state), root
 
 
 def python_only(root: Path, tools: str) -> tuple[EnvironmentSpec, Path]:
     """Write tools without state and give their environment."""
     write(root, tools_py=tools)
-    return EnvironmentSpec(tools=ToolsSpec(kind="python", target="tools")), root
+    return EnvironmentSpec(tools=(ToolsSpec(kind="python", target="tools"),)), root
 
 
 def environment(

@@ -217,7 +217,7 @@ async def test_user_tools_share_the_state_and_are_apart_from_the_agents(tmp_path
         root,
         phone_py="def get_order(state) -> str:\n    return state.execute('SELECT name FROM users').fetchone()[0]\n",
     )
-    both = spec.model_copy(update={"user_tools": ToolsSpec(kind="python", target="phone.py")})
+    both = spec.model_copy(update={"user_tools": (ToolsSpec(kind="python", target="phone.py"),)})
 
     async with environment((both, root)) as env:
         await call(env, "rename_user", user_id="U1", name="Zoe")
@@ -234,7 +234,7 @@ async def test_described_tools_cannot_be_called(tmp_path: Path) -> None:
     """A schema is for checking; calling is a fault of the environment."""
     (tmp_path / "tools.json").write_text('[{"type": "function", "function": {"name": "look"}}]')
 
-    async with environment((EnvironmentSpec(tools=ToolsSpec(kind="schema", target="tools.json")), tmp_path)) as env:
+    async with environment((EnvironmentSpec(tools=(ToolsSpec(kind="schema", target="tools.json"),)), tmp_path)) as env:
         with pytest.raises(EnvironmentFaultError, match="only described"):
             await call(env, "look")
 
@@ -409,7 +409,7 @@ async def test_own_state_may_be_sync_or_async(tmp_path: Path, a: str, wrote: tup
     write(tmp_path, tools_py=SHELF_TOOLS)
     (tmp_path / f"shelf{len(a)}.py").write_text(PROVIDER.format(isolation="per_run", a=a))
     state = StateSpec(kind="own", options={"own": f"shelf{len(a)}:Shelf", "label": "red"})
-    suite = (EnvironmentSpec(tools=ToolsSpec(kind="python", target="tools"), state=state), tmp_path)
+    suite = (EnvironmentSpec(tools=(ToolsSpec(kind="python", target="tools"),), state=state), tmp_path)
 
     async with environment(suite, "run-7", state={"box": 2}) as env:
         results = [await call(env, "put", name="cup"), await call(env, "look")]
@@ -427,7 +427,7 @@ async def test_runs_wait_for_an_own_state_that_they_share(tmp_path: Path, isolat
     write(tmp_path, tools_py=SHELF_TOOLS)
     (tmp_path / f"{name}.py").write_text(PROVIDER.format(isolation=isolation, a=""))
     state = StateSpec(kind="own", options={"own": f"{name}:Shelf"})
-    suite = (EnvironmentSpec(tools=ToolsSpec(kind="python", target="tools"), state=state), tmp_path)
+    suite = (EnvironmentSpec(tools=(ToolsSpec(kind="python", target="tools"),), state=state), tmp_path)
     gate = environment(suite)._gate
 
     async def run(number: int) -> None:
@@ -462,7 +462,7 @@ async def test_json_state_is_a_dict_of_ones_own(tmp_path: Path) -> None:
     """The file is never changed, the scenario's part is merged in deep, and changes are observed."""
     write(tmp_path, tools_py=SHELF_TOOLS, state_json='{"items": {"a": 1}, "meta": {"x": 1, "y": [1]}}')
     spec = EnvironmentSpec(
-        tools=ToolsSpec(kind="python", target="tools"), state=StateSpec(kind="json", options={"file": "state.json"})
+        tools=(ToolsSpec(kind="python", target="tools"),), state=StateSpec(kind="json", options={"file": "state.json"})
     )
 
     async with environment((spec, tmp_path), state={"meta": {"y": [2]}}) as one, environment((spec, tmp_path)) as two:

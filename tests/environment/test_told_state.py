@@ -20,7 +20,7 @@ def environment(root: Path, url: str, calls: list[Any], state: dict[str, Any] | 
     one = {"operationId": "get_folder", "parameters": [{"name": "name", "in": "path"}]}
     paths = {"/folders/{name}": {"get": one}, "/missing": {"get": {"operationId": "missing"}}}
     (root / "spec.json").write_text(json.dumps({"openapi": "3.1.0", "paths": paths}), encoding="utf-8")
-    tools = ToolsSpec(kind="openapi", target="spec.json", remote=OpenApiSpec(document="spec.json", base_url=url))
+    tools = (ToolsSpec(kind="openapi", target="spec.json", remote=OpenApiSpec(document="spec.json", base_url=url)),)
     return LocalEnvironment(
         EnvironmentSpec(tools=tools, state=StateSpec(kind="tools", options={"tools": calls})),
         root=root,

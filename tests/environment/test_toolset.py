@@ -7,11 +7,13 @@ import jsonschema
 import pytest
 
 from pytest_agentbench.core.errors import EnvironmentFaultError, ImportPathError
+from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
 from pytest_agentbench.core.suite import EnvironmentSpec, ToolsSpec
 from pytest_agentbench.environment.kinds import guessed_kind, is_write
 from pytest_agentbench.environment.schema_tools import read_schema_tools
 from pytest_agentbench.environment.toolset import load_toolset
-from tests.environment.support import shop, write
+from tests.environment.remote_support import Notes, serving
+from tests.environment.support import call, environment, shop, write
 from tests.shared_data import SHARED, needs_shared
 
 
@@ -38,7 +40,7 @@ def test_reads_and_writes_of_the_suite_settle(tmp_path: Path) -> None:
 def test_a_missing_module_is_an_import_path_error(tmp_path: Path) -> None:
     """The name and the folder are said."""
     with pytest.raises(ImportPathError, match="no module 'nowhere_at_all'"):
-        load_toolset(EnvironmentSpec(tools=ToolsSpec(kind="python", target="nowhere_at_all")), tmp_path)
+        load_toolset(EnvironmentSpec(tools=(ToolsSpec(kind="python", target="nowhere_at_all"),)), tmp_path)
 
 
 def test_an_openai_list_and_an_export_are_read(tmp_path: Path) -> None:
@@ -70,7 +72,7 @@ def test_a_malformed_schema_is_a_fault_that_names_the_file(tmp_path: Path, text:
     write(tmp_path, tools_json=text)
 
     with pytest.raises(EnvironmentFaultError, match=r"tools\.json|two tools"):
-        load_toolset(EnvironmentSpec(tools=ToolsSpec(kind="schema", target="tools.json")), tmp_path)
+        load_toolset(EnvironmentSpec(tools=(ToolsSpec(kind="schema", target="tools.json"),)), tmp_path)
 
 
 @needs_shared
@@ -82,7 +84,7 @@ def test_exports_of_the_four_domains_are_read(domain: str, agent: int, user: int
     folder = SHARED / "data" / "tau2" / "domains" / domain
     kinds = json.loads((folder / "tools.json").read_text())["kinds"]
 
-    toolset = load_toolset(EnvironmentSpec(tools=ToolsSpec(kind="schema", target="tools.json")), folder)
+    toolset = load_toolset(EnvironmentSpec(tools=(ToolsSpec(kind="schema", target="tools.json"),)), folder)
 
     assert (len(toolset.of("assistant")), len(toolset.of("user"))) == (agent, user)
     for spec in toolset:
@@ -108,3 +110,36 @@ def test_a_seen_change_is_a_write_whatever_the_kind() -> None:
     """The observation beats a guess."""
     assert is_write(None, True)
     assert not is_write(None, None)
+
+
+async def test_several_providers_are_one_toolset(tmp_path: Path) -> None:
+    """Functions, described tools and operations of a service: prefixed names reach what they stand for."""
+    paths = {"/folders/a": {"get": {"operationId": "look"}}}
+    document = json.dumps({"openapi": "3.1.0", "paths": paths})
+    write(tmp_path, one_py="def look():\n    return 'one'\n", two_py="def look(word: str):\n    return word\n")
+    (tmp_path / "spec.json").write_text(document, encoding="utf-8")
+    one, two = ToolsSpec(kind="python", target="one"), ToolsSpec(kind="python", target="two", prefix="two_")
+    async with serving(Notes()) as url:
+        rest = ToolsSpec(
+            kind="openapi", target="z", prefix="rest_", remote=OpenApiSpec(document="spec.json", base_url=url)
+        )
+        spec = EnvironmentSpec(tools=(rest, one, two), writes=("two_look",), reads=("rest_look",))
+        async with environment((spec, tmp_path)) as env:
+            answers = [await call(env, "look"), await call(env, "two_look", word="x"), await call(env, "rest_look")]
+            kinds = {tool.name: tool.kind for tool in env.tools}
+            wrapped = {tool.__name__ for tool in env.wrapped_tools(lambda *_: None)}
+
+    assert [answer.content for answer in answers[:2]] == ["one", "x"]
+    assert "/folders/a" in answers[2].content
+    assert kinds == {"look": "read", "two_look": "write", "rest_look": "read"}
+    assert wrapped == set(kinds) == {tool.name for tool in load_toolset(spec, tmp_path)}
+
+
+def test_providers_that_clash_ask_for_a_prefix(tmp_path: Path) -> None:
+    """Also where another one can only be asked while running."""
+    write(tmp_path, one_py="def look():\n    return 'one'\n", two_py="def look():\n    return 'two'\n")
+    parts = [ToolsSpec(kind="python", target=target) for target in ("one", "two")]
+    asked = ToolsSpec(kind="mcp", target="m", remote=McpSpec(command=("nowhere",)))
+
+    with pytest.raises(EnvironmentFaultError, match=r"two tools of the assistant are named 'look'; put `prefix:`"):
+        load_toolset(EnvironmentSpec(tools=(asked, *parts)), tmp_path)

@@ -27,12 +27,11 @@ def suite() -> Suite:
 
 def with_service(suite: Suite, base_url: str, command: Sequence[str] | None) -> Suite:
     """Give the suite with another service, or with one that is not started."""
-    tools = suite.environment.tools
-    assert tools is not None
+    [tools] = suite.environment.tools
     assert isinstance(tools.remote, OpenApiSpec)
     service = ServiceSpec(command=tuple(command), share="session") if command else None
     remote = tools.remote.model_copy(update={"base_url": base_url, "service": service})
-    environment = suite.environment.model_copy(update={"tools": tools.model_copy(update={"remote": remote})})
+    environment = suite.environment.model_copy(update={"tools": (tools.model_copy(update={"remote": remote}),)})
     return suite.model_copy(update={"environment": environment})
 
 

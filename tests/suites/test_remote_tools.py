@@ -23,8 +23,8 @@ def read(folder: Path, tools: str) -> Suite:
 
 def tools_of(suite: Suite) -> ToolsSpec:
     """Give the agent's tools."""
-    assert suite.environment.tools is not None
-    return suite.environment.tools
+    [tools] = suite.environment.tools
+    return tools
 
 
 @pytest.mark.parametrize(
@@ -104,3 +104,14 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, form: str, told: s
 
     assert told in str(caught.value)
     assert "agentbench.yaml:2:" in str(caught.value)
+
+
+def test_tools_of_several_providers(tmp_path: Path) -> None:
+    """A list holds every form, each with a prefix of its own; what is wrong in one is told at its place."""
+    suite = read(tmp_path, "[{mcp: {command: [serve]}, prefix: docs_}, {openapi: spec.json}, tools.json, my_tools]")
+
+    assert [(part.kind, part.prefix) for part in suite.environment.tools] == [
+        ("mcp", "docs_"), ("openapi", ""), ("schema", ""), ("python", "")
+    ]  # fmt: skip
+    with pytest.raises(SuiteError, match=r"agentbench.yaml:2:\d+: environment.tools\[?.?1\]?.*prefix"):
+        read(tmp_path, "[my_tools, {mcp: {command: [serve]}, prefix: 'a b'}]")

@@ -86,8 +86,8 @@ environment:
 """
     )
     environment = load(path).environment
-    assert environment.tools == ToolsSpec(kind="python", target="my.tools")
-    assert environment.user_tools == ToolsSpec(kind="schema", target=str(path.parent / "tools.json"))
+    assert environment.tools == (ToolsSpec(kind="python", target="my.tools"),)
+    assert environment.user_tools == (ToolsSpec(kind="schema", target=str(path.parent / "tools.json")),)
     assert environment.state is not None
     assert environment.state.options["schema"] == str(path.parent / "schema.sql")
     assert environment.state.ignore == ("a.*",)

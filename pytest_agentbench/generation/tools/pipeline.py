@@ -194,8 +194,7 @@ class Pipeline:
 
     async def _find_tools(self) -> None:
         """Ask the environment for its tools where only a running server can tell them."""
-        tools = self.suite.environment.tools
-        if not self.toolset and tools is not None and tools.kind not in ("python", "schema"):
+        if not self.toolset and any(part.remote for part in self.suite.environment.tools):
             async with world_of(self.suite).open() as opened:
                 self.toolset = opened.tools
 
@@ -211,15 +210,15 @@ class Pipeline:
 
     def _check_tools(self) -> None:
         specs = self.toolset.of("assistant")
-        tools = self.suite.environment.tools
+        described = [part.target for part in self.suite.environment.tools if part.kind == "schema"]
         if not specs:
             raise SuiteFaultError(
                 f"{self.suite.path}: the suite names no tools to make scenarios from; "
                 "add `environment: {tools: …}`, or use `generate: {from: policies}`"
             )
-        if tools is not None and tools.kind == "schema":
+        if described:
             raise SuiteFaultError(
-                f"{self.suite.path}: the tools are only described ({tools.target}); scenarios are made of real calls, "
+                f"{self.suite.path}: the tools are only described ({described[0]}); scenarios are made of real calls, "
                 "so name tools that can be called"
             )
 

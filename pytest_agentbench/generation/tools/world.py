@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
-from pytest_agentbench.core.remote import McpSpec
+from pytest_agentbench.core.remote import McpSpec, RemoteSpec
 from pytest_agentbench.core.state import State
-from pytest_agentbench.core.suite import EnvironmentSpec, Suite
+from pytest_agentbench.core.suite import EnvironmentSpec, Suite, ToolsSpec
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.local import LocalEnvironment
@@ -72,7 +72,7 @@ class Opened:
             text = f"no answer within {world.patience:g} s"
             return Answer(content=text, error=True, hung=True, seconds=world.patience)
         except EnvironmentFaultError as error:
-            is_remote = world.spec.tools is not None and world.spec.tools.remote is not None
+            is_remote = self._environment.is_remote(tool)
             seconds = max(world.now() - began, 0.0)
             text = world.redactor.text(str(error))
             return Answer(content=text, error=True, crashed=not is_remote, unreachable=is_remote, seconds=seconds)
@@ -117,10 +117,11 @@ class World:
     @property
     def stands_alone(self) -> bool:
         """Whether each opened environment is a process of its own, so that two at a time do not touch each other."""
-        remote = self.spec.tools.remote if self.spec.tools is not None else None
-        if remote is None or self.spec.state is not None or not is_resettable(self.spec):
+        if self.spec.state is not None or not is_resettable(self.spec):
             return False
-        return isinstance(remote, McpSpec) or not remote.reset
+        return all(
+            isinstance(part.remote, McpSpec) or (part.remote and not part.remote.reset) for part in self.spec.tools
+        )
 
     async def described(self) -> Toolset:
         """Give the tools; a server that only tells them itself is asked, once."""
@@ -200,13 +201,23 @@ def is_resettable(spec: EnvironmentSpec) -> bool:
     """Whether every opened environment starts from the same state, as far as the suite shows.
 
     It does where Python tools work on a state of the suite, where a server is started for each run in a folder of its
-    own (`{run_dir}`), and where a request resets a service. Otherwise, who knows what a tool reaches.
+    own (`{run_dir}`), and where a request resets a service. Otherwise, who knows what a tool reaches; one provider that
+    is not reset is enough for that.
     """
-    if spec.tools is None:
-        return False
-    remote = spec.tools.remote
+    return bool(spec.tools) and all(_is_resettable(part, spec) for part in spec.tools)
+
+
+def how_to_reset(spec: EnvironmentSpec) -> str:
+    """Say what in a suite's `environment` would show that every opened environment starts from the same state."""
+    left = [part for part in spec.tools if not _is_resettable(part, spec)]
+    of = "" if len(spec.tools) < 2 else f"for the tools of {left[0].target}, " if left else ""
+    return f"{of}{_how_to_reset(left[0].remote if left else None)}"
+
+
+def _is_resettable(part: ToolsSpec, spec: EnvironmentSpec) -> bool:
+    remote = part.remote
     if remote is None:
-        return spec.tools.kind == "python" and spec.state is not None
+        return part.kind == "python" and spec.state is not None
     if isinstance(remote, McpSpec):
         return remote.share == "run" and _has_own_folder(remote.command, remote.env)
     service = remote.service
@@ -215,9 +226,7 @@ def is_resettable(spec: EnvironmentSpec) -> bool:
     return service is not None and service.share == "run" and _has_own_folder(service.command, service.env)
 
 
-def how_to_reset(spec: EnvironmentSpec) -> str:
-    """Say what in a suite's `environment` would show that every opened environment starts from the same state."""
-    remote = spec.tools.remote if spec.tools is not None else None
+def _how_to_reset(remote: RemoteSpec | None) -> str:
     if remote is None:
         return "give the suite a `state`, which each run has for itself"
     started = remote if isinstance(remote, McpSpec) else remote.service

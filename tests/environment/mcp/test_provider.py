@@ -193,7 +193,7 @@ async def test_a_server_is_reached_over_http_too(tmp_path: Path) -> None:
 
 def tools_spec(**changes: Any) -> EnvironmentSpec:
     """Give the environment of a suite that names the server."""
-    return EnvironmentSpec(tools=ToolsSpec(kind="mcp", target="notes", remote=server(**changes)))
+    return EnvironmentSpec(tools=(ToolsSpec(kind="mcp", target="notes", remote=server(**changes)),))
 
 
 async def test_collection_starts_no_process_and_reads_a_committed_list(tmp_path: Path) -> None:

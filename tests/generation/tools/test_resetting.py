@@ -35,9 +35,19 @@ def test_the_advice_followed_makes_an_environment_open_anew(
 ) -> None:
     """Each kind of service is told what would show that no run sees another's changes, and that is enough."""
     kind = "mcp" if isinstance(remote, McpSpec) else "openapi"
-    before = EnvironmentSpec(tools=ToolsSpec(kind=kind, target="a service", remote=remote))
-    after = EnvironmentSpec(tools=ToolsSpec(kind=kind, target="a service", remote=followed))
+    before = EnvironmentSpec(tools=(ToolsSpec(kind=kind, target="a service", remote=remote),))
+    after = EnvironmentSpec(tools=(ToolsSpec(kind=kind, target="a service", remote=followed),))
 
     assert not is_resettable(before)
     assert advice in how_to_reset(before)
     assert is_resettable(after)
+
+
+def test_one_provider_that_is_not_reset_is_enough() -> None:
+    """The whole opens anew only where all of it does."""
+    fresh = ToolsSpec(kind="mcp", target="notes", remote=McpSpec(command=("serve", "{run_dir}")))
+    live = ToolsSpec(kind="mcp", target="mail", remote=McpSpec(url="https://example.org"))
+
+    assert is_resettable(EnvironmentSpec(tools=(fresh, fresh)))
+    assert not is_resettable(EnvironmentSpec(tools=(fresh, live)))
+    assert "for the tools of mail, give the `command`" in how_to_reset(EnvironmentSpec(tools=(fresh, live)))

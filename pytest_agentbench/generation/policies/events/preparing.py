@@ -60,8 +60,7 @@ async def samples_of(suite: Suite, world: World) -> Samples:
             f"{suite.path}: scenarios from policies need tools that can be called and a state with rows; "
             "add `environment: {tools: …, state: …}`"
         )
-    tools = suite.environment.tools
-    if tools is not None and tools.remote is not None and not world.resettable:
+    if any(part.remote for part in suite.environment.tools) and not world.resettable:
         raise SuiteFaultError(
             f"{suite.path}: calls are made for real, and nothing here can be reset: {how_to_reset(suite.environment)}"
         )
