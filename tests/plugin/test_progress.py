@@ -23,7 +23,7 @@ def build():
 """
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n2",), ("-q",)])
+@pytest.mark.parametrize("arguments", [(), pytest.param(("-n2",), marks=pytest.mark.slow), ("-q",)])
 def test_a_watched_session_shows_the_line_and_leaves_no_trace(project: Project, arguments: tuple[str, ...]) -> None:
     """The screen is in the end what it is without the line, several rows of dots included."""
     project.suite(*IDS, orders=101)
