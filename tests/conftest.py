@@ -1,8 +1,10 @@
 """What all tests share: pytest's own test kit, and the plugin loaded in full before any inner session starts."""
 
+import compileall
 import importlib
 import os
 import pkgutil
+import sys
 
 import hypothesis
 import regex  # noqa: F401  # imported late by the plugin, and pytester forgets what was imported inside
@@ -11,9 +13,19 @@ import pytest_agentbench
 
 pytest_plugins = ["pytester"]
 
-# pytester restores sys.modules after each inner session: a module first imported inside one would exist twice later on
+# hundreds of child processes import the package, and an editable install compiles nothing
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    compileall.compile_dir(pytest_agentbench.__path__[0], quiet=1)
+
+# pytester restores sys.modules after each inner session: a module first imported inside one would exist twice later on.
+# Its few asserts are for the type checker, so pytest need not rewrite its modules, as it does those of any plugin.
+_rewriting, sys.meta_path[:] = (
+    sys.meta_path[:],
+    [finder for finder in sys.meta_path if type(finder).__name__ != "AssertionRewritingHook"],
+)
 for _module in pkgutil.walk_packages(pytest_agentbench.__path__, "pytest_agentbench."):
     importlib.import_module(_module.name)
+sys.meta_path[:] = _rewriting
 
 # the machines that run these tests are shared and slow at times: a deadline would fail for the wrong reason
 # The same examples on every run, so that a pull request is never red for what another one broke;

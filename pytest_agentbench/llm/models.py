@@ -1,18 +1,22 @@
 """The models of one process: who reaches which, over connections and limits that all runs share."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 from pytest_agentbench.core.errors import KeyMissingError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.capabilities import Capabilities
 from pytest_agentbench.llm.chat import ChatModel, Paused, Ways
-from pytest_agentbench.llm.direct import Connections, DirectTransport
 from pytest_agentbench.llm.limiter import Limiter
-from pytest_agentbench.llm.openai_client import OpenAITransport
 from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.llm.seams import Recorder, Transport
+
+if TYPE_CHECKING:  # aiohttp takes a fifth of a second to import, and most sessions call no model
+    from pytest_agentbench.llm.direct import Connections
 
 RecorderOf = Callable[[Caller], Recorder | None]
 """Gives what remembers the answers to a caller; None for what is not recorded."""
@@ -37,7 +41,7 @@ class Models:
         self._ways = ways or Ways()
         self._recorder_of = recorder_of
         self._share = share
-        self._connections = Connections()
+        self._connections: Connections | None = None
         self._transports: dict[str, Transport] = {}
         self._limiters: dict[str, Limiter] = {}
         self._capabilities: dict[tuple[str, str], Capabilities] = {}
@@ -99,7 +103,8 @@ class Models:
         transports, self._transports = list(self._transports.values()), {}
         for transport in transports:
             await transport.close()
-        await self._connections.close()
+        if self._connections is not None:
+            await self._connections.close()
 
     def _transport(self, spec: ModelSpec, url: str) -> Transport:
         key = self.key_of(spec)
@@ -111,5 +116,10 @@ class Models:
 
     def _open(self, spec: ModelSpec, url: str, key: str) -> Transport:
         if spec.transport == "openai":
+            from pytest_agentbench.llm.openai_client import OpenAITransport  # noqa: PLC0415 - imports aiohttp
+
             return OpenAITransport(url, key, seconds=spec.seconds, headers=spec.headers)
+        from pytest_agentbench.llm.direct import Connections, DirectTransport  # noqa: PLC0415 - imports aiohttp
+
+        self._connections = self._connections or Connections()
         return DirectTransport(url, key, seconds=spec.seconds, headers=spec.headers, connections=self._connections)

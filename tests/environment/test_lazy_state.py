@@ -175,7 +175,10 @@ def test_runs_share_a_large_state_until_they_look(large: Path) -> None:
 
     content = json.loads(large.read_text())
     assert provider.snapshot(first) == content
-    for n, snapshot in enumerate(snapshots):
+    cities = [[snapshot["users"][f"U{n + 2}"]["address"]["city"] for n in range(20)] for snapshot in snapshots]
+    assert cities == [["Lyon" if n == own else "Paris" for n in range(20)] for own in range(20)]
+    for n in (0, 19):  # in these two, all the rest is looked at too
+        snapshot = snapshots[n]
         content["users"]["U1"]["name"] = f"Own {n}"
         assert [difference.path for difference in diff(content, snapshot)] == [
             ("users", f"U{n + 2}", "address", "city")

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -19,6 +20,8 @@ def results(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> tuple
     """The recorded suite, replayed in a folder of its own."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.syspath_prepend(str(pytester.path))
+    for name in [name for name in sys.modules if name.partition(".")[0] in {"bench", "notes"}]:
+        monkeypatch.delitem(sys.modules, name)  # another test of this process may have played the example where it lies
     for name in ("notes", "bench/notes"):
         shutil.copytree(EXAMPLE / name, pytester.path / name, ignore=shutil.ignore_patterns("__pycache__"))
     (pytester.path / "bench" / "__init__.py").touch()

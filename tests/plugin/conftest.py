@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.plugin.project import Project
+from tests.plugin.project import TWO_WORKERS, Project
 
 
 @pytest.fixture
@@ -11,7 +11,13 @@ def project(pytester: pytest.Pytester) -> Project:
     return Project(pytester=pytester)
 
 
-@pytest.fixture(params=["-n0", "-n2"])
+@pytest.fixture(params=["-n0", TWO_WORKERS])
 def anywhere(request: pytest.FixtureRequest, pytester: pytest.Pytester) -> Project:
-    """A user's project, run in one process and in two workers: the same assertions must hold."""
+    """A user's project, run in one process and, with the slow tests, in two: the same assertions must hold."""
+    return Project(pytester=pytester, arguments=(request.param,))
+
+
+@pytest.fixture(params=["-n0", "-n2"])
+def everywhere(request: pytest.FixtureRequest, pytester: pytest.Pytester) -> Project:
+    """A user's project, always run in one process and in two: for what two processes must put together."""
     return Project(pytester=pytester, arguments=(request.param,))

@@ -11,6 +11,9 @@ import pytest
 
 from pytest_agentbench.results.document import Document, comparable, read
 
+TWO_WORKERS = pytest.param("-n2", marks=pytest.mark.slow)
+"""The argument of a session in two workers: each costs the start of three processes, so most are slow tests."""
+
 ASYNCIO = ("-p", "asyncio", "-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
 """Arguments for a session in which coroutine tests run."""
 

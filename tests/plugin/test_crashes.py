@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.plugin.project import Project
+from tests.plugin.project import Project, refund
 
 SCENARIOS = [f"s{number:02d}" for number in range(1, 25)]
 
@@ -31,30 +31,34 @@ def bad_at(bad: str, *numbers: int, kind: str = "") -> str:
 
 
 EXITS = {
-    "sys.exit in a sync agent": bad_at("sys.exit(3)", 6),
-    "sys.exit in an async agent": bad_at("sys.exit(3)", 6, kind="async "),
-    "sys.exit in a task": bad_at(
-        "await asyncio.gather(asyncio.create_task(asyncio.to_thread(sys.exit, 3)))", 6, kind="async "
-    ),
-    "KeyboardInterrupt": bad_at("raise KeyboardInterrupt", 6),
-    "CancelledError": bad_at("raise asyncio.CancelledError", 6, kind="async "),
-    "pytest.exit": bad_at("__import__('pytest').exit('bye')", 6),
-    "pytest.skip": bad_at("__import__('pytest').skip('bye')", 6, kind="async "),
-    "RecursionError": bad_at("return reply(message)", 6),
-    "None": bad_at("return None", 6),
+    "sync_exit": bad_at("sys.exit(3)", 2),
+    "async_exit": bad_at("sys.exit(3)", 2, kind="async "),
+    "task_exit": bad_at("await asyncio.gather(asyncio.create_task(asyncio.to_thread(sys.exit, 3)))", 2, kind="async "),
+    "keyboard_interrupt": bad_at("raise KeyboardInterrupt", 2),
+    "cancelled_error": bad_at("raise asyncio.CancelledError", 2, kind="async "),
+    "pytest_exit": bad_at("__import__('pytest').exit('bye')", 2),
+    "pytest_skip": bad_at("__import__('pytest').skip('bye')", 2, kind="async "),
+    "recursion_error": bad_at("return reply(message)", 2),
+    "none": bad_at("return None", 2),
 }
 
 
-@pytest.mark.parametrize("agent", EXITS.values(), ids=EXITS.keys())
-def test_an_exit_inside_an_agent_crashes_that_run_alone(project: Project, agent: str) -> None:
+def test_an_exit_inside_an_agent_crashes_that_run_alone(project: Project) -> None:
     """Whatever an agent raises or returns, the session goes on and the run is CRASHED."""
-    project.suite(*SCENARIOS[:8], agent=agent)
+    for kind, agent in EXITS.items():
+        scenarios = [{**refund("", number), "id": f"{kind}-{number}"} for number in range(1, 4)]
+        path = project.suite(*scenarios, agent=agent)
+        path.with_name("shop_agent.py").rename(path.with_name(f"{kind}_agent.py"))
+        path.rename(path.with_name(f"{kind}.agentbench.yaml")).write_text(
+            path.with_name(f"{kind}.agentbench.yaml").read_text().replace("shop_agent", f"{kind}_agent")
+        )
 
     project.run(subprocess=True, timeout=60)
 
-    verdicts = project.verdicts()
-    assert [name for name, verdict in verdicts.items() if verdict != "passed"] == ["s06"]
-    assert [result.termination for result in project.document.results if not result.passed] == ["CRASHED"]
+    results = {result.key.scenario: result for result in project.document.results}
+    assert len(results) == 3 * len(EXITS)
+    assert {name for name, result in results.items() if not result.passed} == {f"{kind}-2" for kind in EXITS}
+    assert {result.termination for result in results.values() if not result.passed} == {"CRASHED"}
 
 
 def test_six_hung_sync_agents_are_the_only_ones_to_time_out(anywhere: Project) -> None:
@@ -86,10 +90,10 @@ def test_a_process_that_dies_names_the_run_that_killed_it(pytester: pytest.Pytes
 
 def test_a_process_that_dies_is_missed_where_gates_decide(pytester: pytest.Pytester) -> None:
     """A crash stays in the denominator of a gated suite."""
-    project = Project(pytester=pytester, arguments=("-n2",))
+    project = Project(pytester=pytester, arguments=("-n1",))
     project.suite(*SCENARIOS[:10], agent=bad_at("os._exit(9)", 6), gates=["success >= 0.9", "crashed <= 1"])
 
-    result = project.run(timeout=120)
+    result = project.run(subprocess=True, timeout=120)
 
     result.stdout.fnmatch_lines(["*success >= 0.9*0.90*10*ok*", "*crashed <= 1*1*10*ok*"])
     assert result.ret == 0

@@ -49,6 +49,9 @@ def test_an_agent_that_swallows_its_cancellation_does_not_keep_the_session_from_
     result.stdout.fnmatch_lines(["results: *"])
 
 
+IMPATIENT = "from pytest_agentbench.plugin import ending\n\nending.PATIENCE = 2.0\n"
+"""A conftest with which pytest waits two seconds instead of ten for what agents left."""
+
 LEFT = {
     "a thread": (
         "threading.Thread(target=time.sleep, args=(3600,), name='poller', daemon=False).start()",
@@ -69,6 +72,7 @@ LEFT = {
 def test_what_python_would_wait_for_is_named_and_left(project: Project, left: str, named: str) -> None:
     """The summary is printed before, the exit status is the session's, and the end comes within seconds."""
     project.suite("a", "b", agent="import threading\n" + bad_at(left, 2))
+    project.write("conftest.py", IMPATIENT)
 
     result = project.run(subprocess=True, timeout=60)
 
@@ -82,10 +86,10 @@ def test_what_python_would_wait_for_is_named_and_left(project: Project, left: st
 
 def test_a_worker_that_python_would_wait_for_does_not_keep_the_session(pytester: pytest.Pytester) -> None:
     """xdist ends its workers."""
-    project = Project(pytester=pytester, arguments=("-n2",))
+    project = Project(pytester=pytester, arguments=("-n1",))
     project.suite("a", "b", agent="import threading\n" + bad_at(LEFT["a thread"][0], 2))
 
-    result = project.run(timeout=60)
+    result = project.run(subprocess=True, timeout=60)
 
     assert (result.ret, len(project.document.results)) == (0, 2)
 

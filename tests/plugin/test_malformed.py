@@ -1,9 +1,10 @@
-"""A thousand broken suites in one session: each a readable collection error, and never a traceback of ours."""
+"""Hundreds of broken suites in one session: each a readable collection error, and never a traceback of ours."""
 
 import random
 import re
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -71,9 +72,10 @@ def broken(seed: int) -> str:
     return text
 
 
-def test_a_thousand_broken_suites_are_a_thousand_readable_errors(project: Project) -> None:
+@pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.slow)])
+def test_broken_suites_are_as_many_readable_errors(project: Project, count: int) -> None:
     """Whatever is wrong, pytest shows file and problem, and nothing of our code."""
-    for seed in range(1000):
+    for seed in range(count):
         project.write(f"bench/s{seed:04d}.agentbench.yaml", broken(seed))
     project.write("bench/shop_agent.py", AGENT)
     project.write("bench/shop_tools.py", TOOLS)
@@ -83,7 +85,7 @@ def test_a_thousand_broken_suites_are_a_thousand_readable_errors(project: Projec
 
     text = result.stdout.str()
     errors = len(re.findall(r"^ERROR bench/s\d{4}\.agentbench\.yaml", text, re.MULTILINE))
-    assert errors > 600
+    assert errors > 0.6 * count
     assert "Traceback" not in text
     assert "INTERNALERROR" not in text
     assert "pytest_agentbench" not in text
@@ -98,7 +100,8 @@ def test_any_bytes_are_a_readable_error(project: Project, content: bytes) -> Non
     """A suite file of arbitrary bytes is an error of the file."""
     (project.pytester.path / "agentbench.yaml").write_bytes(content)
 
-    result = project.run("--collect-only", "-q")
+    # a session that goes on has nothing to interrupt: pytest words the interrupt from its whole stack, in half a second
+    result = project.run("--collect-only", "-q", "--continue-on-collection-errors")
 
     assert "pytest_agentbench" not in result.stdout.str()
     assert "INTERNALERROR" not in result.stdout.str()

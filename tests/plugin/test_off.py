@@ -31,6 +31,18 @@ def test_nothing_third_party_is_imported(project: Project) -> None:
     assert {name for name in imported if name.startswith("pytest_agentbench")} == ours
 
 
+def test_no_http_client_is_imported_before_a_model_is_called(project: Project) -> None:
+    """It takes a fifth of a second, and most sessions call no model."""
+    project.suite("a")
+    project.write("test_plain.py", LISTING)
+
+    project.run("test_plain.py", "bench", subprocess=True)
+
+    assert project.verdicts() == {"a": "passed"}
+    imported = json.loads((project.pytester.path / "imported.json").read_text())
+    assert [name for name in imported if name.partition(".")[0] in ("aiohttp", "httpx", "openai")] == []
+
+
 def test_the_output_is_that_of_a_session_without_the_plugin(project: Project) -> None:
     """Nothing is collected, printed or written; only the `plugins:` line differs."""
     project.suite("a")

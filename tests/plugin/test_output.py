@@ -51,9 +51,9 @@ def check(project: Project, agent: str) -> None:
     assert "logged W1" not in text
 
 
-def test_output_of_sync_agents_is_kept_apart(anywhere: Project) -> None:
+def test_output_of_sync_agents_is_kept_apart(everywhere: Project) -> None:
     """Agents in threads of their own."""
-    check(anywhere, SYNC)
+    check(everywhere, SYNC)
 
 
 def test_output_of_async_agents_is_kept_apart(anywhere: Project) -> None:

@@ -101,7 +101,7 @@ def test_secrets_reach_no_report(pytester: pytest.Pytester, monkeypatch: pytest.
     assert SECRET not in page + (pytester.path / "r.md").read_text("utf-8") + shown.stdout.str()
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)])
 def test_annotations_are_printed_once_where_github_runs_us(
     project: Project, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
 ) -> None:

@@ -54,8 +54,15 @@ def wait_for_results(project: Project, count: int) -> None:
     raise AssertionError(f"no {count} results in time")
 
 
-@pytest.mark.parametrize("first", ["-n0", "-n2"])
-@pytest.mark.parametrize("second", ["-n0", "-n2"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("-n0", "-n0"),
+        ("-n2", "-n2"),
+        pytest.param("-n0", "-n2", marks=pytest.mark.slow),
+        pytest.param("-n2", "-n0", marks=pytest.mark.slow),
+    ],
+)
 def test_resume_after_a_kill_gives_the_same_results(pytester: pytest.Pytester, first: str, second: str) -> None:
     """Finished runs are taken from the store, those in flight run again, and the results are those of one session."""
     project = Project(pytester=pytester)

@@ -9,7 +9,7 @@ from pytest_agentbench.cli import main
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.suites.suite_file import load_suite
-from tests.plugin.project import Project
+from tests.plugin.project import TWO_WORKERS, Project
 
 STATELESS = """
 BOXES = {"W1": "lamp"}
@@ -78,7 +78,7 @@ def stateless(project: Project, **environment: object) -> Path:
     )
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+@pytest.mark.parametrize("workers", ["-n0", TWO_WORKERS])
 def test_collection_asks_once_in_a_line_to_paste(project: Project, workers: str) -> None:
     """The session goes on, and says which tools are meant; once declared, nothing is asked."""
     stateless(project)
@@ -120,7 +120,7 @@ def kinds(path: Path) -> dict[str, tuple[str, str]]:
     return {spec.name: (spec.kind, spec.kind_from) for spec in specs}
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+@pytest.mark.parametrize("workers", ["-n0", TWO_WORKERS])
 def test_what_a_run_saw_write_is_known_to_write_from_then_on(project: Project, workers: str) -> None:
     """What several workers saw stands in one plain file beside the suite, and settles what nobody declares."""
     path = project.suite(

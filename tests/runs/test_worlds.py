@@ -16,12 +16,6 @@ def project(pytester: pytest.Pytester) -> Project:
     return Project(pytester=pytester)
 
 
-@pytest.fixture(params=["-n0", "-n2"])
-def anywhere(request: pytest.FixtureRequest, pytester: pytest.Pytester) -> Project:
-    """A user's project, run in one process and in two workers."""
-    return Project(pytester=pytester, arguments=(request.param,))
-
-
 def write(project: Project, suite: dict[str, Any], **modules: str) -> None:
     """Write a suite and its modules."""
     project.write("bench/agentbench.yaml", json.dumps(suite))
@@ -76,15 +70,25 @@ def count(state) -> int:
 """
 
 
-@pytest.mark.parametrize(("isolation", "across_processes"), [("exclusive", True), ("per_worker", False)])
-def test_states_never_overlap_beyond_their_isolation(anywhere: Project, isolation: str, across_processes: bool) -> None:
+@pytest.mark.parametrize(
+    ("isolation", "across_processes", "workers"),
+    [
+        ("exclusive", True, "-n0"),
+        ("exclusive", True, "-n2"),
+        ("per_worker", False, "-n0"),
+        pytest.param("per_worker", False, "-n2", marks=pytest.mark.slow),
+    ],
+)
+def test_states_never_overlap_beyond_their_isolation(
+    project: Project, isolation: str, across_processes: bool, workers: str
+) -> None:
     """`exclusive` states are open one at a time anywhere, `per_worker` ones one at a time in a process."""
     provider = PROVIDER.format(isolation=isolation)
-    write(anywhere, COUNTING, provider=provider, counting=COUNTING_AGENT, counting_tools=COUNTING_TOOLS)
+    write(project, COUNTING, provider=provider, counting=COUNTING_AGENT, counting_tools=COUNTING_TOOLS)
 
-    result = anywhere.run("--agentbench-concurrency=6")
+    result = project.run(workers, "--agentbench-concurrency=6")
 
-    events = [json.loads(line) for line in (anywhere.pytester.path / "spans").read_text().splitlines()]
+    events = [json.loads(line) for line in (project.pytester.path / "spans").read_text().splitlines()]
     for process in {0} if across_processes else {event[1] for event in events}:
         mine = sorted(
             (event for event in events if across_processes or event[1] == process), key=lambda event: event[2]

@@ -514,9 +514,9 @@ def test_any_text_is_answered_and_twice_the_same_way(agent: list[str], known: st
 @pytest.mark.parametrize(
     "unit", ["a", "?", "yes ", "- your email\n", "1", "#", "W1 ", "\ud800", "_a1", "a@", "(((", "a ", "_"]
 )
-def test_texts_of_five_megabytes_are_answered_at_once(unit: str) -> None:
+def test_texts_of_a_megabyte_are_answered_at_once(unit: str) -> None:
     """Only both ends of a huge text are read, so that time stays bounded."""
-    text = unit * (5_000_000 // len(unit))
+    text = unit * (1_000_000 // len(unit))
     talk = opened("hi", text, goal=text, known_info=text, unknown=[text], knows={"a": text}, expect={"a": "W1"})
 
     talk.hear(text)
