@@ -46,7 +46,8 @@ def _blocks(messages: Sequence[Message]) -> Iterator[tuple[Message, list[Message
 def _joined(messages: list[Message]) -> Message:
     text = "\n".join(message.text for message in messages if message.text)
     calls = tuple(call for message in messages for call in message.tool_calls)
-    return Message(role="assistant", content=text or None, tool_calls=calls)
+    events = tuple(event for message in messages for event in message.events)
+    return Message(role="assistant", content=text or None, tool_calls=calls, by=messages[0].by, events=events)
 
 
 def _paired(speech: Message, results: list[Message], ids: Iterator[str]) -> list[Message]:

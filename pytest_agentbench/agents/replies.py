@@ -3,27 +3,32 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from pytest_agentbench.agents.content import field, shown, unusable
+from pytest_agentbench.agents.content import field, shown, text_field, unusable
 from pytest_agentbench.agents.openai_shapes import read_message
 from pytest_agentbench.agents.pairing import paired
 from pytest_agentbench.agents.pydantic_ai_shapes import has_parts, read_parts, read_result
+from pytest_agentbench.agents.refusals import filtered_ending, refusal
 from pytest_agentbench.agents.slicing import new_messages
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.values import JsonValue, to_json
 
 
 class Returned(Model):
     """What an agent returned, as messages of every role and before anything is sliced off.
 
-    `listed` says that it came as a list, in which an agent shows the calls that it ran itself.
+    `listed` says that it came as a list, in which an agent shows the calls that it ran itself. `output` is the typed
+    answer that came with it.
     """
 
     messages: tuple[Message, ...] = ()
     stop: bool = False
     listed: bool = False
     metrics: dict[str, float] = {}
+    output: JsonValue = None
 
 
 def to_reply(returned: object, turn: Turn | None = None, *, earlier: Sequence[Message] = (), number: int = 1) -> Reply:
@@ -49,6 +54,7 @@ def settle(returned: Returned, turn: Turn, *, earlier: Sequence[Message], number
     """Keep what is new this turn, pair calls with results, and check that the reply ends in text, calls or a stop."""
     new = paired(new_messages(returned.messages, turn, earlier), number)
     messages = tuple(message for message in new if message.role == "tool" or message.text.strip() or message.tool_calls)
+    messages = with_output(messages, returned.output)
     if not returned.stop:
         if not messages:
             raise AgentError(f"unusable reply: {_emptiness(returned)}; an agent answers with text or tool calls")
@@ -57,7 +63,21 @@ def settle(returned: Returned, turn: Turn, *, earlier: Sequence[Message], number
                 f"unusable reply: it ends with the tool result {shown(messages[-1].text)}; text for the user, or "
                 "calls without results for the loop to run, must come last"
             )
-    return Reply(messages=messages, stop=returned.stop, metrics=returned.metrics)
+    return Reply(messages=messages, stop=returned.stop, metrics=returned.metrics, output=returned.output)
+
+
+def typed(output: object) -> JsonValue:
+    """Give a typed answer as JSON, None where it is a text or nothing: that is what the agent says, and no more."""
+    return None if output is None or isinstance(output, str) else to_json(output)
+
+
+def with_output(messages: Sequence[Message], output: JsonValue) -> tuple[Message, ...]:
+    """Let the last message of the agent hold the typed answer."""
+    places = [at for at, message in enumerate(messages) if message.role == "assistant"]
+    if output is None or not places:
+        return tuple(messages)
+    held = messages[places[-1]].model_copy(update={"output": output})
+    return (*messages[: places[-1]], held, *messages[places[-1] + 1 :])
 
 
 def _emptiness(returned: Returned) -> str:
@@ -69,7 +89,7 @@ def _emptiness(returned: Returned) -> str:
 def _read(returned: object) -> Returned:
     if isinstance(returned, Reply):
         messages, metrics = _read_list(returned.messages), _metrics(returned, returned.metrics)
-        return Returned(messages=messages, stop=returned.stop, metrics=metrics)
+        return Returned(messages=messages, stop=returned.stop, metrics=metrics, output=typed(returned.output))
     if isinstance(returned, str):
         return Returned(messages=(Message(role="assistant", content=str.__str__(returned)),))
     if isinstance(returned, list | tuple):
@@ -84,16 +104,36 @@ def _read_object(returned: object) -> Returned:
     metrics = _metrics(returned, returned.get("metrics")) if isinstance(returned, Mapping) else {}
     run = read_result(returned)
     if run is not None:
-        return Returned(messages=tuple(run), listed=True)
+        return Returned(messages=tuple(run), listed=True, output=typed(field(returned, "output")))
+    output = _output(returned)
     listed = field(returned, "messages")
     if isinstance(listed, list | tuple):
-        return Returned(messages=_read_list(listed), stop=stop, listed=True, metrics=metrics)
+        return Returned(messages=_read_list(listed), stop=stop, listed=True, metrics=metrics, output=output)
     choices = field(returned, "choices")
     if isinstance(choices, list | tuple) and choices:
-        return Returned(messages=_read_list([field(choices[0], "message")]), stop=stop)
+        return Returned(messages=_read_choice(choices[0]), stop=stop)
     if stop and all(field(returned, name) is None for name in ("role", "type", "content", "tool_calls")):
-        return Returned(stop=True, metrics=metrics)
-    return Returned(messages=_read_list([returned]), stop=stop, metrics=metrics)
+        return Returned(stop=True, metrics=metrics, output=output)
+    if output is not None and not isinstance(field(returned, "role") or field(returned, "content"), str):
+        return Returned(
+            messages=(Message(role="assistant", content=dumps(output)),), stop=stop, metrics=metrics, output=output
+        )
+    return Returned(messages=_read_list([returned]), stop=stop, metrics=metrics, output=output)
+
+
+def _output(returned: object) -> JsonValue:
+    """Read `output`, the typed answer of a mapping; a list under this key is a server's own form of an answer."""
+    output = returned.get("output") if isinstance(returned, Mapping) else None
+    return None if isinstance(output, list | tuple) else typed(output)
+
+
+def _read_choice(choice: object) -> tuple[Message, ...]:
+    """Read an answer of OpenAI's chat completions; one that its filter emptied is a refusal of the provider."""
+    message = field(choice, "message")
+    event = filtered_ending(field(choice, "finish_reason"))
+    if event is None:
+        return _read_list([message])
+    return (refusal(event, text=text_field(message, "content") or text_field(message, "refusal")),)
 
 
 def _read_list(items: Sequence[object]) -> tuple[Message, ...]:

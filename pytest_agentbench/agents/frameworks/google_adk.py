@@ -1,52 +1,52 @@
 """Google ADK: an agent, or an app, behind a runner of its own with a session that is kept in memory."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_agentbench.agents.content import field, result_text, text_field
+from pytest_agentbench.agents.frameworks.marking import Marked
 from pytest_agentbench.agents.frameworks.session import Answered
+from pytest_agentbench.agents.refusals import filtered, filtered_ending, refusal
+from pytest_agentbench.core.codec import loads
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message
 
 _USER = "user"
-_TRANSFER = "transfer_to_agent"
-"""What ADK calls its own way of handing a conversation to a sub-agent; no tool of the environment."""
+_TRANSFER, _TYPED = "transfer_to_agent", "set_model_response"
+"""What ADK calls its own ways of handing a conversation to a sub-agent, and of giving a typed answer; no tools."""
 
 
 class AdkSession:
     """The conversation of one run: a runner, and a session in an `InMemorySessionService` of its own."""
 
+    shows = frozenset({"handoffs", "output"})
+
     def __init__(self, agent: Any, session_id: str) -> None:
         self._agent = agent
         self._id = session_id
         self._runner: Any = None
+        self._agents, self._behind = _family(getattr(agent, "root_agent", None) or agent)
 
     async def answer(self, message: str) -> Answered:
-        """Run the agent; give its calls, their results and its texts in the order of its events."""
+        """Run the agent; give its calls, their results and its texts in the order of its events.
+
+        What the provider of its model filtered is a refusal.
+        """
         from google.genai import types  # noqa: PLC0415 - the framework is there, since the agent is its own
 
         if self._runner is None:
             self._runner = await self._opened()
         said = types.Content(role="user", parts=[types.Part(text=message)])
-        messages: list[Message] = []
-        reason, tokens = "", []
-        async for event in self._runner.run_async(user_id=_USER, session_id=self._id, new_message=said):
-            if field(event, "partial"):
-                continue
-            messages.extend(_messages(event))
-            if code := text_field(event, "error_code"):
-                reason = f"its model gave {code}" + (
-                    f" ({told})" if (told := text_field(event, "error_message")) else ""
-                )
-            if used := field(event, "usage_metadata"):
-                tokens.append(used)
-        if reason and messages and messages[-1].text:
-            reason = ""  # it went on after the error
-        return Answered(
-            messages=messages,
-            input_tokens=sum(field(used, "prompt_token_count") or 0 for used in tokens) if tokens else None,
-            output_tokens=sum(field(used, "candidates_token_count") or 0 for used in tokens) if tokens else None,
-            reason=reason,
-        )
+        turn = _Turn(self._agents, self._behind)
+        try:
+            async for event in self._runner.run_async(user_id=_USER, session_id=self._id, new_message=said):
+                if not field(event, "partial"):
+                    turn.add(event)
+        except Exception as error:
+            if (filter_ := filtered(error)) is None:
+                raise
+            turn.marked.add(refusal(filter_), turn.last or None)
+        return turn.answered()
 
     async def _opened(self) -> Any:
         from google.adk.apps import App  # noqa: PLC0415 - as above
@@ -62,13 +62,106 @@ class AdkSession:
         return runner
 
 
-def _messages(event: Any) -> list[Message]:
-    parts = field(field(event, "content"), "parts") or ()
-    said = "".join(text_field(part, "text") for part in parts if not field(part, "thought"))
-    calls = [one for part in parts if (one := field(part, "function_call")) and field(one, "name") != _TRANSFER]
-    results = [one for part in parts if (one := field(part, "function_response")) and field(one, "name") != _TRANSFER]
-    spoken = [Message(role="assistant", content=said or None, tool_calls=tuple(map(_call, calls)))]
-    return [*(spoken if said or calls else []), *map(_result, results)]
+class _Turn:
+    """What the events of one turn say, read one by one."""
+
+    def __init__(self, agents: Mapping[str, Any], behind: Mapping[str, str]) -> None:
+        self.marked = Marked()
+        self.last = ""
+        self._agents = agents
+        self._behind = behind
+        self._heard: set[str] = set()
+        self._own: set[str] = set()
+        self._reason = ""
+        self._output: object = None
+        self._tokens: list[Any] = []
+
+    def add(self, event: Any) -> None:
+        """Read an event: who sent it, what it says and calls, and what it hands over."""
+        self._author(text_field(event, "author"))
+        by = self.last or None
+        parts = field(field(event, "content"), "parts") or ()
+        said = "".join(text_field(part, "text") for part in parts if not field(part, "thought"))
+        calls = [one for part in parts if (one := field(part, "function_call"))]
+        own = [call for call in calls if field(call, "name") in (_TRANSFER, _TYPED, *self._behind)]
+        self._own |= {text_field(call, "id") for call in own}
+        self._typed(event, said if not calls else "")
+        made = tuple(_call(call) for call in calls if call not in own)
+        results = [one for part in parts if (one := field(part, "function_response"))]
+        code = getattr(field(event, "error_code"), "name", None) or text_field(event, "error_code")
+        if filter_ := filtered_ending(field(event, "finish_reason"), code):
+            self.marked.add(refusal(filter_, text=said), by)
+            code = ""
+        elif said or made:
+            self.marked.add(Message(role="assistant", content=said or None, tool_calls=made), by)
+            self._reason = ""  # it went on after an error
+        for result in results:
+            if text_field(result, "id") not in self._own:
+                self.marked.add(_result(result), by)
+        for call in own:
+            if (to := self._led_to(call)) and to != self.last:
+                self.marked.handed_over(self.last, to)
+                self._heard.add(to)
+        if code:
+            told = text_field(event, "error_message")
+            self._reason = f"its model gave {code}" + (f" ({told})" if told else "")
+        if used := field(event, "usage_metadata"):
+            self._tokens.append(used)
+
+    def answered(self) -> Answered:
+        """Give what the turn came to."""
+        messages, used = self.marked.messages, self._tokens
+        return Answered(
+            messages=messages,
+            input_tokens=sum(field(one, "prompt_token_count") or 0 for one in used) if used else None,
+            output_tokens=sum(field(one, "candidates_token_count") or 0 for one in used) if used else None,
+            reason=self._reason,
+            output=self._output,
+        )
+
+    def _author(self, author: str) -> None:
+        """Note whose event it is; an agent that comes in by itself, as steps of a workflow do, was handed the task."""
+        if not author or author in (_USER, self.last):
+            return
+        if self.last and author not in self._heard:
+            self.marked.handed_over(self.last, author)
+        self._heard.add(author)
+        self.last = author
+
+    def _led_to(self, call: Any) -> str:
+        name = text_field(call, "name")
+        return text_field(field(call, "args"), "agent_name") if name == _TRANSFER else self._behind.get(name, "")
+
+    def _typed(self, event: Any, said: str) -> None:
+        """Keep a typed answer: what the agent's own tool for it was given, else the JSON that it says."""
+        given = field(field(event, "actions"), _TYPED)
+        if given is not None:
+            self._output = given
+        elif said and field(self._agents.get(self.last), "output_schema") is not None:
+            try:
+                self._output = loads(said)
+            except ValueError:
+                self._output = None
+
+
+def _family(agent: Any) -> tuple[dict[str, Any], dict[str, str]]:
+    """Give the agents below one by name, and the tools behind which some of them work."""
+    agents: dict[str, Any] = {}
+    behind: dict[str, str] = {}
+    left = [agent]
+    while left:
+        one = left.pop()
+        name = text_field(one, "name")
+        if not name or name in agents:
+            continue
+        agents[name] = one
+        below = list(field(one, "sub_agents") or ())
+        for tool in field(one, "tools") or ():
+            if any(kind.__name__ == "AgentTool" for kind in type(tool).__mro__):
+                behind[text_field(tool, "name")] = text_field(field(tool, "agent"), "name")
+        behind |= {text_field(inner, "name"): text_field(inner, "name") for inner in below}
+        left += below
+    return agents, behind
 
 
 def _call(call: Any) -> ToolCall:

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_agentbench.agents.content import field, result_text, text_field
+from pytest_agentbench.agents.frameworks.langgraph_agents import answer_typed, handoff_tools, marked
 from pytest_agentbench.agents.frameworks.session import Answered
-from pytest_agentbench.agents.replies import read
+from pytest_agentbench.agents.refusals import filtered, refusal
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.transcript import Message
 
@@ -32,6 +34,8 @@ class LangGraphSession:
         self._kept: list[Any] = []
         self._told: set[str] = set()
         self._interrupted = False
+        self._handoffs = handoff_tools(graph)
+        self.shows = frozenset({"output"} if "structured_response" in channels else ())
 
     async def fitting(self) -> "LangGraphSession | LangGraphInThread":
         """Give what to talk to: a graph whose checkpointer has no async methods is invoked in the run's thread."""
@@ -46,15 +50,18 @@ class LangGraphSession:
 
     async def answer(self, message: str) -> Answered:
         """Invoke the graph; give the messages that were not given before."""
-        return self._answered(await self._graph.ainvoke(self._given(message), self._config))
+        try:
+            return self._answered(await self._graph.ainvoke(self._given(message), self._config))
+        except Exception as error:  # noqa: BLE001 - `_refused` raises again what is no refusal
+            return _refused(error)
 
     def answer_in_thread(self, message: str) -> Answered:
         """Do the same by the graph's sync API; raise `AgentError` where a node is async."""
         try:
             return self._answered(self._graph.invoke(self._given(message), self._config))
-        except TypeError as error:
-            if "No synchronous function" not in str(error):
-                raise
+        except Exception as error:
+            if not isinstance(error, TypeError) or "No synchronous function" not in str(error):
+                return _refused(error)
             kept = type(getattr(self._graph, "checkpointer", None)).__name__
             raise AgentError(
                 f"{error}. It cannot be awaited either, since its checkpointer {kept} has no async methods: use the "
@@ -70,12 +77,14 @@ class LangGraphSession:
         if interrupts:  # calls that wait for the user are given once they are answered
             new = _answered_only(new)
         self._told |= {text_field(one, "id") for one in new}
+        output = state.get("structured_response")
         spoken = [Message(role="assistant", content=result_text(field(one, "value"))) for one in interrupts]
         used = [usage for one in new if (usage := field(one, "usage_metadata"))]
         return Answered(
-            messages=(*read(new).messages, *spoken),
+            messages=(*answer_typed(marked(new, self._handoffs), output), *spoken),
             input_tokens=sum(field(usage, "input_tokens") or 0 for usage in used) if used else None,
             output_tokens=sum(field(usage, "output_tokens") or 0 for usage in used) if used else None,
+            output=output,
         )
 
     def _given(self, message: str) -> object:
@@ -96,11 +105,26 @@ class LangGraphSession:
         return list(messages[last + 1 :])
 
 
+_GUARDS = {"PIIDetectionError": "pii_type", "OpenAIModerationError": "stage"}
+"""What LangChain's middleware raises to stop an agent, and the attribute that says what it found, or where."""
+
+
+def _refused(error: Exception) -> Answered:
+    """Answer with a refusal where middleware stopped the agent, or the provider's filter did; else raise `error`."""
+    found = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _GUARDS), "")
+    about = str(getattr(error, _GUARDS[found], "")) if found else ""
+    event = Event(kind="guardrail", name=f"{found} ({about})" if about else found) if found else filtered(error)
+    if event is None:
+        raise error
+    return Answered(messages=[refusal(event)])
+
+
 class LangGraphInThread:
     """The same conversation by the graph's sync API, for checkpointers that have no other (`SqliteSaver`)."""
 
     def __init__(self, session: LangGraphSession) -> None:
         self._session = session
+        self.shows = session.shows
 
     def answer(self, message: str) -> Answered:
         """Invoke the graph in the thread of the caller."""
