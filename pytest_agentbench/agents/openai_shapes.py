@@ -45,7 +45,9 @@ def read_message(item: object) -> Message:
         return Message(role=role, content=user_text(content))
     text = text_of(content)
     said = text or text_field(item, "refusal") or text
-    return Message(role=role, content=said, tool_calls=_calls(item), thoughts=thoughts_of(item))
+    by = text_field(item, "name") or None
+    calls = tuple(call.model_copy(update={"by": by}) for call in _calls(item))
+    return Message(role=role, content=said, tool_calls=calls, thoughts=thoughts_of(item), by=by)
 
 
 def _role(item: object) -> Role:
