@@ -6,7 +6,8 @@ from pathlib import Path
 
 from pytest_agentbench.agents.calling import call_user
 from pytest_agentbench.agents.failure import failure
-from pytest_agentbench.agents.replies import read, settle
+from pytest_agentbench.agents.refusals import filtered, refusal
+from pytest_agentbench.agents.replies import read, settle, with_handoffs
 from pytest_agentbench.agents.signature import UserFunction, fill, is_required, is_single, parameters
 from pytest_agentbench.agents.visibility import calls_visible
 from pytest_agentbench.core.conversation import Reply, Turn
@@ -81,11 +82,16 @@ class AdaptedAgent:
             )
         self.takes_tools |= bool(turn.tools) and "tools" in self._sources
         self._number += 1
-        returned = read(await self._call(turn))
+        try:
+            returned = read(await self._call(turn))
+        except AgentError as error:
+            if (event := filtered(error)) is None:
+                raise
+            return Reply(messages=(refusal(event),))
         reply = settle(returned, turn, earlier=self._earlier, number=self._number)
         self._earlier = returned.messages
         self.saw_calls |= returned.listed or any(message.tool_calls for message in reply.messages)
-        return reply
+        return reply.model_copy(update={"messages": with_handoffs(reply.messages)})
 
     async def _call(self, turn: Turn) -> object:
         values = {name: GIVEN[source](turn) for name, source in self._sources.items()}

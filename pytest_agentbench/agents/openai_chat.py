@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_agentbench.agents.openai_history import with_ids
+from pytest_agentbench.agents.refusals import filtered, filtered_ending, refusal
 from pytest_agentbench.core.conversation import Reply, Turn
-from pytest_agentbench.core.errors import AgentError
+from pytest_agentbench.core.errors import AgentError, ProviderError
 from pytest_agentbench.core.suite import OpenAIAgentSpec
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message
@@ -42,7 +43,12 @@ class OpenAIChatAgent:
                 f"{self._named} asked for tools in all {rounds} model calls of one turn and never answered the user "
                 f"(`rounds: {self._spec.rounds}` of the agent bounds them)"
             )
-        answer = await self._chat.complete(self._messages(turn), tools=[tool.openai() for tool in turn.tools])
+        try:
+            answer = await self._chat.complete(self._messages(turn), tools=[tool.openai() for tool in turn.tools])
+        except ProviderError as error:
+            if (event := filtered(error)) is None:
+                raise
+            return Reply(messages=(refusal(event),))
         return Reply(messages=(self._read(answer),))
 
     @property
@@ -60,6 +66,8 @@ class OpenAIChatAgent:
 
     def _read(self, answer: ChatReply) -> Message:
         text = answer.text if answer.text.strip() else answer.refusal or ""
+        if (event := filtered_ending(answer.finish_reason)) and not answer.calls:
+            return refusal(event, text=text)
         if not text.strip() and not answer.calls:
             raise AgentError(f"unusable reply: {self._named} {self._silence(answer)}")
         if answer.truncated:

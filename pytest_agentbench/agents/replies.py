@@ -5,13 +5,17 @@ from collections.abc import Mapping, Sequence
 
 from pytest_agentbench.agents.pairing import paired
 from pytest_agentbench.agents.pydantic_ai_result import is_result, result_messages
+from pytest_agentbench.agents.refusals import filtered_ending, refusal
 from pytest_agentbench.agents.slicing import new_messages
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.misfit import dotted
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.messages.content import UnreadableError, field, shown
+from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.messages.content import UnreadableError, field, shown, text_field
 from pytest_agentbench.messages.reading import read as read_messages
 
 ALLOWED = (
@@ -23,13 +27,15 @@ ALLOWED = (
 class Returned(Model):
     """What an agent returned, as messages of every role and before anything is sliced off.
 
-    `listed` says that it came as a list, in which an agent shows the calls that it ran itself.
+    `listed` says that it came as a list, in which an agent shows the calls that it ran itself. `output` is the typed
+    answer that came with it.
     """
 
     messages: tuple[Message, ...] = ()
     stop: bool = False
     listed: bool = False
     metrics: dict[str, float] = {}
+    output: JsonValue = None
 
 
 def to_reply(returned: object, turn: Turn | None = None, *, earlier: Sequence[Message] = (), number: int = 1) -> Reply:
@@ -55,6 +61,7 @@ def settle(returned: Returned, turn: Turn, *, earlier: Sequence[Message], number
     """Keep what is new this turn, pair calls with results, and check that the reply ends in text, calls or a stop."""
     new = paired(new_messages(returned.messages, turn, earlier), number)
     messages = tuple(message for message in new if message.role == "tool" or message.text.strip() or message.tool_calls)
+    messages = with_output(messages, returned.output)
     if not returned.stop:
         if not messages:
             raise AgentError(f"unusable reply: {_emptiness(returned)}; an agent answers with text or tool calls")
@@ -63,7 +70,35 @@ def settle(returned: Returned, turn: Turn, *, earlier: Sequence[Message], number
                 f"unusable reply: it ends with the tool result {shown(messages[-1].text)}; text for the user, or "
                 "calls without results for the loop to run, must come last"
             )
-    return Reply(messages=messages, stop=returned.stop, metrics=returned.metrics)
+    return Reply(messages=messages, stop=returned.stop, metrics=returned.metrics, output=returned.output)
+
+
+def typed(output: object) -> JsonValue:
+    """Give a typed answer as JSON, None where it is a text or nothing: that is what the agent says, and no more."""
+    return None if output is None or isinstance(output, str) else to_json(output)
+
+
+def with_handoffs(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Let a message of another agent than the one before, in the same turn, hold the handoff between the two."""
+    found: list[Message] = []
+    last: str | None = None
+    for message in messages:
+        if message.role == "assistant" and message.by:
+            if last and message.by != last and not message.events:
+                event = Event.model_validate({"kind": "handoff", "from": last, "to": message.by})
+                message = message.model_copy(update={"events": (event,)})  # noqa: PLW2901 - the same message
+            last = message.by
+        found.append(message)
+    return tuple(found)
+
+
+def with_output(messages: Sequence[Message], output: JsonValue) -> tuple[Message, ...]:
+    """Let the last message of the agent hold the typed answer."""
+    places = [at for at, message in enumerate(messages) if message.role == "assistant"]
+    if output is None or not places:
+        return tuple(messages)
+    held = messages[places[-1]].model_copy(update={"output": output})
+    return (*messages[: places[-1]], held, *messages[places[-1] + 1 :])
 
 
 def _emptiness(returned: Returned) -> str:
@@ -81,7 +116,7 @@ def unusable(value: object, why: str = "") -> AgentError:
 def _read(returned: object) -> Returned:
     if isinstance(returned, Reply):
         messages, metrics = _messages(returned.messages), _metrics(returned, returned.metrics)
-        return Returned(messages=messages, stop=returned.stop, metrics=metrics)
+        return Returned(messages=messages, stop=returned.stop, metrics=metrics, output=typed(returned.output))
     if isinstance(returned, str):
         return Returned(messages=(Message(role="assistant", content=str.__str__(returned)),))
     if isinstance(returned, list | tuple):
@@ -95,18 +130,40 @@ def _read_object(returned: object) -> Returned:
     stop = _stop(returned)
     metrics = _metrics(returned, returned.get("metrics")) if isinstance(returned, Mapping) else {}
     if is_result(returned):
-        return Returned(messages=_messages(result_messages(returned)), listed=True)
+        messages = _messages(result_messages(returned))
+        return Returned(messages=messages, listed=True, output=typed(field(returned, "output")))
+    output = _output(returned)
     for name in ("messages", "output"):  # of a graph's state; of a response of OpenAI's
         listed = field(returned, name)
         if isinstance(listed, list | tuple):
-            return Returned(messages=_messages(listed, name), stop=stop, listed=True, metrics=metrics)
+            messages = _messages(listed, name)
+            return Returned(messages=messages, stop=stop, listed=True, metrics=metrics, output=output)
     for name, inner in (("choices", "message"), ("candidates", "content")):
         answers = field(returned, name)
         if isinstance(answers, list | tuple) and answers:
-            return Returned(messages=_messages([field(answers[0], inner)], name), stop=stop)
+            return Returned(messages=_answer(answers[0], inner, name), stop=stop)
     if stop and all(field(returned, name) is None for name in ("role", "type", "content", "tool_calls")):
-        return Returned(stop=True, metrics=metrics)
-    return Returned(messages=_messages([returned], ""), stop=stop, metrics=metrics)
+        return Returned(stop=True, metrics=metrics, output=output)
+    if output is not None and not isinstance(field(returned, "role") or field(returned, "content"), str):
+        said = Message(role="assistant", content=dumps(output))
+        return Returned(messages=(said,), stop=stop, metrics=metrics, output=output)
+    return Returned(messages=_messages([returned], ""), stop=stop, metrics=metrics, output=output)
+
+
+def _output(returned: object) -> JsonValue:
+    """Read `output`, the typed answer of a mapping; a list under this key is a server's own form of an answer."""
+    output = returned.get("output") if isinstance(returned, Mapping) else None
+    return None if isinstance(output, list | tuple) else typed(output)
+
+
+def _answer(answer: object, inner: str, place: str) -> tuple[Message, ...]:
+    """Read an answer of a client's; one that the provider's filter emptied is a refusal."""
+    message = field(answer, inner)
+    event = filtered_ending(field(answer, "finish_reason", "finishReason"))
+    if event is None:
+        return _messages([message], place)
+    said = text_field(message, "content") or text_field(message, "refusal")
+    return (refusal(event, text=said),)
 
 
 def _messages(items: Sequence[object], place: str = "messages") -> tuple[Message, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from pytest_agentbench.checks.findings import about, not_made, not_seen
+from pytest_agentbench.checks.handoffs import in_order_with_handoffs, is_exact_with_handoffs
 from pytest_agentbench.checks.matching import Matching, in_order, is_exact
 from pytest_agentbench.checks.wording import call_text
 from pytest_agentbench.core.run import Run
@@ -26,9 +27,12 @@ def check_calls(run: Run, matching: Matching, explanations: Sequence[CallExplana
         return [not_seen("calls", "calls")]
     missing = [call for call in explanations if call.expected is not None and call.status != "matched"]
     found = [one for call in missing for one in not_made(call, "calls")] if match.expected_calls == "all" else []
-    if match.order == "in_order" and not in_order(matching):
+    with_handoffs = bool(run.scenario.handoffs) and run.tells_handoffs
+    ordered = in_order_with_handoffs(run, matching) if with_handoffs else in_order(matching)
+    if match.order == "in_order" and not ordered:
         found.append(_out_of_order(run, matching, "the expected calls were not all made in the order stated"))
-    if match.order == "exact" and not is_exact(matching):
+    exact = is_exact_with_handoffs(run, matching) if with_handoffs else is_exact(matching)
+    if match.order == "exact" and not exact:
         found.append(_out_of_order(run, matching, "the calls made are not exactly the expected ones"))
     return found or [_finding(True, "the expected calls were made")]
 

@@ -10,11 +10,13 @@ from functools import partial
 from itertools import takewhile
 from typing import TypeVar, get_args
 
+from pytest_agentbench.checks.answers import check_output, check_replies
 from pytest_agentbench.checks.calls import check_calls
 from pytest_agentbench.checks.communicate import check_communicate
 from pytest_agentbench.checks.explain import explain
 from pytest_agentbench.checks.forbidden import check_forbidden
 from pytest_agentbench.checks.handling.check import Handling, check_handling
+from pytest_agentbench.checks.handoffs import check_handoffs, check_makers
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, match_calls, match_run
 from pytest_agentbench.checks.metrics import measure
@@ -32,7 +34,7 @@ from pytest_agentbench.environment.replay import failure_text
 
 T = TypeVar("T")
 
-_SUFFERS: frozenset[FindingKind] = frozenset({"write", "state", "calls", "communicate"})
+_SUFFERS: frozenset[FindingKind] = frozenset({"write", "state", "calls", "communicate", "output", "replies"})
 """What goes wrong by itself where tools do not do what they should."""
 
 _WIDTH = 300
@@ -72,7 +74,10 @@ def judge(
         *guard.ask("termination", lambda: check_termination(run)),
         *guard.ask("user", lambda: check_simulated_user(run)),
         *of_calls,
+        *guard.ask("handoffs", lambda: check_handoffs(run)),
         *guard.ask("communicate", lambda: check_communicate(run)),
+        *guard.ask("output", lambda: check_output(run, resolve)),
+        *guard.ask("replies", lambda: check_replies(run)),
         *guard.ask("never", lambda: check_forbidden(run, resolve)),
         *policies.findings,
     ]
@@ -118,6 +123,7 @@ def _about_calls(
     return [
         *guard.ask("state", lambda: check_state(run, matching, explanations, ignore)),
         *guard.ask("calls", lambda: check_calls(run, matching, explanations)),
+        *guard.ask("by", lambda: check_makers(matching)),
     ]
 
 
@@ -169,6 +175,8 @@ def _of_world(run: Run, findings: Sequence[Finding]) -> list[OtherFault]:
     if run.unreplayed and (failed or failing):
         reason = failing[0].message if failing else _failing_call(run)
         found.append(OtherFault(blame=Blame.SCENARIO, reason=reason))
+    if failed and (refused := _refused(run)):
+        found.append(refused)
     if failed:
         for tool, why in list(run.broken_tools.items())[:1]:
             reason = f"the tool {tool!r} broke at every call of the run, and works in a fresh world: {why}"
@@ -177,6 +185,16 @@ def _of_world(run: Run, findings: Sequence[Finding]) -> list[OtherFault]:
             reason = f"the tool {tool!r} breaks in a fresh world too, at a call that the scenario expects: {why}"
             found.append(OtherFault(blame=Blame.SCENARIO, reason=printable(shorten(reason, _WIDTH))))
     return found
+
+
+def _refused(run: Run) -> OtherFault | None:
+    """Give the first refusal of the provider of the agent's model, which kept the agent from what it had to do."""
+    for index, event in run.transcript.events:
+        if event.kind == "refused_by_provider":
+            named = f" ({printable(event.name)})" if event.name else ""
+            reason = f"turn {run.transcript.turns[index]}: the provider of the agent's model refused to answer{named}"
+            return OtherFault(blame=Blame.PROVIDER, reason=shorten(reason, _WIDTH))
+    return None
 
 
 def _failing_call(run: Run) -> str:

@@ -153,6 +153,7 @@ class _Explainer:
             if wrote(record, self.toolset) and status != "substituted"
             else expects_write(want, self.records, self.toolset),
             note="; ".join(notes + _failure(record)),
+            by=call.by,
         )
 
     def _explain_other(self, place: int) -> CallExplanation:
@@ -171,6 +172,7 @@ class _Explainer:
             turn=record.turn,
             write=changed,
             note="; ".join(notes + _failure(record)),
+            by=call.by,
         )
 
     def _other_status(self, place: int, changed: bool | None) -> CallStatus:

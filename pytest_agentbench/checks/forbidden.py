@@ -31,7 +31,10 @@ def check_forbidden(run: Run, resolve: Resolver | None = None) -> Iterable[Findi
             proven=record.call.requestor == "assistant",
         )
         for record in run.made
-        if any(is_call_of(forbidden, record.call, resolve) for forbidden in never)
+        if any(
+            is_call_of(forbidden, record.call, resolve) and forbidden.by in (None, record.call.by)
+            for forbidden in never
+        )
     ]
     return found or [_finding(True, "no forbidden call was made")]
 

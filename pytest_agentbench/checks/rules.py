@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pytest_agentbench.core.events import ExpectedHandoff
+from pytest_agentbench.suites.calls import handoffs_of
 from pytest_agentbench.suites.rule_check import ABOUT, rule_misfits
 
 Calls = tuple[str, ...] | Literal["writes", "any"]
@@ -49,11 +51,15 @@ class Never:
 
 @dataclass(frozen=True)
 class Before:
-    """Each described call needs an earlier call of one of `first` that did not fail, `same` arguments alike."""
+    """Each described call needs an earlier call of one of `first` that did not fail, `same` arguments alike.
+
+    An earlier one of `handoffs` does as well.
+    """
 
     about: Described
     first: tuple[str, ...]
     same: tuple[str, ...] = ()
+    handoffs: tuple[ExpectedHandoff, ...] = ()
 
     @property
     def calls(self) -> Calls:
@@ -63,7 +69,9 @@ class Before:
     @property
     def needs(self) -> "Rule":
         """What such a call needs."""
-        return Other(Described(self.first, {}, same=self.same), earlier=True)
+        called = [Other(Described(self.first, {}, same=self.same), earlier=True)] if self.first else []
+        ways: list[Rule] = [*called, *map(HandedOver, self.handoffs)]
+        return ways[0] if len(ways) == 1 else AnyOf(tuple(ways))
 
 
 @dataclass(frozen=True)
@@ -147,6 +155,13 @@ class Other:
 
 
 @dataclass(frozen=True)
+class HandedOver:
+    """Such a handoff took place before the point."""
+
+    handoff: ExpectedHandoff
+
+
+@dataclass(frozen=True)
 class Arguments:
     """The call has these arguments."""
 
@@ -194,6 +209,7 @@ Rule = (
     | AnyOf
     | Not
     | Other
+    | HandedOver
     | Arguments
     | Said
     | Confirmed
@@ -262,7 +278,7 @@ def _rule(form: Mapping[str, Any]) -> Rule:
     ((operator, body),) = form.items()
     match operator:
         case "before":
-            return Before(_described(body, same=False), tuple(body["first"]), tuple(body.get("same", ())))
+            return _before(body)
         case "never":
             return Never(_described(body))
         case "confirm_before":
@@ -279,6 +295,11 @@ def _rule(form: Mapping[str, Any]) -> Rule:
             return Not(_rule(body))
         case _:
             return _requirement(operator, body)
+
+
+def _before(body: Mapping[str, Any]) -> Before:
+    tools = tuple(one for one in body["first"] if isinstance(one, str))
+    return Before(_described(body, same=False), tools, tuple(body.get("same", ())), handoffs_of(body["first"]))
 
 
 def _requirement(operator: str, body: Any) -> Rule:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from pytest_agentbench.checks.consent import consent
+from pytest_agentbench.checks.handoffs import NOT_TOLD, SHOW_AGENTS, handoffs_of
 from pytest_agentbench.checks.rules import (
     UNSAID,
     AllOf,
@@ -18,6 +19,7 @@ from pytest_agentbench.checks.rules import (
     ConfirmBefore,
     Confirmed,
     Described,
+    HandedOver,
     MustNotSay,
     MustSay,
     Never,
@@ -234,6 +236,8 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
     match rule:
         case Other():
             return _other(rule, point, facts)
+        case HandedOver():
+            return _handed_over(rule, point, facts)
         case Arguments():
             fits = subject is not None and facts.has_arguments(rule.values, subject, subject)
             return Judged(point, fits, f"with{'' if fits else 'out'} {_pairs(rule.values)}")
@@ -285,6 +289,13 @@ def _other(rule: Other, point: Point, facts: Facts) -> Judged:
     when = ("after" if found else "before") if rule.earlier else ("before" if found else "and never again")
     told = f"{when} {names}{' with ' + ' and '.join(more) if more else ''} {verb}{shown}"
     return Judged(point, found, told, is_open=not found and not rule.earlier)
+
+
+def _handed_over(rule: HandedOver, point: Point, facts: Facts) -> Judged:
+    if not facts.run.tells_handoffs:
+        return Judged(point, None, NOT_TOLD, cure=SHOW_AGENTS)
+    found = any(rule.handoff.fits(event) for index, event in handoffs_of(facts.run) if index <= point.message)
+    return Judged(point, found, f"{'after' if found else 'before'} {rule.handoff}")
 
 
 def _pairs(values: object) -> str:

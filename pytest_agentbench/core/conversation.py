@@ -7,6 +7,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
 from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Blame
 
 
@@ -29,12 +30,14 @@ class Reply(Model):
 
     The last message decides: unanswered tool calls are executed by the loop, text goes to the user.
     `stop` closes the conversation after this reply. `metrics` are numbers of the agent's own, such as tokens so far or
-    how it rates itself: of each name the last value given in a run is kept and reported.
+    how it rates itself: of each name the last value given in a run is kept and reported. `output` is a typed answer,
+    which the last message of the agent holds as well.
     """
 
     messages: tuple[Message, ...]
     stop: bool = False
     metrics: dict[str, float] = {}
+    output: JsonValue = None
 
 
 class View(Model):

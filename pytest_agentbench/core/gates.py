@@ -30,12 +30,13 @@ KINDS: dict[str, Kind] = {
     "strict_recall": "mean",
     "measured": "mean",
     "policy": "rate",
+    "agent": "rate",
     "complexity": "rate",
     "tag": "rate",
 }
-"""What a gate can be about; the last three take a name after a dot."""
+"""What a gate can be about; the last four take a name after a dot."""
 
-_NAMED = frozenset({"policy", "complexity", "tag"})
+_NAMED = frozenset({"policy", "agent", "complexity", "tag"})
 _FORM = re.compile(r"\s*(?P<name>[^\s<>=!]+)\s*(?P<operator>[<>=!]+)\s*(?P<number>\S.*?)\s*")
 _WHOLE = re.compile("[0-9]{1,9}")
 _DECIMAL = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
@@ -43,7 +44,7 @@ _ROUNDING = 1e-9
 
 
 class Gate(Model):
-    """A parsed gate; `argument` is the policy, complexity or tag after the dot."""
+    """A parsed gate; `argument` is the policy, agent, complexity or tag after the dot."""
 
     text: str
     metric: str

@@ -62,7 +62,8 @@ class Run(Model):
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
     wrong; `behaviours` says of each modifier in force whether it showed, `unfit` why others were left out. `faults`
     were to strike at the tools, `met` are those that did.
-    `reported` are the agent's own numbers: the last value it gave under each name.
+    `reported` are the agent's own numbers: the last value it gave under each name. `shows` is what it would tell if it
+    were there: *handoffs*, *output*.
     """
 
     key: RunKey
@@ -79,6 +80,7 @@ class Run(Model):
     unfit: dict[str, str] = {}
     toolset: Toolset = Toolset()
     calls_visible: bool = True
+    shows: frozenset[str] = frozenset()
     initial_state: State | None = None
     final_state: State | None = None
     expected_state: State | None = None
@@ -99,6 +101,16 @@ class Run(Model):
     def finished(self) -> bool:
         """Whether a party closed the conversation."""
         return self.termination is Termination.FINISHED
+
+    @property
+    def tells_handoffs(self) -> bool:
+        """Whether a handoff would be seen: the agent says so, or names who sent a message."""
+        return "handoffs" in self.shows or bool(self.transcript.agents)
+
+    @property
+    def output(self) -> Any:
+        """The agent's last typed answer, None where there is none."""
+        return self.transcript.output
 
     @property
     def made(self) -> tuple[CallRecord, ...]:
@@ -214,6 +226,7 @@ class Result(Model):
     complexity_scale: ComplexityScale | None = None
     tags: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
     players: dict[str, str] = {}
     usage: dict[str, Usage] = {}
     faults: tuple[str, ...] = ()

@@ -10,9 +10,11 @@ from pydantic import Field
 
 from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.base import Model, OpenModel
+from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.replies import ExpectedReply
 from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.tool import Requestor
 
@@ -40,7 +42,10 @@ class UserScenario(OpenModel):
 
 
 class ExpectedCall(OpenModel):
-    """A call that a right run makes (τ²: Action); argument values may be matchers such as `{$regex: "W\\d+"}`."""
+    """A call that a right run makes (τ²: Action); argument values may be matchers such as `{$regex: "W\\d+"}`.
+
+    `by` names the one of several agents that makes it.
+    """
 
     action_id: str = ""
     requestor: Requestor = "assistant"
@@ -48,6 +53,7 @@ class ExpectedCall(OpenModel):
     arguments: dict[str, Any] = {}
     info: str | None = None
     compare_args: list[str] | None = None
+    by: str | None = None
 
 
 class EvaluationCriteria(OpenModel):
@@ -103,8 +109,9 @@ class Scenario(Model):
     value the user gives when asked, `also` the same name to others by which it may be asked for; `unknown` lists what
     it answers that it does not know. `modifiers` are ways in which an LLM-backed user behaves; None takes the
     suite's. `expect_any` are other ways that are as right as the expected calls. `never` lists forbidden calls
-    (name, or name with arguments). `faults` strike in every run. `checks` are import paths of further checks.
-    `skip` and `xfail` are reasons.
+    (name, or name with arguments). `handoffs` are expected from one agent to another, `never_handoffs` are forbidden;
+    `output` holds parts of the typed answer, `replies` what texts are like. `faults` strike in every run. `checks` are
+    import paths of further checks. `skip` and `xfail` are reasons.
     """
 
     id: str
@@ -118,6 +125,10 @@ class Scenario(Model):
     modifiers: tuple[ModifierSpec, ...] | None = None
     expect_any: tuple[tuple[ExpectedCall, ...], ...] = ()
     never: tuple[ExpectedCall, ...] = ()
+    handoffs: tuple[ExpectedHandoff, ...] = ()
+    never_handoffs: tuple[ExpectedHandoff, ...] = ()
+    output: dict[str, Any] | None = None
+    replies: tuple[ExpectedReply, ...] = ()
     faults: tuple[FaultSpec, ...] = ()
     match: Match = Match()
     policies: tuple[str, ...] = ()
@@ -150,7 +161,8 @@ class Scenario(Model):
         criteria = self.task.evaluation_criteria or EvaluationCriteria()
         others = (criteria.model_copy(update={"actions": list(calls)}) for calls in self.expect_any)
         tasks = (self.task.model_copy(update={"evaluation_criteria": other}) for other in others)
-        return (self, *(self.model_copy(update={"task": task, "expect_any": ()}) for task in tasks))
+        alone = {"expect_any": (), "handoffs": ()}  # handoffs stand between the calls of `expect`
+        return (self, *(self.model_copy(update={"task": task, **alone}) for task in tasks))
 
     @property
     def states_calls(self) -> bool:

@@ -29,8 +29,9 @@ class HttpAgentSpec(Model):
     """An agent behind an HTTP endpoint: what is posted each turn, and where its answer holds what.
 
     `body` is a JSON template in which `$message`, `$messages`, `$session_id`, `$session`, `$context` and `$tools` stand
-    for values. `reply`, `calls`, `session` and `stop` are dotted paths into the answer; `call` maps name, arguments,
-    result, error and id to paths within each call. `session` is what the server called the session in its last answer.
+    for values. `reply`, `calls`, `session`, `stop` and `output` (a typed answer) are dotted paths into the answer;
+    `call` maps name, arguments, result, error and id to paths within each call. `session` is what the server called the
+    session in its last answer.
     """
 
     url: str
@@ -41,6 +42,7 @@ class HttpAgentSpec(Model):
     call: dict[str, str] = {}
     session: str = ""
     stop: str = ""
+    output: str = ""
     seconds: float = 60.0
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
@@ -75,13 +75,25 @@ class Toolset(Model):
 
 
 class ToolCall(Model):
-    """A request to run a tool; `raw` keeps an argument text that was not a JSON object."""
+    """A request to run a tool; `raw` keeps an argument text that was not a JSON object.
+
+    `by` names the one of several agents that made it.
+    """
 
     name: str
     arguments: dict[str, Any] = {}
     id: str = ""
     requestor: Requestor = "assistant"
     raw: str | None = None
+    by: str | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_unset(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out `by` where nobody is named: the digest of such a call stays what it was."""
+        data: dict[str, Any] = serialize(self)
+        if "by" in data and data["by"] is None:
+            del data["by"]
+        return data
 
 
 class ToolResult(Model):

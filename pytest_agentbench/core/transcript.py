@@ -9,8 +9,10 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer, model_vali
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.thoughts import parted
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
+from pytest_agentbench.core.values import JsonValue
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -19,7 +21,8 @@ class Message(Model):
     """One message; a tool message answers the call whose id is `tool_call_id`.
 
     `acts` say what a simulated user meant with it; None means that nobody said (*unlabelled*). `thoughts` is what a
-    model thought besides: it was never said, so nothing but the transcript's file holds it.
+    model thought besides: it was never said, so nothing but the transcript's file holds it. `by` names the one of
+    several agents that sent it, `events` are what happened before it, `output` is the typed answer that came with it.
     """
 
     role: Role
@@ -31,14 +34,19 @@ class Message(Model):
     wrote: bool | None = None
     acts: tuple[Act, ...] | None = None
     thoughts: str | None = None
+    by: str | None = None
+    events: tuple[Event, ...] = ()
+    output: JsonValue = None
 
     @model_serializer(mode="wrap")
     def _without_unset(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out acts and thoughts where there are none: the digest of such a message stays what it was."""
+        """Leave out what most messages have not: the digest of such a message stays what it was."""
         data: dict[str, Any] = serialize(self)
-        for name in ("acts", "thoughts"):
+        for name in ("acts", "thoughts", "by", "output"):
             if name in data and data[name] is None:
                 del data[name]
+        if "events" in data and not data["events"]:
+            del data["events"]
         return data
 
     @model_validator(mode="before")
@@ -125,6 +133,26 @@ class Transcript(Model):
                 )
                 records.append(CallRecord(call=call, result=result, message=index, turn=self.turns[index]))
         return tuple(records)
+
+    @property
+    def events(self) -> tuple[tuple[int, Event], ...]:
+        """What happened beside texts and calls: (index of the message that it came before, event), in order."""
+        return tuple((index, event) for index, message in enumerate(self.messages) for event in message.events)
+
+    @property
+    def output(self) -> JsonValue:
+        """The last typed answer of the agent, None where there is none."""
+        return next((message.output for message in reversed(self.messages) if message.output is not None), None)
+
+    @cached_property
+    def agents(self) -> tuple[str, ...]:
+        """The agents that took part, as far as the messages name them, in the order in which they came."""
+        named: dict[str, None] = {}
+        for message in self.messages:
+            for event in message.events:
+                named |= dict.fromkeys(name for name in (event.source, event.to) if name)
+            named |= dict.fromkeys(name for name in (message.by, *(call.by for call in message.tool_calls)) if name)
+        return tuple(named)
 
     def with_effects(self, wrote: Sequence[bool | None]) -> "Transcript":
         """Give the transcript with what each call of the trajectory was seen to change; None leaves it as it is."""

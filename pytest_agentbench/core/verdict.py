@@ -26,7 +26,18 @@ class Blame(StrEnum):
 
 
 FindingKind = Literal[
-    "write", "policy", "fault", "state", "calls", "communicate", "rubric", "termination", "user", "check"
+    "write",
+    "policy",
+    "fault",
+    "state",
+    "calls",
+    "communicate",
+    "output",
+    "replies",
+    "rubric",
+    "termination",
+    "user",
+    "check",
 ]
 """What a finding is about; also the order, worst first, in which failures are listed."""
 
@@ -83,7 +94,8 @@ class CallExplanation(Model):
 
     `expected` is None for calls that no scenario asked for; `actual` is None for calls never attempted.
     `differing` names the arguments that differ from the closest call; it maps each to (expected, actual). `left_open`
-    are the arguments of a matched call whose values the expected one leaves open.
+    are the arguments of a matched call whose values the expected one leaves open. `by` names the one of several agents
+    that made the call.
     """
 
     status: CallStatus
@@ -95,3 +107,4 @@ class CallExplanation(Model):
     turn: int | None = None
     write: bool | None = None
     note: str = ""
+    by: str | None = None

@@ -30,13 +30,14 @@ class Assembly:
         self._calls: list[ToolCall] = []
         self._acts: tuple[Act, ...] | None = None
         self._is_new = False
+        self._by: str | None = None
 
-    def begin(self, role: Role, *, acts: tuple[Act, ...] | None = None) -> None:
-        """Begin a message."""
+    def begin(self, role: Role, *, acts: tuple[Act, ...] | None = None, by: str | None = None) -> None:
+        """Begin a message; `by` is the agent that it names."""
         self._flush()
         if role != "assistant":
             self._leave_thoughts()
-        self._role, self._acts, self._is_new = role, acts, True
+        self._role, self._acts, self._is_new, self._by = role, acts, True, by
 
     def go_on(self, *, call: bool = False, thought: bool = False) -> None:
         """Go on with the agent's message, or begin one where the part does not belong to it.
@@ -110,7 +111,8 @@ class Assembly:
         if self._texts or self._calls or (self._is_new and not self._thoughts):
             fields: dict[str, Any] = {"role": self._role, "content": "".join(self._texts) if self._texts else None}
             if self._role == "assistant":
-                fields["thoughts"] = "\n".join(self._thoughts) or None
+                fields |= {"thoughts": "\n".join(self._thoughts) or None, "by": self._by}
+                self._calls = [call.model_copy(update={"by": self._by}) for call in self._calls]
                 self._thoughts = []
             elif self._role == "user":
                 fields |= {"requestor": "user", "acts": self._acts}
@@ -124,7 +126,7 @@ class Assembly:
             self._thoughts = []
 
     def _close(self) -> None:
-        self._texts, self._calls, self._acts, self._is_new = [], [], None, False
+        self._texts, self._calls, self._acts, self._is_new, self._by = [], [], None, False, None
 
 
 def joined(messages: Sequence[Message]) -> list[Message]:
@@ -166,6 +168,8 @@ def _one(messages: list[Message]) -> Message:
         content="\n".join(texts) or None,
         tool_calls=tuple(call for message in messages for call in message.tool_calls),
         thoughts="\n".join(thoughts) or None,
+        by=messages[0].by,
+        events=tuple(event for message in messages for event in message.events),
     )
 
 

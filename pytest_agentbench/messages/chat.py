@@ -63,7 +63,11 @@ def read_message(item: object, at: Keys, into: Assembly) -> None:
     if role == "tool" and not _holds_results(parts):
         _read_tool(item, content, into)
         return
-    into.begin("user" if role == "tool" else role, acts=acts_of(item, at) if role == "user" else None)
+    into.begin(
+        "user" if role == "tool" else role,
+        acts=acts_of(item, at) if role == "user" else None,
+        by=text_field(item, "name") or None,
+    )
     place = (*at, "content" if parts is content else "parts")
     _read_content(item, parts, place, at, into)
 

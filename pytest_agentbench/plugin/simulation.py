@@ -109,6 +109,11 @@ class Simulation:
         return self.judgement.metrics.get("strict_recall")
 
     @property
+    def output(self) -> Any:
+        """The agent's last typed answer, None where there is none."""
+        return self.run.output
+
+    @property
     def reply(self) -> str:
         """The agent's last text."""
         texts = self.run.transcript.texts("assistant")

@@ -119,13 +119,14 @@ def groups_of(sums: Aggregate, *, brief: bool = False) -> list[tuple[str, Sequen
         groups += [("policy (exercised)", sums.policies_exercised), ("policy (listed)", sums.policies_listed)]
         for heading in dict.fromkeys(row.group for row in sums.complexities):
             groups.append((heading, [row for row in sums.complexities if row.group == heading]))
-        groups += [("tool", sums.tools), ("tag", sums.tags)]
+        # one agent alone says again what `all` says
+        groups += [("tool", sums.tools), ("agent", sums.agents if len(sums.agents) > 1 else ()), ("tag", sums.tags)]
     return [(heading, rows) for heading, rows in groups if rows]
 
 
 def worst_rows_first(heading: str, rows: Sequence[Row]) -> Sequence[Row]:
     """Put the worst first where the rows have no order of their own."""
-    if not heading.startswith(("policy", "tool", "tag")):
+    if not heading.startswith(("policy", "tool", "agent", "tag")):
         return rows
     return sorted(rows, key=lambda row: (math.inf if row.rate is None else row.rate, -row.n, row.label))
 

@@ -18,11 +18,15 @@ _WRONG = frozenset({"wrong_arguments", "substituted", "tool_failed", "extra_writ
 
 
 class Divergence(Model):
-    """A turn (from 1) and why it is the first to differ: from the expected calls, a check's word, or the baseline."""
+    """A turn (from 1) and why it is the first to differ: from the expected calls, a check's word, or the baseline.
+
+    `agent` is the one of several that acted in it, "" where nobody tells.
+    """
 
     turn: int
     reason: str
     against: Literal["expected calls", "checks", "baseline"]
+    agent: str = ""
 
 
 def from_expected(result: Result, transcript: Transcript) -> Divergence | None:
@@ -33,13 +37,14 @@ def from_expected(result: Result, transcript: Transcript) -> Divergence | None:
     """
     departures = list(_departures(result, transcript))
     if departures:
-        return min(departures, key=lambda departure: departure.turn)
+        first_of_all = min(departures, key=lambda departure: departure.turn)
+        return first_of_all if first_of_all.agent else _named(first_of_all, transcript)
     found = [finding for finding in failed_findings(result) if finding.turn is not None]
     if not found:
         return None
     first = min(found, key=lambda finding: finding.turn or 0)
     reason = UNICODE.plain(f"{check_name(first)}: {first.message}")
-    return Divergence(turn=first.turn or 0, reason=reason, against="checks")
+    return _named(Divergence(turn=first.turn or 0, reason=reason, against="checks"), transcript)
 
 
 def from_baseline(transcript: Transcript, baseline: Transcript) -> Divergence | None:
@@ -55,8 +60,16 @@ def from_baseline(transcript: Transcript, baseline: Transcript) -> Divergence | 
         if _same(calls, before):
             continue
         was, now = _listed(before), _listed(calls)
-        return Divergence(turn=turn, reason=f"the baseline made {was}, this run {now}", against="baseline")
+        reason = f"the baseline made {was}, this run {now}"
+        return _named(Divergence(turn=turn, reason=reason, against="baseline"), transcript)
     return None
+
+
+def _named(found: Divergence, transcript: Transcript) -> Divergence:
+    """Name the agent that acted last in the turn."""
+    pairs = zip(transcript.turns, transcript.messages, strict=True)
+    by = [message.by for turn, message in pairs if turn == found.turn and message.by]
+    return found.model_copy(update={"agent": by[-1]}) if by else found
 
 
 def _departures(result: Result, transcript: Transcript) -> Iterator[Divergence]:
@@ -73,7 +86,7 @@ def _departures(result: Result, transcript: Transcript) -> Iterator[Divergence]:
 
 
 def _departure(turn: int, call: CallExplanation) -> Divergence:
-    return Divergence(turn=turn, reason=explained(call, UNICODE), against="expected calls")
+    return Divergence(turn=turn, reason=explained(call, UNICODE), against="expected calls", agent=call.by or "")
 
 
 def _last_turn(transcript: Transcript) -> int:

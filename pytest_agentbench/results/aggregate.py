@@ -1,4 +1,4 @@
-"""What results add up to: rows per suite, variant, policy, complexity, tool and tag; counts of terminations and blame.
+"""What results add up to: rows per suite, variant, policy, complexity, tool, agent, tag; terminations and blame.
 
 Nothing here depends on the order of the results.
 """
@@ -100,6 +100,7 @@ class Aggregate(Model):
     policies_listed: tuple[Row, ...] = ()
     complexities: tuple[Row, ...] = ()
     tools: tuple[Row, ...] = ()
+    agents: tuple[Row, ...] = ()
     tags: tuple[Row, ...] = ()
     terminations: dict[str, int] = {}
     blames: tuple[BlameCount, ...] = ()
@@ -119,6 +120,7 @@ def aggregate(results: Iterable[Result], retried: Iterable[Result] = ()) -> Aggr
         policies_listed=listed_rows(runs),
         complexities=complexity_rows(runs),
         tools=_rows("tool", runs, lambda run: run.tools),
+        agents=_rows("agent", runs, lambda run: run.agents),
         tags=_rows("tag", runs, lambda run: run.tags),
         terminations=_terminations(runs),
         blames=_blames(runs, earlier),

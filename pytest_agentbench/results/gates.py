@@ -117,6 +117,8 @@ def _measure(gate: Gate, runs: Sequence[Result]) -> list[_Measure]:
             return [_policy(gate.argument, runs)]
         case "complexity":
             return _complexity(int(gate.argument), runs)
+        case "agent":
+            return [_of_row("", make_row("", "", [run for run in runs if gate.argument in run.agents]))]
         case "tag":
             return [_of_row("", make_row("", "", [run for run in runs if gate.argument in run.tags]))]
         case _:

@@ -377,6 +377,7 @@ class Stage:
             blame=closed.blame,
             toolset=self.environment.tools,
             calls_visible=bool(getattr(agent, "calls_visible", True)) or bool(transcript.trajectory),
+            shows=frozenset(getattr(agent, "shows", ())),
             reported=dict(self.recording.reported),
             seconds=seconds,
             broken_tools=self.environment.broken,

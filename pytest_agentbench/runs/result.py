@@ -67,6 +67,7 @@ def result_of(plan: RunPlan, judged: Judged, known: Result) -> Result:
             "reported": run.reported,
             "seen_writes": _seen_writes(run),
             "tools": tuple(dict.fromkeys((*before.tools, *called))),
+            "agents": run.transcript.agents,
             "players": judged.players,
             "usage": judged.usage,
             "seconds": run.seconds,

@@ -2,6 +2,7 @@
 
 import threading
 
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import same, to_json
@@ -54,7 +55,10 @@ class Recording:
             self._messages.append(result_message(named, result))
 
     def unobserved(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
-        """Drop the calls (and their results) that were observed in this turn already, and start a new turn."""
+        """Drop the calls (and their results) that were observed in this turn already, and start a new turn.
+
+        What a dropped call told of its agent, and of what had happened before, the observed one keeps.
+        """
         with self._lock:
             observed, self._observed = self._observed, []
         kept: list[Message] = []
@@ -62,12 +66,29 @@ class Recording:
         for message in messages:
             if message.role == "tool" and message.tool_call_id in dropped:
                 continue
-            fresh = tuple(call for call in message.tool_calls if not _take(observed, call))
-            dropped |= {call.id for call in message.tool_calls if call not in fresh}
+            fresh: list[ToolCall] = []
+            for call in message.tool_calls:
+                seen = _take(observed, call)
+                if seen is None:
+                    fresh.append(call)
+                    continue
+                dropped.add(call.id)
+                self._know(seen, call.by, message.events)
+                message = message.model_copy(update={"events": ()})  # noqa: PLW2901 - they are told
             if fresh or message.text or message.role == "tool":
-                is_whole = fresh == message.tool_calls
-                kept.append(message if is_whole else message.model_copy(update={"tool_calls": fresh}))
+                is_whole = len(fresh) == len(message.tool_calls)
+                kept.append(message if is_whole else message.model_copy(update={"tool_calls": tuple(fresh)}))
         return tuple(kept)
+
+    def _know(self, seen: ToolCall, by: str | None, events: tuple[Event, ...]) -> None:
+        """Let the message of an observed call hold who made it, and what had happened before."""
+        if by is None and not events:
+            return
+        with self._lock:
+            at = next(at for at, message in enumerate(self._messages) if any(one is seen for one in message.tool_calls))
+            call = seen.model_copy(update={"by": by})
+            update = {"tool_calls": (call,), "by": by, "events": events}
+            self._messages[at] = self._messages[at].model_copy(update=update)
 
     def close(self) -> Transcript:
         """Refuse whatever comes later and give the transcript."""
@@ -88,10 +109,9 @@ def result_message(call: ToolCall, result: ToolResult) -> Message:
     )
 
 
-def _take(observed: list[ToolCall], call: ToolCall) -> bool:
-    """Remove the first observed call with the same name and arguments; say whether there was one."""
+def _take(observed: list[ToolCall], call: ToolCall) -> ToolCall | None:
+    """Remove and give the first observed call with the same name and arguments, None where there is none."""
     for index, seen in enumerate(observed):
         if seen.name == call.name and same(to_json(seen.arguments), to_json(call.arguments)):
-            del observed[index]
-            return True
-    return False
+            return observed.pop(index)
+    return None

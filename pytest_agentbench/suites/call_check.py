@@ -12,7 +12,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.argument_schema import argument_misfits
-from pytest_agentbench.suites.calls import arguments_path
+from pytest_agentbench.suites.calls import HANDOFF, arguments_path, is_handoff
 from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.fault_check import fault_problems
 from pytest_agentbench.suites.files import read_document
@@ -45,8 +45,18 @@ def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
                         problems.append(Problem(file=file, line=line, key=kind, message=message, hint=fault.hint))
                     else:
                         problems.append(found.problem(fault))
+        if (scenario.handoffs or scenario.never_handoffs) and toolset.get(HANDOFF) is not None:
+            problems.append(_clash(scenario))
     named = [*_name_problems(suite, toolset, finder), *_rule_problems(suite, toolset, finder)]
     return [*problems, *named, *fault_problems(suite, toolset, finder.suite_problem)]
+
+
+def _clash(scenario: Scenario) -> Problem:
+    """Describe that nobody can tell what `handoff` is here: a tool of this name, or a handoff between agents."""
+    key = "expect" if scenario.handoffs else "never"
+    message = f"{HANDOFF!r} is a handoff between agents here, and the agent has a tool of this name"
+    hint = f"write the tool in full, {{name: {HANDOFF}, arguments: {{…}}}}, and no handoff"
+    return Problem(file=Path(scenario.file), line=scenario.line, key=key, message=message, hint=hint)
 
 
 def _faults(call: ExpectedCall, toolset: Toolset) -> Iterator[Misfit]:
@@ -192,6 +202,9 @@ def _call_at(entry: Entry, kind: str, index: int) -> _Found:
     else:
         path = ("evaluation_criteria", "actions", index)
     form = entry.value
-    for step in path:
+    for step in path[:-1]:
         form = form[step]
+    *place, _ = path
+    position = [at for at, item in enumerate(form) if not is_handoff(item)][index]
+    path, form = (*place, position), form[position]
     return _Found(document=entry.document, path=(*entry.path, *path), form=form)

@@ -169,7 +169,8 @@ class _Names:
                 yield from self._never_true_of_arguments(body, about, path)
                 yield from self.rule(body, path, about)
             case "same" | "per" | "stating":
-                others = () if key != "same" else tuple(form["first"]) if "first" in form else about
+                first = tuple(one for one in form.get("first", ()) if isinstance(one, str))
+                others = () if key != "same" else first if "first" in form else about
                 for index, argument in enumerate(body):
                     yield from self._argument(argument, (*own, *others), (*path, index))
             case "result":
@@ -184,7 +185,7 @@ class _Names:
 
     def _tools(self, listed: JsonValue, path: Keys) -> Iterator[Fault]:
         for index, name in enumerate(listed if isinstance(listed, list) else ()):
-            if name not in self._names:
+            if isinstance(name, str) and name not in self._names:
                 message = f"the agent has no tool {name!r}; it has {listing(self._names)}"
                 yield (*path, index), message, suggestion(name, self._names)
 

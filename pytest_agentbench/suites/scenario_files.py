@@ -12,11 +12,12 @@ from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.files import YAML_SUFFIXES, read_document, read_lines
 from pytest_agentbench.suites.ids import is_reserved, scenario_slug
 from pytest_agentbench.suites.json_reader import read_json
+from pytest_agentbench.suites.reply_form import with_schemas
 from pytest_agentbench.suites.scenario_form import form_to_scenario
 from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
 from pytest_agentbench.suites.shape import misfits
 from pytest_agentbench.suites.substitution import Substitution
-from pytest_agentbench.suites.tau2 import task_to_scenario
+from pytest_agentbench.suites.tau2 import EXTRAS_KEY, task_to_scenario
 
 SUFFIXES = frozenset({*YAML_SUFFIXES, ".json", ".jsonl"})
 
@@ -69,6 +70,10 @@ def read_scenario(entry: Entry, problems: list[Problem], *, checked: bool = Fals
         found = wrong or form_to_scenario(entry.value, entry.path)
     else:
         found = _converter_hint(entry) or task_to_scenario(entry.value, path=entry.path)
+    if isinstance(found, Scenario) and found.replies:
+        base = entry.path if entry.is_own else (*entry.path, EXTRAS_KEY)
+        replies = with_schemas(found.replies, entry.document.file.parent, base)
+        found = replies if isinstance(replies, list) else found.model_copy(update={"replies": replies})
     if isinstance(found, list):
         problems += [entry.document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in found]
         return None

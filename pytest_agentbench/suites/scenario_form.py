@@ -8,9 +8,20 @@ from pytest_agentbench.core.matchers import matcher_misfits
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.calls import arguments_path, call_form
+from pytest_agentbench.suites.calls import (
+    HANDOFF,
+    arguments_path,
+    call_form,
+    calls_of,
+    handoff_misfits,
+    handoffs_of,
+    is_handoff,
+)
 from pytest_agentbench.suites.ids import scenario_slug
+from pytest_agentbench.suites.reply_form import answer_misfits
+from pytest_agentbench.suites.schema_forms import HANDOFF_BODY
 from pytest_agentbench.suites.schema_rubric import rubric_misfits
+from pytest_agentbench.suites.shape import misfits
 from pytest_agentbench.suites.tau2 import checked_task, line_misfits, scenario_fields, value_of
 
 _LONG_FORMS = ("description", "ticket", "user_scenario", "initial_state", "evaluation_criteria")
@@ -22,6 +33,8 @@ _TEXTS = ("knows", "unknown")
 def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[Misfit]:
     """Turn a mapping that fits the scenario schema into a scenario, or say where it contradicts itself."""
     wrong = [*_contradictions(form, path), *_matchers(form, path), *line_misfits(form.get("says", ()), (*path, "says"))]
+    wrong += answer_misfits(form, path)
+    wrong += handoff_misfits(form.get("expect_any", ()), (*path, "expect_any"))
     if "rubric" in form:
         wrong += rubric_misfits(form["rubric"], (*path, "rubric"))
     if wrong:
@@ -32,6 +45,7 @@ def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[
     fields = {key: value for key, value in form.items() if key not in _TEXTS or not isinstance(value, str)}
     if _is_first_of_several(form):
         fields["expect_any"] = form["expect_any"][1:]
+    fields["handoffs"] = [one.model_dump(by_alias=True) for one in handoffs_of(form.get("expect", ()))]
     title = str(form.get("title", task.id))
     return Scenario(**scenario_fields(fields), id=scenario_slug(task.id), title=title, task=task)
 
@@ -61,6 +75,10 @@ def _contradictions(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
 def _matchers(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
     for key in ("expect", "never"):
         for index, item in enumerate(form.get(key, ())):
+            if is_handoff(item):
+                where = (*path, key, index, HANDOFF)
+                yield from misfits(item[HANDOFF], HANDOFF_BODY, path=where)
+                continue
             arguments = call_form(item)["arguments"]
             where = (*path, key, index, *arguments_path(item))
             for name, value in arguments.items():
@@ -84,7 +102,7 @@ def _task(form: dict[str, JsonValue]) -> dict[str, JsonValue]:
     criteria: dict[str, Any] = dict(form.get("evaluation_criteria") or {})
     expected = form["expect_any"][0] if _is_first_of_several(form) else form.get("expect")
     if expected is not None:
-        calls = enumerate(map(call_form, expected))
+        calls = enumerate(map(call_form, calls_of(expected)))
         criteria["actions"] = [{"action_id": f"{identifier}_{index}", **call} for index, call in calls]
     if "communicate" in form:
         criteria["communicate_info"] = form["communicate"]

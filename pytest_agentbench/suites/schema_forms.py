@@ -35,3 +35,11 @@ def mapping(properties: Schema, description: str, required: tuple[str, ...] = ()
         "additionalProperties": False,
     }
     return {**schema, "required": list(required)} if required else schema
+
+
+AGENT: Schema = {"type": "string", "minLength": 1, "description": "the name of an agent"}
+
+HANDOFF_BODY: Schema = {
+    "anyOf": [{"type": ["string", "null"]}, mapping({"from": AGENT, "to": AGENT}, "{from: agent, to: agent}")],
+    "description": "the agent that it goes to, or {from: agent, to: agent}",
+}

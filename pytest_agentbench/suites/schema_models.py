@@ -70,6 +70,7 @@ HTTP_AGENT = mapping(
         ),
         "session": _PATH,
         "stop": _PATH,
+        "output": _PATH,
         "seconds": _SECONDS,
     },
     "a mapping such as {url: …, body: …, reply: …}",

@@ -4,7 +4,7 @@ A rule is a mapping with one operator. `before`, `never`, `confirm_before`, `onl
 themselves what they are about; the other operators are requirements, which stand inside them.
 """
 
-from pytest_agentbench.suites.schema_forms import FREE, Schema, mapping, texts
+from pytest_agentbench.suites.schema_forms import FREE, HANDOFF_BODY, Schema, mapping, texts
 
 _FIRST: Schema = {**texts("a list of names of tools, at least one"), "minItems": 1}
 _CALLS: Schema = {
@@ -16,6 +16,18 @@ _CALLS: Schema = {
 }
 _WHERE: Schema = {**FREE, "description": "a mapping of arguments to values"}
 _RESULT: Schema = {"description": "a value or matcher; of a mapping, at least what is written here"}
+_EARLIER: Schema = {
+    "type": "array",
+    "minItems": 1,
+    "items": {
+        "anyOf": [
+            {"type": "string", "description": "the name of a tool"},
+            mapping({"handoff": HANDOFF_BODY}, "{handoff: agent}", ("handoff",)),
+        ],
+        "description": "the name of a tool, or {handoff: agent}",
+    },
+    "description": "a list of names of tools and of handoffs, {handoff: agent}, at least one",
+}
 _SAME: Schema = {**texts("a list of arguments that both calls have alike, at least one"), "minItems": 1}
 _COUNT: Schema = {
     "type": "integer",
@@ -78,8 +90,8 @@ _TRIGGER: Schema = {
 
 _OPERATORS: Schema = {
     "before": mapping(
-        {**_ABOUT, "first": _FIRST, "same": _SAME},
-        "{calls: …, first: […]}: such a call needs an earlier successful call of one of `first`",
+        {**_ABOUT, "first": _EARLIER, "same": _SAME},
+        "{calls: …, first: […]}: such a call needs an earlier successful call, or handoff, of `first`",
         ("calls", "first"),
     ),
     "never": mapping(_ABOUT, "{calls: …, where: {…}}: such a call is forbidden", ("calls",)),

@@ -4,8 +4,10 @@ from pytest_agentbench.core.acts import ACT_KINDS
 from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
 from pytest_agentbench.suites.schema_faults import FAULT, FAULT_OPTIONS, SCENARIO_FAULTS
 from pytest_agentbench.suites.schema_forms import (
+    AGENT,
     COUNT,
     FREE,
+    HANDOFF_BODY,
     IMPORT_PATH,
     NAME,
     OPTIONAL_TEXT,
@@ -28,6 +30,7 @@ _FULL_CALL = mapping(
         },
         "info": {**OPTIONAL_TEXT, "description": "a note for people"},
         "action_id": {"type": "string", "description": "a name for this call"},
+        "by": {"type": "string", "minLength": 1, "description": "the agent, of several, that makes the call"},
     },
     "a call written in full: {name: tool, arguments: {…}}",
     ("name",),
@@ -41,10 +44,43 @@ _SHORT_CALL: Schema = {
     "description": "a call: {tool: {argument: value}}",
 }
 
+_CALL_BY: Schema = {
+    **_SHORT_CALL,
+    "minProperties": 2,
+    "maxProperties": 2,
+    "properties": {"by": {"type": "string", "minLength": 1, "description": "the agent that makes the call"}},
+    "required": ["by"],
+    "description": "a call of one agent: {tool: {argument: value}, by: agent}",
+}
+
 _CALL: Schema = {
-    "anyOf": [{"type": "string", "minLength": 1, "description": "the name of a tool"}, _SHORT_CALL, _FULL_CALL],
+    "anyOf": [
+        {"type": "string", "minLength": 1, "description": "the name of a tool"},
+        _SHORT_CALL,
+        _CALL_BY,
+        _FULL_CALL,
+    ],
     "description": "a call: {tool: {argument: value}}, {name: tool, arguments: {…}} or the name of a tool",
 }
+
+_STEP: Schema = {
+    "anyOf": [*_CALL["anyOf"], mapping({"handoff": HANDOFF_BODY}, "a handoff: {handoff: agent}", ("handoff",))],
+    "description": "a call, {tool: {argument: value}} or the name of a tool, or a handoff, {handoff: agent}",
+}
+
+_REPLY = mapping(
+    {
+        "contains": {"type": "string", "minLength": 1, "description": "a text that the reply contains"},
+        "matches": {"type": "string", "minLength": 1, "description": "a regular expression that fits in the reply"},
+        "json": {"type": ["string", "object"], "description": "a JSON Schema, or the file that holds it"},
+        "max_words": {**COUNT, "description": "a whole number, 0 or more: the words of the reply"},
+        "turn": {
+            "anyOf": [{"enum": ["last", "any"]}, {"type": "integer", "minimum": 1}],
+            "description": "last, any, or a whole number from 1: the agent's turn",
+        },
+    },
+    "{contains: …}, {matches: …}, {json: …} or {max_words: …}, with turn: last, any or a number",
+)
 
 _LIMITS = mapping(
     {
@@ -77,6 +113,8 @@ _MATCH = mapping(
 )
 
 _CALLS: Schema = {"type": "array", "items": {"$ref": "#/$defs/call"}, "description": "a list of calls"}
+
+_STEPS: Schema = {"type": "array", "items": {"$ref": "#/$defs/step"}, "description": "a list of calls and handoffs"}
 
 _LABELLED = mapping(
     {
@@ -120,7 +158,12 @@ EXTRAS: Schema = {
         "anyOf": [TEXT, texts("a list of texts")],
         "description": "what the user does not know: text or a list of texts",
     },
-    "never": {**_CALLS, "description": "a list of forbidden calls: names of tools, or {tool: {argument: value}}"},
+    "never": {
+        **_STEPS,
+        "description": "a list of forbidden calls and handoffs: tools, {tool: {argument: value}}, {handoff: agent}",
+    },
+    "output": {**FREE, "description": "a mapping of parts of the agent's typed answer to values or matchers"},
+    "replies": {"type": "array", "items": _REPLY, "description": "a list of what replies of the agent are like"},
     "expect_any": {
         "type": "array",
         "minItems": 1,
@@ -155,7 +198,7 @@ _TASK: Schema = {
     "persona": {**TEXT, "description": "who the user is, in words"},
     "goal": {**TEXT, "description": "what the user wants, in words"},
     "instructions": {**TEXT, "description": "how the user behaves, in words"},
-    "expect": {**_CALLS, "description": "a list of the calls that a right run makes"},
+    "expect": {**_STEPS, "description": "a list of the calls and handoffs that a right run makes"},
     "communicate": texts("a list of what the agent must tell the user"),
     "state": {**FREE, "description": "a mapping merged into the suite's state before the run"},
     "description": {"type": ["object", "string", "null"], "description": "τ²: what the task is about"},
@@ -167,6 +210,7 @@ _TASK: Schema = {
 
 DEFINITIONS: Schema = {
     "call": _CALL,
+    "step": _STEP,
     "match": _MATCH,
     "limits": _LIMITS,
     "fault": FAULT,
@@ -181,6 +225,14 @@ DEFINITIONS: Schema = {
             **EXTRAS,
             "knows": {**FREE, "description": "a mapping of names to values that the user gives when asked"},
             "unknown": texts("a list of what the user does not know"),
+            "handoffs": {
+                "type": "array",
+                "items": mapping(
+                    {"from": AGENT, "to": AGENT, "place": COUNT},
+                    "{from: agent, to: agent, place: the number of actions before it}",
+                ),
+                "description": "a list of expected handoffs",
+            },
             "goal": {**TEXT, "description": "the goal as it was before reason_for_call was filled in for τ²"},
         },
         "the fields that pytest-agentbench adds to a τ² task",

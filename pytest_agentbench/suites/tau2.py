@@ -9,13 +9,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from pytest_agentbench.core.acts import ACT_KINDS, Line
+from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.scenario import ExpectedCall, Match, Scenario, ScenarioLimits, Task
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.suites.calls import call_form
+from pytest_agentbench.suites.calls import HANDOFF, call_form, calls_of, handoffs_of, is_handoff
 from pytest_agentbench.suites.ids import scenario_slug
+from pytest_agentbench.suites.reply_form import answer_misfits, read_replies, reply_forms
 from pytest_agentbench.suites.schema_rubric import read_rubric
 from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
 from pytest_agentbench.suites.shape import misfits
@@ -24,7 +26,7 @@ EXTRAS_KEY = "agentbench"
 """The key of a τ² task under which our own fields stand."""
 
 _TUPLES = ("unknown", "policies", "checks", "tags")
-_PLAIN = ("language", "complexity", "context", "skip", "xfail", "provenance")
+_PLAIN = ("language", "output", "complexity", "context", "skip", "xfail", "provenance")
 
 
 def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Misfit]:
@@ -35,6 +37,7 @@ def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Mis
     extras = task.get(EXTRAS_KEY, {})
     wrong = list(misfits(extras, DEFINITIONS["extras"], root=SCENARIO_FILE, path=(*path, EXTRAS_KEY)))
     wrong = wrong or list(line_misfits(extras.get("says", ()), (*path, EXTRAS_KEY, "says")))
+    wrong = wrong or list(answer_misfits(extras, (*path, EXTRAS_KEY)))
     if not wrong and "goal" in extras:
         content = _with_goal(content, extras["goal"])
     checked = checked_task(content, path)
@@ -71,7 +74,12 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
         also = {name: tuple(map(str, fact["also"])) for name, fact in extras["knows"].items() if _has_names(fact)}
         fields |= {"also": also} if also else {}
     if "never" in extras:
-        fields["never"] = tuple(ExpectedCall.model_validate(call_form(item)) for item in extras["never"])
+        fields["never"] = tuple(ExpectedCall.model_validate(call_form(item)) for item in calls_of(extras["never"]))
+        fields["never_handoffs"] = handoffs_of([item for item in extras["never"] if is_handoff(item)])
+    if "handoffs" in extras:
+        fields["handoffs"] = tuple(map(ExpectedHandoff.model_validate, extras["handoffs"]))
+    if "replies" in extras:
+        fields["replies"] = read_replies(extras["replies"])
     if "expect_any" in extras:
         fields["expect_any"] = tuple(
             tuple(ExpectedCall.model_validate(call_form(item)) for item in calls) for calls in extras["expect_any"]
@@ -120,6 +128,11 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
         }
     if "never" in given:
         ours["never"] = [call.model_dump(exclude_unset=True) for call in scenario.never]
+        ours["never"] += [{HANDOFF: one.form()} for one in scenario.never_handoffs]
+    if scenario.handoffs:
+        ours["handoffs"] = [{**one.form(), "place": one.place} for one in scenario.handoffs]
+    if scenario.replies:
+        ours["replies"] = reply_forms(scenario.replies)
     if scenario.expect_any:
         ours["expect_any"] = [[call.model_dump(exclude_unset=True) for call in calls] for calls in scenario.expect_any]
     ours |= {key: getattr(scenario, key).model_dump(exclude_unset=True) for key in ("match", "limits") if key in given}

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from pytest_agentbench.checks.matching import compared_arguments
@@ -64,7 +64,7 @@ class Shared:
 async def validate_scenario(plan: RunPlan, shared: Shared) -> ScenarioReport:
     """Ask every question about one scenario; what breaks on the way is a problem of it, never an exception."""
     theatre = Theatre(
-        plan=plan,
+        plan=_of_calls(plan),
         isolation=shared.isolation,
         now=shared.now,
         slot=None,
@@ -128,6 +128,8 @@ class _Validation:
 
     async def run(self) -> None:
         """Ask everything."""
+        if self._theatre.plan is not self._plan:
+            self.skip("replies and output of a right run", "what a right agent answers is not known before it does")
         self._found["left_open"] = tuple(_left_open(self._scenario, self._plan.toolset))
         oracle = await self._theatre.bounded(self._written())
         if self._theatre.is_played:
@@ -137,6 +139,8 @@ class _Validation:
         self._check_values(oracle, await self._theatre.bounded(self._traced(oracle)))
         if not self._shared.mutate:
             self.skip("mutants", "not asked for")
+        elif self._theatre.plan is not self._plan and not self._scenario.states_calls:
+            self.skip("mutants", "replies and output alone decide here")
         elif self._found["oracle"]:
             await self._mutate(oracle, right)
         else:
@@ -183,12 +187,16 @@ class _Validation:
 
     async def _check_weak(self, oracle: Oracle, base: Run) -> None:
         passing: list[str] = []
+        of_calls, self._theatre.plan = self._theatre.plan, self._plan  # a weak agent's answers are known
         agents = weak_agents(self._scenario, oracle, self._plan.toolset, self._columns, self._shared.seed)
         for name, screenplay in agents:
             transcript, final = await self._theatre.performed(screenplay)
-            judgement = await self._theatre.judge_as(base, transcript, final)
+            judgement = await self._theatre.judge_as(
+                base.model_copy(update={"scenario": self._scenario}), transcript, final
+            )
             if judgement.verdict is Verdict.PASSED:
                 passing.append(name)
+        self._theatre.plan = of_calls
         self._found["vacuous"] = tuple(passing)
         if passing:
             self.problem("vacuous", f"an agent passes that {' and one that '.join(passing)}")
@@ -248,6 +256,13 @@ class _Validation:
 
     def _resolve(self, path: str) -> Callable[[JsonValue], object]:
         return cast("Callable[[JsonValue], object]", load_object(path, self._plan.suite.root))
+
+
+def _of_calls(plan: RunPlan) -> RunPlan:
+    """Ask a right run for nothing that nobody but the agent can word: its replies, its typed answers."""
+    if plan.scenario.output is None and not plan.scenario.replies:
+        return plan
+    return replace(plan, scenario=plan.scenario.model_copy(update={"output": None, "replies": ()}))
 
 
 def _left_open(scenario: Scenario, toolset: Toolset) -> Iterator[str]:

@@ -82,3 +82,16 @@ def test_against_a_baseline_the_first_other_calls_count(baseline: Transcript, tu
     found = from_baseline(talk("a", "b", "c"), baseline)
 
     assert (found.turn if found else None) == turn
+
+
+def test_the_divergent_turn_names_its_agent() -> None:
+    """The call says who made it; without one, whoever spoke last in the turn did."""
+    wrong = explained("extra_write", "b", 4).model_copy(update={"by": "refunds"})
+    conversation = talk("a", "b", None)
+    found = from_expected(result("a", "failed", calls=(wrong,)), conversation)
+    named = Transcript(messages=tuple(one.model_copy(update={"by": "triage"}) for one in conversation.messages))
+    missing = from_expected(result("a", "failed", calls=(explained("not_attempted", "a", None),)), named)
+
+    assert found is not None
+    assert missing is not None
+    assert (found.agent, missing.agent) == ("refunds", "triage")

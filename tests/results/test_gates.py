@@ -164,3 +164,11 @@ def test_gates_that_load_can_be_evaluated(gate):
             evaluate_gates(SUITE, [gate], support_runs())
     else:
         assert gate.strip() in {verdict.gate for verdict in evaluate_gates(SUITE, [gate], support_runs())}
+
+
+def test_an_agent_gate_counts_the_runs_in_which_it_took_part():
+    """One of the two runs of refunds passed; an agent that never came is not exercised."""
+    runs = [result("a", agents=("triage", "refunds")), result("b", "failed", agents=("refunds",)), result("c")]
+    verdict = decide("agent.refunds >= 0.9", runs)
+    assert (verdict.value, verdict.n, verdict.passed) == (0.5, 2, False)
+    assert decide("agent.legal >= 0.1", runs).reason == "not exercised"

@@ -331,3 +331,20 @@ def test_recorded_domains_expect_only_calls_that_exist(tmp_path: Path, domain: s
     suite = load_suite(path, environ={})
     assert suite.scenarios
     assert check_calls(suite, tau2_toolset(folder / "tools.json")) == []
+
+
+def test_handoffs_do_not_shift_the_places_of_calls(tmp_path: Path) -> None:
+    """The second entry is the first call."""
+    text = (
+        "agent: a:b\nscenarios:\n  - id: one\n    says: [x]\n    expect: [{handoff: legal}, {refnd: {}, by: legal}]\n"
+    )
+    assert check(tmp_path, text)[0].startswith("agentbench.yaml:5:33: scenarios[0].expect[1].refnd: the agent has no")
+
+
+def test_a_tool_that_is_called_handoff_must_be_written_in_full(tmp_path: Path) -> None:
+    """Nobody could tell the two apart."""
+    text = "agent: a:b\nscenarios: [{id: one, says: [x], expect: [{handoff: {}}]}]\n"
+    (found,) = check(tmp_path, text, Toolset(specs=(tool("handoff"),)))
+    assert "the agent has a tool of this name" in found
+    full = text.replace("{handoff: {}}", "{name: handoff}")
+    assert not check(tmp_path, full, Toolset(specs=(tool("handoff"),)))

@@ -203,3 +203,14 @@ def test_a_planted_fault_excuses_no_wrong_run(tmp_path: Path) -> None:
 
     assert report.oracle is True
     assert dict(report.operators)["drop"] == (1, 1)
+
+
+def test_replies_and_typed_answers_are_asked_of_weak_agents_alone(tmp_path: Path) -> None:
+    """No oracle knows what a right agent answers; one that does nothing must fail all the same."""
+    answers = {"replies": [{"matches": "^T1 is closed"}], "output": {"done": True}}
+    report = one(tmp_path, scenario(**answers))
+
+    assert report.issues == ()
+    assert [skipped.what for skipped in report.skipped] == ["replies and output of a right run"]
+    alone = one(tmp_path, {"id": "a", "says": ["Close T1"], "replies": [{"contains": "closed"}]})
+    assert alone.issues == ()

@@ -8,7 +8,7 @@ from typing import Any, cast
 from pytest_agentbench.agents.failure import guard, guard_sync
 from pytest_agentbench.agents.frameworks.context import lacking
 from pytest_agentbench.agents.frameworks.session import Answered, Choosy, Session, Spent
-from pytest_agentbench.agents.replies import Returned, settle
+from pytest_agentbench.agents.replies import Returned, settle, typed
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentBenchError, AgentError
 from pytest_agentbench.core.transcript import Message
@@ -35,6 +35,11 @@ class FrameworkAgent:
         self._spent = Spent()
         self._number = 0
 
+    @property
+    def shows(self) -> frozenset[str]:
+        """What the framework would tell if it were there: *handoffs*, *output*."""
+        return getattr(self._session, "shows", frozenset())
+
     async def reply(self, turn: Turn) -> Reply:
         """Answer the user.
 
@@ -49,7 +54,7 @@ class FrameworkAgent:
         messages = tuple(answered.messages)
         if not messages or messages[-1].role != "assistant" or not messages[-1].text.strip():
             raise AgentError(f"the {self.framework} run ended without an answer: {_silence(messages, answered.reason)}")
-        returned = Returned(messages=messages, listed=True, metrics=self._spent.metrics)
+        returned = Returned(messages=messages, listed=True, metrics=self._spent.metrics, output=typed(answered.output))
         return settle(returned, turn, earlier=(), number=self._number)
 
     async def _answered(self, message: str) -> Answered:

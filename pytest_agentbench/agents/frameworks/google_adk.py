@@ -1,15 +1,20 @@
 """Google ADK: an agent, or an app, behind a runner of its own with a session that is kept in memory."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_agentbench.agents.frameworks.context import values_of
+from pytest_agentbench.agents.frameworks.marking import Marked
 from pytest_agentbench.agents.frameworks.session import Answered
+from pytest_agentbench.agents.refusals import filtered, filtered_ending, refusal
 from pytest_agentbench.agents.replies import read
+from pytest_agentbench.core.codec import loads
+from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.messages.content import field, text_field
 
 _USER = "user"
-_TRANSFER = "transfer_to_agent"
-"""What ADK calls its own way of handing a conversation to a sub-agent; no tool of the environment."""
+_TRANSFER, _TYPED = "transfer_to_agent", "set_model_response"
+"""What ADK calls its own ways of handing a conversation to a sub-agent, and of giving a typed answer; no tools."""
 
 
 class AdkSession:
@@ -18,41 +23,36 @@ class AdkSession:
     The values of the context are the session's state at its beginning.
     """
 
+    shows = frozenset({"handoffs", "output"})
+
     def __init__(self, agent: Any, session_id: str, context: Any = None) -> None:
         """Raise `SuiteFaultError` where the context is no mapping."""
         self._agent = agent
         self._id = session_id
         self._state = values_of(context, "session state")
         self._runner: Any = None
+        self._agents, self._behind = _family(getattr(agent, "root_agent", None) or agent)
 
     async def answer(self, message: str) -> Answered:
-        """Run the agent; give its calls, their results and its texts in the order of its events."""
+        """Run the agent; give its calls, their results and its texts in the order of its events.
+
+        What the provider of its model filtered is a refusal.
+        """
         from google.genai import types  # noqa: PLC0415 - the framework is there, since the agent is its own
 
         if self._runner is None:
             self._runner = await self._opened()
         said = types.Content(role="user", parts=[types.Part(text=message)])
-        contents: list[dict[str, Any]] = []
-        reason, tokens = "", []
-        async for event in self._runner.run_async(user_id=_USER, session_id=self._id, new_message=said):
-            if field(event, "partial"):
-                continue
-            contents.append(_content(event))
-            if code := text_field(event, "error_code"):
-                reason = f"its model gave {code}" + (
-                    f" ({told})" if (told := text_field(event, "error_message")) else ""
-                )
-            if used := field(event, "usage_metadata"):
-                tokens.append(used)
-        messages = read([content for content in contents if content["parts"]]).messages
-        if reason and messages and messages[-1].text:
-            reason = ""  # it went on after the error
-        return Answered(
-            messages=messages,
-            input_tokens=sum(field(used, "prompt_token_count") or 0 for used in tokens) if tokens else None,
-            output_tokens=sum(field(used, "candidates_token_count") or 0 for used in tokens) if tokens else None,
-            reason=reason,
-        )
+        turn = _Turn(self._agents, self._behind)
+        try:
+            async for event in self._runner.run_async(user_id=_USER, session_id=self._id, new_message=said):
+                if not field(event, "partial"):
+                    turn.add(event)
+        except Exception as error:
+            if (filter_ := filtered(error)) is None:
+                raise
+            turn.marked.add(refusal(filter_), turn.last or None)
+        return turn.answered()
 
     async def _opened(self) -> Any:
         from google.adk.apps import App  # noqa: PLC0415 - as above
@@ -68,11 +68,107 @@ class AdkSession:
         return runner
 
 
-def _content(event: Any) -> dict[str, Any]:
-    parts = field(field(event, "content"), "parts") or ()
-    return {"role": "model", "parts": [part for part in parts if not _is_transfer(part)]}
+class _Turn:
+    """What the events of one turn say, read one by one."""
+
+    def __init__(self, agents: Mapping[str, Any], behind: Mapping[str, str]) -> None:
+        self.marked = Marked()
+        self.last = ""
+        self._agents = agents
+        self._behind = behind
+        self._heard: set[str] = set()
+        self._own: set[str] = set()
+        self._reason = ""
+        self._output: object = None
+        self._tokens: list[Any] = []
+
+    def add(self, event: Any) -> None:
+        """Read an event: who sent it, what it says and calls, and what it hands over."""
+        self._author(text_field(event, "author"))
+        by = self.last or None
+        parts = field(field(event, "content"), "parts") or ()
+        calls = [one for part in parts if (one := field(part, "function_call"))]
+        own = [call for call in calls if field(call, "name") in (_TRANSFER, _TYPED, *self._behind)]
+        self._own |= {text_field(call, "id") for call in own}
+        messages = _read([part for part in parts if not self._is_own(part)])
+        said = "".join(message.text for message in messages if message.role == "assistant")
+        self._typed(event, said if not calls else "")
+        code = getattr(field(event, "error_code"), "name", None) or text_field(event, "error_code")
+        if filter_ := filtered_ending(field(event, "finish_reason"), code):
+            messages, code = [refusal(filter_, text=said)], ""
+        for message in messages:
+            self.marked.add(message, by)
+            if message.role == "assistant":
+                self._reason = ""  # it went on after an error
+        for call in own:
+            if (to := self._led_to(call)) and to != self.last:
+                self.marked.handed_over(self.last, to)
+                self._heard.add(to)
+        if code:
+            told = text_field(event, "error_message")
+            self._reason = f"its model gave {code}" + (f" ({told})" if told else "")
+        if used := field(event, "usage_metadata"):
+            self._tokens.append(used)
+
+    def answered(self) -> Answered:
+        """Give what the turn came to."""
+        messages, used = self.marked.messages, self._tokens
+        return Answered(
+            messages=messages,
+            input_tokens=sum(field(one, "prompt_token_count") or 0 for one in used) if used else None,
+            output_tokens=sum(field(one, "candidates_token_count") or 0 for one in used) if used else None,
+            reason=self._reason,
+            output=self._output,
+        )
+
+    def _author(self, author: str) -> None:
+        """Note whose event it is; an agent that comes in by itself, as steps of a workflow do, was handed the task."""
+        if not author or author in (_USER, self.last):
+            return
+        if self.last and author not in self._heard:
+            self.marked.handed_over(self.last, author)
+        self._heard.add(author)
+        self.last = author
+
+    def _is_own(self, part: Any) -> bool:
+        made = field(part, "function_call", "function_response")
+        return made is not None and text_field(made, "id") in self._own
+
+    def _led_to(self, call: Any) -> str:
+        name = text_field(call, "name")
+        return text_field(field(call, "args"), "agent_name") if name == _TRANSFER else self._behind.get(name, "")
+
+    def _typed(self, event: Any, said: str) -> None:
+        """Keep a typed answer: what the agent's own tool for it was given, else the JSON that it says."""
+        given = field(field(event, "actions"), _TYPED)
+        if given is not None:
+            self._output = given
+        elif said and field(self._agents.get(self.last), "output_schema") is not None:
+            try:
+                self._output = loads(said)
+            except ValueError:
+                self._output = None
 
 
-def _is_transfer(part: Any) -> bool:
-    made = field(part, "function_call", "function_response")
-    return made is not None and text_field(made, "name") == _TRANSFER
+def _family(agent: Any) -> tuple[dict[str, Any], dict[str, str]]:
+    """Give the agents below one by name, and the tools behind which some of them work."""
+    agents: dict[str, Any] = {}
+    behind: dict[str, str] = {}
+    left = [agent]
+    while left:
+        one = left.pop()
+        name = text_field(one, "name")
+        if not name or name in agents:
+            continue
+        agents[name] = one
+        below = list(field(one, "sub_agents") or ())
+        for tool in field(one, "tools") or ():
+            if any(kind.__name__ == "AgentTool" for kind in type(tool).__mro__):
+                behind[text_field(tool, "name")] = text_field(field(tool, "agent"), "name")
+        behind |= {text_field(inner, "name"): text_field(inner, "name") for inner in below}
+        left += below
+    return agents, behind
+
+
+def _read(parts: list[Any]) -> list[Message]:
+    return list(read([{"role": "model", "parts": parts}]).messages) if parts else []

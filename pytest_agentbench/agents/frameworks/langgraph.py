@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_agentbench.agents.frameworks.context import fitted, values_of
+from pytest_agentbench.agents.frameworks.langgraph_agents import answer_typed, handoff_tools, marked
 from pytest_agentbench.agents.frameworks.session import Answered
-from pytest_agentbench.agents.replies import read
+from pytest_agentbench.agents.refusals import filtered, refusal
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.messages.content import field, result_text, text_field
@@ -33,6 +35,8 @@ class LangGraphSession:
         self._kept: list[Any] = []
         self._told: set[str] = set()
         self._interrupted = False
+        self._handoffs = handoff_tools(graph)
+        self.shows = frozenset({"output"} if "structured_response" in channels else ())
 
     async def fitting(self) -> "LangGraphSession | LangGraphInThread":
         """Give what to talk to: a graph whose checkpointer has no async methods is invoked in the run's thread."""
@@ -47,15 +51,18 @@ class LangGraphSession:
 
     async def answer(self, message: str) -> Answered:
         """Invoke the graph; give the messages that were not given before."""
-        return self._answered(await self._graph.ainvoke(self._given(message), self._config, **self._context))
+        try:
+            return self._answered(await self._graph.ainvoke(self._given(message), self._config, **self._context))
+        except Exception as error:  # noqa: BLE001 - `_refused` raises again what is no refusal
+            return _refused(error)
 
     def answer_in_thread(self, message: str) -> Answered:
         """Do the same by the graph's sync API; raise `AgentError` where a node is async."""
         try:
             return self._answered(self._graph.invoke(self._given(message), self._config, **self._context))
-        except TypeError as error:
-            if "No synchronous function" not in str(error):
-                raise
+        except Exception as error:
+            if not isinstance(error, TypeError) or "No synchronous function" not in str(error):
+                return _refused(error)
             kept = type(getattr(self._graph, "checkpointer", None)).__name__
             raise AgentError(
                 f"{error}. It cannot be awaited either, since its checkpointer {kept} has no async methods: use the "
@@ -71,12 +78,14 @@ class LangGraphSession:
         if interrupts:  # calls that wait for the user are given once they are answered
             new = _answered_only(new)
         self._told |= {text_field(one, "id") for one in new}
+        output = state.get("structured_response")
         spoken = [Message(role="assistant", content=result_text(field(one, "value"))) for one in interrupts]
         used = [usage for one in new if (usage := field(one, "usage_metadata"))]
         return Answered(
-            messages=(*read(new).messages, *spoken),
+            messages=(*answer_typed(marked(new, self._handoffs), output), *spoken),
             input_tokens=sum(field(usage, "input_tokens") or 0 for usage in used) if used else None,
             output_tokens=sum(field(usage, "output_tokens") or 0 for usage in used) if used else None,
+            output=output,
         )
 
     def _given(self, message: str) -> object:
@@ -97,17 +106,6 @@ class LangGraphSession:
         return list(messages[last + 1 :])
 
 
-class LangGraphInThread:
-    """The same conversation by the graph's sync API, for checkpointers that have no other (`SqliteSaver`)."""
-
-    def __init__(self, session: LangGraphSession) -> None:
-        self._session = session
-
-    def answer(self, message: str) -> Answered:
-        """Invoke the graph in the thread of the caller."""
-        return self._session.answer_in_thread(message)
-
-
 def _contexts(graph: Any, session_id: str, context: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Give the config, whose `configurable` holds the context's values, and `context=` where the graph has a schema."""
     schema = getattr(graph, "context_schema", None)
@@ -118,6 +116,32 @@ def _contexts(graph: Any, session_id: str, context: Any) -> tuple[dict[str, Any]
         raise SuiteFaultError("context.thread_id: every run has a thread of its own, which is named here; leave it out")
     config = {"configurable": {**values, "thread_id": session_id}}
     return config, {} if made is None else {"context": made}
+
+
+_GUARDS = {"PIIDetectionError": "pii_type", "OpenAIModerationError": "stage"}
+"""What LangChain's middleware raises to stop an agent, and the attribute that says what it found, or where."""
+
+
+def _refused(error: Exception) -> Answered:
+    """Answer with a refusal where middleware stopped the agent, or the provider's filter did; else raise `error`."""
+    found = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _GUARDS), "")
+    about = str(getattr(error, _GUARDS[found], "")) if found else ""
+    event = Event(kind="guardrail", name=f"{found} ({about})" if about else found) if found else filtered(error)
+    if event is None:
+        raise error
+    return Answered(messages=[refusal(event)])
+
+
+class LangGraphInThread:
+    """The same conversation by the graph's sync API, for checkpointers that have no other (`SqliteSaver`)."""
+
+    def __init__(self, session: LangGraphSession) -> None:
+        self._session = session
+        self.shows = session.shows
+
+    def answer(self, message: str) -> Answered:
+        """Invoke the graph in the thread of the caller."""
+        return self._session.answer_in_thread(message)
 
 
 def _is_users(message: Any) -> bool:

@@ -1,19 +1,29 @@
 """OpenAI Agents SDK: an agent that is run on the items of its last run, by whichever agent took over."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, get_args
 
 from pytest_agentbench.agents.frameworks.context import fitted, lacking
+from pytest_agentbench.agents.frameworks.marking import Marked
 from pytest_agentbench.agents.frameworks.session import Answered
+from pytest_agentbench.agents.refusals import filtered, refusal
 from pytest_agentbench.agents.replies import read
 from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.events import Event
+from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.messages.content import field, result_text, text_field
 
-_HANDOFFS = frozenset({"handoff_call_item", "handoff_output_item"})
-"""How the SDK hands a conversation to another agent; no calls of tools."""
+_WITHHELD = "Response withheld by the provider's content filter."
+"""What the SDK puts in the place of an answer that ended with `content_filter`; it tells it by nothing else."""
+
+_RESULTS = ("tool_call_output_item", "handoff_output_item")
+"""Items after which a run was whole."""
 
 
 class OpenAIAgentsSession:
     """The conversation of one run. Its traces are not exported: they would leave the machine in the background."""
+
+    shows = frozenset({"handoffs", "output"})
 
     def __init__(self, agent: Any, session_id: str, context: Any = None) -> None:
         """Raise `SuiteFaultError` where the agent was made as an `Agent[…]` of what the context does not give."""
@@ -23,24 +33,44 @@ class OpenAIAgentsSession:
         self._items: list[Any] = []
 
     async def answer(self, message: str) -> Answered:
-        """Run the agent; give the items of this run as messages."""
-        from agents import RunConfig, Runner, default_tool_error_function  # noqa: PLC0415 - the agent is its own
+        """Run the agent; give the items of this run as messages. What stops it on purpose is a refusal."""
+        from agents import RunConfig, Runner  # noqa: PLC0415 - the agent is its own
 
         said = [*self._items, {"role": "user", "content": message}]
         watched = _Watched(self._given)
         config = RunConfig(tracing_disabled=True, **watched.options(RunConfig))
         try:
             result = await Runner.run(self._agent, said, context=self._context, run_config=config)
-        finally:
+        except Exception as error:
             watched.settle()
+            refused = _refusal(error)
+            if refused is None:
+                raise
+            return self._refused(error, refused, said)
+        watched.settle()
         self._items, self._agent = result.to_input_list(), result.last_agent
-        # the SDK keeps exceptions of tools to itself: the model is told this text, which may end in the exception's own
-        context: Any = None
-        swallowed = default_tool_error_function(context, Exception("")).rstrip(" .:")
-        items = [item for item in result.new_items if text_field(item, "type") not in _HANDOFFS]
-        messages = read([_raw_item(item, swallowed) for item in items]).messages
         usage = result.context_wrapper.usage
-        return Answered(messages=messages, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
+        return Answered(
+            messages=_Reader(result).read(result.new_items),
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            output=result.final_output,
+        )
+
+    def _refused(self, error: Exception, answer: Message, said: list[Any]) -> Answered:
+        """Answer with the refusal, which the next turn's model is told, as are the calls that were answered."""
+        data = getattr(error, "run_data", None)
+        items = _answered_items(getattr(data, "new_items", ()))
+        agent = getattr(data, "last_agent", None) or self._agent
+        answer = answer.model_copy(update={"by": text_field(agent, "name") or None})
+        kept = [one.to_input_item() for one in items]
+        self._items, self._agent = [*said, *kept, {"role": "assistant", "content": answer.text}], agent
+        usage = getattr(getattr(data, "context_wrapper", None), "usage", None)
+        return Answered(
+            messages=[*(_Reader(data).read(items) if items else ()), answer],
+            input_tokens=getattr(usage, "input_tokens", None),
+            output_tokens=getattr(usage, "output_tokens", None),
+        )
 
 
 def _declared(agent: Any) -> Any:
@@ -71,11 +101,96 @@ class _Watched:
             raise self._fault
 
 
-def _raw_item(item: Any, swallowed: str) -> Any:
-    """Give an item as the API has it; the value that a tool gave in place of its text, and whether the tool failed."""
+def _refusal(error: Exception) -> Message | None:
+    """Give the answer where a guardrail raised, the provider's filter struck, or the model declined."""
+    declined = text_field(error, "refusal")
+    if declined and declined != _WITHHELD:
+        return Message(role="assistant", content=declined)
+    event = Event(kind="refused_by_provider", name="content_filter") if declined else _stopped(error)
+    return refusal(event) if event else None
+
+
+def _stopped(error: Exception) -> Event | None:
+    result = getattr(error, "guardrail_result", None)
+    guardrail = getattr(error, "guardrail", None) or getattr(result, "guardrail", None)
+    if guardrail is not None and hasattr(guardrail, "get_name"):
+        return Event(kind="guardrail", name=str(guardrail.get_name()))
+    return filtered(error)
+
+
+def _answered_items(items: Sequence[Any]) -> list[Any]:
+    """Leave out the answer that was stopped, and calls that were never made: no run goes on after those."""
+    places = [at for at, item in enumerate(items) if text_field(item, "type") in _RESULTS]
+    kept = items[: places[-1] + 1] if places else []
+    answered = {_call_id(item) for item in kept if text_field(item, "type") == "tool_call_output_item"}
+    return [item for item in kept if text_field(item, "type") != "tool_call_item" or _call_id(item) in answered]
+
+
+def _call_id(item: Any) -> str:
     raw = field(item, "raw_item")
-    if text_field(item, "type") != "tool_call_output_item" or text_field(raw, "type") != "function_call_output":
-        return raw
-    output = field(item, "output")
-    call_id, failed = field(raw, "call_id"), result_text(output).startswith(swallowed)
-    return {"type": "function_call_output", "call_id": call_id, "output": output, "error": failed}
+    return text_field(raw, "call_id") or text_field(raw, "id")
+
+
+class _Reader:
+    """Reads the items of a run. Handoffs, and the tools behind which other agents work, are events and no calls."""
+
+    def __init__(self, run: Any) -> None:
+        from agents import default_tool_error_function  # noqa: PLC0415 - the agent is its own
+
+        # the SDK keeps exceptions of tools to itself: the model is told this text, which may end in the exception's own
+        context: Any = None
+        self._swallowed = default_tool_error_function(context, Exception("")).rstrip(" .:")
+        self._marked = Marked()
+        self._delegated: set[str] = set()
+        self._rejected: set[str] = set()
+        self._thoughts: list[Any] = []
+        for is_input, name in ((True, "tool_input_guardrail_results"), (False, "tool_output_guardrail_results")):
+            for result in getattr(run, name, ()):
+                self._struck(result, is_input=is_input)
+
+    def read(self, items: Iterable[Any]) -> list[Message]:
+        """Give texts, calls and results, each by its agent."""
+        for item in items:
+            self._add(item)
+        return self._marked.messages
+
+    def _struck(self, result: Any, *, is_input: bool) -> None:
+        """Note a guardrail of a tool that let the run go on: the model was told something else than the result."""
+        behaviour = field(field(result, "output"), "behavior") or {}
+        if field(behaviour, "type") != "reject_content":
+            return
+        self._marked.happened(Event(kind="guardrail", name=str(result.guardrail.get_name())))
+        if is_input:
+            self._rejected.add(text_field(behaviour, "message"))
+
+    def _add(self, item: Any) -> None:
+        kind, raw, called = text_field(item, "type"), field(item, "raw_item"), _call_id(item)
+        agent = field(item, "agent")
+        by = text_field(agent, "name") or None
+        if kind == "handoff_output_item":
+            self._marked.handed_over(text_field(item.source_agent, "name"), text_field(item.target_agent, "name"))
+        elif kind == "tool_call_item" and (other := _agent_behind(agent, text_field(raw, "name"))):
+            self._delegated.add(called)
+            self._marked.handed_over(by or "", other)
+        elif kind == "reasoning_item":
+            self._thoughts.append(raw)
+        elif kind != "handoff_call_item" and called not in self._delegated:
+            for message in read([*self._thoughts, self._given(item)]).messages:
+                self._marked.add(message, by)
+            self._thoughts.clear()
+
+    def _given(self, item: Any) -> Any:
+        """Give an item as the API has it; of a result the value that the tool gave, and whether the call failed."""
+        raw = field(item, "raw_item")
+        if text_field(item, "type") != "tool_call_output_item" or text_field(raw, "type") != "function_call_output":
+            return raw
+        output = field(item, "output")
+        told = result_text(output)
+        failed = told.startswith(self._swallowed) or told in self._rejected
+        return {"type": "function_call_output", "call_id": field(raw, "call_id"), "output": output, "error": failed}
+
+
+def _agent_behind(agent: Any, tool: str) -> str:
+    """Name the agent that works behind a tool of `agent` (`as_tool`), or nothing."""
+    found = (one for one in getattr(agent, "tools", None) or () if text_field(one, "name") == tool)
+    return next((text_field(getattr(one, "_agent_instance", None), "name") for one in found), "")

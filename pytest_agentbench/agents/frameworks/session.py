@@ -11,13 +11,15 @@ from pytest_agentbench.core.transcript import Message
 class Answered:
     """What a framework did in one turn, and how many tokens it says that this took (None: it does not say).
 
-    `reason` is why the framework ended the turn, where it says so and there is no answer.
+    `reason` is why the framework ended the turn, where it says so and there is no answer. `output` is the typed answer
+    of the turn, None where the framework gave a text alone.
     """
 
     messages: Sequence[Message]
     input_tokens: int | None = None
     output_tokens: int | None = None
     reason: str = ""
+    output: object = None
 
 
 @dataclass(kw_only=True)
@@ -43,7 +45,10 @@ class Spent:
 
 
 class Session(Protocol):
-    """The conversation of one run. `answer` may be sync, and is then called in the run's own thread."""
+    """The conversation of one run. `answer` may be sync, and is then called in the run's own thread.
+
+    An attribute `shows` names what the framework would tell if it were there: *handoffs*, *output*.
+    """
 
     def answer(self, message: str) -> Answered | Awaitable[Answered]:
         """Answer the user; whatever it raises ends the run."""

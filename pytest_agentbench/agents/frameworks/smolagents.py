@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
+from pytest_agentbench.agents.frameworks.marking import Marked
 from pytest_agentbench.agents.frameworks.session import Answered
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message
@@ -17,67 +18,93 @@ _FINAL = "final_answer"
 class SmolagentsSession:
     """The conversation of one run. The agent itself holds what was said, so that each run has a copy of it.
 
-    What is shown are the calls of tools, those that code of a `CodeAgent` makes included, and never the code.
+    What is shown are the calls of tools, those that code of a `CodeAgent` makes included, and never the code. A managed
+    agent that is called is a handoff; its calls are shown, too.
     """
 
+    shows = frozenset({"handoffs", "output"})
+
     def __init__(self, agent: Any, session_id: str, context: Any = None) -> None:
-        self._agent = copy.copy(agent)
-        self._agent.memory = type(agent.memory)(agent.system_prompt)
-        self._agent.state = dict(agent.state)
-        self._runs_code = hasattr(agent, "python_executor")
-        self._calls: list[Message] = []
+        self._marked = Marked()
         self._ids = (f"run_{number}" for number in count(1))
-        if self._runs_code:
-            self._agent.python_executor = self._agent.create_python_executor()
-            tools = agent.tools.items()
-            self._agent.tools = {name: tool if name == _FINAL else self._watched(name, tool) for name, tool in tools}
+        self._runs_code = hasattr(agent, "python_executor")
+        self._agent = self._copied(agent, watched=self._runs_code)
+        self._name = text_field(agent, "name")
 
     def answer(self, message: str) -> Answered:
         """Run the agent; give its calls, their results and its final answer."""
-        self._calls.clear()
+        self._marked = Marked()
         begun = len(self._agent.memory.steps)
         called: dict[str, ToolCall] = {}
-        messages: list[Message] = []
         final: Any = None
         for step in self._agent.run(message, stream=True, reset=False):
             kind = type(step).__name__
-            if kind == "ToolCall" and not self._runs_code and step.name != _FINAL:
+            if kind == "ToolCall" and not self._runs_code and step.name not in (_FINAL, *self._agent.managed_agents):
                 called[step.id] = _call(step)
-                messages.append(Message(role="assistant", tool_calls=(called[step.id],)))
+                self._marked.add(Message(role="assistant", tool_calls=(called[step.id],)), self._name or None)
             elif kind == "ToolOutput" and step.id in called:
                 del called[step.id]
-                messages.append(Message(role="tool", content=result_text(step.output), tool_call_id=step.id))
+                result = Message(role="tool", content=result_text(step.output), tool_call_id=step.id)
+                self._marked.add(result, self._name or None)
             elif kind == "ActionStep":
-                messages.extend(_failed(called, step))
+                for failed in _failed(called, step):
+                    self._marked.add(failed, self._name or None)
                 called.clear()
             elif kind == "FinalAnswerStep":
                 final = step.output
-        messages = self._calls.copy() if self._runs_code else messages
         used = [one for step in self._agent.memory.steps[begun:] if (one := field(step, "token_usage"))]
+        self._marked.add(Message(role="assistant", content=result_text(final)), self._name or None)
         return Answered(
-            messages=(*messages, Message(role="assistant", content=result_text(final))),
+            messages=self._marked.messages,
             input_tokens=sum(one.input_tokens for one in used) if used else None,
             output_tokens=sum(one.output_tokens for one in used) if used else None,
+            output=final,
         )
 
-    def _watched(self, name: str, tool: Any) -> Any:
+    def _copied(self, agent: Any, *, watched: bool) -> Any:
+        """Give an agent with a memory of its own, that does the same; `watched` says that its calls are seen to."""
+        copied = copy.copy(agent)
+        copied.memory = type(agent.memory)(agent.system_prompt)
+        copied.state = dict(agent.state)
+        if hasattr(agent, "python_executor"):
+            copied.python_executor = copied.create_python_executor()
+        by = text_field(agent, "name")
+        if watched:
+            tools = agent.tools.items()
+            copied.tools = {name: tool if name == _FINAL else self._watched(name, tool, by) for name, tool in tools}
+        copied.managed_agents = {name: self._managed(one, by) for name, one in agent.managed_agents.items()}
+        return copied
+
+    def _managed(self, agent: Any, by: str) -> Any:
+        """Give a managed agent that tells when it is called."""
+        copied = self._copied(agent, watched=True)
+        kind, session = type(agent), self
+
+        def called(self: Any, *given: Any, **named: Any) -> Any:
+            session._marked.handed_over(by, text_field(self, "name"))
+            return kind.__call__(self, *given, **named)
+
+        copied.__class__ = type(kind.__name__, (kind,), {"__call__": called})
+        return copied
+
+    def _watched(self, name: str, tool: Any, by: str) -> Any:
         """Give a tool that does the same and is seen to."""
         watched = copy.copy(tool)
-        watched.forward = self._seen(name, tool.forward, list(tool.inputs))
+        watched.forward = self._seen(name, tool.forward, list(tool.inputs), by or None)
         return watched
 
-    def _seen(self, name: str, forward: Callable[..., Any], inputs: list[str]) -> Callable[..., Any]:
+    def _seen(self, name: str, forward: Callable[..., Any], inputs: list[str], by: str | None) -> Callable[..., Any]:
         def call(*positional: Any, **named: Any) -> Any:
             arguments, raw = read_arguments({**dict(zip(inputs, positional, strict=False)), **named})
             made = ToolCall(name=name, arguments=arguments, id=next(self._ids), raw=raw)
-            self._calls.append(Message(role="assistant", tool_calls=(made,)))
+            self._marked.add(Message(role="assistant", tool_calls=(made,)), by)
             try:
                 result = forward(*positional, **named)
             except Exception as error:
                 told = f"{type(error).__name__}: {error}"
-                self._calls.append(Message(role="tool", content=told, tool_call_id=made.id, error=True))
+                self._marked.add(Message(role="tool", content=told, tool_call_id=made.id, error=True), by)
                 raise
-            self._calls.append(Message(role="tool", content=result_text(result), tool_call_id=made.id))
+            self._marked.add(Message(role="tool", content=result_text(result), tool_call_id=made.id), by)
             return result
 
         return call

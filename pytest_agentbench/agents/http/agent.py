@@ -6,6 +6,7 @@ from urllib.parse import quote
 from pytest_agentbench.agents.http.answer import read_answer
 from pytest_agentbench.agents.http.connections import HttpConnections, Poster, is_address
 from pytest_agentbench.agents.pairing import paired
+from pytest_agentbench.agents.replies import typed, with_output
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
@@ -23,6 +24,7 @@ class HttpAgent:
     def __init__(self, spec: HttpAgentSpec, *, context: Any, connections: HttpConnections | None = None) -> None:
         """Raise `SuiteFaultError` where the address is none, or the context lacks what the request needs."""
         self.calls_visible = bool(spec.calls)
+        self.shows = frozenset({"output"} if spec.output else ())
         self.log: list[str] = []
         self._spec = spec
         self._poster = Poster(connections, seconds=spec.seconds)
@@ -43,7 +45,7 @@ class HttpAgent:
         messages = paired(heard.messages(), self._number)
         if messages and messages[-1].role == "tool" and not heard.stop:
             raise AgentError("unusable reply: it has calls with their results, and no text for the user")
-        return Reply(messages=tuple(messages), stop=heard.stop)
+        return Reply(messages=with_output(messages, typed(heard.output)), stop=heard.stop)
 
     def _values(self, turn: Turn) -> dict[str, JsonValue]:
         return {

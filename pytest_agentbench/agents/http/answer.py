@@ -26,6 +26,7 @@ class Heard:
     made: bool = False
     session: JsonValue = None
     stop: bool = False
+    output: JsonValue = None
     notes: list[str] = field(default_factory=list)
 
     def messages(self) -> list[Message]:
@@ -48,6 +49,8 @@ def read_answer(answer: JsonValue, spec: HttpAgentSpec) -> Heard:
         heard.session = _optional(answer, "session", spec.session, heard)
     if spec.stop:
         heard.stop = _read_stop(_optional(answer, "stop", spec.stop, heard), spec.stop)
+    if spec.output:
+        heard.output = _optional(answer, "output", spec.output, heard)
     heard.text = _read_text(answer, spec.reply, needed=not heard.stop and (heard.made or not heard.calls))
     return heard
 

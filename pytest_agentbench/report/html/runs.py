@@ -84,7 +84,13 @@ def details(
         "messages": None if transcript is None else _messages(transcript),
         "more": 0 if transcript is None else max(len(transcript.messages) - MOST_MESSAGES, 0),
         "divergences": [
-            {"turn": one.turn, "reason": shown(one.reason, _LINE * 2), "against": one.against} for one in divergences
+            {
+                "turn": one.turn,
+                "reason": shown(one.reason, _LINE * 2),
+                "against": one.against,
+                **({"agent": shown(one.agent, 120)} if one.agent else {}),
+            }
+            for one in divergences
         ],
         "rerun": shown(rerun, 1_000),
         "transcript": shown(path, 400),
@@ -176,6 +182,12 @@ def _message(turn: int, message: Message) -> dict[str, JsonValue]:
         data["cut"] = len(message.text)
     if message.requestor != "assistant":
         data["by"] = message.requestor
+    if message.by:
+        data["agent"] = shown(message.by, 120)
+    if message.events:
+        data["events"] = [shown(str(event), _LINE) for event in message.events]
+    if message.output is not None:
+        data["output"] = shown_arguments({"output": message.output})
     if message.error:
         data["error"] = True
     if message.wrote:

@@ -55,7 +55,7 @@ function conversation(run, headline) {
   const first = new Map(run.divergences.map((one) => [one.turn, []]));
   for (const one of run.divergences) first.get(one.turn).push(one);
   const list = h("ol", { class: "conversation" });
-  let turn = null, body = null;
+  let turn = null, body = null, agent = null, named = null;
   for (const message of run.messages) {
     if (message.turn !== turn) {
       turn = message.turn;
@@ -64,9 +64,12 @@ function conversation(run, headline) {
       body = h("div", { class: "said" });
       list.append(h("li", { class: `turn ${speaker}${marks.length ? " divergent" : ""}`, id: `turn-${turn}`, tabindex: "-1" },
         h("div", { class: "who" }, h("span", { class: "number", title: `turn ${turn}` }, turn), speaker),
-        h("div", {}, marks.map((one) => h("p", { class: "divergence" }, icon("turn"), h("span", {}, h("b", {}, one.against === "baseline" ? "First turn unlike the baseline" : one.against === "checks" ? "First turn that a check objects to" : "First divergent turn"), h("span", {}, one.against === "checks" && headline.endsWith(one.reason.split(": ").slice(1).join(": ")) ? one.reason.split(": ")[0] : one.reason)))), body)));
+        h("div", {}, marks.map((one) => h("p", { class: "divergence" }, icon("turn"), h("span", {}, h("b", {}, one.against === "baseline" ? "First turn unlike the baseline" : one.against === "checks" ? "First turn that a check objects to" : "First divergent turn", one.agent ? ` (${one.agent})` : ""), h("span", {}, one.against === "checks" && headline.endsWith(one.reason.split(": ").slice(1).join(": ")) ? one.reason.split(": ")[0] : one.reason)))), body)));
     }
     if (message.role === "tool") { body.append(answer(message, run)); continue; }
+    for (const event of message.events || []) body.append(h("p", { class: "muted small event" }, event));
+    if (message.agent && (message.agent !== agent || message.turn !== named)) body.append(h("p", { class: "muted small" }, `${message.agent}:`));
+    if (message.agent) [agent, named] = [message.agent, message.turn];
     if (message.text.trim() || !message.calls) body.append(h("div", { class: `text${message.error ? " error" : ""}`, dir: "auto" }, message.text || "(nothing)", cutNote(message, run)));
     for (const call of message.calls || []) {
       const known = find(call, message.turn);
@@ -74,6 +77,7 @@ function conversation(run, headline) {
       const [tone, label] = broken ? ["bad", `against ${checkName(broken)}`] : known ? STATUS[known.status] : ["", ""];
       body.append(h("div", { class: `made ${tone}` }, call.raw === undefined ? callNode(call.name, call.arguments, known && known.differing) : h("code", { class: "call" }, h("b", {}, call.name), `(${call.raw})`), label ? h("span", { class: "status" }, label) : null));
     }
+    if (message.output) body.append(h("p", { class: "muted small" }, "typed answer ", h("code", {}, message.output.output)));
   }
   if (run.more) list.append(h("li", { class: "notice" }, `${plural(run.more, "message")} more in `, h("code", { class: "path" }, run.transcript)));
   const ended = run.error || run.stop;

@@ -19,7 +19,7 @@ function runPage(place, context) {
     run.unmeasured.length ? section("Not measured", h("ul", { class: "findings" }, run.unmeasured.map(([part, why, cure]) => h("li", { class: "unscored" }, icon("unscored", "not measured"), h("div", {}, h("b", {}, part), h("p", {}, cure ? `${why}; ${cure}` : why)))))) : null,
     failing.length > 1 || (failing.length && !row.line) ? section("What failed", h("ul", { class: "findings" }, failing.filter((one) => one.kind !== "state" || !isDifference(one)).map((one) => finding(one, jump)))) : null,
     expected(run, jump), state(failing), judged.length ? section("What judges quote", judged.map((one) => evidence(one, jump))) : null,
-    h("section", { "aria-label": "Conversation" }, h("h3", { class: "spread" }, "Conversation", run.messages ? run.divergences.map((one) => h("button", { type: "button", class: "jump to-divergence", on: { click: () => goTo(one.turn) } }, `${one.against === "baseline" ? "unlike the baseline" : "divergent"} from turn ${one.turn}`)) : null), conversation(run, row.line)),
+    h("section", { "aria-label": "Conversation" }, h("h3", { class: "spread" }, "Conversation", run.messages ? run.divergences.map((one) => h("button", { type: "button", class: "jump to-divergence", on: { click: () => goTo(one.turn) } }, `${one.against === "baseline" ? "unlike the baseline" : "divergent"} from turn ${one.turn}${one.agent ? ` (${one.agent})` : ""}`)) : null), conversation(run, row.line)),
     rest.length ? h("details", { class: "more" }, h("summary", {}, `${plural(rest.length, "other check")}`), h("ul", { class: "findings" }, rest.map((one) => finding(one, jump)))) : null,
     facts(row, run));
 }

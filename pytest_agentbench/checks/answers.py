@@ -1,0 +1,123 @@
+"""Whether what the agent answered is what the scenario asks for: its typed answer (`output`), its texts (`replies`)."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pytest_agentbench.checks.findings import not_measured
+from pytest_agentbench.checks.matchers import Resolver, matches
+from pytest_agentbench.checks.wording import value_text
+from pytest_agentbench.core.json_schema import schema_misfit
+from pytest_agentbench.core.patterns import pattern
+from pytest_agentbench.core.replies import ExpectedReply
+from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.verdict import Finding
+
+SHOW_OUTPUT = (
+    "return the typed answer under the key `output`, or name its place in the answer (`output:` of an http agent)"
+)
+"""What makes a typed answer visible."""
+
+_WIDTH = 200
+
+
+def check_output(run: Run, resolve: Resolver | None = None) -> Iterable[Finding]:
+    """Give a finding for each part of the typed answer that is wrong, or one passing; nothing where none is asked for.
+
+    The last typed answer counts. Raise what `matchers.matches` raises.
+    """
+    wanted, found = run.scenario.output, run.transcript.output
+    if wanted is None:
+        return []
+    if found is None and "output" not in run.shows:
+        return [not_measured("output", "output", "the agent shows no typed answer", cure=SHOW_OUTPUT)]
+    turn = next(
+        (run.transcript.turns[at] for at, one in enumerate(run.transcript.messages) if one.output is found), None
+    )
+    if not isinstance(found, Mapping):
+        gave = "the agent gave no typed answer" if found is None else f"the typed answer is {value_text(found)}"
+        return [_output(f"{gave}, expected {value_text(wanted)}", expected=value_text(wanted), turn=turn)]
+    wrong = [
+        _output(
+            f"{printable(name)} {f'is {value_text(found[name])}' if name in found else 'is missing'}, "
+            f"expected {value_text(value)}",
+            expected=value_text(value),
+            actual=value_text(found[name]) if name in found else None,
+            turn=turn,
+        )
+        for name, value in wanted.items()
+        if name not in found or not matches(value, found[name], resolve)
+    ]
+    return wrong or [_output("the typed answer is the expected one", passed=True, turn=turn)]
+
+
+def _output(message: str, *, passed: bool = False, **more: Any) -> Finding:
+    return Finding(check="output", kind="output", passed=passed, message=message, **more)
+
+
+def check_replies(run: Run) -> Iterable[Finding]:
+    """Give a finding for each expected reply.
+
+    Raise `PatternBoundError` where a pattern takes too long on a text.
+    """
+    heard = _heard(run)
+    for number, wanted in enumerate(run.scenario.replies):
+        asked = _chosen(heard, wanted)
+        found = [(turn, list(_wrong(text, wanted))) for turn, text in asked]
+        fitting = next((turn for turn, wrong in found if not wrong), None)
+        which = "any reply" if wanted.turn == "any" else "the last reply" if wanted.turn == "last" else ""
+        which = which or f"the reply of the agent's turn {wanted.turn}"
+        if fitting is not None:
+            message, turn = f"{which} is as expected", fitting
+        elif not found:
+            count = f"it had {len(heard)}" if heard else "it never replied"
+            message, turn = f"there is no {which.removeprefix('the ')}: {count}", None
+        else:
+            turn, wrong = found[-1]
+            message = f"{'no reply fits; the last one' if wanted.turn == 'any' else which} {' and '.join(wrong)}"
+        yield Finding(
+            check=f"replies.{number}",
+            kind="replies",
+            passed=fitting is not None,
+            message=message,
+            turn=turn,
+            actual=None if fitting is not None or not asked else value_text(shorten(asked[-1][1], _WIDTH)),
+        )
+
+
+def _heard(run: Run) -> list[tuple[int, str]]:
+    """Give (turn, what the user read in it) of each of the agent's turns."""
+    turns: dict[int, list[str]] = {}
+    for turn, message in zip(run.transcript.turns, run.transcript.messages, strict=True):
+        if message.role == "assistant":
+            turns.setdefault(turn, []).extend([message.text] if message.text.strip() and not message.tool_calls else [])
+    return [(turn, "\n".join(texts)) for turn, texts in turns.items()]
+
+
+def _chosen(heard: list[tuple[int, str]], wanted: ExpectedReply) -> list[tuple[int, str]]:
+    if wanted.turn == "any":
+        return heard
+    if wanted.turn == "last":
+        return heard[-1:]
+    return heard[wanted.turn - 1 : wanted.turn]
+
+
+def _wrong(text: str, wanted: ExpectedReply) -> Iterator[str]:
+    if wanted.contains is not None and wanted.contains.lower() not in text.lower():
+        yield f"does not contain {value_text(wanted.contains)}"
+    if wanted.matches is not None and not pattern(wanted.matches).search(text):
+        yield f"does not match {value_text(wanted.matches)}"
+    if wanted.max_words is not None and (words := len(text.split())) > wanted.max_words:
+        yield f"has {words} words, allowed: {wanted.max_words}"
+    if wanted.json_schema is not None and (misfit := _misfit(text, wanted.json_schema)):
+        named = f" of {wanted.json_file}" if wanted.json_file else ""
+        yield f"does not fit the JSON Schema{named}: {printable(shorten(misfit, _WIDTH))}"
+
+
+def _misfit(text: str, schema: Mapping[str, Any]) -> str:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return f"it is no JSON ({error})"
+    return schema_misfit(value, schema)
