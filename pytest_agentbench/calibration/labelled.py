@@ -13,9 +13,10 @@ from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.rubric import Label
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.tool import Toolset, read_arguments
+from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.environment.schema_tools import read_schema_tools
+from pytest_agentbench.messages.reading import read
 from pytest_agentbench.results.files import write_atomic
 
 TRANSCRIPTS = "transcripts.jsonl"
@@ -167,7 +168,7 @@ def _read_lines(file: Path, states: Mapping[str, State], toolset: Toolset) -> It
 
 
 def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], toolset: Toolset) -> Labelled:
-    messages = tuple(Message.model_validate(_plain(message)) for message in row["messages"])
+    messages = _messages(row["messages"])
     key = row.get("key") or {}
     return Labelled(
         id=str(row.get("id") or number),
@@ -188,29 +189,12 @@ def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], too
     )
 
 
-def _plain(message: dict[str, Any]) -> dict[str, Any]:
-    """Bring a message in the OpenAI chat-completions format to ours; one that is in ours stays as it is."""
-    role = "system" if message.get("role") == "developer" else message.get("role")
-    calls = [_plain_call(call) for call in message.get("tool_calls") or ()]
-    text = message.get("content")
-    if isinstance(text, list):
-        text = "".join(part.get("text") or "" for part in text if isinstance(part, dict))
-    return {**_known(message), "role": role, "content": text, "tool_calls": calls}
-
-
-def _known(message: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what the chat-completions format has besides and says nothing here."""
-    return {name: value for name, value in message.items() if name not in _OPENAI_ONLY}
-
-
-def _plain_call(call: dict[str, Any]) -> dict[str, Any]:
-    if "function" not in call:
-        return call
-    arguments, raw = read_arguments(call["function"].get("arguments"))
-    return {"id": call.get("id") or "", "name": call["function"]["name"], "arguments": arguments, "raw": raw}
-
-
-_OPENAI_ONLY = frozenset({"annotations", "audio", "function_call", "name", "reasoning_content", "refusal"})
+def _messages(given: list[Any]) -> list[Message]:
+    """Read messages as we write them, and those of others where they are not."""
+    try:
+        return [Message.model_validate(message) for message in given]
+    except ValidationError:
+        return read(given)
 
 
 def _json(path: Path) -> Any:

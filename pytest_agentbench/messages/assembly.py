@@ -139,25 +139,27 @@ def joined(messages: Sequence[Message]) -> list[Message]:
     while rest:
         spoken = list(takewhile(lambda message: message.role == "assistant", rest))
         results = list(takewhile(lambda message: message.role == "tool", rest[len(spoken) :]))
-        if len(spoken) > 1 and results:
-            at = _first_answered(spoken, results)
-            spoken = [*spoken[:at], _one(spoken[at:])] if at < len(spoken) - 1 else spoken
-        size = max(len(results) + len(list(takewhile(lambda message: message.role == "assistant", rest))), 1)
-        done += [*spoken, *results] or rest[:1]
-        rest = rest[size:]
+        read = len(spoken) + len(results) or 1
+        at = _first_answered(spoken, results) if len(spoken) > 1 and results else len(spoken)
+        if at < len(spoken) - 1:
+            spoken = [*spoken[:at], _one(spoken[at:])]
+        done += [*spoken, *results] or rest[:read]
+        rest = rest[read:]
     return done
 
 
 def _first_answered(spoken: list[Message], results: list[Message]) -> int:
-    ids = {result.tool_call_id for result in results}
-    return next(
-        (
-            at
-            for at, message in enumerate(spoken)
-            if any(call.id in ids or (None in ids and not call.id) for call in message.tool_calls)
-        ),
-        len(spoken),
-    )
+    """Give the first message with a call that one of the results answers, each the latest that it can answer."""
+    left = [(at, call.id) for at, message in enumerate(spoken) for call in message.tool_calls]
+    answered = [len(spoken)]
+    for result in reversed(results):
+        wanted = result.tool_call_id or ""
+        place = next((one for one in reversed(left) if one[1] == wanted), None)
+        place = place or next((one for one in reversed(left) if not (one[1] and wanted)), None)
+        if place is not None:
+            left.remove(place)
+            answered.append(place[0])
+    return min(answered)
 
 
 def _one(messages: list[Message]) -> Message:

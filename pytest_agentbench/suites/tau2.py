@@ -15,6 +15,8 @@ from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.scenario import ExpectedCall, Match, Scenario, ScenarioLimits, Task
 from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.messages.content import UnreadableError
+from pytest_agentbench.messages.reading import read
 from pytest_agentbench.suites.calls import HANDOFF, call_form, calls_of, handoffs_of, is_handoff
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.reply_form import answer_misfits, read_replies, reply_forms
@@ -60,6 +62,11 @@ def checked_task(content: dict[str, JsonValue], path: Keys) -> Task | list[Misfi
         return _merged([_misfit(dict(one), content, path) for one in errors])
     if not task.id.strip():
         return [Misfit(path=(*path, "id"), message="the id is empty")]
+    history = task.initial_state.message_history if task.initial_state else None
+    try:
+        read(history or (), at=(*path, "initial_state", "message_history"))
+    except UnreadableError as error:
+        return [Misfit(path=error.path, message=error.message)]
     return task
 
 

@@ -572,6 +572,15 @@ def test_no_call_result_or_text_is_lost(talk: Talk, shape: str) -> None:
     assert sum(message.role == "tool" for message in messages) == len(talk.calls)
 
 
+def test_a_call_without_an_answer_is_not_answered_by_the_next_of_its_id() -> None:
+    """Only calls that are answered together were made together."""
+    call = {"role": "assistant", "tool_calls": [{"id": "c1", "name": "look", "args": {}}]}
+
+    messages = read([call, call, {"role": "tool", "tool_call_id": "c1", "content": "found"}])
+
+    assert [one.result is None for one in Transcript(messages=tuple(messages)).trajectory] == [True, False]
+
+
 def test_our_own_messages_are_kept_as_they_are() -> None:
     """Beside foreign ones."""
     own = Message(role="assistant", content="Hi", thoughts="hm")

@@ -133,6 +133,10 @@ def test_json_may_hold_our_own_form(tmp_path: Path) -> None:
         ('[{"id": "a", "agentbench": {"says": "x"}}]', "[0].agentbench.says: found 'x', expected a list"),
         ('[{"id": "a", "agentbench": {"sys": []}}]', "[0].agentbench.sys: unknown key 'sys'"),
         ('[{"user_id": "a", "instruction": "x", "actions": []}]', "agentbench convert FILE"),
+        (
+            '[{"id": "a", "initial_state": {"message_history": [{"role": "cat"}]}}]',
+            "[0].initial_state.message_history[0].role: found 'cat', allowed: 'assistant'",
+        ),
         ('[{"id": "a"}, {"id": "A"}]', "t.json:1:22: [1].id: the id 'A' is taken, first at"),
     ],
 )
