@@ -21,6 +21,7 @@ def test_an_agent_that_blocks_for_a_while_is_over_its_limit_and_told_what_to_do(
 def test_an_agent_that_blocks_for_good_costs_its_own_run(project: Project) -> None:
     """The loop is given up, and the other runs go on in a new one."""
     agent = bad_at("time.sleep(600)", 2, kind="async ")
+    project.write("conftest.py", "from pytest_agentbench.runs import pool\n\npool.BLOCKED = 1.0\n")
     project.suite("a", "b", "c", agent=agent, limits={"seconds": 1})
 
     result = project.run(subprocess=True, timeout=100)
