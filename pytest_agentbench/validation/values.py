@@ -34,15 +34,25 @@ def scalars(value: JsonValue, key: str = "") -> Iterator[tuple[str, Scalar]]:
 
 
 def keys_of(value: JsonValue) -> Iterator[tuple[str, str]]:
-    """Yield (name of the mapping, key) for every mapping of mappings inside `value`: tables and their keys."""
+    """Yield (name of the mapping, key) for every table inside `value`: mappings of rows, or of plain values by a key.
+
+    The rows of a table are none.
+    """
+    yield from _keys_of(value, are_rows=False)
+
+
+def _keys_of(value: JsonValue, *, are_rows: bool) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for name, item in value.items():
-            if isinstance(item, Mapping) and item and all(isinstance(row, Mapping) for row in item.values()):
+            is_mapping = isinstance(item, Mapping) and bool(item)
+            holds_rows = is_mapping and all(isinstance(row, Mapping) for row in item.values())
+            holds_plain = is_mapping and not any(isinstance(one, Mapping | list | tuple) for one in item.values())
+            if holds_rows or (holds_plain and not are_rows):
                 yield from ((str(name), str(key)) for key in item)
-            yield from keys_of(item)
+            yield from _keys_of(item, are_rows=holds_rows)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from keys_of(item)
+            yield from _keys_of(item, are_rows=False)
 
 
 class Columns:
@@ -50,10 +60,10 @@ class Columns:
 
     def __init__(self, state: JsonValue) -> None:
         self._values: dict[str, list[Scalar]] = {}
-        self._keys: dict[str, list[str]] = {}
+        self._keys: dict[str, dict[str, None]] = {}
         for key, value in (*scalars(state), *keys_of(state)):
-            if key not in self._keys.setdefault(_text(value), []):
-                self._keys[_text(value)].append(key)
+            if key not in self._keys.setdefault(_text(value), {}):
+                self._keys[_text(value)][key] = None
                 self._values.setdefault(key, []).append(value)
 
     def of(self, key: str) -> Sequence[Scalar]:
@@ -66,7 +76,7 @@ class Columns:
 
     def others(self, value: Scalar, key: str) -> list[Scalar]:
         """Give the values that stand where `value` does, those under `key` alone where it stands there too."""
-        found = self._keys.get(_text(value), ())
+        found = self._keys.get(_text(value), {})
         places = [place for place in found if place in (key, singular(key))] or list(found) or [key, singular(key)]
         return [
             other

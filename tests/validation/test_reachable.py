@@ -7,6 +7,7 @@ import pytest
 
 from pytest_agentbench.validation.derived import way_to
 from pytest_agentbench.validation.known import Known
+from pytest_agentbench.validation.values import Columns
 from tests.validation.worlds import kinds, one, scenario
 
 
@@ -23,6 +24,23 @@ def rule(value: Any, *texts: str, schema: dict[str, Any] | None = None, **values
     """Give the rule by which a value is reached."""
     way = way_to(value, schema or {}, known(*texts, **values))
     return way[0] if way else None
+
+
+@pytest.mark.parametrize(
+    ("state", "held", "others"),
+    [
+        ({"orders": {"W1": "delivered", "W2": "sent"}}, True, ["W2"]),
+        ({"orders": {"W1": {"status": "sent"}, "W2": {"status": "sent"}}}, True, ["W2"]),
+        ({"carts": [{"id": "C1", "items": {"W1": 2, "W2": 1}}]}, True, ["W2"]),
+        ({"orders": {"A": {"W1": "a column"}, "B": {"W1": "a column"}}}, False, []),
+    ],
+)
+def test_the_keys_of_tables_are_values(state: Any, *, held: bool, others: list[str]) -> None:
+    """Whether rows or plain values stand under them; the columns of rows are none."""
+    columns = Columns(state)
+
+    assert columns.holds("W1") is held
+    assert columns.others("W1", "order_id") == others
 
 
 @pytest.mark.parametrize(
