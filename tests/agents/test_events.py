@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.agents.callables import adapt
+from pytest_agentbench.agents.http.answer import read_answer
 from pytest_agentbench.agents.replies import to_reply
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.events import Event
+from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.simulation.recording import Recording
@@ -89,3 +91,12 @@ def test_a_call_that_was_observed_is_told_its_agent_and_what_came_before() -> No
     transcript = recording.close()
     assert [(index, str(one)) for index, one in transcript.events] == [(1, "a handoff from triage to refunds")]
     assert [record.call.by for record in transcript.trajectory] == ["refunds"]
+
+
+def test_an_endpoint_s_answer_may_hold_a_typed_one() -> None:
+    """Where the suite says it stands; one that is not there this time is none."""
+    spec = HttpAgentSpec(url="http://localhost", output="result.typed")
+    assert read_answer({"reply": "ok", "result": {"typed": {"decision": "block"}}}, spec).output == {
+        "decision": "block"
+    }
+    assert read_answer({"reply": "ok"}, spec).output is None

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -560,3 +562,97 @@ def test_interleaved_conversations_keep_their_agents_apart(server: ModelServer) 
     found = [told(one) for one in RUNNER.run(both())]
     assert found[0][-1] == "refunds: refunds heard Refund"
     assert found[1][-1] == "triage: triage heard Hi"
+
+
+DESK = """
+import os
+
+import agents
+from openai import AsyncOpenAI
+
+client = AsyncOpenAI(max_retries=0)
+model = agents.OpenAIChatCompletionsModel(model="loopback", openai_client=client)
+
+
+def build(tools):
+    @agents.input_guardrail(name="off topic")
+    async def guard(_context, _agent, items):
+        return agents.GuardrailFunctionOutput(None, "poem" in items[-1]["content"])
+
+    made = [agents.function_tool(tool) for tool in tools]
+    refunds = agents.Agent(name="refunds", instructions="refunds", model=model, tools=made)
+    return agents.Agent(
+        name="triage", instructions="triage", model=model, tools=made, handoffs=[refunds], input_guardrails=[guard]
+    )
+"""
+
+DESK_TOOLS = """
+def refund(state: dict, order_id: str) -> str:
+    '''Refund an order.'''
+    state["refunded"].append(order_id)
+    return f"refunded {order_id}"
+"""
+
+DESK_SUITE = r"""
+agent: desk_agent:build
+environment: {tools: desk_tools, state: {json: state.json}}
+gates: ["agent.refunds >= 0.9", "success >= 0.9"]
+scenarios:
+  - id: refund
+    says: ["Refund W1"]
+    expect: [{handoff: {from: triage, to: refunds}}, {refund: {order_id: W1}, by: refunds}]
+    never: [{handoff: legal}]
+    match: {order: exact}
+    replies: [{contains: done, max_words: 3}]
+  - id: poem
+    says: ["Write a poem", "Refund W2, then"]
+    expect: [{refund: {order_id: W2}, by: refunds}]
+    replies: [{contains: off topic, turn: 1}]
+"""
+
+
+@pytest.mark.parametrize("hasty", [False, True])
+def test_a_suite_of_agents_that_hand_over_gets_the_right_verdict(
+    tmp_path: Path, server: ModelServer, hasty: bool
+) -> None:
+    """Triage must not refund itself: the state is right then, and the run is not. Each agent has its row and gate."""
+    pytest.importorskip("agents")
+    (tmp_path / "desk_agent.py").write_text(DESK)
+    (tmp_path / "desk_tools.py").write_text(DESK_TOOLS)
+    (tmp_path / "state.json").write_text('{"refunded": []}')
+    (tmp_path / "agentbench.yaml").write_text(DESK_SUITE)
+
+    def answer(request: ModelRequest) -> Answer:
+        if request.messages[-1]["role"] == "tool" and "refunded" in request.last:
+            return text("All done")
+        if request.system == "triage" and not hasty:
+            return call("transfer_to_refunds")
+        order = next(word.strip(",") for word in str(request.messages).split("'") if word.startswith("Refund W"))
+        return call("refund", order_id=order.split()[1].strip(","))
+
+    server.play(answer)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--agentbench",
+        "--agentbench-json",
+        "out.json",
+        "-p",
+        "no:cacheprovider",
+    ]
+    played = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    document = json.loads((tmp_path / "out.json").read_text())
+    found = {one["key"]["scenario"]: one for one in document["results"]}
+    gate = next(one for one in document["gates"] if one["gate"].startswith("agent.refunds"))
+    assert {one["termination"] for one in found.values()} == {"FINISHED"}, played.stdout
+    if not hasty:
+        assert played.returncode == 0, played.stdout
+        assert found["refund"]["agents"] == ["triage", "refunds"]
+        assert found["refund"]["metrics"]["strict_recall"] == 1.0
+        assert (gate["n"], gate["value"], gate["passed"]) == (2, 1.0, True)
+    else:
+        assert played.returncode == 1
+        assert {one["blame"] for one in found.values()} == {"agent"}
+        assert "was made by triage, expected refunds" in played.stdout
+        assert (gate["passed"], gate["reason"]) == (False, "not exercised")
