@@ -3,11 +3,11 @@
 Told by the modules, class names and status attributes of what was raised; no client library is imported for it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from pytest_agentbench.core.errors import ProviderError
+from pytest_agentbench.core.errors import ProviderError, causes
 from pytest_agentbench.core.text import raised_text
 from pytest_agentbench.environment.wrapped import came_out_of_a_tool
 
@@ -72,24 +72,12 @@ def client_failure(error: BaseException) -> ProviderError | None:
     A status from 400 on counts, save those that are about the request itself (400, 404, 413, 422 and their like).
     What came out of a tool of the environment does not count: it is the tool's answer.
     """
-    for cause in _causes(error):
+    for cause in causes(error):
         if came_out_of_a_tool(cause):
             return None
         if (failed := _is_servers(cause)) is not None:
             return ProviderError(f"the agent's client: {raised_text(cause)}") if failed else None
     return None
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    following: BaseException | None = error
-    while following is not None and id(following) not in seen:
-        seen.add(id(following))
-        yield following
-        if isinstance(following, BaseExceptionGroup) and len(following.exceptions) == 1:
-            following = following.exceptions[0]
-        else:
-            following = following.__cause__
 
 
 def _is_servers(error: BaseException) -> bool | None:

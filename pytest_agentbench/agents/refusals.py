@@ -3,8 +3,7 @@
 Both are answers to the user. Where nobody gives the words, a fixed text says what happened.
 """
 
-from collections.abc import Iterator
-
+from pytest_agentbench.core.errors import causes
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.messages.content import field, text_field
@@ -31,7 +30,7 @@ _OF_PROVIDER = "The provider of the model refused to answer this."
 
 def filtered(error: BaseException) -> Event | None:
     """Give the event where what was raised, or what caused it, says that the provider's filter struck."""
-    for cause in _causes(error):
+    for cause in causes(error):
         if any(kind.__name__ in _RAISED for kind in type(cause).__mro__):
             return Event(kind="refused_by_provider", name="content_filter")
         if code := _code(cause):
@@ -56,12 +55,3 @@ def _code(error: BaseException) -> str:
     inner = field(body, "error")
     codes = (text_field(one, "code") for one in (error, body, inner))
     return next((code for code in codes if code in _FILTERS), "")
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    following: BaseException | None = error
-    while following is not None and id(following) not in seen:
-        seen.add(id(following))
-        yield following
-        following = following.__cause__

@@ -20,6 +20,7 @@ AgentBenchError
 └── GateError              a gate cannot be parsed
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -163,3 +164,16 @@ class GateError(AgentBenchError):
 
     def __str__(self) -> str:
         return with_hint(self.message, self.hint)
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Give an exception and what it was raised from, outermost first; a group of one stands for what it holds."""
+    seen: set[int] = set()
+    following: BaseException | None = error
+    while following is not None and id(following) not in seen:
+        seen.add(id(following))
+        yield following
+        if isinstance(following, BaseExceptionGroup) and len(following.exceptions) == 1:
+            following = following.exceptions[0]
+        else:
+            following = following.__cause__

@@ -1,10 +1,8 @@
 """What a request that got no whole answer means, by whichever library it was sent."""
 
-from collections.abc import Iterator
-
 import aiohttp
 
-from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.core.errors import SendError, causes
 from pytest_agentbench.core.text import printable, shorten
 
 # the names of the classes of httpx and httpx2, of which either may be what the openai client rides on
@@ -19,7 +17,7 @@ def connection_error(error: BaseException, *, where: str, seconds: float) -> Sen
     The innermost cause that is known decides: clients on top of aiohttp name lost connections timeouts.
     """
     found = None
-    for cause in _causes(error):
+    for cause in causes(error):
         found = _read(cause, where, seconds) or found
     return found or SendError(f"{where} cannot be asked: {_told(error)}")
 
@@ -35,15 +33,6 @@ def _read(error: BaseException, where: str, seconds: float) -> SendError | None:
     if isinstance(error, aiohttp.ClientConnectionError) or names & _BROKEN:
         return SendError(f"{where} broke the connection off: {_told(error)}", again=True, billed=True)
     return None
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen = 0
-    cause: BaseException | None = error
-    while cause is not None and seen < 10:
-        yield cause
-        seen += 1
-        cause = cause.__cause__
 
 
 def _told(error: BaseException) -> str:

@@ -3,14 +3,14 @@
 import inspect
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from types import FrameType, NoneType
 from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 
-from pytest_agentbench.core.errors import SuiteFaultError, with_hint
+from pytest_agentbench.core.errors import SuiteFaultError, causes, with_hint
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.text import printable, raised_text, shorten
 
@@ -79,7 +79,7 @@ def lacking(error: BaseException, context: Any) -> SuiteFaultError | None:
 
     Told by the exception and the frame that raised it, never by its words alone.
     """
-    for cause in _causes(error):
+    for cause in causes(error):
         frame = _innermost(cause)
         if frame is None:
             continue
@@ -221,15 +221,6 @@ def _is_plain(annotation: Any) -> bool:
 
 def _name(kind: Any) -> str:
     return kind.__name__ if isinstance(kind, type) and not get_args(kind) else typing._type_repr(kind)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    following: BaseException | None = error
-    while following is not None and id(following) not in seen:
-        seen.add(id(following))
-        yield following
-        following = following.__cause__
 
 
 def _innermost(error: BaseException) -> FrameType | None:
