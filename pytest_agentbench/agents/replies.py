@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from pytest_agentbench.agents.approvals import with_approvals
 from pytest_agentbench.agents.content import field, shown, unusable
 from pytest_agentbench.agents.openai_shapes import read_message
 from pytest_agentbench.agents.pairing import paired
@@ -107,6 +108,8 @@ def _read_list(items: Sequence[object]) -> tuple[Message, ...]:
 
 def _read_one(item: object) -> Message:
     message = item if isinstance(item, Message) else read_message(item)
+    if not isinstance(item, Message) or not item.text:
+        message = with_approvals(message, field(item, "approvals"))
     if message.role != "assistant":
         return message
     calls = tuple(call.model_copy(update={"requestor": "assistant"}) for call in message.tool_calls)

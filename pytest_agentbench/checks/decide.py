@@ -10,6 +10,7 @@ from functools import partial
 from itertools import takewhile
 from typing import TypeVar, get_args
 
+from pytest_agentbench.checks.approvals import check_approvals
 from pytest_agentbench.checks.calls import check_calls
 from pytest_agentbench.checks.communicate import check_communicate
 from pytest_agentbench.checks.explain import explain
@@ -73,6 +74,7 @@ def judge(
         *guard.ask("user", lambda: check_simulated_user(run)),
         *of_calls,
         *guard.ask("communicate", lambda: check_communicate(run)),
+        *guard.ask("approvals", lambda: check_approvals(run, resolve)),
         *guard.ask("never", lambda: check_forbidden(run, resolve)),
         *policies.findings,
     ]

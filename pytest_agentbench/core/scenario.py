@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from pytest_agentbench.core.acts import Line
+from pytest_agentbench.core.approvals import Standing
 from pytest_agentbench.core.base import Model, OpenModel
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.modifier import ModifierSpec
@@ -103,7 +104,9 @@ class Scenario(Model):
     value the user gives when asked, `also` the same name to others by which it may be asked for; `unknown` lists what
     it answers that it does not know. `modifiers` are ways in which an LLM-backed user behaves; None takes the
     suite's. `expect_any` are other ways that are as right as the expected calls. `never` lists forbidden calls
-    (name, or name with arguments). `faults` strike in every run. `checks` are import paths of further checks.
+    (name, or name with arguments). `asks` are the approvals that a right run asks for, `never_asks` those that it
+    must not ask for, `approvals` what the user decides where nothing else says it (None: the suite's). `faults` strike
+    in every run. `checks` are import paths of further checks.
     `skip` and `xfail` are reasons.
     """
 
@@ -118,6 +121,9 @@ class Scenario(Model):
     modifiers: tuple[ModifierSpec, ...] | None = None
     expect_any: tuple[tuple[ExpectedCall, ...], ...] = ()
     never: tuple[ExpectedCall, ...] = ()
+    asks: tuple[ExpectedCall, ...] = ()
+    never_asks: tuple[ExpectedCall, ...] = ()
+    approvals: Standing | None = None
     faults: tuple[FaultSpec, ...] = ()
     match: Match = Match()
     policies: tuple[str, ...] = ()
@@ -136,7 +142,7 @@ class Scenario(Model):
     @property
     def lines(self) -> tuple[str, ...]:
         """The words of the scripted user's lines."""
-        return tuple(line.text for line in self.says)
+        return tuple(line.words for line in self.says)
 
     @property
     def expected_calls(self) -> tuple[ExpectedCall, ...]:

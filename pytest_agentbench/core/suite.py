@@ -29,8 +29,9 @@ class HttpAgentSpec(Model):
     """An agent behind an HTTP endpoint: what is posted each turn, and where its answer holds what.
 
     `body` is a JSON template in which `$message`, `$messages`, `$session_id`, `$session`, `$context` and `$tools` stand
-    for values. `reply`, `calls`, `session` and `stop` are dotted paths into the answer; `call` maps name, arguments,
-    result, error and id to paths within each call. `session` is what the server called the session in its last answer.
+    for values, and `$decisions`. `reply`, `calls`, `approvals`, `session` and `stop` are dotted paths into the answer;
+    `call` maps name, arguments, result, error and id to paths within each call. `session` is what the server called the
+    session in its last answer.
     """
 
     url: str
@@ -39,6 +40,7 @@ class HttpAgentSpec(Model):
     reply: str = "reply"
     calls: str = ""
     call: dict[str, str] = {}
+    approvals: str = ""
     session: str = ""
     stop: str = ""
     seconds: float = 60.0

@@ -10,7 +10,15 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Requestor, ToolCall, closes_conversation, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.record import MalformedError, Record, acts_of, number_of, read_messages, text_of
+from pytest_agentbench.suites.record import (
+    MalformedError,
+    Record,
+    acts_of,
+    approvals_of,
+    number_of,
+    read_messages,
+    text_of,
+)
 
 DEFAULT_STOP_CALLS = frozenset({"end_simulation", "end_conversation", "###STOP###"})
 """Names of calls by which agents close a conversation; they ask no tool for anything."""
@@ -119,7 +127,7 @@ def _message(item: dict[str, JsonValue], callers: dict[str, Requestor]) -> Messa
         message = f"found {shown(items)}, expected a list of tool calls"
         raise MalformedError(message, "tool_calls")
     calls, acts = tuple(_call(one, party) for one in items), acts_of(item) if party == "user" else None
-    return Message(role=party, content=text, tool_calls=calls, requestor=party, acts=acts)
+    return Message(role=party, content=text, tool_calls=calls, requestor=party, acts=acts, **approvals_of(item))
 
 
 def _text(content: JsonValue) -> str | None:

@@ -68,6 +68,11 @@ def acts_of(item: Mapping[str, JsonValue]) -> tuple[Act, ...] | None:
     return tuple(_act(one, f"acts[{index}]") for index, one in enumerate(given))
 
 
+def approvals_of(item: Mapping[str, JsonValue]) -> dict[str, Any]:
+    """Give the approvals that a message asks for, and the decisions that it holds, as our own logs write them."""
+    return {name: item[name] for name in ("approvals", "decisions") if item.get(name)}
+
+
 def _act(given: JsonValue, key: str) -> Act:
     form = given if isinstance(given, dict) else {"kind": given}
     if form.get("kind") not in ACT_KINDS:

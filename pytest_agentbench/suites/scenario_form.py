@@ -8,7 +8,7 @@ from pytest_agentbench.core.matchers import matcher_misfits
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.calls import arguments_path, call_form
+from pytest_agentbench.suites.calls import arguments_path, call_form, is_approval, stated_calls
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.schema_rubric import rubric_misfits
 from pytest_agentbench.suites.tau2 import checked_task, line_misfits, scenario_fields, value_of
@@ -30,6 +30,8 @@ def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[
     if isinstance(task, list):
         return task
     fields = {key: value for key, value in form.items() if key not in _TEXTS or not isinstance(value, str)}
+    if "expect" in form:
+        fields["expect"] = [item for item in form["expect"] if is_approval(item)]
     if _is_first_of_several(form):
         fields["expect_any"] = form["expect_any"][1:]
     title = str(form.get("title", task.id))
@@ -38,7 +40,10 @@ def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[
 
 def _is_first_of_several(form: dict[str, JsonValue]) -> bool:
     """Whether the expected calls are the first of `expect_any`, since they stand nowhere else."""
-    stated = "expect" in form or (form.get("evaluation_criteria") or {}).get("actions") is not None
+    stated = (
+        stated_calls(form.get("expect")) is not None
+        or (form.get("evaluation_criteria") or {}).get("actions") is not None
+    )
     return "expect_any" in form and not stated
 
 
@@ -61,7 +66,7 @@ def _contradictions(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
 def _matchers(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
     for key in ("expect", "never"):
         for index, item in enumerate(form.get(key, ())):
-            arguments = call_form(item)["arguments"]
+            arguments = call_form(item["approval"] if is_approval(item) else item)["arguments"]
             where = (*path, key, index, *arguments_path(item))
             for name, value in arguments.items():
                 yield from matcher_misfits(value, (*where, name))
@@ -82,7 +87,7 @@ def _task(form: dict[str, JsonValue]) -> dict[str, JsonValue]:
     if "state" in form:
         task["initial_state"] = {"initialization_data": {"agent_data": form["state"]}}
     criteria: dict[str, Any] = dict(form.get("evaluation_criteria") or {})
-    expected = form["expect_any"][0] if _is_first_of_several(form) else form.get("expect")
+    expected = form["expect_any"][0] if _is_first_of_several(form) else stated_calls(form.get("expect"))
     if expected is not None:
         calls = enumerate(map(call_form, expected))
         criteria["actions"] = [{"action_id": f"{identifier}_{index}", **call} for index, call in calls]

@@ -1,6 +1,7 @@
 """The form of scenario files, as JSON Schema."""
 
 from pytest_agentbench.core.acts import ACT_KINDS
+from pytest_agentbench.core.approvals import DECISIONS
 from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
 from pytest_agentbench.suites.schema_faults import FAULT, FAULT_OPTIONS, SCENARIO_FAULTS
 from pytest_agentbench.suites.schema_forms import (
@@ -46,6 +47,17 @@ _CALL: Schema = {
     "description": "a call: {tool: {argument: value}}, {name: tool, arguments: {…}} or the name of a tool",
 }
 
+_ABOUT_CALL: Schema = {
+    "anyOf": [{**NAME, "description": "the name of a tool"}, _SHORT_CALL],
+    "description": "the name of a tool, or {tool: {argument: value}}",
+}
+
+_APPROVAL = mapping(
+    {"approval": _ABOUT_CALL},
+    "an approval that the agent asks for: {approval: tool}, or {approval: {tool: {argument: value}}}",
+    ("approval",),
+)
+
 _LIMITS = mapping(
     {
         "turns": {"type": "integer", "minimum": 1, "description": "a whole number, 1 or more: agent turns"},
@@ -78,6 +90,29 @@ _MATCH = mapping(
 
 _CALLS: Schema = {"type": "array", "items": {"$ref": "#/$defs/call"}, "description": "a list of calls"}
 
+_ASKED: Schema = {
+    "type": "array",
+    "items": {
+        "anyOf": [*_CALL["anyOf"], _APPROVAL],
+        "description": "a call: {tool: {argument: value}} or the name of a tool; or an approval: {approval: tool}",
+    },
+    "description": "a list of calls and approvals",
+}
+
+_DECISION = mapping(
+    {
+        **dict.fromkeys(DECISIONS, _ABOUT_CALL),
+        "edit": {**_SHORT_CALL, "description": "{tool: {argument: new value}}"},
+        "say": {**TEXT, "description": "what the user says with it, in words"},
+    },
+    "an answer to an approval, such as {approve: {refund: {amount: 12.5}}} or {reject: refund, say: 'Too dear'}",
+)
+
+APPROVALS: Schema = {
+    "enum": ["approve", "reject"],
+    "description": "approve or reject: what the user decides about an approval that nothing else decides",
+}
+
 _LABELLED = mapping(
     {
         **{kind: {"type": "string", "description": "what the user says, in words"} for kind in ACT_KINDS},
@@ -99,8 +134,9 @@ EXTRAS: Schema = {
     "says": {
         "type": "array",
         "items": {
-            "anyOf": [TEXT, _LABELLED],
-            "description": "a line: text, or text under what it means, such as {confirm: 'Do that'}",
+            "anyOf": [TEXT, _LABELLED, _DECISION],
+            "description": "a line: text, text under what it means, such as {confirm: 'Do that'}, or an answer to an "
+            "approval, such as {approve: refund}",
         },
         "description": "a list of what the scripted user says, in order",
     },
@@ -115,7 +151,11 @@ EXTRAS: Schema = {
         "anyOf": [TEXT, texts("a list of texts")],
         "description": "what the user does not know: text or a list of texts",
     },
-    "never": {**_CALLS, "description": "a list of forbidden calls: names of tools, or {tool: {argument: value}}"},
+    "never": {
+        **_ASKED,
+        "description": "a list of forbidden calls: names of tools, or {tool: {argument: value}}; or {approval: tool}",
+    },
+    "approvals": APPROVALS,
     "expect_any": {
         "type": "array",
         "minItems": 1,
@@ -150,7 +190,7 @@ _TASK: Schema = {
     "persona": {**TEXT, "description": "who the user is, in words"},
     "goal": {**TEXT, "description": "what the user wants, in words"},
     "instructions": {**TEXT, "description": "how the user behaves, in words"},
-    "expect": {**_CALLS, "description": "a list of the calls that a right run makes"},
+    "expect": {**_ASKED, "description": "a list of the calls that a right run makes, and approvals that it asks for"},
     "communicate": texts("a list of what the agent must tell the user"),
     "state": {**FREE, "description": "a mapping merged into the suite's state before the run"},
     "description": {"type": ["object", "string", "null"], "description": "τ²: what the task is about"},
@@ -176,6 +216,11 @@ DEFINITIONS: Schema = {
             **EXTRAS,
             "knows": {**FREE, "description": "a mapping of names to values that the user gives when asked"},
             "unknown": texts("a list of what the user does not know"),
+            "expect": {
+                "type": "array",
+                "items": _APPROVAL,
+                "description": "a list of approvals that a right run asks for",
+            },
             "goal": {**TEXT, "description": "the goal as it was before reason_for_call was filled in for τ²"},
         },
         "the fields that pytest-agentbench adds to a τ² task",

@@ -9,12 +9,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from pytest_agentbench.core.acts import ACT_KINDS, Line
+from pytest_agentbench.core.approvals import DECISIONS
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.scenario import ExpectedCall, Match, Scenario, ScenarioLimits, Task
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.suites.calls import call_form
+from pytest_agentbench.suites.calls import approval_form, approvals_of, call_form, calls_of
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.schema_rubric import read_rubric
 from pytest_agentbench.suites.schema_scenario import DEFINITIONS, SCENARIO_FILE
@@ -24,7 +25,7 @@ EXTRAS_KEY = "agentbench"
 """The key of a τ² task under which our own fields stand."""
 
 _TUPLES = ("unknown", "policies", "checks", "tags")
-_PLAIN = ("language", "complexity", "context", "skip", "xfail", "provenance")
+_PLAIN = ("language", "approvals", "complexity", "context", "skip", "xfail", "provenance")
 
 
 def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Misfit]:
@@ -71,7 +72,11 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
         also = {name: tuple(map(str, fact["also"])) for name, fact in extras["knows"].items() if _has_names(fact)}
         fields |= {"also": also} if also else {}
     if "never" in extras:
-        fields["never"] = tuple(ExpectedCall.model_validate(call_form(item)) for item in extras["never"])
+        fields["never"] = tuple(ExpectedCall.model_validate(call_form(item)) for item in calls_of(extras["never"]))
+        if asks := approvals_of(extras["never"]):
+            fields["never_asks"] = asks
+    if asks := approvals_of(extras.get("expect", ())):
+        fields["asks"] = asks
     if "expect_any" in extras:
         fields["expect_any"] = tuple(
             tuple(ExpectedCall.model_validate(call_form(item)) for item in calls) for calls in extras["expect_any"]
@@ -92,9 +97,24 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
 def line_misfits(says: Iterable[JsonValue], path: Keys) -> Iterator[Misfit]:
     """Yield the lines that do not say one thing that they mean, of a list that fits the schema."""
     for index, line in enumerate(says):
-        if isinstance(line, dict) and len(acts := [key for key in line if key != "about"]) != 1:
+        if isinstance(line, dict) and not line.keys().isdisjoint((*DECISIONS, "say")):
+            yield from _decision_misfits(line, (*path, index))
+        elif isinstance(line, dict) and len(acts := [key for key in line if key != "about"]) != 1:
             message = f"found {' and '.join(map(repr, acts)) or 'no act'}, expected the words under one act"
             yield Misfit(path=(*path, index), message=message, hint=f"acts are {', '.join(ACT_KINDS)}")
+
+
+def _decision_misfits(line: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
+    kinds = [key for key in line if key != "say"]
+    if len(kinds) != 1:
+        message = f"found {' and '.join(map(repr, kinds)) or 'no decision'}, expected one decision"
+        yield Misfit(path=path, message=message, hint=f"decisions are {', '.join(DECISIONS)}; `say` holds the words")
+    elif kinds == ["edit"] and not next(iter(line["edit"].values())):
+        yield Misfit(
+            path=(*path, "edit"), message="the edit names no argument", hint="write {edit: {tool: {name: 10}}}"
+        )
+    elif kinds == ["respond"] and not str(line.get("say", "")).strip():
+        yield Misfit(path=path, message="the answer has no words", hint='write {respond: tool, say: "The blue one"}')
 
 
 def value_of(fact: JsonValue) -> JsonValue:
@@ -120,6 +140,9 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
         }
     if "never" in given:
         ours["never"] = [call.model_dump(exclude_unset=True) for call in scenario.never]
+        ours["never"] += map(approval_form, scenario.never_asks)
+    if scenario.asks:
+        ours["expect"] = list(map(approval_form, scenario.asks))
     if scenario.expect_any:
         ours["expect_any"] = [[call.model_dump(exclude_unset=True) for call in calls] for calls in scenario.expect_any]
     ours |= {key: getattr(scenario, key).model_dump(exclude_unset=True) for key in ("match", "limits") if key in given}

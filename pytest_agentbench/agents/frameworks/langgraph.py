@@ -3,18 +3,21 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_agentbench.agents.content import field, result_text, text_field
+from pytest_agentbench.agents.content import field, text_field
+from pytest_agentbench.agents.frameworks.langgraph_pauses import Pause, pause_of, resumed_with
+from pytest_agentbench.agents.frameworks.langgraph_stops import Stopped, origin_of, pending_calls, stopped_at
 from pytest_agentbench.agents.frameworks.session import Answered
+from pytest_agentbench.agents.frameworks.waiting import Waiting
 from pytest_agentbench.agents.replies import read
+from pytest_agentbench.core.approvals import Decision
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.names import listing
-from pytest_agentbench.core.transcript import Message
 
 
 class LangGraphSession:
     """The conversation of one run: `thread_id` for a graph with a checkpointer, its messages handed back for others.
 
-    An interrupt is said to the user, and what the user says next resumes the graph.
+    An interrupt, and a stop before or after a node, is put to the user, whose decision resumes the graph.
     """
 
     def __init__(self, graph: Any, session_id: str) -> None:
@@ -31,7 +34,10 @@ class LangGraphSession:
         self._remembers = getattr(graph, "checkpointer", None) not in (None, False)
         self._kept: list[Any] = []
         self._told: set[str] = set()
-        self._interrupted = False
+        self._waiting = Waiting()
+        self._decisions: list[Decision] = []
+        self._pauses: list[Pause] = []
+        self._stopped: Stopped | None = None
 
     async def fitting(self) -> "LangGraphSession | LangGraphInThread":
         """Give what to talk to: a graph whose checkpointer has no async methods is invoked in the run's thread."""
@@ -46,12 +52,32 @@ class LangGraphSession:
 
     async def answer(self, message: str) -> Answered:
         """Invoke the graph; give the messages that were not given before."""
-        return self._answered(await self._graph.ainvoke(self._given(message), self._config))
+        return await self._go_on(self._given(message))
+
+    async def decide(self, decisions: Sequence[Decision], message: str) -> Answered:
+        """Resume the graph with what the user decided."""
+        for update, as_node in self._updates(decisions):
+            await self._graph.aupdate_state(self._config, update, as_node)
+        return await self._go_on(self._resumed(decisions))
+
+    async def _go_on(self, given: object) -> Answered:
+        state = await self._graph.ainvoke(given, self._config)
+        return self._answered(state, await self._graph.aget_state(self._config) if self._may_wait(state) else None)
 
     def answer_in_thread(self, message: str) -> Answered:
-        """Do the same by the graph's sync API; raise `AgentError` where a node is async."""
+        """Do the same as `answer` by the graph's sync API; raise `AgentError` where a node is async."""
+        return self._go_on_in_thread(self._given(message))
+
+    def decide_in_thread(self, decisions: Sequence[Decision]) -> Answered:
+        """Do the same as `decide` by the graph's sync API."""
+        for update, as_node in self._updates(decisions):
+            self._graph.update_state(self._config, update, as_node)
+        return self._go_on_in_thread(self._resumed(decisions))
+
+    def _go_on_in_thread(self, given: object) -> Answered:
         try:
-            return self._answered(self._graph.invoke(self._given(message), self._config))
+            state = self._graph.invoke(given, self._config)
+            return self._answered(state, self._graph.get_state(self._config) if self._may_wait(state) else None)
         except TypeError as error:
             if "No synchronous function" not in str(error):
                 raise
@@ -61,32 +87,52 @@ class LangGraphSession:
                 f"async one of its kind (Async{kept}), or InMemorySaver while testing"
             ) from error
 
-    def _answered(self, state: object) -> Answered:
+    def _may_wait(self, state: object) -> bool:
+        """Whether the graph may have stopped for its user: it was interrupted, or is built to stop at a node."""
+        stops = self._graph.interrupt_before_nodes or self._graph.interrupt_after_nodes
+        return self._remembers and (bool(stops) or bool(field(state, "__interrupt__")))
+
+    def _answered(self, state: object, snapshot: Any) -> Answered:
         if not isinstance(state, Mapping) or not isinstance(state.get("messages"), list | tuple):
             raise AgentError(f"the graph gave {type(state).__name__} without `messages`")
         messages, interrupts = list(state["messages"]), state.get("__interrupt__") or ()
-        self._kept, self._interrupted = messages, bool(interrupts)
+        self._kept = messages
+        pending = pending_calls(messages)
+        self._pauses = [pause_of(one, pending, origin_of(one, snapshot, pending)) for one in interrupts]
+        self._stopped = None if interrupts else stopped_at(snapshot, messages, pending)
+        requests = [request for pause in self._pauses for request in pause.requests]
+        requests += self._stopped.requests if self._stopped else ()
         new = self._new(messages)
-        if interrupts:  # calls that wait for the user are given once they are answered
+        if requests:  # calls that wait for the user are given once they are answered
             new = _answered_only(new)
         self._told |= {text_field(one, "id") for one in new}
-        spoken = [Message(role="assistant", content=result_text(field(one, "value"))) for one in interrupts]
+        shown = self._waiting.decided(read(new).messages, self._decisions)
+        if not requests:
+            self._decisions.clear()
         used = [usage for one in new if (usage := field(one, "usage_metadata"))]
         return Answered(
-            messages=(*read(new).messages, *spoken),
+            messages=shown,
+            approvals=requests,
             input_tokens=sum(field(usage, "input_tokens") or 0 for usage in used) if used else None,
             output_tokens=sum(field(usage, "output_tokens") or 0 for usage in used) if used else None,
         )
 
     def _given(self, message: str) -> object:
-        if self._interrupted:
-            if not self._remembers:
-                raise AgentError("the graph was interrupted, and has no checkpointer to go on from")
-            from langgraph.types import Command  # noqa: PLC0415 - the framework is there, since the graph is its own
-
-            return Command(resume=message)
         earlier = [] if self._remembers else self._kept
         return {"messages": [*earlier, {"role": "user", "content": message}]}
+
+    def _updates(self, decisions: Sequence[Decision]) -> list[tuple[dict[str, Any], str | None]]:
+        """Note what was decided; give what it changes in the state of a graph that stopped at a node."""
+        if not self._remembers:
+            raise AgentError("the graph was interrupted, and has no checkpointer to go on from")
+        goes_on = {one.id for pause in self._pauses if pause.goes_on for one in pause.requests}
+        self._decisions += [one for one in decisions if one.kind != "respond" or one.id not in goes_on]
+        return self._stopped.updates(decisions) if self._stopped else []
+
+    def _resumed(self, decisions: Sequence[Decision]) -> object:
+        from langgraph.types import Command  # noqa: PLC0415 - the framework is there, since the graph is its own
+
+        return Command(resume=resumed_with(self._pauses, decisions)) if self._pauses else None
 
     def _new(self, messages: Sequence[Any]) -> list[Any]:
         """Tell by their ids, since graphs may trim what was said; where ids lack, by the user's last message."""
@@ -105,6 +151,10 @@ class LangGraphInThread:
     def answer(self, message: str) -> Answered:
         """Invoke the graph in the thread of the caller."""
         return self._session.answer_in_thread(message)
+
+    def decide(self, decisions: Sequence[Decision], message: str) -> Answered:
+        """Resume the graph in the thread of the caller."""
+        return self._session.decide_in_thread(decisions)
 
 
 def _is_users(message: Any) -> bool:

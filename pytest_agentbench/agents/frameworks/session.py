@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.transcript import Message
 
 
@@ -11,13 +12,15 @@ from pytest_agentbench.core.transcript import Message
 class Answered:
     """What a framework did in one turn, and how many tokens it says that this took (None: it does not say).
 
-    `reason` is why the framework ended the turn, where it says so and there is no answer.
+    `reason` is why the framework ended the turn, where it says so and there is no answer. `approvals` are what it waits
+    for its user to decide.
     """
 
     messages: Sequence[Message]
     input_tokens: int | None = None
     output_tokens: int | None = None
     reason: str = ""
+    approvals: Sequence[ApprovalRequest] = ()
 
 
 @dataclass(kw_only=True)
@@ -47,6 +50,15 @@ class Session(Protocol):
 
     def answer(self, message: str) -> Answered | Awaitable[Answered]:
         """Answer the user; whatever it raises ends the run."""
+        ...
+
+
+@runtime_checkable
+class Deciding(Protocol):
+    """A session whose framework waits for its user to decide about calls."""
+
+    def decide(self, decisions: Sequence[Decision], message: str) -> Answered | Awaitable[Answered]:
+        """Go on with what the user decided, and said with it."""
         ...
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pytest_agentbench.agents.approvals import with_approvals
 from pytest_agentbench.agents.content import result_text, shown
 from pytest_agentbench.agents.http.paths import Nowhere, follow
 from pytest_agentbench.core.errors import AgentError
@@ -22,6 +23,7 @@ class Heard:
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
+    approvals: JsonValue = None
     results: tuple[Message, ...] = ()
     made: bool = False
     session: JsonValue = None
@@ -29,7 +31,14 @@ class Heard:
     notes: list[str] = field(default_factory=list)
 
     def messages(self) -> list[Message]:
-        """Give calls with their results and then the text, or the text with calls that wait for results."""
+        """Give calls with their results and then the text, or the text with calls that wait for results.
+
+        Approvals stand in the text; an answer may have them in its place.
+        """
+        asked = with_approvals(Message(role="assistant", content=self.text), self.approvals)
+        if asked.approvals:
+            calls = [Message(role="assistant", tool_calls=self.calls)] if self.calls else []
+            return [*calls, *self.results, asked]
         spoken = self.text if self.text.strip() else None
         if not self.calls:
             return [Message(role="assistant", content=spoken)] if spoken else []
@@ -44,11 +53,14 @@ def read_answer(answer: JsonValue, spec: HttpAgentSpec) -> Heard:
     heard = Heard()
     calls = _optional(answer, "calls", spec.calls, heard) if spec.calls else None
     _read_calls(calls, spec, heard)
+    if spec.approvals:
+        heard.approvals = _optional(answer, "approvals", spec.approvals, heard)
     if spec.session:
         heard.session = _optional(answer, "session", spec.session, heard)
     if spec.stop:
         heard.stop = _read_stop(_optional(answer, "stop", spec.stop, heard), spec.stop)
-    heard.text = _read_text(answer, spec.reply, needed=not heard.stop and (heard.made or not heard.calls))
+    needed = not heard.stop and not heard.approvals and (heard.made or not heard.calls)
+    heard.text = _read_text(answer, spec.reply, needed=needed)
     return heard
 
 
