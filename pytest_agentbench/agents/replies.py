@@ -107,6 +107,8 @@ def _read_list(items: Sequence[object]) -> tuple[Message, ...]:
 
 
 def _read_one(item: object) -> Message:
+    if isinstance(item, Mapping) and item.get("approvals"):  # which say all that there is to say
+        item = {"role": "assistant", "content": None, **item}
     message = item if isinstance(item, Message) else read_message(item)
     if not isinstance(item, Message) or not item.text:
         message = with_approvals(message, field(item, "approvals"))

@@ -26,6 +26,8 @@ def close_account(state: dict, order_id: str) -> str:
     return "closed"
 """
 AGENT = """
+LEAD = {"content": "One thing."}
+
 def build(tools, asks, obeys=True):
     call = {tool.__name__: tool for tool in tools}
     asks = [asks] if isinstance(asks, dict) else list(asks)
@@ -39,7 +41,7 @@ def build(tools, asks, obeys=True):
             elif one["kind"] == "respond":
                 done.append(f"You want {one['text']}")
         if asks and (not decisions or not done):
-            return {"content": "One thing.", "approvals": [asks.pop(0)]}
+            return {**LEAD, "approvals": [asks.pop(0)]}
         return " ".join(done) or "Nothing was done."
 
     return reply

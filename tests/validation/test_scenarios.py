@@ -188,3 +188,13 @@ def test_open_arguments_of_writes_are_listed_and_no_problem(tmp_path: Path) -> N
 
     assert report.left_open == ("close_ticket: ticket_id, note",)
     assert (report.oracle, report.issues) == (True, ())
+
+
+def test_a_right_run_asks_for_the_approvals_that_are_expected(tmp_path: Path) -> None:
+    """Its lines are no decisions, an approval is the question of a rule, and a run that does not ask is caught."""
+    says = ["Close ticket T1", {"approve": "close_ticket"}]
+    expect = [{"approval": "close_ticket"}, {"close_ticket": {"ticket_id": "T1"}}]
+
+    report = one(tmp_path, scenario(says=says, expect=expect), policies=[CONFIRM])
+
+    assert (report.oracle, report.issues, report.survivors) == (True, (), ())
