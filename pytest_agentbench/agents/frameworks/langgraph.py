@@ -104,8 +104,8 @@ class LangGraphSession:
 
     def _may_wait(self, state: object) -> bool:
         """Whether the graph may have stopped for its user: it was interrupted, or is built to stop at a node."""
-        stops = self._graph.interrupt_before_nodes or self._graph.interrupt_after_nodes
-        return self._remembers and (bool(stops) or bool(field(state, "__interrupt__")))
+        stops = any(getattr(self._graph, f"interrupt_{when}_nodes", None) for when in ("before", "after"))
+        return self._remembers and (stops or bool(field(state, "__interrupt__")))
 
     def _answered(self, state: object, snapshot: Any) -> Answered:
         if not isinstance(state, Mapping) or not isinstance(state.get("messages"), list | tuple):
