@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.secret_keys import ENDINGS, names_secret
 from pytest_agentbench.core.tool import ToolCall
@@ -200,6 +201,9 @@ class Redactor:
             "thoughts": self._optional(message.thoughts),
             "approvals": tuple(map(self._asked, message.approvals)),
             "decisions": tuple(map(self._asked, message.decisions)),
+            "by": self._optional(message.by),
+            "events": tuple(map(self._event, message.events)),
+            "output": self.json(message.output),
         }
         is_clean = all(getattr(message, name) == value for name, value in redacted.items())
         return message if is_clean else message.model_copy(update=redacted)
@@ -212,6 +216,9 @@ class Redactor:
             }
         )
 
+    def _event(self, event: Event) -> Event:
+        return event.model_copy(update={name: self.text(getattr(event, name)) for name in ("source", "to", "name")})
+
     def _act(self, act: Act) -> Act:
         return act.model_copy(update={"about": tuple(map(self.json, act.about)), "facts": self.json(act.facts)})
 
@@ -222,6 +229,7 @@ class Redactor:
                 "arguments": self.json(call.arguments),
                 "id": self.text(call.id),
                 "raw": self._optional(call.raw),
+                "by": self._optional(call.by),
             }
         )
 
