@@ -4,8 +4,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.approvals import ApprovalRequest, Decision
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.secret_keys import ENDINGS, names_secret
 from pytest_agentbench.core.tool import ToolCall
@@ -13,6 +16,8 @@ from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.core.verdict import CallExplanation, Finding
 from pytest_agentbench.results.encoded import encoded
+
+_Asked = TypeVar("_Asked", ApprovalRequest, Decision)
 
 MARK = "***"
 """What stands for a secret: shorter than any secret, so that no secret can hide in it."""
@@ -194,9 +199,25 @@ class Redactor:
             "tool_call_id": call_id,
             "acts": acts,
             "thoughts": self._optional(message.thoughts),
+            "approvals": tuple(map(self._asked, message.approvals)),
+            "decisions": tuple(map(self._asked, message.decisions)),
+            "by": self._optional(message.by),
+            "events": tuple(map(self._event, message.events)),
+            "output": self.json(message.output),
         }
         is_clean = all(getattr(message, name) == value for name, value in redacted.items())
         return message if is_clean else message.model_copy(update=redacted)
+
+    def _asked(self, one: _Asked) -> _Asked:
+        return one.model_copy(
+            update={
+                **{name: self.text(getattr(one, name)) for name in ("id", "tool", "text")},
+                "arguments": self.json(one.arguments),
+            }
+        )
+
+    def _event(self, event: Event) -> Event:
+        return event.model_copy(update={name: self.text(getattr(event, name)) for name in ("source", "to", "name")})
 
     def _act(self, act: Act) -> Act:
         return act.model_copy(update={"about": tuple(map(self.json, act.about)), "facts": self.json(act.facts)})
@@ -208,6 +229,7 @@ class Redactor:
                 "arguments": self.json(call.arguments),
                 "id": self.text(call.id),
                 "raw": self._optional(call.raw),
+                "by": self._optional(call.by),
             }
         )
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.codec import dumps, loads
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame, Finding, OtherFault, Unmeasured
@@ -155,6 +156,16 @@ def test_a_clean_result_is_unchanged():
     """Nothing is lost where there is nothing to hide."""
     assert Redactor(["s3cret-value"]).result(wrong_refund()) == wrong_refund()
     assert Redactor().result(result()) == result()
+
+
+def test_typed_answers_events_and_names_of_agents_hold_no_secret():
+    """What comes with a message is redacted as its words are."""
+    event = Event(kind="guardrail", name="s3cret-value")
+    call = ToolCall(name="pay", by="s3cret-value")
+    message = Message(
+        role="assistant", tool_calls=(call,), by="s3cret-value", events=(event,), output={"code": "s3cret-value"}
+    )
+    assert "s3cret-value" not in dumps(Redactor(["s3cret-value"]).transcript(Transcript(messages=(message,))))
 
 
 def test_a_transcript_still_joins_calls_with_results():
