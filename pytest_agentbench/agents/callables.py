@@ -21,6 +21,7 @@ GIVEN: dict[str, Callable[[Turn], object]] = {
     "messages": lambda turn: [message.openai() for message in turn.messages],
     "turn": lambda turn: turn,
     "results": lambda turn: [message.openai() for message in turn.results],
+    "decisions": lambda turn: [decision.model_dump() for decision in turn.decisions],
     "session_id": lambda turn: turn.session_id,
     "context": lambda turn: dict(turn.context) if isinstance(turn.context, Mapping) else turn.context,
     "tools": lambda turn: [tool.openai() for tool in turn.tools],

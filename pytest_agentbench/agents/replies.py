@@ -13,7 +13,7 @@ from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.misfit import dotted
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.transcript import Message, asking
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.messages.content import UnreadableError, field, shown, text_field
 from pytest_agentbench.messages.reading import read as read_messages
@@ -144,7 +144,8 @@ def _read_object(returned: object) -> Returned:
             return Returned(messages=_answer(answers[0], inner, name), stop=stop)
     if stop and all(field(returned, name) is None for name in ("role", "type", "content", "tool_calls")):
         return Returned(stop=True, metrics=metrics, output=output)
-    if output is not None and not isinstance(field(returned, "role") or field(returned, "content"), str):
+    is_message = isinstance(field(returned, "role") or field(returned, "content"), str) or field(returned, "approvals")
+    if output is not None and not is_message:
         said = Message(role="assistant", content=dumps(output))
         return Returned(messages=(said,), stop=stop, metrics=metrics, output=output)
     return Returned(messages=_messages([returned], ""), stop=stop, metrics=metrics, output=output)
@@ -169,12 +170,20 @@ def _answer(answer: object, inner: str, place: str) -> tuple[Message, ...]:
 def _messages(items: Sequence[object], place: str = "messages") -> tuple[Message, ...]:
     """Read messages; raise `AgentError` with the place of what cannot be read in what was returned."""
     try:
-        return tuple(_by_the_agent(message) for message in read_messages(items, at=(place,)))
+        return tuple(_by_the_agent(put(message)) for message in read_messages(items, at=(place,)))
     except UnreadableError as error:
         path = error.path if place else error.path[2:]
         where = f"{dotted(path)}: " if path else ""
         hint = "" if len(error.path) > 2 else f"; {ALLOWED}"
         raise AgentError(f"unusable reply: {where}{error.message}{hint}") from error
+
+
+def put(message: Message) -> Message:
+    """Give a message with the approvals that it asks for in its words, where they are not there yet."""
+    asked = asking(message.approvals).text
+    if asked in message.text:
+        return message
+    return message.model_copy(update={"content": "\n".join(part for part in (message.text.strip(), asked) if part)})
 
 
 def _by_the_agent(message: Message) -> Message:

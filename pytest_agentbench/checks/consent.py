@@ -13,6 +13,9 @@ from pytest_agentbench.checks.identifying import Subject, subject_of
 from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.acts import ActKind
+from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.values import same, to_json
 
 LOOK_BACK = 3
 """Turns of the agent before a confirmation in which what is confirmed may have been stated."""
@@ -83,6 +86,9 @@ def consent(facts: Facts, place: int, stating: Sequence[str] = ()) -> Consent:
 
 def _stated(facts: Facts, place: int, confirms: Iterable[_Event], stating: Sequence[str]) -> Consent:
     """Look in the agent's words before each confirmation for what says which call it is about, the last one first."""
+    call = facts.calls[place].call
+    if any(is_approved(call, facts.run.transcript.messages[event.message]) for event in confirms):
+        return Consent(True)
     missing: list[tuple[str, Any]] = []
     for event in sorted(confirms, key=lambda event: event.message, reverse=True):
         wanted = [text for index, text in facts.run.transcript.texts("user") if index <= event.message]
@@ -127,6 +133,14 @@ def _asked(facts: Facts, message: int) -> list[str]:
         if index < message:
             said.setdefault(transcript.turns[index], []).append(text)
     return [text for texts in list(said.values())[-LOOK_BACK:] for text in texts]
+
+
+def is_approved(call: ToolCall, message: Message) -> bool:
+    """Whether a turn of the user approves exactly this call, as it was put to it or as it changed it."""
+    return any(
+        one.runs and one.tool == call.name and same(to_json(one.arguments), to_json(call.arguments))
+        for one in message.decisions
+    )
 
 
 def _named(pair: tuple[str, Any]) -> str:

@@ -11,6 +11,7 @@ from itertools import takewhile
 from typing import TypeVar, get_args
 
 from pytest_agentbench.checks.answers import check_output, check_replies
+from pytest_agentbench.checks.approvals import check_approvals
 from pytest_agentbench.checks.calls import check_calls
 from pytest_agentbench.checks.communicate import check_communicate
 from pytest_agentbench.checks.explain import explain
@@ -78,6 +79,7 @@ def judge(
         *guard.ask("communicate", lambda: check_communicate(run)),
         *guard.ask("output", lambda: check_output(run, resolve)),
         *guard.ask("replies", lambda: check_replies(run)),
+        *guard.ask("approvals", lambda: check_approvals(run, resolve)),
         *guard.ask("never", lambda: check_forbidden(run, resolve)),
         *policies.findings,
     ]

@@ -1,7 +1,11 @@
-"""Whether the agent made a call that the scenario forbids (`never`); an attempt that failed counts too."""
+"""Whether the agent did what the scenario forbids (`never`): a call, or asking for an approval.
+
+An attempt that failed counts too.
+"""
 
 from collections.abc import Iterable
 
+from pytest_agentbench.checks.approvals import forbidden_approvals
 from pytest_agentbench.checks.findings import not_seen
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import is_call_of
@@ -11,13 +15,18 @@ from pytest_agentbench.core.verdict import Finding
 
 
 def check_forbidden(run: Run, resolve: Resolver | None = None) -> Iterable[Finding]:
-    """Give a finding for each forbidden call made, or one passing; nothing where none is forbidden.
+    """Give a finding for each forbidden call made and approval asked for, or one passing; nothing without `never`.
 
     Raise what `matchers.matches` raises.
     """
+    asked = list(forbidden_approvals(run, resolve))
+    if not run.scenario.never:
+        return asked or ([_finding(True, "no forbidden approval was asked for")] if run.scenario.never_asks else [])
+    return [*asked, *_calls(run, resolve)] if asked else _calls(run, resolve)
+
+
+def _calls(run: Run, resolve: Resolver | None) -> list[Finding]:
     never = run.scenario.never
-    if not never:
-        return []
     if not run.calls_visible:
         return [not_seen("never", "policy")]
     found = [

@@ -4,6 +4,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import model_serializer, model_validator
 
+from pytest_agentbench.core.approvals import DECISIONS, DecisionKind, ScriptedDecision
 from pytest_agentbench.core.base import Model
 
 ActKind = Literal["request", "inform", "confirm", "condition", "decline", "withdraw", "ask", "close", "other"]
@@ -21,23 +22,41 @@ class Act(Model):
     facts: dict[str, Any] = {}
 
 
-class Line(Model):
-    """One line of a script as its file has it: a text, or `{confirm: text, about: value}`.
+DECIDED: dict[DecisionKind, ActKind] = {
+    "approve": "confirm",
+    "reject": "decline",
+    "edit": "confirm",
+    "respond": "inform",
+}
+"""What a decision about an approval means as an act."""
 
-    `act` None means that the file does not say what the line means; `about` None, which values it concerns.
+
+class Line(Model):
+    """One line of a script as its file has it: a text, or `{confirm: text, about: value}`, or a decision.
+
+    `act` None means that the file does not say what the line means; `about` None, which values it concerns. A line with
+    a `decision`, `{approve: {tool: {argument: value}}, say: text}`, answers an approval and is never said otherwise.
     """
 
-    text: str
+    text: str = ""
     act: ActKind | None = None
     about: tuple[Any, ...] | None = None
+    decision: ScriptedDecision | None = None
+
+    @property
+    def words(self) -> str:
+        """The words of the line; of a decision without any, what it decides."""
+        return self.text if self.text or self.decision is None else self.decision.words
 
     @model_validator(mode="before")
     @classmethod
     def _of_a_file(cls, written: Any) -> Any:
         if isinstance(written, str):
             return {"text": written}
-        if not isinstance(written, dict) or "text" in written:
+        if not isinstance(written, dict) or "text" in written or "decision" in written:
             return written
+        if decided := [kind for kind in DECISIONS if kind in written]:
+            return _decision_line(decided, written)
         about = written.get("about")
         several = about if isinstance(about, list | tuple) or about is None else (about,)
         acts = [(key, value) for key, value in written.items() if key != "about"]
@@ -47,6 +66,18 @@ class Line(Model):
 
     @model_serializer
     def _as_in_a_file(self) -> str | dict[str, Any]:
+        if self.decision is not None:
+            about = {self.decision.tool: self.decision.arguments} if self.decision.arguments else self.decision.tool
+            return {self.decision.kind: about, **({"say": self.text} if self.text else {})}
         if self.act is None:
             return self.text
         return {self.act: self.text} if self.about is None else {self.act: self.text, "about": list(self.about)}
+
+
+def _decision_line(kinds: list[DecisionKind], written: dict[str, Any]) -> dict[str, Any]:
+    if len(written.keys() - {"say"}) != 1:
+        raise ValueError(f"a line has one decision, found {[key for key in written if key != 'say']}")
+    given = written[kinds[0]]
+    tool, arguments = (given, {}) if isinstance(given, str) else next(iter(given.items()))
+    decision = {"kind": kinds[0], "tool": tool, "arguments": arguments or {}}
+    return {"text": written.get("say", ""), "act": DECIDED[kinds[0]], "decision": decision}

@@ -3,6 +3,7 @@
 from typing import Any
 
 from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.approvals import Decision, Standing
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
@@ -15,11 +16,13 @@ class Turn(Model):
     """What an agent may see: the user's text, the whole conversation, its session, context and tools.
 
     `results` holds the tool messages that answer the calls of the agent's last reply; `message` is then empty.
+    `decisions` are what the user decided about the approvals that the agent's last reply asked for.
     """
 
     message: str = ""
     messages: tuple[Message, ...] = ()
     results: tuple[Message, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     session_id: str = ""
     context: Any = {}
     tools: tuple[ToolSpec, ...] = ()
@@ -46,6 +49,7 @@ class View(Model):
     It holds no tool results of the agent, no expected calls and no judge notes. The first `begun` of its messages were
     exchanged before the run. `feedback` says why the conversation is not over although the user closed it. `done` holds
     the values that the agent's successful writes were called with, once for each call: what a person sees happen.
+    `approvals` is what the user decides about an approval that nothing else decides.
     """
 
     messages: tuple[Message, ...] = ()
@@ -61,6 +65,7 @@ class View(Model):
     task_instructions: str = ""
     tools: tuple[ToolSpec, ...] = ()
     done: tuple[str | int | float, ...] = ()
+    approvals: Standing | None = None
 
 
 class Stop(Model):
@@ -74,11 +79,12 @@ class Stop(Model):
 class UserTurn(Model):
     """What a simulated user does in its turn: says `text`, calls tools of its own, then closes where `stop` is set.
 
-    `acts` are what it meant; None means that it did not say.
+    `acts` are what it meant; None means that it did not say. `decisions` are its answers to approvals.
     """
 
     text: str = ""
     acts: tuple[Act, ...] | None = None
+    decisions: tuple[Decision, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     stop: Stop | None = None
 
@@ -87,7 +93,13 @@ class UserTurn(Model):
         """The message that the transcript keeps; None where nothing is said or called."""
         if not (self.text or self.tool_calls):
             return None
-        return Message(role="user", content=self.text or None, tool_calls=self.tool_calls, acts=self.acts)
+        return Message(
+            role="user",
+            content=self.text or None,
+            tool_calls=self.tool_calls,
+            acts=self.acts,
+            decisions=self.decisions,
+        )
 
 
 class UserFault(Model):

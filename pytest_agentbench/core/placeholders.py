@@ -9,7 +9,7 @@ from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.values import JsonValue
 
-PLACEHOLDERS = ("message", "messages", "session_id", "session", "context", "tools", "results")
+PLACEHOLDERS = ("message", "messages", "session_id", "session", "context", "tools", "results", "decisions")
 """What may stand in a body; `$context.user.id` is a field of the context."""
 
 IN_HEADERS = ("session_id", "session", "context")

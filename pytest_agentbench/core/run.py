@@ -51,7 +51,8 @@ class Run(Model):
     """A closed conversation as checks see it.
 
     `session_id` is what the agent saw of its session, new in every run.
-    `calls_visible` False means that the agent's own tool calls could not be seen. `initial_state`, `final_state`
+    `calls_visible` False means that the agent's own tool calls could not be seen, `approvals_visible` that the run is a
+    recording which may have had no place for approvals. `initial_state`, `final_state`
     and `expected_state` are None where state cannot be read or the expected calls cannot be replayed; `unreplayed` says
     which expected calls (by position) fail when replayed, and how, so that the expected state does not show them.
     `replay_differs` says where the replay of a recording answered something else, so that its state is not known.
@@ -81,6 +82,7 @@ class Run(Model):
     toolset: Toolset = Toolset()
     calls_visible: bool = True
     shows: frozenset[str] = frozenset()
+    approvals_visible: bool = True
     initial_state: State | None = None
     final_state: State | None = None
     expected_state: State | None = None

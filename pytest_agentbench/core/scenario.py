@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from pytest_agentbench.core.acts import Line
+from pytest_agentbench.core.approvals import Standing
 from pytest_agentbench.core.base import Model, OpenModel
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.fault import FaultSpec
@@ -109,9 +110,11 @@ class Scenario(Model):
     value the user gives when asked, `also` the same name to others by which it may be asked for; `unknown` lists what
     it answers that it does not know. `modifiers` are ways in which an LLM-backed user behaves; None takes the
     suite's. `expect_any` are other ways that are as right as the expected calls. `never` lists forbidden calls
-    (name, or name with arguments). `handoffs` are expected from one agent to another, `never_handoffs` are forbidden;
-    `output` holds parts of the typed answer, `replies` what texts are like. `faults` strike in every run. `checks` are
-    import paths of further checks. `skip` and `xfail` are reasons.
+    (name, or name with arguments). `asks` are the approvals that a right run asks for, `never_asks` those that it
+    must not ask for, `approvals` what the user decides where nothing else says it (None: the suite's). `handoffs` are
+    expected from one agent to another, `never_handoffs` are forbidden; `output` holds parts of the typed answer,
+    `replies` what texts are like. `faults` strike in every run. `checks` are import paths of further checks. `skip`
+    and `xfail` are reasons.
     """
 
     id: str
@@ -129,6 +132,9 @@ class Scenario(Model):
     never_handoffs: tuple[ExpectedHandoff, ...] = ()
     output: dict[str, Any] | None = None
     replies: tuple[ExpectedReply, ...] = ()
+    asks: tuple[ExpectedCall, ...] = ()
+    never_asks: tuple[ExpectedCall, ...] = ()
+    approvals: Standing | None = None
     faults: tuple[FaultSpec, ...] = ()
     match: Match = Match()
     policies: tuple[str, ...] = ()
@@ -147,7 +153,7 @@ class Scenario(Model):
     @property
     def lines(self) -> tuple[str, ...]:
         """The words of the scripted user's lines."""
-        return tuple(line.text for line in self.says)
+        return tuple(line.words for line in self.says)
 
     @property
     def expected_calls(self) -> tuple[ExpectedCall, ...]:

@@ -29,7 +29,8 @@ class HttpAgentSpec(Model):
     """An agent behind an HTTP endpoint: what is posted each turn, and where its answer holds what.
 
     `body` is a JSON template in which `$message`, `$messages`, `$session_id`, `$session`, `$context` and `$tools` stand
-    for values. `reply`, `calls`, `session`, `stop` and `output` (a typed answer) are dotted paths into the answer;
+    for values, and `$decisions`. `reply`, `calls`, `approvals`, `session`, `stop` and `output` (a typed answer) are
+    dotted paths into the answer;
     `call` maps name, arguments, result, error and id to paths within each call. `session` is what the server called the
     session in its last answer.
     """
@@ -40,6 +41,7 @@ class HttpAgentSpec(Model):
     reply: str = "reply"
     calls: str = ""
     call: dict[str, str] = {}
+    approvals: str = ""
     session: str = ""
     stop: str = ""
     output: str = ""

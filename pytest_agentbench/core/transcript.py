@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.events import Event
@@ -21,8 +22,9 @@ class Message(Model):
     """One message; a tool message answers the call whose id is `tool_call_id`.
 
     `acts` say what a simulated user meant with it; None means that nobody said (*unlabelled*). `thoughts` is what a
-    model thought besides: it was never said, so nothing but the transcript's file holds it. `by` names the one of
-    several agents that sent it, `events` are what happened before it, `output` is the typed answer that came with it.
+    model thought besides: it was never said, so nothing but the transcript's file holds it. `approvals` are what the
+    agent asks its user to decide, `decisions` what the user decided. `by` names the one of several agents that sent it,
+    `events` are what happened before it, `output` is the typed answer that came with it.
     """
 
     role: Role
@@ -34,20 +36,19 @@ class Message(Model):
     wrote: bool | None = None
     acts: tuple[Act, ...] | None = None
     thoughts: str | None = None
+    approvals: tuple[ApprovalRequest, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     by: str | None = None
     events: tuple[Event, ...] = ()
     output: JsonValue = None
 
     @model_serializer(mode="wrap")
     def _without_unset(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what most messages have not: the digest of such a message stays what it was."""
+        """Leave out what most messages do not have: the digest of such a message stays what it was."""
         data: dict[str, Any] = serialize(self)
-        for name in ("acts", "thoughts", "by", "output"):
-            if name in data and data[name] is None:
-                del data[name]
-        if "events" in data and not data["events"]:
-            del data["events"]
-        return data
+        unset = [name for name in ("acts", "thoughts", "by", "output") if data.get(name) is None]
+        unset += [name for name in ("approvals", "decisions", "events") if not data.get(name)]
+        return {name: value for name, value in data.items() if name not in unset}
 
     @model_validator(mode="before")
     @classmethod
@@ -84,6 +85,22 @@ class Message(Model):
         if self.role == "tool":
             message["tool_call_id"] = self.tool_call_id or ""
         return message
+
+
+def awaiting(messages: Sequence[Message]) -> tuple[ApprovalRequest, ...]:
+    """Give what the agent asks its user to decide, of the end of a conversation that the user has not answered."""
+    found: list[ApprovalRequest] = []
+    for message in reversed(messages):
+        if message.role == "user" and not message.tool_calls:
+            break
+        found[:0] = message.approvals if message.role == "assistant" else ()
+    return tuple(found)
+
+
+def asking(requests: Sequence[ApprovalRequest]) -> Message:
+    """Give the message by which an agent puts requests to its user."""
+    text = "\n".join(dict.fromkeys(request.asked for request in requests))
+    return Message(role="assistant", content=text, approvals=tuple(requests))
 
 
 class CallRecord(Model):

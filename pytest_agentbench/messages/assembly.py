@@ -5,6 +5,7 @@ from itertools import takewhile
 from typing import Any
 
 from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.tool import Requestor, ToolCall
 from pytest_agentbench.core.transcript import Message, Role
 
@@ -29,15 +30,26 @@ class Assembly:
         self._texts: list[str] = []
         self._calls: list[ToolCall] = []
         self._acts: tuple[Act, ...] | None = None
+        self._approvals: tuple[ApprovalRequest, ...] = ()
+        self._decisions: tuple[Decision, ...] = ()
         self._is_new = False
         self._by: str | None = None
 
-    def begin(self, role: Role, *, acts: tuple[Act, ...] | None = None, by: str | None = None) -> None:
+    def begin(
+        self,
+        role: Role,
+        *,
+        acts: tuple[Act, ...] | None = None,
+        approvals: tuple[ApprovalRequest, ...] = (),
+        decisions: tuple[Decision, ...] = (),
+        by: str | None = None,
+    ) -> None:
         """Begin a message; `by` is the agent that it names."""
         self._flush()
         if role != "assistant":
             self._leave_thoughts()
         self._role, self._acts, self._is_new, self._by = role, acts, True, by
+        self._approvals, self._decisions = approvals, decisions
 
     def go_on(self, *, call: bool = False, thought: bool = False) -> None:
         """Go on with the agent's message, or begin one where the part does not belong to it.
@@ -108,14 +120,15 @@ class Assembly:
         """Close the message whose parts are being read; thoughts alone wait for the agent's next."""
         if self._role is None:
             return
-        if self._texts or self._calls or (self._is_new and not self._thoughts):
+        if self._texts or self._calls or self._approvals or (self._is_new and not self._thoughts):
             fields: dict[str, Any] = {"role": self._role, "content": "".join(self._texts) if self._texts else None}
             if self._role == "assistant":
                 fields |= {"thoughts": "\n".join(self._thoughts) or None, "by": self._by}
+                fields["approvals"] = self._approvals
                 self._calls = [call.model_copy(update={"by": self._by}) for call in self._calls]
                 self._thoughts = []
             elif self._role == "user":
-                fields |= {"requestor": "user", "acts": self._acts}
+                fields |= {"requestor": "user", "acts": self._acts, "decisions": self._decisions}
             self._done.append(Message(**fields, tool_calls=tuple(self._calls)))
         self._close()
 
@@ -127,6 +140,7 @@ class Assembly:
 
     def _close(self) -> None:
         self._texts, self._calls, self._acts, self._is_new, self._by = [], [], None, False, None
+        self._approvals, self._decisions = (), ()
 
 
 def joined(messages: Sequence[Message]) -> list[Message]:
@@ -170,6 +184,7 @@ def _one(messages: list[Message]) -> Message:
         content="\n".join(texts) or None,
         tool_calls=tuple(call for message in messages for call in message.tool_calls),
         thoughts="\n".join(thoughts) or None,
+        approvals=tuple(request for message in messages for request in message.approvals),
         by=messages[0].by,
         events=tuple(event for message in messages for event in message.events),
     )

@@ -9,6 +9,7 @@ from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.tool import Requestor, ToolCall
 from pytest_agentbench.core.transcript import Role
+from pytest_agentbench.messages.approvals import approvals_of, decisions_of
 from pytest_agentbench.messages.assembly import Assembly
 from pytest_agentbench.messages.blocks import is_call, is_part, is_thought, known_calls, read_part
 from pytest_agentbench.messages.calls import read_call, said_failed
@@ -41,7 +42,7 @@ _CLASSES: dict[str, Role] = {
 }
 """LangChain's types and classes."""
 
-_FIELDS = ("content", "parts", "tool_calls", "function_call", "refusal", "audio")
+_FIELDS = ("content", "parts", "tool_calls", "function_call", "refusal", "audio", "approvals")
 _THOUGHTS = ("reasoning_content", "reasoning", "thoughts")
 """Fields in which servers hand on what a model thought."""
 
@@ -66,6 +67,8 @@ def read_message(item: object, at: Keys, into: Assembly) -> None:
     into.begin(
         "user" if role == "tool" else role,
         acts=acts_of(item, at) if role == "user" else None,
+        approvals=approvals_of(field(item, "approvals"), (*at, "approvals")) if role == "assistant" else (),
+        decisions=decisions_of(field(item, "decisions"), (*at, "decisions")) if role == "user" else (),
         by=text_field(item, "name") or None,
     )
     place = (*at, "content" if parts is content else "parts")

@@ -29,7 +29,7 @@ from pytest_agentbench.plugin.simulation import Simulation
 from pytest_agentbench.runs.conduct import Stage
 from pytest_agentbench.runs.judging import own_states
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.suites.calls import call_form, calls_of, handoffs_of
+from pytest_agentbench.suites.calls import approvals_of, call_form, handoffs_of, stated_calls
 
 _FILTERS = frozenset({"policy", "complexity", "tag", "scenario", "variant", "fault"})
 
@@ -191,8 +191,10 @@ def _changed(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
     criteria = scenario.task.evaluation_criteria or EvaluationCriteria()
     wanted: dict[str, Any] = {}
     if given["expect"] is not None:
-        wanted["actions"] = [ExpectedCall.model_validate(call_form(call)) for call in calls_of(given["expect"])]
+        changes["asks"] = approvals_of(given["expect"])
         changes["handoffs"] = handoffs_of(given["expect"])
+        if (calls := stated_calls(given["expect"])) is not None:
+            wanted["actions"] = [ExpectedCall.model_validate(call_form(call)) for call in calls]
     if given["communicate"] is not None:
         wanted["communicate_info"] = list(given["communicate"])
     if wanted:

@@ -196,7 +196,10 @@ def _message(message: Message, marks: Glyphs, limit: int) -> list[str]:
         if call.raw is not None:
             shown = f"{marks.plain(call.name)}({_text(call.raw, marks, limit)})"
         lines.append(f"{speaker:6} {shown}")
-    return lines
+    decided = (one for one in message.decisions if one.kind != "respond")
+    return lines + [
+        f"{speaker:6} {one.kind}s {call_text(one.tool, one.arguments, marks, value_width=limit)}" for one in decided
+    ]
 
 
 def _text(text: str, marks: Glyphs, limit: int) -> str:

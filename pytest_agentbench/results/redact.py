@@ -4,8 +4,10 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.secret_keys import ENDINGS, names_secret
 from pytest_agentbench.core.tool import ToolCall
@@ -13,6 +15,8 @@ from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.core.verdict import CallExplanation, Finding
 from pytest_agentbench.results.encoded import encoded
+
+_Asked = TypeVar("_Asked", ApprovalRequest, Decision)
 
 MARK = "***"
 """What stands for a secret: shorter than any secret, so that no secret can hide in it."""
@@ -194,9 +198,19 @@ class Redactor:
             "tool_call_id": call_id,
             "acts": acts,
             "thoughts": self._optional(message.thoughts),
+            "approvals": tuple(map(self._asked, message.approvals)),
+            "decisions": tuple(map(self._asked, message.decisions)),
         }
         is_clean = all(getattr(message, name) == value for name, value in redacted.items())
         return message if is_clean else message.model_copy(update=redacted)
+
+    def _asked(self, one: _Asked) -> _Asked:
+        return one.model_copy(
+            update={
+                **{name: self.text(getattr(one, name)) for name in ("id", "tool", "text")},
+                "arguments": self.json(one.arguments),
+            }
+        )
 
     def _act(self, act: Act) -> Act:
         return act.model_copy(update={"about": tuple(map(self.json, act.about)), "facts": self.json(act.facts)})

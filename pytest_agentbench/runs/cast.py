@@ -150,6 +150,7 @@ class Cast(RunModels):
                 scenario.says,
                 wants=wants_of(scenario, tools),
                 asks_for=scenario.communicate_info,
+                expected=[one for way in scenario.ways for one in way.expected_calls if one.requestor == "assistant"],
                 language=language,
             )
         # a session with scripted users needs neither of these

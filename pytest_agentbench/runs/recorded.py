@@ -96,6 +96,7 @@ async def judge_recorded(
         stop_reason=recording.stop_reason,
         blame=blame,
         toolset=plan.toolset,
+        approvals_visible=any(message.approvals for message in recording.transcript.messages),
     )
     runner = RunnerInThread(f"agentbench-{plan.task_name}")
     try:

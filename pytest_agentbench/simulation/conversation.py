@@ -21,8 +21,9 @@ from pytest_agentbench.core.seams import Agent, Environment, User
 from pytest_agentbench.core.termination import Limits, Termination
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall
-from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.simulation.approvals import decided
 from pytest_agentbench.simulation.clock import Stopwatch
 from pytest_agentbench.simulation.progress import Progress
 from pytest_agentbench.simulation.recording import Recording, result_message
@@ -146,13 +147,13 @@ class Conversation:
             messages, begun = self.recording.messages, self.recording.begun
             tools = self.environment.tools
             view = user_view(self.scenario, messages, begun=begun, tools=tools, feedback=feedback)
-            said = await self.user.reply(view)
+            said = decided(await self.user.reply(view), awaiting(messages), self.scenario.approvals)
             if feedback := await self._not_over(said):
                 continue
             if (message := said.message) is not None:
                 self.recording.add(message)
             elif said.stop is None:
-                self.recording.add(Message(role="user", content=said.text, acts=said.acts))
+                self.recording.add(Message(role="user", content=said.text, acts=said.acts, decisions=said.decisions))
             for call in said.tool_calls:
                 await self._execute(call)
             self._acting = Blame.USER

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pytest_agentbench.core.approvals import Decision
 from pytest_agentbench.core.conversation import Turn, View
 from pytest_agentbench.core.scenario import Instructions, Scenario
 from pytest_agentbench.core.tool import Toolset
@@ -24,6 +25,7 @@ def agent_turn(
         message=text,
         messages=visible,
         results=tuple(results),
+        decisions=() if results else _decisions(visible),
         session_id=session_id,
         context=context,
         tools=tools.of("assistant"),
@@ -54,7 +56,12 @@ def user_view(
         task_instructions=told.task_instructions or "",
         tools=tools.of("user"),
         done=tuple(_written(messages[begun:], tools)),
+        approvals=scenario.approvals,
     )
+
+
+def _decisions(messages: Sequence[Message]) -> tuple[Decision, ...]:
+    return next((message.decisions for message in reversed(messages) if message.role == "user"), ())
 
 
 def _written(messages: Sequence[Message], tools: Toolset) -> Iterator[str | int | float]:

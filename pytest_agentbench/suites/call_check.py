@@ -12,12 +12,15 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.argument_schema import argument_misfits
-from pytest_agentbench.suites.calls import HANDOFF, arguments_path, is_handoff
+from pytest_agentbench.suites.calls import HANDOFF, arguments_path, calls_of, is_approval, stated_calls
 from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.fault_check import fault_problems
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.rule_check import rule_faults
 from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
+
+_APPROVAL = " approval"
+"""What sets the approvals of `expect` and `never` apart from their calls."""
 
 
 def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
@@ -36,9 +39,12 @@ def check_calls(suite: Suite, toolset: Toolset) -> list[Problem]:
     problems: list[Problem] = []
     for scenario in suite.scenarios:
         others = ((f"expect_any.{way}", calls) for way, calls in enumerate(scenario.expect_any))
-        for kind, calls in (("expect", scenario.expected_calls), ("never", scenario.never), *others):
+        asked = (("expect" + _APPROVAL, scenario.asks), ("never" + _APPROVAL, scenario.never_asks))
+        for kind, calls in (("expect", scenario.expected_calls), ("never", scenario.never), *others, *asked):
             for index, call in enumerate(calls):
                 for fault in _faults(call, toolset):
+                    if kind.endswith(_APPROVAL) and not fault.path and not fault.hint:
+                        continue  # an agent may ask in the name of a node, or of a tool of its own
                     found = finder.call(scenario, kind, index)
                     if found is None:
                         file, line, message = Path(scenario.file), scenario.line, fault.message
@@ -192,21 +198,29 @@ class _Finder:
 
 def _call_at(entry: Entry, kind: str, index: int) -> _Found:
     ours = () if entry.is_own else ("agentbench",)
-    several = "expect_any" in entry.value and "expect" not in entry.value and entry.is_own
-    if kind == "never":
-        path: Keys = (*ours, "never", index)
+    several = "expect_any" in entry.value and stated_calls(entry.value.get("expect")) is None and entry.is_own
+    if kind.endswith(_APPROVAL):
+        kind = kind.removesuffix(_APPROVAL)
+        form = entry.value if entry.is_own else entry.value["agentbench"]
+        index = [at for at, item in enumerate(form[kind]) if is_approval(item)][index]
+        path: Keys = (*ours, kind, index, "approval")
+    elif kind == "never":
+        items = (entry.value if entry.is_own else entry.value["agentbench"])["never"]
+        path = (*ours, "never", _nth_call(items, index))
     elif kind.startswith("expect_any"):
         path = (*ours, "expect_any", int(kind.partition(".")[2]) + several, index)
     elif kind == "expect" and several:
         path = ("expect_any", 0, index)
     elif kind in entry.value:
-        path = (kind, index)
+        path = (kind, _nth_call(entry.value[kind], index))
     else:
         path = ("evaluation_criteria", "actions", index)
     form = entry.value
-    for step in path[:-1]:
+    for step in path:
         form = form[step]
-    *place, _ = path
-    position = [at for at, item in enumerate(form) if not is_handoff(item)][index]
-    path, form = (*place, position), form[position]
     return _Found(document=entry.document, path=(*entry.path, *path), form=form)
+
+
+def _nth_call(items: list[JsonValue], index: int) -> int:
+    """Give the place of a call in a list that may hold handoffs and approvals, too."""
+    return [at for at, item in enumerate(items) if calls_of([item])][index]

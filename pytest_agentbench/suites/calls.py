@@ -1,10 +1,11 @@
-"""Expected and forbidden calls and handoffs: the short forms and the full one."""
+"""Expected and forbidden calls, handoffs and approvals: the short forms and the full one."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.misfit import Keys, Misfit
+from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.values import JsonValue
 
 HANDOFF = "handoff"
@@ -22,21 +23,43 @@ def call_form(item: JsonValue) -> dict[str, Any]:
     return {"name": name, "arguments": arguments or {}, **made}
 
 
-def arguments_path(item: JsonValue) -> tuple[str, ...]:
-    """Give the keys that lead to the arguments inside a call as the file writes it."""
-    if not isinstance(item, dict):
-        return ()
-    return ("arguments",) if isinstance(item.get("name"), str) else tuple(key for key in item if key != "by")[:1]
-
-
 def is_handoff(item: JsonValue) -> bool:
     """Whether an entry of a list of calls is a handoff: `{handoff: {from: …, to: …}}` or `{handoff: to}`."""
     return isinstance(item, dict) and item.keys() == {HANDOFF}
 
 
+def is_approval(item: JsonValue) -> bool:
+    """Whether an entry of a list of calls is an approval: `{approval: …}`, never a tool's name."""
+    return isinstance(item, dict) and item.keys() == {"approval"}
+
+
 def calls_of(items: Iterable[JsonValue]) -> list[JsonValue]:
     """Give the entries that are calls."""
-    return [item for item in items if not is_handoff(item)]
+    return [item for item in items if not is_handoff(item) and not is_approval(item)]
+
+
+def stated_calls(expect: Sequence[JsonValue] | None) -> list[JsonValue] | None:
+    """Give the expected calls; None where `expect` says nothing of calls: it is not there, or holds approvals alone."""
+    return None if expect is None or (expect and all(map(is_approval, expect))) else calls_of(expect)
+
+
+def approvals_of(items: Iterable[JsonValue]) -> tuple[ExpectedCall, ...]:
+    """Give the entries that are approvals, each as the call that is asked for."""
+    return tuple(ExpectedCall.model_validate(call_form(item["approval"])) for item in items if is_approval(item))
+
+
+def approval_form(call: ExpectedCall) -> JsonValue:
+    """Give an approval as a file writes it."""
+    return {"approval": {call.name: call.arguments} if call.arguments else call.name}
+
+
+def arguments_path(item: JsonValue) -> tuple[str, ...]:
+    """Give the keys that lead to the arguments inside a call as the file writes it."""
+    if not isinstance(item, dict):
+        return ()
+    if is_approval(item):
+        return ("approval", *arguments_path(item["approval"]))
+    return ("arguments",) if isinstance(item.get("name"), str) else tuple(key for key in item if key != "by")[:1]
 
 
 def handoffs_of(items: Sequence[JsonValue]) -> tuple[ExpectedHandoff, ...]:
@@ -48,15 +71,16 @@ def handoffs_of(items: Sequence[JsonValue]) -> tuple[ExpectedHandoff, ...]:
             body = item[HANDOFF]
             named = {"to": body} if isinstance(body, str) else body or {}
             found.append(ExpectedHandoff.model_validate({**named, "place": place}))
-        else:
+        elif not is_approval(item):
             place += 1
     return tuple(found)
 
 
-def handoff_misfits(ways: Iterable[Sequence[JsonValue]], path: Keys) -> Iterator[Misfit]:
-    """Yield the handoffs that stand in a list of ways: nothing says between which calls of the others they would."""
+def way_misfits(ways: Iterable[Sequence[JsonValue]], path: Keys) -> Iterator[Misfit]:
+    """Yield what is no call in a list of ways: nothing says between which calls of the others it would stand."""
     for way, items in enumerate(ways):
         for index, item in enumerate(items):
-            if is_handoff(item):
-                message = "a handoff stands under expect or never; each of these ways is a list of calls"
+            if not calls_of([item]):
+                kind = "a handoff" if is_handoff(item) else "an approval"
+                message = f"{kind} stands under expect or never; each of these ways is a list of calls"
                 yield Misfit(path=(*path, way, index), message=message, at_key=True)

@@ -12,10 +12,11 @@ from pytest_agentbench.suites.calls import (
     HANDOFF,
     arguments_path,
     call_form,
-    calls_of,
-    handoff_misfits,
     handoffs_of,
+    is_approval,
     is_handoff,
+    stated_calls,
+    way_misfits,
 )
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.reply_form import answer_misfits
@@ -34,7 +35,7 @@ def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[
     """Turn a mapping that fits the scenario schema into a scenario, or say where it contradicts itself."""
     wrong = [*_contradictions(form, path), *_matchers(form, path), *line_misfits(form.get("says", ()), (*path, "says"))]
     wrong += answer_misfits(form, path)
-    wrong += handoff_misfits(form.get("expect_any", ()), (*path, "expect_any"))
+    wrong += way_misfits(form.get("expect_any", ()), (*path, "expect_any"))
     if "rubric" in form:
         wrong += rubric_misfits(form["rubric"], (*path, "rubric"))
     if wrong:
@@ -43,6 +44,8 @@ def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[
     if isinstance(task, list):
         return task
     fields = {key: value for key, value in form.items() if key not in _TEXTS or not isinstance(value, str)}
+    if "expect" in form:
+        fields["expect"] = [item for item in form["expect"] if is_approval(item)]
     if _is_first_of_several(form):
         fields["expect_any"] = form["expect_any"][1:]
     fields["handoffs"] = [one.model_dump(by_alias=True) for one in handoffs_of(form.get("expect", ()))]
@@ -52,7 +55,10 @@ def form_to_scenario(form: dict[str, JsonValue], path: Keys) -> Scenario | list[
 
 def _is_first_of_several(form: dict[str, JsonValue]) -> bool:
     """Whether the expected calls are the first of `expect_any`, since they stand nowhere else."""
-    stated = "expect" in form or (form.get("evaluation_criteria") or {}).get("actions") is not None
+    stated = (
+        stated_calls(form.get("expect")) is not None
+        or (form.get("evaluation_criteria") or {}).get("actions") is not None
+    )
     return "expect_any" in form and not stated
 
 
@@ -79,7 +85,7 @@ def _matchers(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
                 where = (*path, key, index, HANDOFF)
                 yield from misfits(item[HANDOFF], HANDOFF_BODY, path=where)
                 continue
-            arguments = call_form(item)["arguments"]
+            arguments = call_form(item["approval"] if is_approval(item) else item)["arguments"]
             where = (*path, key, index, *arguments_path(item))
             for name, value in arguments.items():
                 yield from matcher_misfits(value, (*where, name))
@@ -100,9 +106,9 @@ def _task(form: dict[str, JsonValue]) -> dict[str, JsonValue]:
     if "state" in form:
         task["initial_state"] = {"initialization_data": {"agent_data": form["state"]}}
     criteria: dict[str, Any] = dict(form.get("evaluation_criteria") or {})
-    expected = form["expect_any"][0] if _is_first_of_several(form) else form.get("expect")
+    expected = form["expect_any"][0] if _is_first_of_several(form) else stated_calls(form.get("expect"))
     if expected is not None:
-        calls = enumerate(map(call_form, calls_of(expected)))
+        calls = enumerate(map(call_form, expected))
         criteria["actions"] = [{"action_id": f"{identifier}_{index}", **call} for index, call in calls]
     if "communicate" in form:
         criteria["communicate_info"] = form["communicate"]

@@ -68,6 +68,7 @@ HTTP_AGENT = mapping(
             dict.fromkeys(("name", "arguments", "result", "error", "id"), _PATH),
             "{name: …, arguments: …, result: …, error: …, id: …}: paths within each call",
         ),
+        "approvals": _PATH,
         "session": _PATH,
         "stop": _PATH,
         "output": _PATH,

@@ -1,6 +1,7 @@
 """The form of scenario files, as JSON Schema."""
 
 from pytest_agentbench.core.acts import ACT_KINDS
+from pytest_agentbench.core.approvals import DECISIONS
 from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
 from pytest_agentbench.suites.schema_faults import FAULT, FAULT_OPTIONS, SCENARIO_FAULTS
 from pytest_agentbench.suites.schema_forms import (
@@ -63,9 +64,23 @@ _CALL: Schema = {
     "description": "a call: {tool: {argument: value}}, {name: tool, arguments: {…}} or the name of a tool",
 }
 
+_ABOUT_CALL: Schema = {
+    "anyOf": [{**NAME, "description": "the name of a tool"}, _SHORT_CALL],
+    "description": "the name of a tool, or {tool: {argument: value}}",
+}
+
+_APPROVAL = mapping(
+    {"approval": _ABOUT_CALL},
+    "an approval that the agent asks for: {approval: tool}, or {approval: {tool: {argument: value}}}",
+    ("approval",),
+)
+
+_HANDOFF = mapping({"handoff": HANDOFF_BODY}, "a handoff: {handoff: agent}", ("handoff",))
+
 _STEP: Schema = {
-    "anyOf": [*_CALL["anyOf"], mapping({"handoff": HANDOFF_BODY}, "a handoff: {handoff: agent}", ("handoff",))],
-    "description": "a call, {tool: {argument: value}} or the name of a tool, or a handoff, {handoff: agent}",
+    "anyOf": [*_CALL["anyOf"], _HANDOFF, _APPROVAL],
+    "description": "a call, {tool: {argument: value}} or the name of a tool; a handoff, {handoff: agent}; or an "
+    "approval, {approval: tool}",
 }
 
 _REPLY = mapping(
@@ -114,7 +129,25 @@ _MATCH = mapping(
 
 _CALLS: Schema = {"type": "array", "items": {"$ref": "#/$defs/call"}, "description": "a list of calls"}
 
-_STEPS: Schema = {"type": "array", "items": {"$ref": "#/$defs/step"}, "description": "a list of calls and handoffs"}
+_STEPS: Schema = {
+    "type": "array",
+    "items": {"$ref": "#/$defs/step"},
+    "description": "a list of calls, handoffs and approvals",
+}
+
+_DECISION = mapping(
+    {
+        **dict.fromkeys(DECISIONS, _ABOUT_CALL),
+        "edit": {**_SHORT_CALL, "description": "{tool: {argument: new value}}"},
+        "say": {**TEXT, "description": "what the user says with it, in words"},
+    },
+    "an answer to an approval, such as {approve: {refund: {amount: 12.5}}} or {reject: refund, say: 'Too dear'}",
+)
+
+APPROVALS: Schema = {
+    "enum": ["approve", "reject"],
+    "description": "approve or reject: what the user decides about an approval that nothing else decides",
+}
 
 _LABELLED = mapping(
     {
@@ -142,8 +175,9 @@ EXTRAS: Schema = {
     "says": {
         "type": "array",
         "items": {
-            "anyOf": [TEXT, _LABELLED],
-            "description": "a line: text, or text under what it means, such as {confirm: 'Do that'}",
+            "anyOf": [TEXT, _LABELLED, _DECISION],
+            "description": "a line: text, text under what it means, such as {confirm: 'Do that'}, or an answer to an "
+            "approval, such as {approve: refund}",
         },
         "description": "a list of what the scripted user says, in order",
     },
@@ -160,8 +194,10 @@ EXTRAS: Schema = {
     },
     "never": {
         **_STEPS,
-        "description": "a list of forbidden calls and handoffs: tools, {tool: {argument: value}}, {handoff: agent}",
+        "description": "a list of what is forbidden: tools, {tool: {argument: value}}, {handoff: agent} or "
+        "{approval: tool}",
     },
+    "approvals": APPROVALS,
     "output": {**FREE, "description": "a mapping of parts of the agent's typed answer to values or matchers"},
     "replies": {"type": "array", "items": _REPLY, "description": "a list of what replies of the agent are like"},
     "expect_any": {
@@ -198,7 +234,7 @@ _TASK: Schema = {
     "persona": {**TEXT, "description": "who the user is, in words"},
     "goal": {**TEXT, "description": "what the user wants, in words"},
     "instructions": {**TEXT, "description": "how the user behaves, in words"},
-    "expect": {**_STEPS, "description": "a list of the calls and handoffs that a right run makes"},
+    "expect": {**_STEPS, "description": "a list of the calls, handoffs and approvals of a right run"},
     "communicate": texts("a list of what the agent must tell the user"),
     "state": {**FREE, "description": "a mapping merged into the suite's state before the run"},
     "description": {"type": ["object", "string", "null"], "description": "τ²: what the task is about"},
@@ -232,6 +268,11 @@ DEFINITIONS: Schema = {
                     "{from: agent, to: agent, place: the number of actions before it}",
                 ),
                 "description": "a list of expected handoffs",
+            },
+            "expect": {
+                "type": "array",
+                "items": _APPROVAL,
+                "description": "a list of approvals that a right run asks for",
             },
             "goal": {**TEXT, "description": "the goal as it was before reason_for_call was filled in for τ²"},
         },

@@ -7,7 +7,7 @@ from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, 
 from pytest_agentbench.suites.schema_remote import MCP_TOOLS, OPENAPI_TOOLS, PREFIX, STATE_TOOLS
 from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC
 from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
-from pytest_agentbench.suites.schema_scenario import CONTEXT, DEFINITIONS, LANGUAGE, SCENARIO_FILE
+from pytest_agentbench.suites.schema_scenario import APPROVALS, CONTEXT, DEFINITIONS, LANGUAGE, SCENARIO_FILE
 
 _FILE: Schema = {"type": "string", "pattern": r"\S", "description": "the path of a file"}
 _FILES: Schema = {"type": "array", "items": _FILE, "minItems": 1, "description": "a list of files"}
@@ -178,6 +178,7 @@ SUITE_FILE: Schema = {
             ),
             "user": USER,
             "language": LANGUAGE,
+            "approvals": APPROVALS,
             "llm": {**MODEL, "description": "a mapping of what the models of all roles have in common"},
             "cassette": CASSETTE,
             "judge": JUDGE,

@@ -222,6 +222,7 @@ class _SuiteReader:
 
     def _scenarios(self, policies: tuple[Policy, ...]) -> tuple[Scenario, ...]:
         forms, language = (self._document.value.get(key) for key in ("scenarios", "language"))
+        approvals = self._given("approvals")
         found: list[tuple[Scenario, Entry]] = []
         entries = self._entries(forms if isinstance(forms, list) else [])
         self._problems += id_problems(entries)
@@ -235,6 +236,8 @@ class _SuiteReader:
             if scenario is not None:
                 if scenario.language is None and isinstance(language, str):
                     scenario = scenario.model_copy(update={"language": language})
+                if scenario.approvals is None and approvals is not None:
+                    scenario = scenario.model_copy(update={"approvals": approvals})
                 found.append((scenario, entry))
                 if scenario.language is not None:
                     base = entry.path if entry.is_own else (*entry.path, "agentbench")

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pytest_agentbench.core.acts import ACT_KINDS, Line
+from pytest_agentbench.core.approvals import DECISIONS
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
@@ -17,7 +18,15 @@ from pytest_agentbench.core.scenario import ExpectedCall, Match, Scenario, Scena
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.messages.content import UnreadableError
 from pytest_agentbench.messages.reading import read
-from pytest_agentbench.suites.calls import HANDOFF, call_form, calls_of, handoffs_of, is_handoff
+from pytest_agentbench.suites.calls import (
+    HANDOFF,
+    approval_form,
+    approvals_of,
+    call_form,
+    calls_of,
+    handoffs_of,
+    is_handoff,
+)
 from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.reply_form import answer_misfits, read_replies, reply_forms
 from pytest_agentbench.suites.schema_rubric import read_rubric
@@ -28,7 +37,7 @@ EXTRAS_KEY = "agentbench"
 """The key of a τ² task under which our own fields stand."""
 
 _TUPLES = ("unknown", "policies", "checks", "tags")
-_PLAIN = ("language", "output", "complexity", "context", "skip", "xfail", "provenance")
+_PLAIN = ("language", "approvals", "output", "complexity", "context", "skip", "xfail", "provenance")
 
 
 def task_to_scenario(task: JsonValue, *, path: Keys = ()) -> Scenario | list[Misfit]:
@@ -80,17 +89,9 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
         fields["knows"] = {name: value_of(fact) for name, fact in extras["knows"].items()}
         also = {name: tuple(map(str, fact["also"])) for name, fact in extras["knows"].items() if _has_names(fact)}
         fields |= {"also": also} if also else {}
-    if "never" in extras:
-        fields["never"] = tuple(ExpectedCall.model_validate(call_form(item)) for item in calls_of(extras["never"]))
-        fields["never_handoffs"] = handoffs_of([item for item in extras["never"] if is_handoff(item)])
-    if "handoffs" in extras:
-        fields["handoffs"] = tuple(map(ExpectedHandoff.model_validate, extras["handoffs"]))
+    fields |= _steps(extras)
     if "replies" in extras:
         fields["replies"] = read_replies(extras["replies"])
-    if "expect_any" in extras:
-        fields["expect_any"] = tuple(
-            tuple(ExpectedCall.model_validate(call_form(item)) for item in calls) for calls in extras["expect_any"]
-        )
     if "faults" in extras:
         fields["faults"] = tuple(FaultSpec.model_validate(item) for item in extras["faults"])
     if "modifiers" in extras:
@@ -104,12 +105,46 @@ def scenario_fields(extras: dict[str, JsonValue]) -> dict[str, Any]:
     return fields
 
 
+def _steps(extras: dict[str, JsonValue]) -> dict[str, Any]:
+    """Give the fields that hold calls, handoffs and approvals, expected and forbidden."""
+    fields: dict[str, Any] = {}
+    if "never" in extras:
+        fields["never"] = tuple(ExpectedCall.model_validate(call_form(item)) for item in calls_of(extras["never"]))
+        fields["never_handoffs"] = handoffs_of([item for item in extras["never"] if is_handoff(item)])
+        if asks := approvals_of(extras["never"]):
+            fields["never_asks"] = asks
+    if asks := approvals_of(extras.get("expect", ())):
+        fields["asks"] = asks
+    if "handoffs" in extras:
+        fields["handoffs"] = tuple(map(ExpectedHandoff.model_validate, extras["handoffs"]))
+    if "expect_any" in extras:
+        fields["expect_any"] = tuple(
+            tuple(ExpectedCall.model_validate(call_form(item)) for item in calls) for calls in extras["expect_any"]
+        )
+    return fields
+
+
 def line_misfits(says: Iterable[JsonValue], path: Keys) -> Iterator[Misfit]:
     """Yield the lines that do not say one thing that they mean, of a list that fits the schema."""
     for index, line in enumerate(says):
-        if isinstance(line, dict) and len(acts := [key for key in line if key != "about"]) != 1:
+        if isinstance(line, dict) and not line.keys().isdisjoint((*DECISIONS, "say")):
+            yield from _decision_misfits(line, (*path, index))
+        elif isinstance(line, dict) and len(acts := [key for key in line if key != "about"]) != 1:
             message = f"found {' and '.join(map(repr, acts)) or 'no act'}, expected the words under one act"
             yield Misfit(path=(*path, index), message=message, hint=f"acts are {', '.join(ACT_KINDS)}")
+
+
+def _decision_misfits(line: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
+    kinds = [key for key in line if key != "say"]
+    if len(kinds) != 1:
+        message = f"found {' and '.join(map(repr, kinds)) or 'no decision'}, expected one decision"
+        yield Misfit(path=path, message=message, hint=f"decisions are {', '.join(DECISIONS)}; `say` holds the words")
+    elif kinds == ["edit"] and not next(iter(line["edit"].values())):
+        yield Misfit(
+            path=(*path, "edit"), message="the edit names no argument", hint="write {edit: {tool: {name: 10}}}"
+        )
+    elif kinds == ["respond"] and not str(line.get("say", "")).strip():
+        yield Misfit(path=path, message="the answer has no words", hint='write {respond: tool, say: "The blue one"}')
 
 
 def value_of(fact: JsonValue) -> JsonValue:
@@ -136,6 +171,9 @@ def scenario_to_task(scenario: Scenario) -> dict[str, JsonValue]:
     if "never" in given:
         ours["never"] = [call.model_dump(exclude_unset=True) for call in scenario.never]
         ours["never"] += [{HANDOFF: one.form()} for one in scenario.never_handoffs]
+        ours["never"] += map(approval_form, scenario.never_asks)
+    if scenario.asks:
+        ours["expect"] = list(map(approval_form, scenario.asks))
     if scenario.handoffs:
         ours["handoffs"] = [{**one.form(), "place": one.place} for one in scenario.handoffs]
     if scenario.replies:

@@ -16,17 +16,20 @@ takes "Refunded W1." for a question nor agrees to it.
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_agentbench.core.acts import Act, Line
 from pytest_agentbench.core.alike import alike
+from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.conversation import Stop, UserTurn, View
+from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import shorten
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.transcript import Message, awaiting
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.suites.language import Language, language_of
+from pytest_agentbench.users.approvals import Approver
 from pytest_agentbench.users.facts import Fact, asked_for, facts_of, spoken
 from pytest_agentbench.users.labels import named
 from pytest_agentbench.users.script import ANSWERS, Script, call_of, labelled
@@ -62,11 +65,16 @@ class ScriptedUser:
         *,
         wants: Sequence[Wanted] = (),
         asks_for: Sequence[str] = (),
+        expected: Sequence[ExpectedCall] = (),
         language: Language | None = None,
     ) -> None:
-        """Say `lines` (none: those of the view, or its goal) to get what it `wants` done and be told `asks_for`."""
+        """Say `lines` (none: those of the view, or its goal) to get what it `wants` done and be told `asks_for`.
+
+        `expected` are the agent's calls that it approves.
+        """
         self._language = language or language_of("en")
-        self._lines = tuple(lines)
+        self._lines = tuple(line for line in lines if line.decision is None)
+        self._approver = Approver(lines, expected=expected, wants=wants, language=self._language)
         self._wants = tuple(wants)
         self._asks_for = tuple(asks_for)
         self._script: Script | None = None
@@ -90,13 +98,15 @@ class ScriptedUser:
             self._last = self._line(script.take(), view, "")
         elif messages[-1].role == "tool":
             self._last = self._after_a_call(script, view, messages[-1].text)
+        elif requests := awaiting(messages):
+            self._last = self._decide(script, view, messages, requests)
         else:
             self._last = self._answer(script, view, messages)
         return self._last
 
     def _begun(self, view: View, messages: Sequence[Message]) -> Script:
         if self._script is None:
-            lines = self._lines or tuple(Line(text=text) for text in view.says)
+            lines = self._lines or (() if self._approver.has_lines else tuple(Line(text=text) for text in view.says))
             lines = tuple(line for line in lines if line.text.strip())
             if not lines and view.goal.strip():
                 lines = (Line(text=view.goal.strip()),)
@@ -105,6 +115,33 @@ class ScriptedUser:
             self._wants += wants_in(asked, self._wants)
             self._script.resume(messages)
         return self._script
+
+    def _decide(
+        self, script: Script, view: View, messages: Sequence[Message], requests: Sequence[ApprovalRequest]
+    ) -> UserTurn:
+        """Answer approvals in one turn; a question that no line answers is answered as any message is.
+
+        What nothing decides stays open: whoever leads the conversation says what is missing.
+        """
+        known = self._known(script, view)
+        answers = [self._approver.answer(request, view, known) for request in requests]
+        pairs = list(zip(requests, answers, strict=True))
+        turns = [turn for turn in answers if turn is not None]
+        if any(request.is_question and turn is None for request, turn in pairs):
+            other = self._answer(script, view, messages)
+            if other.stop is not None or other.tool_calls:
+                return other
+            turns.append(other.model_copy(update={"decisions": tuple(_responses(pairs, other.text))}))
+        for request, turn in pairs:
+            if turn is not None and turn.decisions[0].runs:
+                self._confirmed |= {repr(one.value) for one in stated(self._wants, request.call, self._language.locale)}
+        said = " ".join(dict.fromkeys(turn.text for turn in turns if turn.text))
+        meant = None if any(turn.acts is None for turn in turns) else [act for turn in turns for act in turn.acts or ()]
+        return UserTurn(
+            text=said,
+            acts=None if meant is None else tuple(meant),
+            decisions=tuple(decision for turn in turns for decision in turn.decisions),
+        )
 
     def _after_a_call(self, script: Script, view: View, result: str) -> UserTurn:
         """Go on after a call of one's own tool; what it gave is told where no line says it."""
@@ -340,6 +377,13 @@ class _Heard:
             return bool(self.stated if alone else self.matter) and not self.contradicted
         texts = [self.text] if alone else [self.text, *self._before]
         return any(states(value, text, self._locale) for text in texts for value in several)
+
+
+def _responses(pairs: Iterable[tuple[ApprovalRequest, UserTurn | None]], text: str) -> Iterator[Decision]:
+    """Answer the questions that no line of the script answers."""
+    for request, turn in pairs:
+        if request.is_question and turn is None:
+            yield Decision(kind="respond", id=request.id, tool=request.tool, arguments=request.arguments, text=text)
 
 
 _LONGEST_NAME = 60

@@ -86,7 +86,7 @@ def unlabelled(suite: Suite, toolset: Toolset, scenarios: Iterable[Scenario] | N
     tools = toolset.of("user")
     found: list[Unlabelled] = []
     for scenario in suite.scenarios if scenarios is None else scenarios:
-        said = [at for at, line in enumerate(scenario.says) if line.text.strip()]
+        said = [at for at, line in enumerate(scenario.says) if line.text.strip() and line.decision is None]
         if not any(scenario.says[at].act is None for at in said[1:]):
             continue
         language = language_of(scenario.language or suite.language, suite.root)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.wording import call_text
+from pytest_agentbench.core.approvals import ApprovalRequest, values_of
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.matchers import holds_matcher, is_matcher
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
@@ -72,7 +73,8 @@ def result_of(name: str) -> str:
 def opening(scenario: Scenario) -> list[Step]:
     """Give the user's lines, each heard by the agent; the goal where there are none."""
     view: View = user_view(scenario, (), begun=0, tools=Toolset())
-    lines = tuple(filter(str.strip, view.says)) or (view.goal.strip() or NOTHING_SAID,)
+    said = (line.text for line in scenario.says if line.decision is None)
+    lines = tuple(filter(str.strip, said)) or (view.goal.strip() or NOTHING_SAID,)
     steps: list[Step] = []
     for line in lines:
         steps.append(Step(party="user", part="line", text=line))
@@ -97,11 +99,11 @@ class Writer:
 
         `can_fail` False says that calls never fail here, so that the first likely call that a rule needs is taken.
         """
-        steps = opening(self._scenario)
+        steps = [*opening(self._scenario), *self._approvals(columns)]
         for position, want in enumerate(self._scenario.expected_calls):
             call = self._concrete(want, columns)
-            for needed in await self._needed(call, position, tools, columns, can_fail=can_fail):
-                steps.append(Step(party="assistant", part="needed", call=needed, position=position))
+            needed = await self._needed(call, position, tools, columns, can_fail=can_fail)
+            steps += [Step(party="assistant", part="needed", call=one, position=position) for one in needed]
             if want.requestor == "user":
                 steps += self._by_user(call, position)
             else:
@@ -120,8 +122,17 @@ class Writer:
         self._oracle.screenplay = numbered(_without_idle_text(steps))
         return self._oracle
 
+    def _approvals(self, columns: Columns) -> Iterator[Step]:
+        """Ask for each expected approval that is about no expected call."""
+        for want in self._scenario.asks:
+            if not any(call.name == want.name for call in self._scenario.expected_calls):
+                arguments = {name: self._example(name, value, columns) for name, value in want.arguments.items()}
+                yield from _asked(ToolCall(name=want.name, arguments=arguments))
+
     def _by_agent(self, call: ToolCall, position: int) -> Iterator[Step]:
-        if self._rules.must_confirm(call):
+        if any(want.name == call.name for want in self._scenario.asks):
+            yield from _asked(call, position)
+        elif self._rules.must_confirm(call):
             text = f"I would now make this change: {_in_words(call)}. Shall I proceed, yes or no?"
             yield Step(party="assistant", part="question", text=text, position=position)
             about = tuple(value for name, given in call.arguments.items() for _, value in scalars(given, name))
@@ -218,6 +229,14 @@ class Writer:
             if matches(value, candidate, self._resolve):
                 return candidate
         raise NoExampleError(f"no value that fits {value!r} (argument {name!r}) is known")
+
+
+def _asked(call: ToolCall, position: int | None = None) -> Iterator[Step]:
+    """Ask the user to approve a call, and let it."""
+    request = ApprovalRequest(tool=call.name, arguments=call.arguments)
+    yield Step(party="assistant", part="question", text=request.asked, position=position, approvals=(request,))
+    about = values_of(call.arguments)
+    yield Step(party="user", part="consent", text="Yes, please do.", position=position, about=about)
 
 
 def _without_idle_text(steps: list[Step]) -> list[Step]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 from pytest_agentbench.core.acts import Act, ActKind
+from pytest_agentbench.core.approvals import ApprovalRequest
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.conversation import Reply, Stop, Turn, UserTurn, View
 from pytest_agentbench.core.tool import Requestor, ToolCall, ToolResult
@@ -23,7 +24,7 @@ _MEANT: dict[Part, ActKind] = {"line": "request", "consent": "confirm"}
 class Step(Model):
     """One text or one call of a party; `position` is that of the expected call the step belongs to.
 
-    `about` are the values that a user's text concerns.
+    `about` are the values that a user's text concerns, `approvals` what an agent's text asks to approve.
     """
 
     party: Requestor
@@ -32,6 +33,7 @@ class Step(Model):
     call: ToolCall | None = None
     position: int | None = None
     about: tuple[Any, ...] = ()
+    approvals: tuple[ApprovalRequest, ...] = ()
 
 
 Screenplay = tuple[Step, ...]
@@ -118,4 +120,4 @@ def _message(step: Step) -> Message:
     if step.call is not None:
         return Message(role=role, tool_calls=(step.call,))
     acts = (Act(kind=_MEANT.get(step.part, "other"), about=step.about),) if role == "user" else None
-    return Message(role=role, content=step.text, acts=acts)
+    return Message(role=role, content=step.text, acts=acts, approvals=step.approvals)

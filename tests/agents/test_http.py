@@ -7,6 +7,7 @@ from aiohttp import web
 
 from pytest_agentbench.agents.http.agent import HttpAgent
 from pytest_agentbench.agents.http.connections import HttpConnections
+from pytest_agentbench.core.approvals import Decision
 from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
@@ -275,3 +276,19 @@ def test_connections_outlive_no_loop() -> None:
             return (await agent.reply(turn("Hi"))).messages[0].text
 
     assert [asyncio.run(once()) for _ in range(2)] == ["Hello.", "Hello."]
+
+
+async def test_approvals_are_put_to_the_user_and_decisions_are_posted() -> None:
+    """An answer may ask for approvals in place of a text, and the next body holds what was decided."""
+    body = {"message": "$message", "decisions": "$decisions"}
+    decision = Decision(kind="edit", id="7", tool="pay", arguments={"euros": 5}, text="But five")
+    pending = [{"tool": "pay", "arguments": '{"euros": 9}', "id": 7}]
+    async with endpoint([{"pending": pending}, {"reply": "Paid."}]) as there:
+        agent = agent_at(there.url, body=body, approvals="pending")
+        first = await agent.reply(turn("Pay"))
+        await agent.reply(turn("But five", decisions=(decision,)))
+
+    [asked] = first.messages
+    assert asked.text == "Do you approve pay(euros=9)?"
+    assert [(one.id, one.tool, one.arguments) for one in asked.approvals] == [("7", "pay", {"euros": 9})]
+    assert there.bodies[1] == {"message": "But five", "decisions": [decision.model_dump()]}

@@ -46,7 +46,7 @@ def test_two_dollars_keep_a_known_name() -> None:
             [
                 (
                     "body.text[0]: '$mesage' stands for nothing; there are $message, $messages, $session_id, $session, "
-                    "$context, $tools, $results (did you mean '$message'?)"
+                    "$context, $tools, $results, $decisions (did you mean '$message'?)"
                 ),
                 "body: the endpoint is never told what the user says (put $message or $messages into it)",
             ],

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.messages.content import UnreadableError
 from pytest_agentbench.messages.reading import read
@@ -530,6 +531,17 @@ def test_each_kind_of_message_is_read(kind: str) -> None:
         ([{"role": "user", "content": 5}], "messages[0].content", "found int 5"),
         ([{"role": "user", "content": "a", "acts": ["nod"]}], "messages[0].acts[0]", "found 'nod', allowed: 'request'"),
         (["a"], "messages[0]", "found str 'a'"),
+        (
+            [{"role": "assistant", "approvals": [{"id": "1"}]}],
+            "messages[0].approvals[0]",
+            "expected an approval: {tool: …, arguments: {…}, id: …}",
+        ),
+        (
+            [{"approvals": [{"tool": "pay", "allowed": ["maybe"]}]}],
+            "messages[0].approvals[0]",
+            "`allowed` lists some of approve, reject, edit, respond",
+        ),
+        ([{"role": "user", "content": "", "decisions": [{"kind": "yes"}]}], "messages[0].decisions[0].kind", "'yes'"),
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_place(items: list[object], place: str, says: str) -> None:
@@ -539,6 +551,30 @@ def test_what_cannot_be_read_is_named_with_its_place(items: list[object], place:
 
     assert str(caught.value).startswith(f"{place}: ")
     assert says in str(caught.value)
+
+
+def test_approvals_and_decisions_are_read_and_calls_beside_them_stay() -> None:
+    """A message may hold approvals alone; what our own logs write is read back as it was."""
+    asked = ApprovalRequest(
+        id="1", tool="pay", arguments={"euros": 9}, allowed=("approve", "respond"), is_question=True
+    )
+    decided = Decision(kind="edit", id="1", tool="pay", arguments={"euros": 8})
+    forms = [
+        {"approvals": [{"name": "pay", "arguments": '{"euros": 9}', "allowed": ["respond"]}]},
+        {"role": "user", "content": "8", "decisions": [decided.model_dump(exclude_defaults=True)]},
+        {
+            **assistant(tool_calls=[{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}]),
+            "approvals": [asked.model_dump(exclude_defaults=True)],
+        },
+    ]
+
+    first, answer, last = read(forms)
+
+    assert first.approvals == (
+        ApprovalRequest(tool="pay", arguments={"euros": 9}, allowed=("respond",), is_question=True),
+    )
+    assert answer.decisions == (decided,)
+    assert (last.approvals, [one.name for one in last.tool_calls]) == ((asked,), ["look"])
 
 
 @pytest.mark.parametrize(

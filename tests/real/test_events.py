@@ -12,10 +12,11 @@ import pytest
 from pydantic import BaseModel
 
 from pytest_agentbench.agents.factory import agent_of
+from pytest_agentbench.core.approvals import Decision as Decided
 from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.seams import Agent
-from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.testing import Answer, Fault, ModelRequest, ModelServer, call, fault, text
 from tests.agents.threads import run_thread
 
@@ -78,13 +79,15 @@ def kept(client: Any) -> Any:
 
 
 async def held(made: Any, *lines: str) -> Transcript:
-    """Hold a conversation with what a framework made."""
+    """Hold a conversation with what a framework made; each line approves what waits for the user."""
     messages: list[Message] = []
     with run_thread() as run_sync:
         agent: Agent = await agent_of(made, session_id=lines[0], run_sync=run_sync, root=Path.cwd())
         for line in lines:
+            waiting = [one.model_dump(include={"id", "tool", "arguments"}) for one in awaiting(messages)]
+            decisions = tuple(Decided(kind="approve", text=line, **one) for one in waiting)
             messages.append(Message(role="user", content=line))
-            messages += (await agent.reply(Turn(message=line, messages=tuple(messages)))).messages
+            messages += (await agent.reply(Turn(message=line, messages=tuple(messages), decisions=decisions))).messages
     return Transcript(messages=tuple(messages))
 
 
@@ -140,6 +143,40 @@ class TestOpenAIAgents:
             "desk: Refused by the guardrail off topic.",
             "user: Hello",
             "desk: I was told 4",
+        ]
+
+    def test_an_agent_that_was_handed_the_conversation_asks(self, sdk: Any, server: ModelServer) -> None:
+        """The handoff stands before the question, and the call is made once, by the agent that asked."""
+        pay = sdk.function_tool(refund, needs_approval=True)
+        refunds = self.made("refunds", tools=[pay])
+        server.play([call("transfer_to_refunds"), call("refund", order_id="W1"), text("Done"), text("Bye")])
+        assert told(converse(self.made("triage", handoffs=[refunds]), "Refund W1", "Yes", "Thanks")) == [
+            "user: Refund W1",
+            "[a handoff from triage to refunds]",
+            'refunds: Do you approve refund(order_id="W1")?',
+            "user: Yes",
+            "refunds calls refund({'order_id': 'W1'})",
+            "result: refunded W1",
+            "refunds: Done",
+            "user: Thanks",
+            "refunds: Bye",
+        ]
+
+    def test_a_filter_that_strikes_after_an_approval_leaves_what_was_done(self, sdk: Any, server: ModelServer) -> None:
+        """The call that was approved stands, and the conversation goes on from it."""
+        answers = iter([call("refund", order_id="W1"), FILTERED])
+        server.play(lambda request: next(answers, None) or text(f"I was told {len(request.messages)}"))
+        desk = self.made(tools=[sdk.function_tool(refund, needs_approval=True)])
+        assert told(converse(desk, "Refund W1", "Yes", "Hello")) == [
+            "user: Refund W1",
+            'desk: Do you approve refund(order_id="W1")?',
+            "user: Yes",
+            "desk calls refund({'order_id': 'W1'})",
+            "result: refunded W1",
+            "[refused by provider (content_filter)]",
+            "desk: The provider of the model refused to answer this.",
+            "user: Hello",
+            "desk: I was told 6",
         ]
 
     def test_an_output_guardrail_that_trips_withholds_the_answer_and_keeps_the_calls(
@@ -351,6 +388,30 @@ class TestLangGraph:
             "user: Refund W1",
             "[a handoff from triage to refunds]",
             "refunds calls refund({'order_id': 'W1'})",
+            "result: refunded W1",
+            "refunds: Done",
+        ]
+
+    def test_an_agent_that_was_handed_the_conversation_asks(self, server: ModelServer) -> None:
+        """The handoff stands before the question, which says whose it is."""
+        swarm = pytest.importorskip("langgraph_swarm")
+        from langgraph.checkpoint.memory import InMemorySaver
+        from langgraph.types import interrupt
+
+        def pay(order_id: str) -> str:
+            """Refund an order."""
+            return refund(order_id) if interrupt(f"May I refund {order_id}?") else "no"
+
+        to_refunds = swarm.create_handoff_tool(agent_name="refunds")
+        agents = [self.made(name="triage", tools=[to_refunds]), self.made(name="refunds", tools=[pay])]
+        graph = swarm.create_swarm(agents, default_active_agent="triage").compile(checkpointer=InMemorySaver())
+        server.play([call("transfer_to_refunds"), call("pay", order_id="W1"), text("Done")])
+        assert told(converse(graph, "Refund W1", "Yes")) == [
+            "user: Refund W1",
+            "[a handoff from triage to refunds]",
+            "refunds: May I refund W1?",
+            "user: Yes",
+            "refunds calls pay({'order_id': 'W1'})",
             "result: refunded W1",
             "refunds: Done",
         ]

@@ -17,10 +17,11 @@ import pytest_asyncio
 
 from pytest_agentbench.agents.factory import build_agent
 from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
+from pytest_agentbench.core.approvals import Decision
 from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.errors import AgentBenchError, AgentError, ProviderError
 from pytest_agentbench.core.suite import AgentSpec
-from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, call, calls, text
 from pytest_agentbench.testing.fault import status
 from tests.agents.threads import run_thread
@@ -118,8 +119,10 @@ async def converse(agent: FrameworkAgent, *lines: str) -> Transcript:
     """Hold a conversation."""
     messages: list[Message] = []
     for line in lines:
-        messages.append(Message(role="user", content=line))
-        reply = await agent.reply(Turn(message=line, messages=tuple(messages)))
+        asked = awaiting(messages)
+        decisions = tuple(Decision(kind="respond", id=one.id, tool=one.tool, text=line) for one in asked)
+        messages.append(Message(role="user", content=line, decisions=decisions))
+        reply = await agent.reply(Turn(message=line, messages=tuple(messages), decisions=decisions))
         messages.extend(reply.messages)
     return Transcript(messages=tuple(messages))
 

@@ -67,7 +67,7 @@ def test_labels_survive_tau2_s_form(tmp_path: Path) -> None:
         ("[{confirm: a, decline: b}]", "s.yaml:2:8: says[0]: found 'confirm' and 'decline', expected the words under"),
         ("[{about: W1}]", "s.yaml:2:8: says[0]: found no act, expected the words under one act (acts are request"),
         ("[{confirm: {a: b}}]", "s.yaml:2:18: says[0].confirm: found a mapping with 'a', expected what the user says"),
-        ("[5]", "s.yaml:2:8: says[0]: found 5, expected a line: text, or text under what it means"),
+        ("[5]", "s.yaml:2:8: says[0]: found 5, expected a line: text, text under what it means"),
     ],
 )
 def test_a_wrong_line_is_told_with_its_place(tmp_path: Path, says: str, message: str) -> None:

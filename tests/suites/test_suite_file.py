@@ -153,7 +153,7 @@ scenarios:
     ("text", "message"),
     [
         ("enviroment: {}", "limits, stall, gates, trials, context (did you mean 'environment'?)"),
-        ("variant: {}", "unknown key 'variant', allowed: name, agent, variants, environment, user, language, llm,"),
+        ("variant: {}", "unknown key 'variant', allowed: name, agent, variants, environment, user, language,"),
         ("trials: two", "found 'two', expected a whole number, 1 or more"),
         ("trials: true", "found True, expected a whole number"),
         ("user: scriptd", "found 'scriptd', allowed: 'scripted', 'llm' (did you mean 'scripted'?)"),

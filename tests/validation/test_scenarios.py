@@ -214,3 +214,13 @@ def test_replies_and_typed_answers_are_asked_of_weak_agents_alone(tmp_path: Path
     assert [skipped.what for skipped in report.skipped] == ["replies and output of a right run"]
     alone = one(tmp_path, {"id": "a", "says": ["Close T1"], "replies": [{"contains": "closed"}]})
     assert alone.issues == ()
+
+
+def test_a_right_run_asks_for_the_approvals_that_are_expected(tmp_path: Path) -> None:
+    """Its lines are no decisions, an approval is the question of a rule, and a run that does not ask is caught."""
+    says = ["Close ticket T1", {"approve": "close_ticket"}]
+    expect = [{"approval": "close_ticket"}, {"close_ticket": {"ticket_id": "T1"}}]
+
+    report = one(tmp_path, scenario(says=says, expect=expect), policies=[CONFIRM])
+
+    assert (report.oracle, report.issues, report.survivors) == (True, (), ())

@@ -2,12 +2,13 @@
 
 import inspect
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from pytest_agentbench.agents.failure import guard, guard_sync
 from pytest_agentbench.agents.frameworks.context import lacking
-from pytest_agentbench.agents.frameworks.session import Answered, Choosy, Session, Spent
+from pytest_agentbench.agents.frameworks.session import Answered, Choosy, Deciding, Session, Spent
 from pytest_agentbench.agents.replies import Returned, settle, typed
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentBenchError, AgentError
@@ -49,7 +50,7 @@ class FrameworkAgent:
         self._number += 1
         if self._number == 1 and isinstance(self._session, Choosy):
             self._session = await guard(self._session.fitting(), root=self._root)
-        answered = await self._answered(turn.message)
+        answered = await self._answered(turn)
         self._spent.add(answered)
         messages = tuple(answered.messages)
         if not messages or messages[-1].role != "assistant" or not messages[-1].text.strip():
@@ -57,15 +58,19 @@ class FrameworkAgent:
         returned = Returned(messages=messages, listed=True, metrics=self._spent.metrics, output=typed(answered.output))
         return settle(returned, turn, earlier=(), number=self._number)
 
-    async def _answered(self, message: str) -> Answered:
-        if inspect.iscoroutinefunction(self._session.answer):
-            return await guard(self._awaited(message), root=self._root)
-        answer = cast("Callable[[str], Answered]", self._session.answer)
-        return await guard_sync(lambda: self._told_apart(lambda: answer(message)), self._run_sync, root=self._root)
+    async def _answered(self, turn: Turn) -> Answered:
+        session = self._session
+        work: Callable[[], Answered | Awaitable[Answered]] = partial(session.answer, turn.message)
+        if turn.decisions and isinstance(session, Deciding):
+            work = partial(session.decide, turn.decisions, turn.message)
+        if inspect.iscoroutinefunction(work):
+            return await guard(self._awaited(cast("Callable[[], Awaitable[Answered]]", work)), root=self._root)
+        answer = cast("Callable[[], Answered]", work)
+        return await guard_sync(lambda: self._told_apart(answer), self._run_sync, root=self._root)
 
-    async def _awaited(self, message: str) -> Answered:
+    async def _awaited(self, work: Callable[[], Awaitable[Answered]]) -> Answered:
         try:
-            return await cast("Awaitable[Answered]", self._session.answer(message))
+            return await work()
         except Exception as error:
             if failed := self._lacking(error):
                 raise failed from error

@@ -1,13 +1,17 @@
 """Google ADK: an agent, or an app, behind a runner of its own with a session that is kept in memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from pytest_agentbench.agents.frameworks.adk_confirmations import ASKING, Confirmations
 from pytest_agentbench.agents.frameworks.context import values_of
 from pytest_agentbench.agents.frameworks.marking import Marked
 from pytest_agentbench.agents.frameworks.session import Answered
+from pytest_agentbench.agents.frameworks.waiting import Waiting
 from pytest_agentbench.agents.refusals import filtered, filtered_ending, refusal
 from pytest_agentbench.agents.replies import read
+from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.codec import loads
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.messages.content import field, text_field
@@ -31,6 +35,8 @@ class AdkSession:
         self._id = session_id
         self._state = values_of(context, "session state")
         self._runner: Any = None
+        self._confirmations = Confirmations()
+        self._waiting = Waiting()
         self._agents, self._behind = _family(getattr(agent, "root_agent", None) or agent)
 
     async def answer(self, message: str) -> Answered:
@@ -40,19 +46,34 @@ class AdkSession:
         """
         from google.genai import types  # noqa: PLC0415 - the framework is there, since the agent is its own
 
+        return await self._run([types.Part(text=message)])
+
+    async def decide(self, decisions: Sequence[Decision], message: str) -> Answered:
+        """Go on with the calls that the user decided about."""
+        parts = self._confirmations.answers(decisions)
+        as_called = [one.model_copy(update={"kind": "approve"}) if one.runs else one for one in decisions]
+        return await self._run(parts, as_called)
+
+    async def _run(self, parts: list[Any], decisions: Sequence[Decision] = ()) -> Answered:
+        from google.genai import types  # noqa: PLC0415 - as above
+
         if self._runner is None:
             self._runner = await self._opened()
-        said = types.Content(role="user", parts=[types.Part(text=message)])
+        said = types.Content(role="user", parts=parts)
         turn = _Turn(self._agents, self._behind)
+        requests: list[ApprovalRequest] = []
         try:
             async for event in self._runner.run_async(user_id=_USER, session_id=self._id, new_message=said):
                 if not field(event, "partial"):
                     turn.add(event)
+                    requests += self._confirmations.read(event)
         except Exception as error:
             if (filter_ := filtered(error)) is None:
                 raise
             turn.marked.add(refusal(filter_), turn.last or None)
-        return turn.answered()
+        answered = turn.answered()
+        messages = self._waiting.hold(self._waiting.decided(answered.messages, decisions), requests)
+        return replace(answered, messages=messages, output=None if requests else answered.output)
 
     async def _opened(self) -> Any:
         from google.adk.apps import App  # noqa: PLC0415 - as above
@@ -88,7 +109,7 @@ class _Turn:
         by = self.last or None
         parts = field(field(event, "content"), "parts") or ()
         calls = [one for part in parts if (one := field(part, "function_call"))]
-        own = [call for call in calls if field(call, "name") in (_TRANSFER, _TYPED, *self._behind)]
+        own = [call for call in calls if field(call, "name") in (_TRANSFER, _TYPED, *ASKING, *self._behind)]
         self._own |= {text_field(call, "id") for call in own}
         messages = _read([part for part in parts if not self._is_own(part)])
         said = "".join(message.text for message in messages if message.role == "assistant")

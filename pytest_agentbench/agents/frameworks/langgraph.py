@@ -5,19 +5,29 @@ from typing import Any
 
 from pytest_agentbench.agents.frameworks.context import fitted, values_of
 from pytest_agentbench.agents.frameworks.langgraph_agents import answer_typed, handoff_tools, marked
+from pytest_agentbench.agents.frameworks.langgraph_pauses import Pause, pause_of, resumed_with
+from pytest_agentbench.agents.frameworks.langgraph_stops import (
+    Stopped,
+    calling_message,
+    origin_of,
+    pending_calls,
+    stopped_at,
+)
 from pytest_agentbench.agents.frameworks.session import Answered
+from pytest_agentbench.agents.frameworks.waiting import Waiting
 from pytest_agentbench.agents.refusals import filtered, refusal
+from pytest_agentbench.core.approvals import Decision
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.names import listing
-from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.messages.content import field, result_text, text_field
+from pytest_agentbench.core.transcript import asking
+from pytest_agentbench.messages.content import field, text_field
 
 
 class LangGraphSession:
     """The conversation of one run: `thread_id` for a graph with a checkpointer, its messages handed back for others.
 
-    An interrupt is said to the user, and what the user says next resumes the graph.
+    An interrupt, and a stop before or after a node, is put to the user, whose decision resumes the graph.
     """
 
     def __init__(self, graph: Any, session_id: str, context: Any = None) -> None:
@@ -34,7 +44,10 @@ class LangGraphSession:
         self._remembers = getattr(graph, "checkpointer", None) not in (None, False)
         self._kept: list[Any] = []
         self._told: set[str] = set()
-        self._interrupted = False
+        self._waiting = Waiting()
+        self._decisions: list[Decision] = []
+        self._pauses: list[Pause] = []
+        self._stopped: Stopped | None = None
         self._handoffs = handoff_tools(graph)
         self.shows = frozenset({"output"} if "structured_response" in channels else ())
 
@@ -51,15 +64,35 @@ class LangGraphSession:
 
     async def answer(self, message: str) -> Answered:
         """Invoke the graph; give the messages that were not given before."""
+        return await self._go_on(self._given(message))
+
+    async def decide(self, decisions: Sequence[Decision], message: str) -> Answered:
+        """Resume the graph with what the user decided."""
+        for update, as_node in self._updates(decisions):
+            await self._graph.aupdate_state(self._config, update, as_node)
+        return await self._go_on(self._resumed(decisions))
+
+    async def _go_on(self, given: object) -> Answered:
         try:
-            return self._answered(await self._graph.ainvoke(self._given(message), self._config, **self._context))
+            state = await self._graph.ainvoke(given, self._config, **self._context)
+            return self._answered(state, await self._graph.aget_state(self._config) if self._may_wait(state) else None)
         except Exception as error:  # noqa: BLE001 - `_refused` raises again what is no refusal
             return _refused(error)
 
     def answer_in_thread(self, message: str) -> Answered:
-        """Do the same by the graph's sync API; raise `AgentError` where a node is async."""
+        """Do the same as `answer` by the graph's sync API; raise `AgentError` where a node is async."""
+        return self._go_on_in_thread(self._given(message))
+
+    def decide_in_thread(self, decisions: Sequence[Decision]) -> Answered:
+        """Do the same as `decide` by the graph's sync API."""
+        for update, as_node in self._updates(decisions):
+            self._graph.update_state(self._config, update, as_node)
+        return self._go_on_in_thread(self._resumed(decisions))
+
+    def _go_on_in_thread(self, given: object) -> Answered:
         try:
-            return self._answered(self._graph.invoke(self._given(message), self._config, **self._context))
+            state = self._graph.invoke(given, self._config, **self._context)
+            return self._answered(state, self._graph.get_state(self._config) if self._may_wait(state) else None)
         except Exception as error:
             if not isinstance(error, TypeError) or "No synchronous function" not in str(error):
                 return _refused(error)
@@ -69,34 +102,56 @@ class LangGraphSession:
                 f"async one of its kind (Async{kept}), or InMemorySaver while testing"
             ) from error
 
-    def _answered(self, state: object) -> Answered:
+    def _may_wait(self, state: object) -> bool:
+        """Whether the graph may have stopped for its user: it was interrupted, or is built to stop at a node."""
+        stops = self._graph.interrupt_before_nodes or self._graph.interrupt_after_nodes
+        return self._remembers and (bool(stops) or bool(field(state, "__interrupt__")))
+
+    def _answered(self, state: object, snapshot: Any) -> Answered:
         if not isinstance(state, Mapping) or not isinstance(state.get("messages"), list | tuple):
             raise AgentError(f"the graph gave {type(state).__name__} without `messages`")
         messages, interrupts = list(state["messages"]), state.get("__interrupt__") or ()
-        self._kept, self._interrupted = messages, bool(interrupts)
+        self._kept = messages
+        pending = pending_calls(messages)
+        self._pauses = [pause_of(one, pending, origin_of(one, snapshot, pending)) for one in interrupts]
+        self._stopped = None if interrupts else stopped_at(snapshot, messages, pending)
+        requests = [request for pause in self._pauses for request in pause.requests]
+        requests += self._stopped.requests if self._stopped else ()
         new = self._new(messages)
-        if interrupts:  # calls that wait for the user are given once they are answered
+        output = None if requests else state.get("structured_response")
+        asked = None
+        if requests:  # calls that wait for the user are given once they are answered
             new = _answered_only(new)
+            by = text_field(calling_message(messages), "name") if pending else ""
+            asked = asking(requests).model_copy(update={"by": by or None})
         self._told |= {text_field(one, "id") for one in new}
-        output = state.get("structured_response")
-        spoken = [Message(role="assistant", content=result_text(field(one, "value"))) for one in interrupts]
+        shown = self._waiting.decided(marked(new, self._handoffs, asked), self._decisions)
+        if not requests:
+            self._decisions.clear()
         used = [usage for one in new if (usage := field(one, "usage_metadata"))]
         return Answered(
-            messages=(*answer_typed(marked(new, self._handoffs), output), *spoken),
+            messages=answer_typed(shown, output),
             input_tokens=sum(field(usage, "input_tokens") or 0 for usage in used) if used else None,
             output_tokens=sum(field(usage, "output_tokens") or 0 for usage in used) if used else None,
             output=output,
         )
 
     def _given(self, message: str) -> object:
-        if self._interrupted:
-            if not self._remembers:
-                raise AgentError("the graph was interrupted, and has no checkpointer to go on from")
-            from langgraph.types import Command  # noqa: PLC0415 - the framework is there, since the graph is its own
-
-            return Command(resume=message)
         earlier = [] if self._remembers else self._kept
         return {"messages": [*earlier, {"role": "user", "content": message}]}
+
+    def _updates(self, decisions: Sequence[Decision]) -> list[tuple[dict[str, Any], str | None]]:
+        """Note what was decided; give what it changes in the state of a graph that stopped at a node."""
+        if not self._remembers:
+            raise AgentError("the graph was interrupted, and has no checkpointer to go on from")
+        goes_on = {one.id for pause in self._pauses if pause.goes_on for one in pause.requests}
+        self._decisions += [one for one in decisions if one.kind != "respond" or one.id not in goes_on]
+        return self._stopped.updates(decisions) if self._stopped else []
+
+    def _resumed(self, decisions: Sequence[Decision]) -> object:
+        from langgraph.types import Command  # noqa: PLC0415 - the framework is there, since the graph is its own
+
+        return Command(resume=resumed_with(self._pauses, decisions)) if self._pauses else None
 
     def _new(self, messages: Sequence[Any]) -> list[Any]:
         """Tell by their ids, since graphs may trim what was said; where ids lack, by the user's last message."""
@@ -142,6 +197,10 @@ class LangGraphInThread:
     def answer(self, message: str) -> Answered:
         """Invoke the graph in the thread of the caller."""
         return self._session.answer_in_thread(message)
+
+    def decide(self, decisions: Sequence[Decision], message: str) -> Answered:
+        """Resume the graph in the thread of the caller."""
+        return self._session.decide_in_thread(decisions)
 
 
 def _is_users(message: Any) -> bool:

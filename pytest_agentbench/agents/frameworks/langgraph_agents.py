@@ -27,14 +27,16 @@ def handoff_tools(graph: Any) -> dict[str, str]:
     return found
 
 
-def marked(messages: Sequence[Any], handoffs: Mapping[str, str]) -> list[Message]:
-    """Read the messages of a turn, each with the agent that it names.
+def marked(messages: Sequence[Any], handoffs: Mapping[str, str], asked: Message | None = None) -> list[Message]:
+    """Read the messages of a turn, each with the agent that it names; `asked` is what the turn ends with asking.
 
     A call that hands over, and another name than that of the message before, are events.
     """
     turn = _Turn(handoffs)
     for item in messages:
         turn.add(item)
+    if asked is not None:
+        turn.ask(asked)
     return turn.marked.messages
 
 
@@ -56,6 +58,11 @@ class _Turn:
                 self._result(message, item)
             else:
                 self._spoken(message, is_back=bool(field(field(item, "response_metadata"), _BACK)))
+
+    def ask(self, message: Message) -> None:
+        """End with a message of ours that puts calls which wait to the user."""
+        self._give(message.by or self._last)
+        self.marked.add(message, self._last or None)
 
     def _give(self, to: str) -> None:
         if self._last and to != self._last:

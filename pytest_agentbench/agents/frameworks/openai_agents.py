@@ -6,10 +6,13 @@ from typing import Any, TypeVar, get_args
 from pytest_agentbench.agents.frameworks.context import fitted, lacking
 from pytest_agentbench.agents.frameworks.marking import Marked
 from pytest_agentbench.agents.frameworks.session import Answered
+from pytest_agentbench.agents.frameworks.waiting import Waiting
 from pytest_agentbench.agents.refusals import filtered, refusal
 from pytest_agentbench.agents.replies import read
+from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.events import Event
+from pytest_agentbench.core.tool import read_arguments
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.messages.content import field, result_text, text_field
 
@@ -18,6 +21,9 @@ _WITHHELD = "Response withheld by the provider's content filter."
 
 _RESULTS = ("tool_call_output_item", "handoff_output_item")
 """Items after which a run was whole."""
+
+_WAITING = "tool_approval_item"
+"""What stands in a run for a call that waits, beside the call itself."""
 
 
 class OpenAIAgentsSession:
@@ -31,12 +37,28 @@ class OpenAIAgentsSession:
         self._given = context
         self._context = fitted(context, _declared(agent), what="context")
         self._items: list[Any] = []
+        self._waiting = Waiting()
+        self._interrupted: Any = None
 
     async def answer(self, message: str) -> Answered:
         """Run the agent; give the items of this run as messages. What stops it on purpose is a refusal."""
+        self._items = [*self._items, {"role": "user", "content": message}]
+        return await self._run(self._items)
+
+    async def decide(self, decisions: Sequence[Decision], message: str) -> Answered:
+        """Go on with the run that waits, its calls approved or rejected with the user's words."""
+        state = self._interrupted.to_state()
+        for item, decision in zip(self._interrupted.interruptions, decisions, strict=True):
+            if decision.runs:
+                state.approve(item)
+            else:
+                state.reject(item, rejection_message=decision.text or None)
+        return await self._run(state, decisions, earlier=self._interrupted)
+
+    async def _run(self, said: Any, decisions: Sequence[Decision] = (), earlier: Any = None) -> Answered:
+        """Run the agent; `earlier` is the result that the run goes on from, and whose items and usage it repeats."""
         from agents import RunConfig, Runner  # noqa: PLC0415 - the agent is its own
 
-        said = [*self._items, {"role": "user", "content": message}]
         watched = _Watched(self._given)
         config = RunConfig(tracing_disabled=True, **watched.options(RunConfig))
         try:
@@ -46,31 +68,56 @@ class OpenAIAgentsSession:
             refused = _refusal(error)
             if refused is None:
                 raise
-            return self._refused(error, refused, said)
+            return self._refused(error, refused, decisions, earlier)
         watched.settle()
-        self._items, self._agent = result.to_input_list(), result.last_agent
-        usage = result.context_wrapper.usage
+        requests = [_request(item) for item in result.interruptions]
+        self._agent, self._interrupted = result.last_agent, result if requests else None
+        if not requests:  # a run that waits has not said anything yet; what it goes on from is its result
+            self._items = result.to_input_list()
+        messages = _Reader(result, earlier).read(result.new_items[_size(earlier) :])
+        used, before = _used(result), _used(earlier)
         return Answered(
-            messages=_Reader(result).read(result.new_items),
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            output=result.final_output,
+            messages=self._waiting.hold(self._waiting.decided(messages, decisions), requests),
+            input_tokens=used[0] - before[0],
+            output_tokens=used[1] - before[1],
+            output=None if requests else result.final_output,
         )
 
-    def _refused(self, error: Exception, answer: Message, said: list[Any]) -> Answered:
+    def _refused(self, error: Exception, answer: Message, decisions: Sequence[Decision], earlier: Any) -> Answered:
         """Answer with the refusal, which the next turn's model is told, as are the calls that were answered."""
         data = getattr(error, "run_data", None)
-        items = _answered_items(getattr(data, "new_items", ()))
+        made = list(getattr(data, "new_items", ()))
+        items, new = _answered_items(made), made[_size(earlier) :]
         agent = getattr(data, "last_agent", None) or self._agent
         answer = answer.model_copy(update={"by": text_field(agent, "name") or None})
         kept = [one.to_input_item() for one in items]
-        self._items, self._agent = [*said, *kept, {"role": "assistant", "content": answer.text}], agent
-        usage = getattr(getattr(data, "context_wrapper", None), "usage", None)
+        self._items, self._agent = [*self._items, *kept, {"role": "assistant", "content": answer.text}], agent
+        self._interrupted = None
+        shown = [item for item in items if any(item is one for one in new)]
+        messages = self._waiting.decided(_Reader(data, earlier).read(shown) if shown else (), decisions)
+        used, before = _used(data), _used(earlier)
         return Answered(
-            messages=[*(_Reader(data).read(items) if items else ()), answer],
-            input_tokens=getattr(usage, "input_tokens", None),
-            output_tokens=getattr(usage, "output_tokens", None),
+            messages=[*messages, answer],
+            input_tokens=used[0] - before[0] if data else None,
+            output_tokens=used[1] - before[1] if data else None,
         )
+
+
+def _size(run: Any) -> int:
+    return len(run.new_items) if run else 0
+
+
+def _used(run: Any) -> tuple[int, int]:
+    """Give the tokens that a run took, none where it tells nothing."""
+    usage = getattr(getattr(run, "context_wrapper", None), "usage", None)
+    return getattr(usage, "input_tokens", 0), getattr(usage, "output_tokens", 0)
+
+
+def _request(item: Any) -> ApprovalRequest:
+    raw = field(item, "raw_item")
+    arguments, _ = read_arguments(field(raw, "arguments"))
+    tool = text_field(item, "tool_name") or text_field(raw, "type")
+    return ApprovalRequest(id=_call_id(item), tool=tool, arguments=arguments, allowed=("approve", "reject"))
 
 
 def _declared(agent: Any) -> Any:
@@ -123,7 +170,9 @@ def _answered_items(items: Sequence[Any]) -> list[Any]:
     places = [at for at, item in enumerate(items) if text_field(item, "type") in _RESULTS]
     kept = items[: places[-1] + 1] if places else []
     answered = {_call_id(item) for item in kept if text_field(item, "type") == "tool_call_output_item"}
-    return [item for item in kept if text_field(item, "type") != "tool_call_item" or _call_id(item) in answered]
+    calling = ("tool_call_item", _WAITING)
+    made = [item for item in kept if text_field(item, "type") not in calling or _call_id(item) in answered]
+    return [item for item in made if text_field(item, "type") != _WAITING]
 
 
 def _call_id(item: Any) -> str:
@@ -134,18 +183,20 @@ def _call_id(item: Any) -> str:
 class _Reader:
     """Reads the items of a run. Handoffs, and the tools behind which other agents work, are events and no calls."""
 
-    def __init__(self, run: Any) -> None:
+    def __init__(self, run: Any, earlier: Any = None) -> None:
+        """Read a run; one that goes on from an `earlier` one repeats what guardrails did there."""
         from agents import default_tool_error_function  # noqa: PLC0415 - the agent is its own
 
         # the SDK keeps exceptions of tools to itself: the model is told this text, which may end in the exception's own
         context: Any = None
         self._swallowed = default_tool_error_function(context, Exception("")).rstrip(" .:")
         self._marked = Marked()
-        self._delegated: set[str] = set()
+        made = [item for item in getattr(run, "new_items", ()) if text_field(item, "type") == "tool_call_item"]
+        self._delegated = {_call_id(item) for item in made if _delegate(item)}
         self._rejected: set[str] = set()
         self._thoughts: list[Any] = []
         for is_input, name in ((True, "tool_input_guardrail_results"), (False, "tool_output_guardrail_results")):
-            for result in getattr(run, name, ()):
+            for result in list(getattr(run, name, ()))[len(getattr(earlier, name, ())) :]:
                 self._struck(result, is_input=is_input)
 
     def read(self, items: Iterable[Any]) -> list[Message]:
@@ -165,16 +216,14 @@ class _Reader:
 
     def _add(self, item: Any) -> None:
         kind, raw, called = text_field(item, "type"), field(item, "raw_item"), _call_id(item)
-        agent = field(item, "agent")
-        by = text_field(agent, "name") or None
+        by = text_field(field(item, "agent"), "name") or None
         if kind == "handoff_output_item":
             self._marked.handed_over(text_field(item.source_agent, "name"), text_field(item.target_agent, "name"))
-        elif kind == "tool_call_item" and (other := _agent_behind(agent, text_field(raw, "name"))):
-            self._delegated.add(called)
+        elif kind == "tool_call_item" and (other := _delegate(item)):
             self._marked.handed_over(by or "", other)
         elif kind == "reasoning_item":
             self._thoughts.append(raw)
-        elif kind != "handoff_call_item" and called not in self._delegated:
+        elif kind not in ("handoff_call_item", _WAITING) and called not in self._delegated:
             for message in read([*self._thoughts, self._given(item)]).messages:
                 self._marked.add(message, by)
             self._thoughts.clear()
@@ -190,7 +239,8 @@ class _Reader:
         return {"type": "function_call_output", "call_id": field(raw, "call_id"), "output": output, "error": failed}
 
 
-def _agent_behind(agent: Any, tool: str) -> str:
-    """Name the agent that works behind a tool of `agent` (`as_tool`), or nothing."""
+def _delegate(item: Any) -> str:
+    """Name the agent that works behind the tool that is called (`as_tool`), or nothing."""
+    agent, tool = field(item, "agent"), text_field(field(item, "raw_item"), "name")
     found = (one for one in getattr(agent, "tools", None) or () if text_field(one, "name") == tool)
     return next((text_field(getattr(one, "_agent_instance", None), "name") for one in found), "")

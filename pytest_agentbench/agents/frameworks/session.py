@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from pytest_agentbench.core.approvals import Decision
 from pytest_agentbench.core.transcript import Message
 
 
@@ -12,7 +13,8 @@ class Answered:
     """What a framework did in one turn, and how many tokens it says that this took (None: it does not say).
 
     `reason` is why the framework ended the turn, where it says so and there is no answer. `output` is the typed answer
-    of the turn, None where the framework gave a text alone.
+    of the turn, None where the framework gave a text alone. Where the framework waits for its user to decide, the last
+    message asks it.
     """
 
     messages: Sequence[Message]
@@ -52,6 +54,15 @@ class Session(Protocol):
 
     def answer(self, message: str) -> Answered | Awaitable[Answered]:
         """Answer the user; whatever it raises ends the run."""
+        ...
+
+
+@runtime_checkable
+class Deciding(Protocol):
+    """A session whose framework waits for its user to decide about calls."""
+
+    def decide(self, decisions: Sequence[Decision], message: str) -> Answered | Awaitable[Answered]:
+        """Go on with what the user decided, and said with it."""
         ...
 
 

@@ -54,6 +54,7 @@ class HttpAgent:
             "session_id": turn.session_id,
             "session": self._session,
             "context": to_json(turn.context),
+            "decisions": [decision.model_dump() for decision in turn.decisions],
             "tools": [tool.openai() for tool in turn.tools],
             "results": [message.openai() for message in turn.results],
         }

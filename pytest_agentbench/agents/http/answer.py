@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_agentbench.agents.http.paths import Nowhere, follow
+from pytest_agentbench.agents.replies import put
+from pytest_agentbench.core.approvals import ApprovalRequest
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.messages.content import result_text, shown
+from pytest_agentbench.messages.approvals import approvals_of
+from pytest_agentbench.messages.content import UnreadableError, result_text, shown
 
 
 @dataclass(kw_only=True)
@@ -22,6 +25,7 @@ class Heard:
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
+    approvals: tuple[ApprovalRequest, ...] = ()
     results: tuple[Message, ...] = ()
     made: bool = False
     session: JsonValue = None
@@ -30,7 +34,14 @@ class Heard:
     notes: list[str] = field(default_factory=list)
 
     def messages(self) -> list[Message]:
-        """Give calls with their results and then the text, or the text with calls that wait for results."""
+        """Give calls with their results and then the text, or the text with calls that wait for results.
+
+        Approvals stand in the text; an answer may have them in its place.
+        """
+        if self.approvals:
+            asked = put(Message(role="assistant", content=self.text, approvals=self.approvals))
+            calls = [Message(role="assistant", tool_calls=self.calls)] if self.calls else []
+            return [*calls, *self.results, asked]
         spoken = self.text if self.text.strip() else None
         if not self.calls:
             return [Message(role="assistant", content=spoken)] if spoken else []
@@ -45,13 +56,16 @@ def read_answer(answer: JsonValue, spec: HttpAgentSpec) -> Heard:
     heard = Heard()
     calls = _optional(answer, "calls", spec.calls, heard) if spec.calls else None
     _read_calls(calls, spec, heard)
+    if spec.approvals:
+        heard.approvals = _read_approvals(_optional(answer, "approvals", spec.approvals, heard), spec.approvals)
     if spec.session:
         heard.session = _optional(answer, "session", spec.session, heard)
     if spec.stop:
         heard.stop = _read_stop(_optional(answer, "stop", spec.stop, heard), spec.stop)
     if spec.output:
         heard.output = _optional(answer, "output", spec.output, heard)
-    heard.text = _read_text(answer, spec.reply, needed=not heard.stop and (heard.made or not heard.calls))
+    needed = not heard.stop and not heard.approvals and (heard.made or not heard.calls)
+    heard.text = _read_text(answer, spec.reply, needed=needed)
     return heard
 
 
@@ -102,6 +116,13 @@ def _read_result(item: JsonValue, call: ToolCall, paths: Mapping[str, str], hear
     if result is None and failed and error is not True:
         result = error
     return Message(role="tool", content=result_text(result), error=failed, tool_call_id=call.id or None)
+
+
+def _read_approvals(found: JsonValue, path: str) -> tuple[ApprovalRequest, ...]:
+    try:
+        return approvals_of(found, (path,))
+    except UnreadableError as error:
+        raise AgentError(f"unusable reply: {error}") from error
 
 
 def _read_stop(found: JsonValue, path: str) -> bool:

@@ -199,4 +199,11 @@ def _message(turn: int, message: Message) -> dict[str, JsonValue]:
             else {"name": shown(call.name, 120), "arguments": shown_arguments(call.arguments)}
             for call in message.tool_calls
         ]
+    waits = [("asks for approval", one.tool, one.arguments) for one in message.approvals if not one.is_question]
+    waits += [(f"{one.kind}s", one.tool, one.arguments) for one in message.decisions if one.kind != "respond"]
+    if waits:
+        data["waits"] = [
+            {"status": status, "name": shown(tool, 120), "arguments": shown_arguments(arguments)}
+            for status, tool, arguments in waits
+        ]
     return data

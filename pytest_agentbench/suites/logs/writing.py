@@ -152,6 +152,9 @@ def _recording(name: str, record: Record) -> dict[str, JsonValue]:
             one["thoughts"] = message.thoughts
         if message.acts is not None:
             one["acts"] = [act.model_dump(mode="json", exclude_defaults=True) for act in message.acts]
+        for key, found in (("approvals", message.approvals), ("decisions", message.decisions)):
+            if found:
+                one[key] = [each.model_dump(mode="json", exclude_defaults=True) for each in found]
         messages.append(one)
     return {**told, "messages": messages}
 

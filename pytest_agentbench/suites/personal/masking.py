@@ -4,13 +4,17 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.suites.personal.fakes import Fakes
 from pytest_agentbench.suites.personal.finding import Kind, by_field, by_shape
 from pytest_agentbench.suites.record import Record
+
+_Asked = TypeVar("_Asked", ApprovalRequest, Decision)
 
 Swap = Callable[[str], str]
 """Replaces personal data in a text."""
@@ -71,6 +75,7 @@ def _claims(record: Record) -> Iterator[tuple[Kind, str]]:
     for message in record.transcript.messages:
         for call in message.tool_calls:
             yield from by_field(to_json(call.arguments))
+        yield from by_field(to_json(_asked_about(message)))
         parsed = _parsed(message.text)
         if parsed is not None:
             yield from by_field(parsed)
@@ -81,11 +86,17 @@ def _claims(record: Record) -> Iterator[tuple[Kind, str]]:
         for call in message.tool_calls:
             for text in (*_strings(to_json(call.arguments)), call.raw or ""):
                 yield from by_shape(text)
-        for act in message.acts or ():
-            for text in _strings([*map(to_json, act.about), to_json(act.facts)]):
-                yield from by_shape(text)
+        meant = [value for act in message.acts or () for value in (*act.about, act.facts)]
+        for text in _strings(to_json([*meant, *_asked_about(message)])):
+            yield from by_shape(text)
     for text in _strings(to_json(record.extra)):
         yield from by_shape(text)
+
+
+def _asked_about(message: Message) -> list[Any]:
+    """Give what a message asks its reader to approve, or decides, with the words for it."""
+    asked = [value for one in message.approvals for value in (one.arguments, one.text)]
+    return asked + [value for one in message.decisions for value in (one.arguments, one.text)]
 
 
 def _masked(message: Message, swap: Swap) -> Message:
@@ -104,8 +115,14 @@ def _masked(message: Message, swap: Swap) -> Message:
             "thoughts": None if message.thoughts is None else swap(message.thoughts),
             "tool_calls": calls,
             "acts": None if message.acts is None else tuple(_act(one, swap) for one in message.acts),
+            "approvals": tuple(_asked(one, swap) for one in message.approvals),
+            "decisions": tuple(_asked(one, swap) for one in message.decisions),
         }
     )
+
+
+def _asked(one: _Asked, swap: Swap) -> _Asked:
+    return one.model_copy(update={"text": swap(one.text), "arguments": _walk(to_json(one.arguments), swap)})
 
 
 def _act(act: Act, swap: Swap) -> Act:

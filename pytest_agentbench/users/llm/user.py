@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_agentbench.core.acts import Act, ActKind
+from pytest_agentbench.core.approvals import ApprovalRequest, values_of
 from pytest_agentbench.core.conversation import Stop, UserFault, UserTurn, View
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, read_arguments
-from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.llm.reply import ChatReply, RequestedCall
 from pytest_agentbench.llm.seams import Chat
@@ -26,6 +28,9 @@ _LONGEST = 4_000
 
 _EXCHANGED = frozenset({"messages", "begun", "feedback"})
 """What of a view changes from turn to turn, and stands in no system prompt."""
+
+_MEANT: dict[bool, ActKind] = {True: "confirm", False: "decline"}
+"""What an approval and a rejection mean."""
 
 _NOTHING = Draft()
 
@@ -95,8 +100,11 @@ class LlmUser:
                 asking = next((one.text for one in reversed(view.messages) if one.role == "assistant"), "")
                 reason = f"out of scope: the scenario does not say how to answer {_quoted(asking)}"
                 return UserTurn(text=text, stop=Stop(reason=reason, blame=Blame.USER))
-            case None:
+            case None if attempt.draft.approves is None:
                 return UserTurn(text=text)
+            case None:
+                about = tuple(value for one in _waiting_calls(view) for value in values_of(one.arguments))
+                return UserTurn(text=text, acts=(Act(kind=_MEANT[attempt.draft.approves], about=about),))
 
     def _withdraw(self, view: View) -> None:
         """Forget the faults of a closing line that was not sent after all."""
@@ -113,7 +121,11 @@ class LlmUser:
             messages.append({"role": "user", "content": render("resume.v1", {"feedback": view.feedback})})
         tools = [tool.openai() for tool in shown.tools]
         checked = _judged_by(shown, acting)
-        first = _read(await self._chat.complete(messages, tools=tools), checked)
+        requests = _waiting_calls(view)
+        if requests:
+            calls = "\n".join(f"- {request.call}" for request in requests)
+            messages.append({"role": "user", "content": render("approval.v1", {"calls": calls})})
+        first = _read(await self._chat.complete(messages, tools=tools), checked, decides=bool(requests))
         if not first.reasons:
             return first
         self.regenerated += 1
@@ -122,7 +134,7 @@ class LlmUser:
             {"role": "assistant", "content": shorten(first.content, _LONGEST) or "(nothing)"},
             {"role": "user", "content": render("again.v1", {"reasons": reasons})},
         ]
-        second = _read(await self._chat.complete([*messages, *again], tools=tools), checked)
+        second = _read(await self._chat.complete([*messages, *again], tools=tools), checked, decides=bool(requests))
         return first if _is_worse(second, first) else second
 
     def _prompted(self, view: View, acting: Sequence[Behaviour]) -> str:
@@ -150,7 +162,12 @@ def _judged_by(view: View, behaviours: Sequence[Behaviour]) -> View:
     return view.model_copy(update={"says": (*view.says, *sayable), "task_instructions": told})
 
 
-def _read(reply: ChatReply, view: View) -> _Attempt:
+def _waiting_calls(view: View) -> list[ApprovalRequest]:
+    """Give the calls that wait for this user; a free question is answered as any message is."""
+    return [request for request in awaiting(view.messages) if not request.is_question]
+
+
+def _read(reply: ChatReply, view: View, *, decides: bool) -> _Attempt:
     """Sort one answer of the model."""
     if reply.calls:
         return _read_calls(reply.calls, view, reply.text)
@@ -159,8 +176,8 @@ def _read(reply: ChatReply, view: View) -> _Attempt:
         return _Attempt(unusable=f"you refused to answer{told}; write what this person would say", content=reply.text)
     if reply.truncated or len(reply.text) > _LONGEST:
         return _Attempt(unusable="it was too long; write one to three sentences", content=reply.text)
-    draft = read_draft(reply.text)
-    if not draft.sendable and draft.closing is None:
+    draft = read_draft(reply.text, decides=decides)
+    if not draft.sendable and draft.closing is None and draft.approves is None:
         return _Attempt(unusable="it was empty; write a message, or a marker to close", content=reply.text)
     return _Attempt(draft=draft, alarms=alarms(view, draft), content=reply.text)
 

@@ -4,9 +4,11 @@ import asyncio
 
 import pytest
 
+from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.approvals import ApprovalRequest
 from pytest_agentbench.core.conversation import Stop, UserFault, UserTurn, View
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.transcript import Message, asking
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.users.llm.user import LlmUser
@@ -236,3 +238,33 @@ def test_an_answer_without_end_is_not_sent_back_whole() -> None:
     reply(LlmUser(chat), "Return it", "Which lamp?")
 
     assert sum(len(message["content"]) for message in chat.asked[1]) < 20_000
+
+
+PAY = ApprovalRequest(id="1", tool="pay", arguments={"euros": 9})
+ASKED = (Message(role="user", content="Pay"), asking([PAY]))
+
+
+@pytest.mark.parametrize(
+    ("written", "turn"),
+    [
+        ("Yes, do that.\n###APPROVE###", UserTurn(text="Yes, do that.", acts=(Act(kind="confirm", about=(9,)),))),
+        ("Not so much! ###REJECT###", UserTurn(text="Not so much!", acts=(Act(kind="decline", about=(9,)),))),
+        ("Why nine?", UserTurn(text="Why nine?")),
+    ],
+)
+def test_a_model_decides_about_a_call_by_a_marker(written: str, turn: UserTurn) -> None:
+    """It reads what waits, and labels its answer itself; without a label nobody takes one from its words."""
+    chat = PlayedChat(written)
+
+    said = asyncio.run(LlmUser(chat).reply(View.model_validate({**ENGLISH, "messages": ASKED})))
+
+    assert said == turn
+    assert "- pay(euros=9)" in chat.asked[0][-1]["content"]
+
+
+def test_a_decision_that_nobody_asked_for_is_a_stray_marker() -> None:
+    """Only a call that waits is approved."""
+    user = LlmUser(PlayedChat("Yes.\n###APPROVE###", "Yes."))
+
+    assert reply(user, "Return it", "Shall I?") == UserTurn(text="Yes.")
+    assert user.regenerated == 1

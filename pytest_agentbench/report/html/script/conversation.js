@@ -78,6 +78,7 @@ function conversation(run, headline) {
       body.append(h("div", { class: `made ${tone}` }, call.raw === undefined ? callNode(call.name, call.arguments, known && known.differing) : h("code", { class: "call" }, h("b", {}, call.name), `(${call.raw})`), label ? h("span", { class: "status" }, label) : null));
     }
     if (message.output) body.append(h("p", { class: "muted small" }, "typed answer ", h("code", {}, message.output.output)));
+    for (const one of message.waits || []) body.append(h("div", { class: "made" }, callNode(one.name, one.arguments), h("span", { class: "status" }, one.status)));
   }
   if (run.more) list.append(h("li", { class: "notice" }, `${plural(run.more, "message")} more in `, h("code", { class: "path" }, run.transcript)));
   const ended = run.error || run.stop;

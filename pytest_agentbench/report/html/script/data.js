@@ -32,6 +32,7 @@ function haystack(place) {
       for (const message of held.messages || []) {
         words.push(message.text);
         for (const call of message.calls || []) { words.push(call.name, call.raw || ""); collect(call.arguments, words); }
+        for (const one of message.waits || []) { words.push(one.name); collect(one.arguments, words); }
       }
       for (const finding of held.findings) words.push(finding.check, finding.message, finding.quote);
       for (const call of held.calls) { words.push(call.tool); collect(call.expected, words); }
