@@ -202,18 +202,20 @@ def subject_of(facts: Facts, place: int, about: Iterable[Any] = (), stating: Ite
     named = [to_json(value) for value in about]
     seen = Seen(facts, place)
     found: list[tuple[str, JsonValue]] = []
-    own = {name: list(_items(to_json(given))) for name, given in call.arguments.items()}
-    for name, values in own.items():
-        schema = schemas.get(name)
-        for value in values:
-            argument = Argument(name, value, schema if isinstance(schema, Mapping) else {}, seen)
-            asked = name in stating or any(_equal(value, one) for one in named)
+    asked_for = set(stating)
+    every: list[JsonValue] = []
+    for outer, given in call.arguments.items():
+        for name, value, schema in _leaves(outer, to_json(given), schemas.get(outer)):
+            every.append(value)
+            if outer in stating:
+                asked_for.add(name)
+            asked = name in asked_for or any(_equal(value, one) for one in named)
             free = _is_id(value) and not any(_equal(value, one) for one in fixed)
+            argument = Argument(name, value, schema, seen)
             if asked or (free and any(identifies(argument) for identifies in STRATEGIES.values())):
                 found.append((name, value))
     locale = facts.run.scenario.language or "en"
-    every = tuple(value for values in own.values() for value in values)
-    return Subject(tuple(found), every, seen, locale, frozenset(stating))
+    return Subject(tuple(found), tuple(every), seen, locale, frozenset(asked_for))
 
 
 def says_value(value: JsonValue, text: str, locale: str) -> bool:
@@ -221,6 +223,21 @@ def says_value(value: JsonValue, text: str, locale: str) -> bool:
     if isinstance(value, str) and len(value) == 1 and value.isalpha():
         return re.search(rf"(?<![\w'’]){value}(?!\w)", text) is not None
     return states(value, text, locale)
+
+
+def _leaves(name: str, value: JsonValue, schema: object) -> Iterator[tuple[str, JsonValue, Mapping[str, Any]]]:
+    """Give the values in an argument, each with the key that it stands under and the schema of the list or itself."""
+    described = schema if isinstance(schema, Mapping) else {}
+    if isinstance(value, dict):
+        properties = described.get("properties") or {}
+        for key, item in value.items():
+            yield from _leaves(key, item, properties.get(key))
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        for item in value:
+            yield from _leaves(name, item, described.get("items"))
+    else:
+        for item in value if isinstance(value, list) else [value]:
+            yield name, item, described
 
 
 def _items(value: JsonValue) -> Iterator[JsonValue]:

@@ -270,7 +270,7 @@ def _spoken(spoken: Spoken, point: Point, facts: Facts, within: int | None = Non
         why = f"without {text} said by the agent afterwards" if point.what else f"the agent never said {text}"
         heard = len(places(facts, "assistant", rest, within))
         return Judged(point, False, why, is_open=within is None or heard < within)
-    why = f"before the agent said {found[1]}" if point.what else f"the agent said {found[1]}"
+    why = f"after which the agent said {found[1]}" if point.what else f"the agent said {found[1]}"
     return Judged(point, True, why, found[0])
 
 
@@ -286,8 +286,11 @@ def _other(rule: Other, point: Point, facts: Facts) -> Judged:
     more = [f"the same {name}" for name in about.same]
     more += [_pairs(about.where)] if about.where else []
     shown = f", giving {value_text(about.result)}" if about.result is not UNSAID else ""
-    when = ("after" if found else "before") if rule.earlier else ("before" if found else "and never again")
-    told = f"{when} {names}{' with ' + ' and '.join(more) if more else ''} {verb}{shown}"
+    call = f"{names}{' with ' + ' and '.join(more) if more else ''}"
+    if found or rule.earlier:
+        told = f"{'after' if rule.earlier and found else 'before'} {call} {verb}{shown}"
+    else:
+        told = f"without {call} {'failing' if about.failed else 'succeeding'}{shown} afterwards"
     return Judged(point, found, told, is_open=not found and not rule.earlier)
 
 

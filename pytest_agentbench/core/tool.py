@@ -51,13 +51,19 @@ class ToolSpec(Model):
 
 
 class Toolset(Model):
-    """The tools of an environment, the agent's and the user's; names are unique per requestor."""
+    """The tools of an environment, the agent's and the user's; names are unique per requestor.
+
+    `own` are tools that the agent brings along, as far as the suite says whether they write. They are found by name and
+    stand in no list, since the agent may have others.
+    """
 
     specs: tuple[ToolSpec, ...] = ()
+    own: tuple[ToolSpec, ...] = Field(default=(), exclude=True)
 
     def get(self, name: str, requestor: Requestor = "assistant") -> ToolSpec | None:
         """Find a tool by name and requestor."""
-        return next((spec for spec in self.specs if spec.name == name and spec.requestor == requestor), None)
+        every = (*self.specs, *self.own)
+        return next((spec for spec in every if spec.name == name and spec.requestor == requestor), None)
 
     def of(self, requestor: Requestor) -> tuple[ToolSpec, ...]:
         """Give the tools that one party may call, in declared order."""

@@ -66,6 +66,15 @@ def guessed_kind(name: str) -> ToolKind:
     return "unknown"
 
 
+def own_tools(spec: EnvironmentSpec) -> tuple[ToolSpec, ...]:
+    """Describe the tools that the agent brings along, where the suite names none: it says no more than their kind."""
+    if spec.tools or spec.tau2 is not None:
+        return ()
+    anything = {"type": "object", "additionalProperties": True}
+    kinds: dict[str, ToolKind] = {**dict.fromkeys(spec.reads, "read"), **dict.fromkeys(spec.writes, "write")}
+    return tuple(ToolSpec(name=name, kind=kind, parameters=anything) for name, kind in kinds.items())
+
+
 def unknown_kinds(spec: EnvironmentSpec, toolset: Toolset) -> tuple[str, ...]:
     """Name the tools of which nobody can tell whether they write: nothing settles it, and no state shows it."""
     if spec.state is not None or spec.tau2 is not None:

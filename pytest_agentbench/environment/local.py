@@ -263,7 +263,7 @@ class LocalEnvironment:
         for place, (_, requestor) in enumerate(parts):
             refuse_namesakes((*self.tools, *opened[place].specs))
             self._remote.add(opened[place], requestor)
-            self.tools = Toolset(specs=(*self.tools, *opened[place].specs))
+            self.tools = self.tools.model_copy(update={"specs": (*self.tools, *opened[place].specs)})
         self._stack.callback(self._remote.cancel)
 
     def _load(self) -> LoadedTools:

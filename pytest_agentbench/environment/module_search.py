@@ -116,8 +116,10 @@ def _find(name: str, path: list[str]) -> ModuleSpec | None:
         frozen = BuiltinImporter.find_spec(name) or FrozenImporter.find_spec(name)
         if frozen is not None:
             return frozen
+    if "." in name:
+        return _find_inside(name, path)
     found = PathFinder.find_spec(name, path)
-    if found is not None or "." in name:
+    if found is not None:
         return found
     for finder in sys.meta_path:  # editable installs and the like bring finders of their own
         if finder not in (BuiltinImporter, FrozenImporter, PathFinder) and hasattr(finder, "find_spec"):
@@ -125,6 +127,13 @@ def _find(name: str, path: list[str]) -> ModuleSpec | None:
             if spec is not None:
                 return spec
     return None
+
+
+def _find_inside(name: str, path: list[str]) -> ModuleSpec | None:
+    try:
+        return PathFinder.find_spec(name, path)
+    except KeyError:  # a folder without __init__.py: the spec of a namespace asks for its parent, which is not imported
+        return ModuleSpec(name, None, is_package=True)
 
 
 def _refuse_other_file(name: str, spec: ModuleSpec) -> None:

@@ -10,6 +10,7 @@ from pytest_agentbench.core.suite import EnvironmentSpec, ToolsSpec
 from pytest_agentbench.core.tool import Requestor, Toolset, ToolSpec
 from pytest_agentbench.environment.import_path import forget_module, load_fresh_module
 from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.kinds import own_tools
 from pytest_agentbench.environment.loaded import LoadedTools
 from pytest_agentbench.environment.opening import declared_tools
 from pytest_agentbench.environment.python_tools import PythonTool, tools_of
@@ -38,7 +39,7 @@ def load_toolset(spec: EnvironmentSpec, root: Path, *, recorded: bool = False) -
         are_known = are_known and found is not None
         specs += found or ()
     refuse_namesakes(specs)
-    return Toolset(specs=tuple(specs)) if are_known else Toolset()
+    return loaded.toolset.model_copy(update={"specs": tuple(specs)}) if are_known else Toolset()
 
 
 def tools_without_state(spec: EnvironmentSpec, root: Path) -> frozenset[str]:
@@ -115,7 +116,8 @@ def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | 
         for module in modules:
             forget_module(module)
         raise
-    return LoadedTools(toolset=Toolset(specs=tuple(specs)), functions=functions, modules=tuple(modules))
+    toolset = Toolset(specs=tuple(specs), own=own_tools(spec))
+    return LoadedTools(toolset=toolset, functions=functions, modules=tuple(modules))
 
 
 def _refuse_missing_state(tool: PythonTool, spec: EnvironmentSpec, module: ModuleType) -> None:

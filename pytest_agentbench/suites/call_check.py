@@ -101,8 +101,10 @@ def _mistyped(call: ExpectedCall, tool: ToolSpec) -> Iterator[Misfit]:
 
 
 def _name_problems(suite: Suite, toolset: Toolset, finder: "_Finder") -> Iterator[Problem]:
-    """Yield names in the suite's `reads` and `writes` that are no tool."""
+    """Yield names in the suite's `reads` and `writes` that are no tool; an agent's own tools are not known here."""
     names = toolset.names()
+    if not suite.environment.tools and suite.environment.tau2 is None:
+        return
     for key, listed in (("reads", suite.environment.reads), ("writes", suite.environment.writes)):
         for index, name in enumerate(listed):
             if name not in names:

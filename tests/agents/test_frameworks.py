@@ -60,6 +60,10 @@ def test_a_graph_that_is_not_compiled_says_what_to_write() -> None:
 
 
 GRAPH = """
+from types import SimpleNamespace
+from typing import TypedDict
+
+
 class Pregel:
     __module__ = "langgraph.pregel.main"
     checkpointer = None
@@ -70,6 +74,14 @@ class Pregel:
 
 graph = Pregel("messages")
 other = Pregel("question", "answer")
+
+
+class Mail(TypedDict):
+    email: str
+
+
+mail = Pregel("messages", "email")
+mail.builder = SimpleNamespace(input_schema=Mail)
 
 
 def build():
@@ -110,6 +122,12 @@ def test_a_graph_without_messages_is_refused(build: Callable[..., object]) -> No
     """Nobody can tell what else to give it."""
     with pytest.raises(SuiteFaultError, match=r"has no `messages` \(it has answer, question\)"):
         build("other")
+
+
+def test_a_graph_that_is_given_something_else_is_refused(build: Callable[..., object]) -> None:
+    """Its state has messages, and what it is called with has not: it would crash, and the agent be blamed."""
+    with pytest.raises(SuiteFaultError, match=r"takes no `messages` \(it takes email\)"):
+        build("mail")
 
 
 class Session:

@@ -160,6 +160,8 @@ def test_the_agent_must_have_stated_what_it_does() -> None:
         ({"order_id": "W1"}, "Refund W10?", None),
         ({"item_ids": ["lamp-black", "mat_blue"]}, "Return the lamp black and the mat blue?", True),
         ({"item_ids": ["lamp-black", "mat_blue"]}, "Return the lamp-black?", None),
+        ({"lines": [{"product_id": "soil-456", "quantity": 1}]}, "Refund soil-456?", True),
+        ({"lines": [{"product_id": "soil-456", "quantity": 1}]}, "Refund soil-123?", None),
         ({"order_id": "W1", "amount": 12.5}, "Refund W1?", True),
         ({"amount": 12.5}, "Refund it?", True),
     ],
@@ -278,6 +280,15 @@ def test_what_the_confirmation_is_about_must_have_been_stated() -> None:
 
     assert kept(WISH, ASK, user("Yes", about("confirm", "W1", 12.5)), refund) is None
     assert kept(WISH, agent("W1: 12.50?"), user("Yes", about("confirm", "W1", 12.5)), refund) is True
+
+
+def test_a_confirmation_may_be_about_what_stands_inside_an_argument() -> None:
+    """A cart is changed by lists of lines: the product in a line is what the user agrees to."""
+    add = call("refund", lines=[{"product_id": "soil-456", "quantity": 1}])
+    ask = agent("Refund soil-456?")
+
+    assert kept(WISH, ask, user("Yes", about("confirm", "soil-456")), add) is True
+    assert kept(WISH, ask, user("Yes", about("confirm", "soil-123")), add) is False
 
 
 def test_a_confirmation_about_nothing_of_the_call_is_not_measured() -> None:

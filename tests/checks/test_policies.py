@@ -115,7 +115,16 @@ def test_findings_name_the_turn_and_the_call() -> None:
     assert (kept.passed, kept.turn, kept.tool, kept.message) == (True, 2, "refund", "kept: refund(order_id='W1')")
     (broken,) = judged(rule, *parts).findings
     assert (broken.passed, broken.turn, broken.tool) == (False, 4, "refund")
-    assert broken.message == "refund(order_id='W1') was called before the agent said 'approved'"
+    assert broken.message == "refund(order_id='W1') was called after which the agent said 'approved'"
+
+
+def test_a_call_that_is_missing_afterwards_is_named() -> None:
+    """What the rule asks for, and since when."""
+    (broken,) = judged(
+        {"when": {"user_says": "refund"}, "then": {"later": {"calls": ["refund"]}}}, user("Refund!")
+    ).findings
+
+    assert broken.message == "the user said 'refund' without refund succeeding afterwards"
 
 
 def test_rules_about_calls_are_not_measured_where_calls_are_hidden() -> None:

@@ -40,9 +40,13 @@ def test_objects_come_from_the_suites_folder_first(tmp_path: Path) -> None:
             "ip_pkg/__init__.py": "",
             "ip_pkg/sub.py": "value = 8\n",
             "ip_space/mod.py": "value = 9\n",
+            "ip_pkg/space/mod.py": "value = 10\n",
+            "ip_space/inner/mod.py": "value = 11\n",
         },
     )
 
+    assert load_object("ip_pkg.space.mod:value", root) == 10
+    assert load_object("ip_space.inner.mod:value", root) == 11
     assert load_object("ip_agent:value", root) == 7
     assert load_object("ip_agent:Agent.build.__name__", root) == "build"
     assert load_object("ip_pkg.sub:value", root) == 8

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.core.tool import Toolset, ToolSpec
+from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.shared_data import SHARED, needs_shared
@@ -264,20 +265,14 @@ def test_compared_arguments_must_exist(tmp_path: Path) -> None:
 
 
 def test_reads_and_writes_name_tools(tmp_path: Path) -> None:
-    """A name in `reads` or `writes` that is no tool is an error."""
-    (found,) = check(tmp_path, "agent: a:b\nenvironment: {writes: [refnd]}\nscenarios: [{id: a}]\n")
-    assert found.startswith("agentbench.yaml:2:24: environment.writes[0]: there is no tool 'refnd'")
+    """A name in `reads` or `writes` that is none of the suite's tools is an error, unless these did not load."""
+    text = "agent: a:b\nenvironment: {tools: shop, writes: [refnd]}\nscenarios: [{id: a}]\n"
+
+    (found,) = check(tmp_path, text)
+
+    assert found.startswith("agentbench.yaml:2:37: environment.writes[0]: there is no tool 'refnd'")
     assert found.endswith("(did you mean 'refund'?)")
-
-
-def test_reads_and_writes_need_tools(tmp_path: Path) -> None:
-    """Where the suite has no tools any name is an error; where its tools did not load, nothing is said of names."""
-    text = "agent: a:b\nenvironment: {reads: [look]TOOLS}\nscenarios: [{id: a}]\n"
-
-    (found,) = check(tmp_path, text.replace("TOOLS", ""), Toolset())
-
-    assert "there is no tool 'look'; there are none" in found
-    assert check(tmp_path, text.replace("TOOLS", ", tools: shop"), Toolset()) == []
+    assert check(tmp_path, text, Toolset()) == []
 
 
 def test_rules_of_policies_name_tools_and_arguments(tmp_path: Path) -> None:
@@ -348,3 +343,16 @@ def test_a_tool_that_is_called_handoff_must_be_written_in_full(tmp_path: Path) -
     assert "the agent has a tool of this name" in found
     full = text.replace("{handoff: {}}", "{name: handoff}")
     assert not check(tmp_path, full, Toolset(specs=(tool("handoff"),)))
+
+
+def test_kinds_of_the_agents_own_tools_may_be_declared(tmp_path: Path) -> None:
+    """Where the suite names no tools, nobody knows which there are; what it declares of them holds."""
+    text = (
+        "agent: a:b\nenvironment: {reads: [look], writes: [refund]}\nscenarios: [{id: x, says: [Hi], expect: [pay]}]\n"
+    )
+    assert check(tmp_path, text, Toolset()) == []
+
+    found = load_toolset(load_suite(tmp_path / "agentbench.yaml", environ={}).environment, tmp_path)
+    kinds = [spec.kind if (spec := found.get(name)) else None for name in ("look", "refund", "pay")]
+    assert kinds == ["read", "write", None]
+    assert not found

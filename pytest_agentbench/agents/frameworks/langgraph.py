@@ -1,7 +1,7 @@
 """LangGraph: a compiled graph whose state has `messages`; a thread of its own, or the state handed back each turn."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, get_type_hints
 
 from pytest_agentbench.agents.frameworks.context import fitted, values_of
 from pytest_agentbench.agents.frameworks.langgraph_agents import answer_typed, handoff_tools, marked
@@ -33,12 +33,10 @@ class LangGraphSession:
     def __init__(self, graph: Any, session_id: str, context: Any = None) -> None:
         """Raise `SuiteFaultError` where the state has no `messages`, or the graph's context lacks what it needs."""
         channels = getattr(graph, "channels", {})
-        if "messages" not in channels:
-            names = listing(sorted(name for name in channels if not name.startswith(("__", "branch:"))))
-            raise SuiteFaultError(
-                f"the graph's state has no `messages` (it has {names or 'nothing'}), so nothing tells what to give it; "
-                "write a factory that returns a reply function, which calls the graph"
-            )
+        _refuse_without_messages("the graph's state has no `messages` (it has", channels)
+        taken = _input(graph)
+        if taken is not None:
+            _refuse_without_messages("the graph takes no `messages` (it takes", taken)
         self._graph = graph
         self._config, self._context = _contexts(graph, session_id, context)
         self._remembers = getattr(graph, "checkpointer", None) not in (None, False)
@@ -159,6 +157,24 @@ class LangGraphSession:
             return [one for one in messages if text_field(one, "id") not in self._told and not _is_users(one)]
         last = max((at for at, one in enumerate(messages) if _is_users(one)), default=-1)
         return list(messages[last + 1 :])
+
+
+def _refuse_without_messages(problem: str, names: Iterable[str]) -> None:
+    known = [name for name in names if not name.startswith(("__", "branch:"))]
+    if "messages" not in known:
+        raise SuiteFaultError(
+            f"{problem} {listing(sorted(known)) or 'nothing'}), so nothing tells what to give it; "
+            "write a factory that returns a reply function, which calls the graph"
+        )
+
+
+def _input(graph: Any) -> Iterable[str] | None:
+    """Name what a graph is called with, as far as it has an input schema of its own."""
+    schema = getattr(getattr(graph, "builder", None), "input_schema", None)
+    try:
+        return get_type_hints(schema) or None if isinstance(schema, type) else None
+    except (NameError, TypeError):  # a name that is not known where it is looked for: the graph itself will tell
+        return None
 
 
 def _contexts(graph: Any, session_id: str, context: Any) -> tuple[dict[str, Any], dict[str, Any]]:
