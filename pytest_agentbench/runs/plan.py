@@ -94,8 +94,10 @@ class RunPlan:
 
     @property
     def ways(self) -> "list[RunPlan]":
-        """The plan for each way that is as right as the others, to judge the same run by."""
-        return [replace(self, scenario=one, way=way) for way, one in enumerate(self.scenario.ways)]
+        """The plan for each way that is as right as the others, to judge the same run by, with all of its context."""
+        context = {**self.suite.context, **self.scenario.context}
+        several = [one.model_copy(update={"context": context}) for one in self.scenario.ways]
+        return [replace(self, scenario=one, way=way) for way, one in enumerate(several)]
 
     def again(self) -> "RunPlan":
         """Give the next attempt of the same run."""

@@ -1,0 +1,1 @@
+"""Suites for agents of other people, and the models that are scripted for them."""

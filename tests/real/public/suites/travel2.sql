@@ -1,0 +1,10 @@
+CREATE TABLE tickets (ticket_no TEXT, book_ref TEXT, passenger_id TEXT);
+CREATE TABLE ticket_flights (ticket_no TEXT, flight_id INTEGER, fare_conditions TEXT);
+CREATE TABLE boarding_passes (ticket_no TEXT, flight_id INTEGER, seat_no TEXT);
+CREATE TABLE flights (flight_id INTEGER, flight_no TEXT, departure_airport TEXT, arrival_airport TEXT, scheduled_departure TEXT, scheduled_arrival TEXT);
+CREATE TABLE hotels (id INTEGER, name TEXT, location TEXT, price_tier TEXT, checkin_date TEXT, checkout_date TEXT, booked INTEGER);
+INSERT INTO tickets VALUES ('T1', 'B1', '3442 587242');
+INSERT INTO ticket_flights VALUES ('T1', 1, 'Economy');
+INSERT INTO boarding_passes VALUES ('T1', 1, '18E');
+INSERT INTO flights VALUES (1, 'LX0112', 'CDG', 'BSL', '2026-12-01 13:00', '2026-12-01 14:30');
+INSERT INTO hotels VALUES (1, 'Hotel Krone', 'Basel', 'Midscale', '2026-12-01', '2026-12-08', 0), (2, 'Palace', 'Basel', 'Luxury', '2026-12-01', '2026-12-08', 0);
