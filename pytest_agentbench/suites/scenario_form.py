@@ -22,6 +22,7 @@ from pytest_agentbench.suites.ids import scenario_slug
 from pytest_agentbench.suites.reply_form import answer_misfits
 from pytest_agentbench.suites.schema_forms import HANDOFF_BODY
 from pytest_agentbench.suites.schema_rubric import rubric_misfits
+from pytest_agentbench.suites.schema_scenario import APPROVAL
 from pytest_agentbench.suites.shape import misfits
 from pytest_agentbench.suites.tau2 import checked_task, line_misfits, scenario_fields, value_of
 
@@ -84,6 +85,9 @@ def _matchers(form: dict[str, JsonValue], path: Keys) -> Iterator[Misfit]:
             if is_handoff(item):
                 where = (*path, key, index, HANDOFF)
                 yield from misfits(item[HANDOFF], HANDOFF_BODY, path=where)
+                continue
+            if is_approval(item) and (wrong := list(misfits(item, APPROVAL, path=(*path, key, index)))):
+                yield from wrong
                 continue
             arguments = call_form(item["approval"] if is_approval(item) else item)["arguments"]
             where = (*path, key, index, *arguments_path(item))

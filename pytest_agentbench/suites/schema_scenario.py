@@ -65,11 +65,11 @@ _CALL: Schema = {
 }
 
 _ABOUT_CALL: Schema = {
-    "anyOf": [{**NAME, "description": "the name of a tool"}, _SHORT_CALL],
+    "anyOf": [{"type": "string", "minLength": 1, "description": "the name of a tool"}, _SHORT_CALL],
     "description": "the name of a tool, or {tool: {argument: value}}",
 }
 
-_APPROVAL = mapping(
+APPROVAL = mapping(
     {"approval": _ABOUT_CALL},
     "an approval that the agent asks for: {approval: tool}, or {approval: {tool: {argument: value}}}",
     ("approval",),
@@ -78,7 +78,7 @@ _APPROVAL = mapping(
 _HANDOFF = mapping({"handoff": HANDOFF_BODY}, "a handoff: {handoff: agent}", ("handoff",))
 
 _STEP: Schema = {
-    "anyOf": [*_CALL["anyOf"], _HANDOFF, _APPROVAL],
+    "anyOf": [*_CALL["anyOf"], _HANDOFF, APPROVAL],
     "description": "a call, {tool: {argument: value}} or the name of a tool; a handoff, {handoff: agent}; or an "
     "approval, {approval: tool}",
 }
@@ -271,7 +271,7 @@ DEFINITIONS: Schema = {
             },
             "expect": {
                 "type": "array",
-                "items": _APPROVAL,
+                "items": APPROVAL,
                 "description": "a list of approvals that a right run asks for",
             },
             "goal": {**TEXT, "description": "the goal as it was before reason_for_call was filled in for τ²"},

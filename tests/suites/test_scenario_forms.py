@@ -129,6 +129,8 @@ def test_long_forms_stand_in_yaml_too(tmp_path: Path) -> None:
         ({"expect": [{"refund": {}, "list": {}}]}, "expected a call: {tool: {argument: value}}"),
         ({"expect": [{"name": "a", "argument": {}}]}, "unknown key 'argument'"),
         ({"never": [{"refund": 5}]}, "[0].never[0].refund: found 5, expected a mapping of argument names to values"),
+        ({"expect": [{"approval": {}}]}, "[0].expect[0].approval: found an empty mapping, expected"),
+        ({"never": [{"approval": 3}]}, "[0].never[0].approval: found 3, expected the name of a tool, or {tool"),
         ({"communicate": [3.5]}, "found 3.5, expected text (put it in quotes to make it text)"),
         ({"complexity": -1}, "found -1, expected a whole number, 0 or more"),
         ({"skip": True}, "found True, expected the reason why this scenario is not run"),
