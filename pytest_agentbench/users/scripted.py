@@ -8,10 +8,10 @@ knows and has not given) with, in one turn, every fact of `knows` that is named,
 2. the plain yes, if it or the agent's two messages before it state a wanted value, and none that contradicts one
 3. the plain no with the wanted value, where one is contradicted
 
-If nothing fits it says the next line. If none is left it closes where it has all that it wanted, else it says that it
-has no answer; the third time the run is stalled. Whatever is no question brings the next line, and when all are said
-the end. A value counts as wanted until the writes that it is expected in were made: who sees that it was done neither
-takes "Refunded W1." for a question nor agrees to it.
+If nothing fits it says the next line, and so it does where the same is asked a third time. If none is left it closes
+where it has all that it wanted, else it says that it has no answer; the third time the run is stalled. Whatever is no
+question brings the next line, and when all are said the end. A value counts as wanted until the writes that it is
+expected in were made: who sees that it was done neither takes "Refunded W1." for a question nor agrees to it.
 """
 
 import unicodedata
@@ -83,6 +83,7 @@ class ScriptedUser:
         self._done: Counter[str | int | float] = Counter()
         self._unanswered: list[str] = []
         self._last = UserTurn()
+        self._repeated = 0
 
     async def reply(self, view: View) -> UserTurn:
         """Say the next line or answer the agent's last message; see the module for the order of rules.
@@ -167,7 +168,12 @@ class ScriptedUser:
         if not (asks or facts or (is_open and not is_report)):
             return self._line(script.take(), view, text) if script.left else UserTurn(stop=Stop(reason="done"))
         if len(texts) > 1 and _same(text, texts[-2]) and self._stands(script, heard):
-            return self._again(heard)
+            self._repeated += 1
+            if self._repeated == 1 or not script.left:
+                return self._again(heard)
+            self._repeated = 0  # "Which way?" again after "Yes, please. My order is W1.": the next line may answer it
+            return self._line(script.take(), view, text)
+        self._repeated = 0
         turn = self._answer_question(script, view, heard, facts)
         if turn is not None:
             return turn

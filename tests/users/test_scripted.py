@@ -316,7 +316,7 @@ def test_who_was_told_all_it_asked_for_closes() -> None:
 
 def test_the_same_question_gets_the_same_answer() -> None:
     """An agent that asks again has not heard, or a yes was no answer: what it stands for is said with it."""
-    talk = opened("Refund W1", "Thanks", expect=EXPECTED)
+    talk = opened("Refund W1", expect=EXPECTED)
 
     again = "Yes, please. My order id is W1."
     assert [talk.hear("Shall I refund W1?") for _ in range(3)] == ["Yes, please.", again, again]
@@ -324,6 +324,16 @@ def test_the_same_question_gets_the_same_answer() -> None:
 
     talk = opened("Refund W1", "Thanks", expect=EXPECTED, knows={"colour": "red"})
     assert talk.hear("Which colour?") == talk.hear("Which colour?") == "My colour is red."
+
+
+def test_a_question_that_a_yes_does_not_answer_gets_the_next_line() -> None:
+    """It names what is wanted and asks for something else; what its author wrote next may answer it."""
+    talk = opened("Refund W1", {"inform": "By card."}, expect=EXPECTED)
+    asked = "W1 it is. Which way?"
+
+    assert talk.hear(asked) == "Yes, please."
+    assert talk.hear(asked).startswith("Yes, please. ")
+    assert talk.hear(asked) == "By card."
 
 
 def test_what_the_script_informs_of_answers_before_a_plain_yes() -> None:
