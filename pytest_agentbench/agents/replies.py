@@ -23,6 +23,9 @@ ALLOWED = (
     'the agent ran itself with their results, then text); {"messages": [...]}; an answer of these clients; or a Reply'
 )
 
+_SAID = ("content", "parts", "tool_calls", "function_call", "refusal", "audio", "approvals")
+"""Fields of a message that hold what the agent says or calls beside a typed answer."""
+
 
 class Returned(Model):
     """What an agent returned, as messages of every role and before anything is sliced off.
@@ -144,8 +147,7 @@ def _read_object(returned: object) -> Returned:
             return Returned(messages=_answer(answers[0], inner, name), stop=stop)
     if stop and all(field(returned, name) is None for name in ("role", "type", "content", "tool_calls")):
         return Returned(stop=True, metrics=metrics, output=output)
-    is_message = isinstance(field(returned, "role") or field(returned, "content"), str) or field(returned, "approvals")
-    if output is not None and not is_message:
+    if output is not None and not any(field(returned, name) for name in _SAID):
         said = Message(role="assistant", content=dumps(output))
         return Returned(messages=(said,), stop=stop, metrics=metrics, output=output)
     return Returned(messages=_messages([returned], ""), stop=stop, metrics=metrics, output=output)

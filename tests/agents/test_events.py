@@ -38,12 +38,24 @@ def reply(returned: object) -> Reply:
         ({"output": {"decision": "block"}}, '{"decision": "block"}'),
         ({"messages": [{"role": "assistant", "content": "Blocked."}], "output": {"decision": "block"}}, "Blocked."),
         (Reply(messages=(Message(role="assistant", content="ok"),), output={"decision": "block"}), "ok"),
+        ({"content": [{"type": "text", "text": "hi"}], "output": {"decision": "block"}}, "hi"),
+        ({"parts": [{"text": "hi"}], "output": {"decision": "block"}}, "hi"),
+        ({"role": "assistant", "content": None, "output": {"decision": "block"}}, '{"decision": "block"}'),
     ],
 )
 def test_the_key_output_is_a_typed_answer(returned: object, text: str) -> None:
     """The last message holds it, and says what stands beside it, else the answer itself."""
     (message,) = reply(returned).messages
     assert (message.text.replace('":"', '": "'), message.output) == (text, {"decision": "block"})
+
+
+def test_calls_beside_a_typed_answer_are_made() -> None:
+    """They are no text of the agent, and nothing is said in their place."""
+    call = {"id": "c1", "type": "function", "function": {"name": "refund", "arguments": "{}"}}
+    for fields in ({"tool_calls": [call]}, {"function_call": call["function"]}):
+        (message,) = reply({**fields, "output": {"decision": "block"}}).messages
+        assert [one.name for one in message.tool_calls] == ["refund"]
+        assert (message.text, message.output) == ("", {"decision": "block"})
 
 
 def test_names_of_messages_tell_agents_and_handoffs() -> None:
