@@ -11,7 +11,6 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import Reply, Turn
 from pytest_agentbench.core.errors import AgentError
-from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.misfit import dotted
 from pytest_agentbench.core.transcript import Message, asking
 from pytest_agentbench.core.values import JsonValue, to_json
@@ -79,20 +78,6 @@ def settle(returned: Returned, turn: Turn, *, earlier: Sequence[Message], number
 def typed(output: object) -> JsonValue:
     """Give a typed answer as JSON, None where it is a text or nothing: that is what the agent says, and no more."""
     return None if output is None or isinstance(output, str) else to_json(output)
-
-
-def with_handoffs(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Let a message of another agent than the one before, in the same turn, hold the handoff between the two."""
-    found: list[Message] = []
-    last: str | None = None
-    for message in messages:
-        if message.role == "assistant" and message.by:
-            if last and message.by != last and not message.events:
-                event = Event.model_validate({"kind": "handoff", "from": last, "to": message.by})
-                message = message.model_copy(update={"events": (event,)})  # noqa: PLW2901 - the same message
-            last = message.by
-        found.append(message)
-    return tuple(found)
 
 
 def with_output(messages: Sequence[Message], output: JsonValue) -> tuple[Message, ...]:

@@ -1,11 +1,13 @@
 """What agents of one's own tell beside text and calls: names of several agents, typed answers, filters."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pytest_agentbench.agents.callables import adapt
+from pytest_agentbench.agents.frameworks.langgraph import LangGraphSession
 from pytest_agentbench.agents.http.answer import read_answer
 from pytest_agentbench.agents.replies import to_reply
 from pytest_agentbench.core.conversation import Reply, Turn
@@ -64,6 +66,33 @@ def test_names_of_messages_tell_agents_and_handoffs() -> None:
     messages = reply(said).messages
     assert [message.by for message in messages] == ["triage", "triage", "refunds"]
     assert [str(event) for message in messages for event in message.events] == ["a handoff from triage to refunds"]
+
+
+def test_another_agent_that_opens_a_turn_is_a_handoff() -> None:
+    """Of functions and of graphs; a neighbour without a name leaves it unknown."""
+    names = iter(["triage", "refunds", "", "triage"])
+    agent = adapt(lambda _: {"role": "assistant", "name": next(names), "content": "Hi"}, run_sync=_inline)
+    told = [asyncio.run(agent.reply(Turn(message="Hi"))).messages for _ in range(4)]
+    assert [str(event) for messages in told for one in messages for event in one.events] == [
+        "a handoff from triage to refunds"
+    ]
+
+
+def test_another_agent_of_a_graph_that_opens_a_turn_is_a_handoff() -> None:
+    """The graph keeps no conversation: what was said is handed back to it."""
+    names = iter(["triage", "refunds", "refunds"])
+
+    async def ainvoke(given: dict[str, Any], config: object) -> dict[str, Any]:
+        said = len(given["messages"])
+        return {"messages": [*given["messages"], SimpleNamespace(type="ai", id=said, name=next(names), content="Hi")]}
+
+    session = LangGraphSession(SimpleNamespace(channels=("messages",), ainvoke=ainvoke, nodes={}), "s")
+    told = [asyncio.run(session.answer("Hi")).messages for _ in range(3)]
+    assert [[str(event) for one in messages for event in one.events] for messages in told] == [
+        [],
+        ["a handoff from triage to refunds"],
+        [],
+    ]
 
 
 def test_a_filtered_completion_is_a_refusal_of_the_provider() -> None:
