@@ -11,6 +11,7 @@ from pytest_agentbench.agents.frameworks.langgraph import LangGraphSession
 from pytest_agentbench.agents.http.answer import read_answer
 from pytest_agentbench.agents.replies import to_reply
 from pytest_agentbench.core.conversation import Reply, Turn
+from pytest_agentbench.core.errors import AgentError, ProviderError
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.tool import ToolCall, ToolResult
@@ -104,6 +105,53 @@ def test_a_filtered_completion_is_a_refusal_of_the_provider() -> None:
         (message,) = reply(returned).messages
         assert [event.kind for event in message.events] == ["refused_by_provider"]
         assert message.text
+
+
+FILTERED: dict[str, tuple[dict[str, Any], str]] = {
+    "Chat": (
+        {"choices": [{"message": {"content": [{"type": "text", "text": "I"}]}, "finish_reason": "content_filter"}]},
+        "I",
+    ),
+    "Anthropic": ({"type": "message", "role": "assistant", "content": [], "stop_reason": "refusal"}, ""),
+    "Anthropic, begun": (
+        {"role": "assistant", "content": [{"type": "text", "text": "I"}], "stop_reason": "refusal"},
+        "I",
+    ),
+    "Responses": (
+        {"output": [], "status": "incomplete", "incomplete_details": {"reason": "content_filter"}},
+        "",
+    ),
+    "Gemini": ({"candidates": [{"finishReason": "SAFETY"}]}, ""),
+    "Gemini, begun": ({"candidates": [{"content": {"parts": [{"text": "I"}]}, "finishReason": "SAFETY"}]}, "I"),
+    "Gemini, the prompt": ({"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}}, ""),
+    "Gemini, the prompt, no candidates": ({"promptFeedback": {"blockReason": "OTHER"}}, ""),
+}
+
+
+@pytest.mark.parametrize("form", FILTERED)
+def test_each_api_s_filter_is_a_refusal_with_what_was_said_before(form: str) -> None:
+    """The agent is not to blame, and the conversation goes on."""
+    returned, text = FILTERED[form]
+    (message,) = reply(returned).messages
+    assert [event.kind for event in message.events] == ["refused_by_provider"]
+    assert message.text == (text or "The provider of the model refused to answer this.")
+
+
+def test_calls_of_a_filtered_answer_are_made() -> None:
+    """The filter struck behind them."""
+    call = {"id": "c1", "type": "function", "function": {"name": "refund", "arguments": "{}"}}
+    chat = {"choices": [{"message": {"tool_calls": [call], "content": None}, "finish_reason": "content_filter"}]}
+    used = {"type": "tool_use", "id": "c1", "name": "refund", "input": {}}
+    for returned in (chat, {"role": "assistant", "content": [used], "stop_reason": "refusal"}):
+        (message,) = reply(returned).messages
+        assert ([one.name for one in message.tool_calls], message.events) == (["refund"], ())
+
+
+def test_a_failed_response_is_the_server_s_or_the_agent_s() -> None:
+    """Its code tells."""
+    for code, raised in (("server_error", ProviderError), ("invalid_prompt", AgentError)):
+        with pytest.raises(raised, match=f"the response failed, .*{code}"):
+            reply({"status": "failed", "error": {"code": code, "message": "m"}, "output": []})
 
 
 def test_calls_in_parallel_keep_what_happened_before_them() -> None:
