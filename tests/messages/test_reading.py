@@ -608,6 +608,14 @@ def test_no_call_result_or_text_is_lost(talk: Talk, shape: str) -> None:
     assert sum(message.role == "tool" for message in messages) == len(talk.calls)
 
 
+@pytest.mark.parametrize("key", ["task", "system_prompt"])
+def test_a_message_with_a_key_of_a_memory_s_step_is_a_message(key: str) -> None:
+    """Only what says and calls nothing itself is a step."""
+    assert told([{"content": "hi", key: "support"}]) == [("assistant", "hi")]
+    calls = [{"id": "c1", "name": "look", "args": ARGUMENTS}]
+    assert told([{"tool_calls": calls, key: "support"}]) == [CALL]
+
+
 def test_a_call_without_an_answer_is_not_answered_by_the_next_of_its_id() -> None:
     """Only calls that are answered together were made together."""
     call = {"role": "assistant", "tool_calls": [{"id": "c1", "name": "look", "args": {}}]}
