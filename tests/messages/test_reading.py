@@ -585,6 +585,8 @@ def test_approvals_and_decisions_are_read_and_calls_beside_them_stay() -> None:
         [{"type": "image", "id": 7}],
         [],
         {"type": "text", "text": "a", "id": 1},
+        [{"type": "document", "title": "Terms", "content": "30days", "url": "u"}],
+        [{"type": "file", "title": "A"}, {"type": "image", "url": "u", "title": "B"}],
     ],
 )
 def test_data_that_looks_like_parts_stays_data(content: Any) -> None:
@@ -592,6 +594,14 @@ def test_data_that_looks_like_parts_stays_data(content: Any) -> None:
     (message,) = read([{"role": "tool", "tool_call_id": "c", "content": content}])
 
     assert message.text.replace(" ", "") == str(content).replace("'", '"').replace(" ", "")
+
+
+def test_a_text_that_a_part_holds_follows_its_placeholder() -> None:
+    """A document of Anthropic's, which may stand in a result; and one whose content is a text."""
+    source = {"type": "content", "content": "30 days"}
+    result = {"role": "tool", "tool_call_id": "c1", "content": [{"type": "document", "title": "T", "source": source}]}
+    assert told([result]) == [("result", "c1", "[file: T]\n30 days")]
+    assert told([user({"type": "document", "title": "T", "content": "30 days"})]) == [("user", "[file: T]\n30 days")]
 
 
 @given(talk=talks(), shape=st.sampled_from(sorted(SHAPES)))
