@@ -6,8 +6,10 @@ from typing import Any
 
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.tool import Requestor, ToolCall
 from pytest_agentbench.core.transcript import Message, Role
+from pytest_agentbench.core.values import JsonValue
 
 TellsError = Callable[[str], bool]
 """Tells from the text of a tool's answer that the call failed, where nothing else does."""
@@ -34,6 +36,8 @@ class Assembly:
         self._decisions: tuple[Decision, ...] = ()
         self._is_new = False
         self._by: str | None = None
+        self._events: tuple[Event, ...] = ()
+        self._output: JsonValue = None
 
     def begin(
         self,
@@ -43,13 +47,16 @@ class Assembly:
         approvals: tuple[ApprovalRequest, ...] = (),
         decisions: tuple[Decision, ...] = (),
         by: str | None = None,
+        events: tuple[Event, ...] = (),
+        output: JsonValue = None,
     ) -> None:
-        """Begin a message; `by` is the agent that it names."""
+        """Begin a message; `by` is the agent that it names, `events` and `output` are those that it holds."""
         self._flush()
         if role != "assistant":
             self._leave_thoughts()
         self._role, self._acts, self._is_new, self._by = role, acts, True, by
         self._approvals, self._decisions = approvals, decisions
+        self._events, self._output = events, output
 
     def go_on(self, *, call: bool = False, thought: bool = False) -> None:
         """Go on with the agent's message, or begin one where the part does not belong to it.
@@ -124,7 +131,7 @@ class Assembly:
             fields: dict[str, Any] = {"role": self._role, "content": "".join(self._texts) if self._texts else None}
             if self._role == "assistant":
                 fields |= {"thoughts": "\n".join(self._thoughts) or None, "by": self._by}
-                fields["approvals"] = self._approvals
+                fields |= {"approvals": self._approvals, "events": self._events, "output": self._output}
                 self._calls = [call.model_copy(update={"by": self._by}) for call in self._calls]
                 self._thoughts = []
             elif self._role == "user":
@@ -141,6 +148,7 @@ class Assembly:
     def _close(self) -> None:
         self._texts, self._calls, self._acts, self._is_new, self._by = [], [], None, False, None
         self._approvals, self._decisions = (), ()
+        self._events, self._output = (), None
 
 
 def joined(messages: Sequence[Message]) -> list[Message]:
@@ -187,6 +195,7 @@ def _one(messages: list[Message]) -> Message:
         approvals=tuple(request for message in messages for request in message.approvals),
         by=messages[0].by,
         events=tuple(event for message in messages for event in message.events),
+        output=next((message.output for message in reversed(messages) if message.output is not None), None),
     )
 
 
