@@ -61,6 +61,12 @@ def test_calls_beside_a_typed_answer_are_made() -> None:
         assert (message.text, message.output) == ("", {"decision": "block"})
 
 
+def test_a_typed_answer_without_a_form_in_json_is_told_by_its_type() -> None:
+    """An address in memory is different in each run."""
+    (message,) = reply({"content": "Hi", "output": {"decision": object()}}).messages
+    assert message.output == {"decision": "<object object>"}
+
+
 def test_names_of_messages_tell_agents_and_handoffs() -> None:
     """Another name in the same turn is a handoff; the message before the first one has none."""
     said = [{"role": "assistant", "name": name, "content": name} for name in ("triage", "triage", "refunds")]
