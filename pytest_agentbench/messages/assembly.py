@@ -207,7 +207,7 @@ def _beside_calls(messages: list[Message]) -> list[Message]:
         if message.role == "tool" and message.tool_call_id:
             while at > 0 and done[at - 1].role == "assistant" and not _calls(done[at - 1], message):
                 at -= 1
-            if at > 0 and not (_calls(done[at - 1], message) or _is_answered_beside(done, at, message)):
+            if at == 0 or not (_calls(done[at - 1], message) or _is_answered_beside(done, at, message)):
                 at = len(done)
         done.insert(at, message)
     return done

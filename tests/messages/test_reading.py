@@ -635,6 +635,13 @@ def test_a_call_without_an_answer_is_not_answered_by_the_next_of_its_id() -> Non
     assert [one.result is None for one in Transcript(messages=tuple(messages)).trajectory] == [True, False]
 
 
+def test_a_result_that_answers_no_call_stays_where_it_is() -> None:
+    """What the agent said before it was said before it, and a result is never first by reading."""
+    said = [{"role": "assistant", "content": "One"}, {"role": "assistant", "content": "Two"}]
+    result = {"role": "tool", "tool_call_id": "c9", "content": "late"}
+    assert told([*said, result]) == [("assistant", "One"), ("assistant", "Two"), ("result", "c9", "late")]
+
+
 def test_our_own_messages_are_kept_as_they_are() -> None:
     """Beside foreign ones."""
     own = Message(role="assistant", content="Hi", thoughts="hm")
