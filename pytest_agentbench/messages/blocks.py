@@ -7,6 +7,7 @@ from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.messages.assembly import Assembly
 from pytest_agentbench.messages.calls import read_call, read_result
 from pytest_agentbench.messages.content import (
+    TEXTS,
     UnreadableError,
     field,
     found,
@@ -40,6 +41,8 @@ def read_part(part: object, at: Keys, into: Assembly, *, skip: Callable[[ToolCal
         into.think(text_field(part, "text"))
     elif (text := text_part(part)) is not None:
         into.say(text)
+    elif kind in TEXTS and field(part, "text", "content") is None:
+        into.say("")
     elif not kind:
         read_gemini_part(part, at, into)
     elif kind == "refusal":

@@ -11,7 +11,9 @@ from pytest_agentbench.core.text import printable, shorten, stable
 SHOWN_WIDTH = 120
 """Characters of a repr in an error."""
 
-_TEXTS = frozenset({"text", "input_text", "output_text", "text-plain"})
+TEXTS = frozenset({"text", "input_text", "output_text", "text-plain"})
+"""Types of parts that are a text."""
+
 _MEDIA = {
     "image": "image",
     "image_url": "image",
@@ -123,7 +125,7 @@ def text_part(part: object) -> str | None:
     if isinstance(part, str):
         return str.__str__(part)
     kind = text_field(part, "type") or text_field(part, "kind")
-    if kind in _TEXTS or kind == "text-content":
+    if kind in TEXTS or kind == "text-content":
         return _text(part)
     return placeholder(part, kind)
 

@@ -642,6 +642,11 @@ def test_a_result_that_answers_no_call_stays_where_it_is() -> None:
     assert told([*said, result]) == [("assistant", "One"), ("assistant", "Two"), ("result", "c9", "late")]
 
 
+def test_a_part_with_an_empty_text_is_one() -> None:
+    """Some servers write null."""
+    assert told([assistant({"type": "text", "text": None}, {"type": "text", "text": "Hi"})]) == [("assistant", "Hi")]
+
+
 def test_our_own_messages_are_kept_as_they_are() -> None:
     """Beside foreign ones."""
     own = Message(role="assistant", content="Hi", thoughts="hm")
