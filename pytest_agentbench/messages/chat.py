@@ -45,7 +45,7 @@ _CLASSES: dict[str, Role] = {
 """LangChain's types and classes."""
 
 _FIELDS = ("content", "parts", "tool_calls", "function_call", "refusal", "audio", "approvals")
-_THOUGHTS = ("reasoning_content", "reasoning", "thoughts")
+_THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thoughts")
 """Fields in which servers hand on what a model thought."""
 
 
@@ -81,7 +81,7 @@ def read_message(item: object, at: Keys, into: Assembly) -> None:
 
 def _read_content(item: object, parts: object, place: Keys, at: Keys, into: Assembly) -> None:
     calls = _calls(item, at)
-    for name in _THOUGHTS:
+    for name in _THOUGHT_FIELDS:
         if isinstance(thought := field(item, name), str):
             into.think(thought)
     aside = field(item, "additional_kwargs")
