@@ -647,6 +647,14 @@ def test_a_part_with_an_empty_text_is_one() -> None:
     assert told([assistant({"type": "text", "text": None}, {"type": "text", "text": "Hi"})]) == [("assistant", "Hi")]
 
 
+def test_a_block_wrapped_many_times_is_read() -> None:
+    """However deep it lies."""
+    block: dict[str, object] = {"type": "text", "text": "Hi"}
+    for _ in range(3000):
+        block = {"type": "non_standard", "value": block}
+    assert [message.text for message in read([assistant(block)])] == ["Hi"]
+
+
 def test_our_own_messages_are_kept_as_they_are() -> None:
     """Beside foreign ones."""
     own = Message(role="assistant", content="Hi", thoughts="hm")
