@@ -1,7 +1,6 @@
 """Messages put together from the parts of foreign ones, in their order: a result ends the message before it."""
 
 from collections.abc import Callable, Sequence
-from itertools import takewhile
 from typing import Any
 
 from pytest_agentbench.core.acts import Act
@@ -157,31 +156,49 @@ def joined(messages: Sequence[Message]) -> list[Message]:
     Responses and some frameworks list every call as a message of its own, and all results after the last.
     """
     done: list[Message] = []
-    rest = list(messages)
-    while rest:
-        spoken = list(takewhile(lambda message: message.role == "assistant", rest))
-        results = list(takewhile(lambda message: message.role == "tool", rest[len(spoken) :]))
-        read = len(spoken) + len(results) or 1
-        at = _first_answered(spoken, results) if len(spoken) > 1 and results else len(spoken)
-        if at < len(spoken) - 1:
-            spoken = [*spoken[:at], _one(spoken[at:])]
-        done += [*spoken, *results] or rest[:read]
-        rest = rest[read:]
+    at = 0
+    while at < len(messages):
+        said = _end(messages, at, "assistant")
+        end = _end(messages, said, "tool")
+        if end == at:
+            done.append(messages[at])
+            at += 1
+            continue
+        spoken, results = list(messages[at:said]), messages[said:end]
+        first = _first_answered(spoken, results) if len(spoken) > 1 and results else len(spoken)
+        if first < len(spoken) - 1:
+            spoken = [*spoken[:first], _one(spoken[first:])]
+        done += [*spoken, *results]
+        at = end
     return done
 
 
-def _first_answered(spoken: list[Message], results: list[Message]) -> int:
+def _end(messages: Sequence[Message], at: int, role: Role) -> int:
+    """Give where the messages of a role end that begin at a place."""
+    while at < len(messages) and messages[at].role == role:
+        at += 1
+    return at
+
+
+def _first_answered(spoken: Sequence[Message], results: Sequence[Message]) -> int:
     """Give the first message with a call that one of the results answers, each the latest that it can answer."""
-    left = [(at, call.id) for at, message in enumerate(spoken) for call in message.tool_calls]
-    answered = [len(spoken)]
+    calls = [(at, call.id) for at, message in enumerate(spoken) for call in message.tool_calls]
+    left: dict[str, list[int]] = {}
+    for place, (_, call_id) in enumerate(calls):
+        left.setdefault(call_id, []).append(place)
+    answered: set[int] = set()
+    latest = len(calls) - 1
     for result in reversed(results):
-        wanted = result.tool_call_id or ""
-        place = next((one for one in reversed(left) if one[1] == wanted), None)
-        place = place or next((one for one in reversed(left) if not (one[1] and wanted)), None)
-        if place is not None:
-            left.remove(place)
-            answered.append(place[0])
-    return min(answered)
+        same = left.get(result.tool_call_id or "") or left.get("")
+        if same:
+            answered.add(same.pop())
+        elif not result.tool_call_id:
+            while latest in answered:
+                latest -= 1
+            if latest >= 0:
+                answered.add(latest)
+                left[calls[latest][1]].remove(latest)
+    return min((calls[place][0] for place in answered), default=len(spoken))
 
 
 def _one(messages: list[Message]) -> Message:
