@@ -7,7 +7,7 @@ from pathlib import Path
 from pytest_agentbench.agents.calling import call_user
 from pytest_agentbench.agents.failure import failure
 from pytest_agentbench.agents.refusals import filtered, refusal
-from pytest_agentbench.agents.replies import read, settle, with_handoffs
+from pytest_agentbench.agents.replies import read, settle
 from pytest_agentbench.agents.signature import UserFunction, fill, is_required, is_single, parameters
 from pytest_agentbench.agents.visibility import calls_visible
 from pytest_agentbench.core.conversation import Reply, Turn
@@ -15,6 +15,7 @@ from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.messages.content import shown
+from pytest_agentbench.messages.handoffs import last_sender, with_handoffs
 
 GIVEN: dict[str, Callable[[Turn], object]] = {
     "message": lambda turn: turn.message,
@@ -65,6 +66,7 @@ class AdaptedAgent:
         self._parameters = [_TEXT] if declared is None else declared
         self._sources = _sources(self._parameters)
         self._earlier: tuple[Message, ...] = ()
+        self._sender: str | None = None
         self._number = 0
 
     @property
@@ -88,11 +90,14 @@ class AdaptedAgent:
         except AgentError as error:
             if (event := filtered(error)) is None:
                 raise
+            self._sender = None
             return Reply(messages=(refusal(event),))
         reply = settle(returned, turn, earlier=self._earlier, number=self._number)
         self._earlier = returned.messages
         self.saw_calls |= returned.listed or any(message.tool_calls for message in reply.messages)
-        return reply.model_copy(update={"messages": with_handoffs(reply.messages)})
+        messages = tuple(with_handoffs(reply.messages, self._sender))
+        self._sender = last_sender(messages, self._sender)
+        return reply.model_copy(update={"messages": messages})
 
     async def _call(self, turn: Turn) -> object:
         values = {name: GIVEN[source](turn) for name, source in self._sources.items()}

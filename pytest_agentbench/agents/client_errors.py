@@ -48,7 +48,7 @@ _UNREACHED = frozenset(
     {
         "APIConnectionError", "BadStatusLine", "ChunkedEncodingError", "ClientPayloadError", "HTTPClientError",
         "IncompleteRead", "MaxRetryError", "ModelAPIError", "NetworkError", "ProtocolError", "ProxyError",
-        "ResponseParserError", "RetryError", "SSLError", "TransportError", "URLError",
+        "ResponseParserError", "RetryError", "SSLError", "TransportError",
     }
 )  # fmt: skip
 """Classes, and words in names of classes, for a server that was not reached or did not answer to the end."""
@@ -72,6 +72,8 @@ def client_failure(error: BaseException) -> ProviderError | None:
     A status from 400 on counts, save those that are about the request itself (400, 404, 413, 422 and their like).
     What came out of a tool of the environment does not count: it is the tool's answer.
     """
+    if any(_names(cause) & _MISUSED for cause in causes(error)):
+        return None
     for cause in causes(error):
         if came_out_of_a_tool(cause):
             return None
@@ -82,19 +84,25 @@ def client_failure(error: BaseException) -> ProviderError | None:
 
 def _is_servers(error: BaseException) -> bool | None:
     """Whether a server failed (False: the request was at fault); None where the exception tells nothing of it."""
-    names = {kind.__name__ for kind in type(error).__mro__ if _is_client(kind.__module__)}
+    names = _names(error)
     if not names:
         # aiohttp lets Python's own TimeoutError out where the whole request took too long
         return True if isinstance(error, TimeoutError | ConnectionError) and _is_raised_by_client(error) else None
-    if names & _MISUSED:
-        return None
     response = _attribute(error, "response")
     if isinstance(response, Mapping) and _at(response, "Error", "Code") in _THROTTLED:
         return True
     if (status := _status(error, response)) >= 400:
         return status not in _REQUESTS
+    if "URLError" in names:  # its reason is a text where the address cannot be asked at all
+        reason = _attribute(error, "reason")
+        return True if isinstance(reason, OSError) and not isinstance(reason, FileNotFoundError) else None
     unreached = names & _UNREACHED or any(word in name for name in names for word in _UNREACHED_WORDS)
     return True if unreached else None
+
+
+def _names(error: BaseException) -> set[str]:
+    """Give the names of the client libraries' classes that an exception is of."""
+    return {kind.__name__ for kind in type(error).__mro__ if _is_client(kind.__module__)}
 
 
 def _status(error: BaseException, response: Any) -> int:

@@ -25,14 +25,14 @@ def paired(messages: Sequence[Message], number: int) -> list[Message]:
 
 def _blocks(messages: Sequence[Message]) -> Iterator[tuple[Message, list[Message]]]:
     """Split into messages of the agent, each with the results that directly follow it."""
-    rest = list(messages)
-    while rest:
-        speech, rest = rest[0], rest[1:]
-        results = list(takewhile(lambda message: message.role == "tool", rest))
+    at = 0
+    while at < len(messages):
+        speech = messages[at]
         if speech.role == "tool":
             raise _orphan(speech)
+        results = list(takewhile(lambda one: one.role == "tool", (messages[n] for n in range(at + 1, len(messages)))))
         yield speech, results
-        rest = rest[len(results) :]
+        at += 1 + len(results)
 
 
 def _paired(speech: Message, results: list[Message], ids: Iterator[str]) -> list[Message]:

@@ -3,25 +3,27 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from pytest_agentbench.agents.endings import ended, is_blocked
 from pytest_agentbench.agents.pairing import paired
 from pytest_agentbench.agents.pydantic_ai_result import is_result, result_messages
-from pytest_agentbench.agents.refusals import filtered_ending, refusal
 from pytest_agentbench.agents.slicing import new_messages
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import Reply, Turn
-from pytest_agentbench.core.errors import AgentError
-from pytest_agentbench.core.events import Event
+from pytest_agentbench.core.errors import AgentBenchError, AgentError
 from pytest_agentbench.core.misfit import dotted
 from pytest_agentbench.core.transcript import Message, asking
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.messages.content import UnreadableError, field, shown, text_field
+from pytest_agentbench.messages.content import UnreadableError, field, shown
 from pytest_agentbench.messages.reading import read as read_messages
 
 ALLOWED = (
     "a reply is text; a message of OpenAI, Anthropic, Gemini, LangChain or pydantic-ai; a list of such messages (calls "
     'the agent ran itself with their results, then text); {"messages": [...]}; an answer of these clients; or a Reply'
 )
+
+_SAID = ("content", "parts", "tool_calls", "function_call", "refusal", "audio", "approvals")
+"""Fields of a message that hold what the agent says or calls beside a typed answer."""
 
 
 class Returned(Model):
@@ -48,10 +50,13 @@ def to_reply(returned: object, turn: Turn | None = None, *, earlier: Sequence[Me
 
 
 def read(returned: object) -> Returned:
-    """Read the messages of whatever an agent returned; raise `AgentError` where there are none."""
+    """Read the messages of whatever an agent returned; raise `AgentError` where there are none.
+
+    Raise `ProviderError` where it is an answer of a client's that says that the server failed.
+    """
     try:
         return _read(returned)
-    except AgentError:
+    except AgentBenchError:
         raise
     except Exception as error:  # reading runs properties and methods of the user's object
         raise unusable(returned, f"reading it raised {type(error).__name__}") from error
@@ -76,20 +81,6 @@ def settle(returned: Returned, turn: Turn, *, earlier: Sequence[Message], number
 def typed(output: object) -> JsonValue:
     """Give a typed answer as JSON, None where it is a text or nothing: that is what the agent says, and no more."""
     return None if output is None or isinstance(output, str) else to_json(output)
-
-
-def with_handoffs(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Let a message of another agent than the one before, in the same turn, hold the handoff between the two."""
-    found: list[Message] = []
-    last: str | None = None
-    for message in messages:
-        if message.role == "assistant" and message.by:
-            if last and message.by != last and not message.events:
-                event = Event.model_validate({"kind": "handoff", "from": last, "to": message.by})
-                message = message.model_copy(update={"events": (event,)})  # noqa: PLW2901 - the same message
-            last = message.by
-        found.append(message)
-    return tuple(found)
 
 
 def with_output(messages: Sequence[Message], output: JsonValue) -> tuple[Message, ...]:
@@ -120,7 +111,7 @@ def _read(returned: object) -> Returned:
     if isinstance(returned, str):
         return Returned(messages=(Message(role="assistant", content=str.__str__(returned)),))
     if isinstance(returned, list | tuple):
-        return Returned(messages=_messages(returned), listed=True)
+        return Returned(messages=_ended(_messages(returned), returned), listed=True)
     if returned is None or isinstance(returned, bytes | bytearray | int | float | type):
         raise unusable(returned)
     return _read_object(returned)
@@ -137,18 +128,21 @@ def _read_object(returned: object) -> Returned:
         listed = field(returned, name)
         if isinstance(listed, list | tuple):
             messages = _messages(listed, name)
+            messages = ended(messages, returned) if name == "output" else _ended(messages, listed)
             return Returned(messages=messages, stop=stop, listed=True, metrics=metrics, output=output)
     for name, inner in (("choices", "message"), ("candidates", "content")):
         answers = field(returned, name)
         if isinstance(answers, list | tuple) and answers:
             return Returned(messages=_answer(answers[0], inner, name), stop=stop)
+    if is_blocked(returned):
+        return Returned(messages=ended((), returned), stop=stop)
     if stop and all(field(returned, name) is None for name in ("role", "type", "content", "tool_calls")):
         return Returned(stop=True, metrics=metrics, output=output)
-    is_message = isinstance(field(returned, "role") or field(returned, "content"), str) or field(returned, "approvals")
-    if output is not None and not is_message:
+    if output is not None and not any(field(returned, name) for name in _SAID):
         said = Message(role="assistant", content=dumps(output))
         return Returned(messages=(said,), stop=stop, metrics=metrics, output=output)
-    return Returned(messages=_messages([returned], ""), stop=stop, metrics=metrics, output=output)
+    messages = ended(_messages([returned], ""), returned)
+    return Returned(messages=messages, stop=stop, metrics=metrics, output=output)
 
 
 def _output(returned: object) -> JsonValue:
@@ -158,13 +152,16 @@ def _output(returned: object) -> JsonValue:
 
 
 def _answer(answer: object, inner: str, place: str) -> tuple[Message, ...]:
-    """Read an answer of a client's; one that the provider's filter emptied is a refusal."""
+    """Read an answer of a client's; the provider's filter may have left nothing of its message."""
     message = field(answer, inner)
-    event = filtered_ending(field(answer, "finish_reason", "finishReason"))
-    if event is None:
-        return _messages([message], place)
-    said = text_field(message, "content") or text_field(message, "refusal")
-    return (refusal(event, text=said),)
+    if message is None and (refused := ended((), answer)):
+        return refused
+    return ended(_messages([message], place), answer)
+
+
+def _ended(messages: tuple[Message, ...], items: Sequence[object]) -> tuple[Message, ...]:
+    """Give the messages of a list, whose last item may say that the provider's filter ended it."""
+    return ended(messages, items[-1]) if items else messages
 
 
 def _messages(items: Sequence[object], place: str = "messages") -> tuple[Message, ...]:

@@ -13,6 +13,8 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from pytest_agentbench.core.text import stable
+
 JsonValue = Any
 """None, bool, int, float, str, or a list or string-keyed dict of these."""
 
@@ -24,7 +26,7 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def to_json(value: object) -> JsonValue:
-    """Turn `value` into exact builtin JSON types; what has no JSON form becomes its `str`."""
+    """Turn `value` into exact builtin JSON types; what has no JSON form becomes its `str`, without an address."""
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -74,10 +76,10 @@ def _number_or_text(value: object) -> JsonValue:
         try:
             inner = item()
         except (TypeError, ValueError):
-            return str(value)
+            return stable(str(value))
         if type(inner) in (bool, int, float, str):
             return inner
-    return str(value)
+    return stable(str(value))
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

@@ -1,13 +1,14 @@
 """Messages put together from the parts of foreign ones, in their order: a result ends the message before it."""
 
 from collections.abc import Callable, Sequence
-from itertools import takewhile
 from typing import Any
 
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.tool import Requestor, ToolCall
 from pytest_agentbench.core.transcript import Message, Role
+from pytest_agentbench.core.values import JsonValue
 
 TellsError = Callable[[str], bool]
 """Tells from the text of a tool's answer that the call failed, where nothing else does."""
@@ -34,6 +35,8 @@ class Assembly:
         self._decisions: tuple[Decision, ...] = ()
         self._is_new = False
         self._by: str | None = None
+        self._events: tuple[Event, ...] = ()
+        self._output: JsonValue = None
 
     def begin(
         self,
@@ -43,13 +46,16 @@ class Assembly:
         approvals: tuple[ApprovalRequest, ...] = (),
         decisions: tuple[Decision, ...] = (),
         by: str | None = None,
+        events: tuple[Event, ...] = (),
+        output: JsonValue = None,
     ) -> None:
-        """Begin a message; `by` is the agent that it names."""
+        """Begin a message; `by` is the agent that it names, `events` and `output` are those that it holds."""
         self._flush()
         if role != "assistant":
             self._leave_thoughts()
         self._role, self._acts, self._is_new, self._by = role, acts, True, by
         self._approvals, self._decisions = approvals, decisions
+        self._events, self._output = events, output
 
     def go_on(self, *, call: bool = False, thought: bool = False) -> None:
         """Go on with the agent's message, or begin one where the part does not belong to it.
@@ -124,7 +130,7 @@ class Assembly:
             fields: dict[str, Any] = {"role": self._role, "content": "".join(self._texts) if self._texts else None}
             if self._role == "assistant":
                 fields |= {"thoughts": "\n".join(self._thoughts) or None, "by": self._by}
-                fields["approvals"] = self._approvals
+                fields |= {"approvals": self._approvals, "events": self._events, "output": self._output}
                 self._calls = [call.model_copy(update={"by": self._by}) for call in self._calls]
                 self._thoughts = []
             elif self._role == "user":
@@ -141,6 +147,7 @@ class Assembly:
     def _close(self) -> None:
         self._texts, self._calls, self._acts, self._is_new, self._by = [], [], None, False, None
         self._approvals, self._decisions = (), ()
+        self._events, self._output = (), None
 
 
 def joined(messages: Sequence[Message]) -> list[Message]:
@@ -149,31 +156,49 @@ def joined(messages: Sequence[Message]) -> list[Message]:
     Responses and some frameworks list every call as a message of its own, and all results after the last.
     """
     done: list[Message] = []
-    rest = list(messages)
-    while rest:
-        spoken = list(takewhile(lambda message: message.role == "assistant", rest))
-        results = list(takewhile(lambda message: message.role == "tool", rest[len(spoken) :]))
-        read = len(spoken) + len(results) or 1
-        at = _first_answered(spoken, results) if len(spoken) > 1 and results else len(spoken)
-        if at < len(spoken) - 1:
-            spoken = [*spoken[:at], _one(spoken[at:])]
-        done += [*spoken, *results] or rest[:read]
-        rest = rest[read:]
+    at = 0
+    while at < len(messages):
+        said = _end(messages, at, "assistant")
+        end = _end(messages, said, "tool")
+        if end == at:
+            done.append(messages[at])
+            at += 1
+            continue
+        spoken, results = list(messages[at:said]), messages[said:end]
+        first = _first_answered(spoken, results) if len(spoken) > 1 and results else len(spoken)
+        if first < len(spoken) - 1:
+            spoken = [*spoken[:first], _one(spoken[first:])]
+        done += [*spoken, *results]
+        at = end
     return done
 
 
-def _first_answered(spoken: list[Message], results: list[Message]) -> int:
+def _end(messages: Sequence[Message], at: int, role: Role) -> int:
+    """Give where the messages of a role end that begin at a place."""
+    while at < len(messages) and messages[at].role == role:
+        at += 1
+    return at
+
+
+def _first_answered(spoken: Sequence[Message], results: Sequence[Message]) -> int:
     """Give the first message with a call that one of the results answers, each the latest that it can answer."""
-    left = [(at, call.id) for at, message in enumerate(spoken) for call in message.tool_calls]
-    answered = [len(spoken)]
+    calls = [(at, call.id) for at, message in enumerate(spoken) for call in message.tool_calls]
+    left: dict[str, list[int]] = {}
+    for place, (_, call_id) in enumerate(calls):
+        left.setdefault(call_id, []).append(place)
+    answered: set[int] = set()
+    latest = len(calls) - 1
     for result in reversed(results):
-        wanted = result.tool_call_id or ""
-        place = next((one for one in reversed(left) if one[1] == wanted), None)
-        place = place or next((one for one in reversed(left) if not (one[1] and wanted)), None)
-        if place is not None:
-            left.remove(place)
-            answered.append(place[0])
-    return min(answered)
+        same = left.get(result.tool_call_id or "") or left.get("")
+        if same:
+            answered.add(same.pop())
+        elif not result.tool_call_id:
+            while latest in answered:
+                latest -= 1
+            if latest >= 0:
+                answered.add(latest)
+                left[calls[latest][1]].remove(latest)
+    return min((calls[place][0] for place in answered), default=len(spoken))
 
 
 def _one(messages: list[Message]) -> Message:
@@ -187,6 +212,7 @@ def _one(messages: list[Message]) -> Message:
         approvals=tuple(request for message in messages for request in message.approvals),
         by=messages[0].by,
         events=tuple(event for message in messages for event in message.events),
+        output=next((message.output for message in reversed(messages) if message.output is not None), None),
     )
 
 
@@ -198,7 +224,7 @@ def _beside_calls(messages: list[Message]) -> list[Message]:
         if message.role == "tool" and message.tool_call_id:
             while at > 0 and done[at - 1].role == "assistant" and not _calls(done[at - 1], message):
                 at -= 1
-            if at > 0 and not (_calls(done[at - 1], message) or _is_answered_beside(done, at, message)):
+            if at == 0 or not (_calls(done[at - 1], message) or _is_answered_beside(done, at, message)):
                 at = len(done)
         done.insert(at, message)
     return done

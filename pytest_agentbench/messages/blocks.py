@@ -7,6 +7,7 @@ from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.messages.assembly import Assembly
 from pytest_agentbench.messages.calls import read_call, read_result
 from pytest_agentbench.messages.content import (
+    TEXTS,
     UnreadableError,
     field,
     found,
@@ -17,7 +18,7 @@ from pytest_agentbench.messages.content import (
 from pytest_agentbench.messages.gemini import read_gemini_part
 from pytest_agentbench.messages.responses import is_responses_item, read_responses_item
 
-_THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content", "thought"})
+_THOUGHT_KINDS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content", "thought"})
 _CALLS = frozenset(
     {
         "tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "tool-call", "server_tool_call",
@@ -27,7 +28,10 @@ _CALLS = frozenset(
 )  # fmt: skip
 _RESULTS = frozenset({"tool_result", "tool-result", "tool_call_response", "server_tool_result"})
 
-READABLE = _THOUGHTS | _CALLS | _RESULTS | {"text", "refusal", "image", "audio", "video", "file", "document"}
+_DEPTH = 20
+"""Steps of a place that are told."""
+
+READABLE = _THOUGHT_KINDS | _CALLS | _RESULTS | {"text", "refusal", "image", "audio", "video", "file", "document"}
 
 
 def read_part(part: object, at: Keys, into: Assembly, *, skip: Callable[[ToolCall], bool] = lambda _: False) -> None:
@@ -35,16 +39,19 @@ def read_part(part: object, at: Keys, into: Assembly, *, skip: Callable[[ToolCal
 
     Raise `UnreadableError` for a part of a type that nobody knows.
     """
-    kind = text_field(part, "type")
+    while (kind := text_field(part, "type")) == "non_standard":
+        part, at = field(part, "value"), (*at, "value") if len(at) < _DEPTH else at
     if field(part, "thought") is True and not kind:
         into.think(text_field(part, "text"))
     elif (text := text_part(part)) is not None:
         into.say(text)
+    elif kind in TEXTS and field(part, "text", "content") is None:
+        into.say("")
     elif not kind:
         read_gemini_part(part, at, into)
     elif kind == "refusal":
         into.say(text_field(part, "refusal", "text"))
-    elif kind in _THOUGHTS:
+    elif kind in _THOUGHT_KINDS:
         into.think(thought_text(part))
     elif kind in _CALLS:
         call = read_call(part, at)
@@ -52,8 +59,6 @@ def read_part(part: object, at: Keys, into: Assembly, *, skip: Callable[[ToolCal
             into.call(call)
     elif kind in _RESULTS or kind.endswith("_tool_result"):
         read_result(part, into)
-    elif kind == "non_standard":
-        read_part(field(part, "value"), (*at, "value"), into, skip=skip)
     elif is_responses_item(kind):
         read_responses_item(part, kind, into)
     else:
@@ -72,7 +77,7 @@ def is_call(kind: str) -> bool:
 
 def is_thought(kind: str) -> bool:
     """Whether a type is that of a thought."""
-    return kind in _THOUGHTS
+    return kind in _THOUGHT_KINDS
 
 
 def known_calls(calls: Collection[ToolCall]) -> Callable[[ToolCall], bool]:

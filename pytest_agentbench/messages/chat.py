@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from pydantic import ValidationError
 
 from pytest_agentbench.core.acts import ACT_KINDS, Act
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.tool import Requestor, ToolCall
 from pytest_agentbench.core.transcript import Role
+from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.messages.approvals import approvals_of, decisions_of
 from pytest_agentbench.messages.assembly import Assembly
 from pytest_agentbench.messages.blocks import is_call, is_part, is_thought, known_calls, read_part
@@ -43,7 +45,7 @@ _CLASSES: dict[str, Role] = {
 """LangChain's types and classes."""
 
 _FIELDS = ("content", "parts", "tool_calls", "function_call", "refusal", "audio", "approvals")
-_THOUGHTS = ("reasoning_content", "reasoning", "thoughts")
+_THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thoughts")
 """Fields in which servers hand on what a model thought."""
 
 
@@ -70,6 +72,8 @@ def read_message(item: object, at: Keys, into: Assembly) -> None:
         approvals=approvals_of(field(item, "approvals"), (*at, "approvals")) if role == "assistant" else (),
         decisions=decisions_of(field(item, "decisions"), (*at, "decisions")) if role == "user" else (),
         by=text_field(item, "name") or None,
+        events=_events(field(item, "events")) if role == "assistant" else (),
+        output=_output(item) if role == "assistant" else None,
     )
     place = (*at, "content" if parts is content else "parts")
     _read_content(item, parts, place, at, into)
@@ -77,7 +81,7 @@ def read_message(item: object, at: Keys, into: Assembly) -> None:
 
 def _read_content(item: object, parts: object, place: Keys, at: Keys, into: Assembly) -> None:
     calls = _calls(item, at)
-    for name in _THOUGHTS:
+    for name in _THOUGHT_FIELDS:
         if isinstance(thought := field(item, name), str):
             into.think(thought)
     aside = field(item, "additional_kwargs")
@@ -108,6 +112,20 @@ def _read_tool(item: object, content: object, into: Assembly) -> None:
         name=text_field(item, "name"),
         requestor=_requestor(item),
     )
+
+
+def _events(given: object) -> tuple[Event, ...]:
+    """Read events of the form in which an import writes them; a list of anything else is somebody else's."""
+    try:
+        return tuple(Event.model_validate(one) for one in given) if is_list(given) else ()
+    except ValidationError:
+        return ()
+
+
+def _output(item: object) -> JsonValue:
+    """Read a typed answer beside a message's content; a text is none."""
+    output = item.get("output") if isinstance(item, Mapping) else None
+    return None if output is None or isinstance(output, str) else to_json(output)
 
 
 def _requestor(item: object) -> Requestor | None:

@@ -11,7 +11,9 @@ from pytest_agentbench.core.text import printable, shorten, stable
 SHOWN_WIDTH = 120
 """Characters of a repr in an error."""
 
-_TEXTS = frozenset({"text", "input_text", "output_text", "text-plain"})
+TEXTS = frozenset({"text", "input_text", "output_text", "text-plain"})
+"""Types of parts that are a text."""
+
 _MEDIA = {
     "image": "image",
     "image_url": "image",
@@ -49,6 +51,18 @@ _PART_FIELDS = frozenset(
     }
 )  # fmt: skip
 """Fields that parts of a tool's result have."""
+
+_HOLDERS = {
+    "image": ("source", "data", "base64", "url", "file_id", "image_url"),
+    "audio": ("source", "data", "base64", "url", "file_id"),
+    "video": ("source", "data", "base64", "url", "file_id"),
+    "file": ("source", "data", "base64", "url", "file_id", "file"),
+    "document": ("source",),
+    "search_result": ("source",),
+    "resource": ("resource",),
+    "resource_link": ("uri",),
+}
+"""Types that rows of a tool's data may have as well: which field holds what a part of some API is about."""
 
 _NAMES = ("title", "filename", "display_name", "displayName", "name")
 _FORMATS = ("mime_type", "mimeType", "media_type", "mediaType", "modality")
@@ -111,7 +125,7 @@ def text_part(part: object) -> str | None:
     if isinstance(part, str):
         return str.__str__(part)
     kind = text_field(part, "type") or text_field(part, "kind")
-    if kind in _TEXTS or kind == "text-content":
+    if kind in TEXTS or kind == "text-content":
         return _text(part)
     return placeholder(part, kind)
 
@@ -130,9 +144,11 @@ def placeholder(part: object, kind: str) -> str | None:
     name = text_field(part, *_NAMES) or text_field(field(part, "file"), "filename")
     source = field(part, "source")
     held = text_field(source, "data") if text_field(source, "type") == "text" else ""
-    inner = field(part, "content") if kind == "search_result" else field(source, "content")
-    inner = inner if is_list(inner) else ()
-    texts = [held, *(text_field(one, "text") for one in inner), text_field(field(part, "resource"), "text")]
+    inner = field(part, "content") if kind in ("search_result", "document") else None
+    inner = field(source, "content") if inner is None else inner
+    held = held or (str.__str__(inner) if isinstance(inner, str) else "")
+    parts = inner if is_list(inner) else ()
+    texts = [held, *(text_field(one, "text") for one in parts), text_field(field(part, "resource"), "text")]
     told = f"[{media}: {name}]" if name else f"[{media}]"
     return "\n".join([told, *(text for text in texts if text)])
 
@@ -168,7 +184,17 @@ def thought_text(part: object) -> str:
 
 
 def _is_part(part: object) -> bool:
-    return not isinstance(part, Mapping) or all(name in _PART_FIELDS for name in part)
+    """Whether a thing in a tool's result has the form of a part that some API defines, so that it is no data."""
+    if not isinstance(part, Mapping):
+        return True
+    kind = text_field(part, "type")
+    if any(name not in _PART_FIELDS for name in part):
+        return False
+    if kind not in _HOLDERS or len(part) == 1:
+        return True
+    is_titled = kind in ("document", "search_result") or not any(name in part for name in ("title", "content", "text"))
+    is_held = any(field(part, name) is not None for name in _HOLDERS[kind])
+    return is_titled and is_held and (kind != "document" or not isinstance(field(part, "source"), str))
 
 
 def _lone_text(part: object) -> str:

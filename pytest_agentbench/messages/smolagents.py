@@ -8,6 +8,9 @@ from pytest_agentbench.messages.content import field, is_list, result_text, text
 _FINAL = "final_answer"
 """The tool through which a smolagents agent speaks."""
 
+_OF_MESSAGES = ("content", "parts", "messages", "tool_calls", "function_call")
+"""Fields that no step has which begins with a task or a system prompt."""
+
 
 def is_step(item: object) -> bool:
     """Whether `item` is a step of a memory: a task, an action, a plan, a system prompt."""
@@ -17,7 +20,9 @@ def is_step(item: object) -> bool:
         return True
     if text_field(item, "plan") and field(item, "timing") is not None:
         return True
-    return any(isinstance(field(item, name), str) for name in ("task", "system_prompt")) and field(item, "id") is None
+    if field(item, "id") is not None or any(field(item, name) is not None for name in _OF_MESSAGES):
+        return False
+    return any(isinstance(field(item, name), str) for name in ("task", "system_prompt"))
 
 
 def read_step(item: object, at: Keys, into: Assembly) -> None:

@@ -12,6 +12,7 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import ToolCall, closes_conversation
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.messages.handoffs import with_handoffs
 from pytest_agentbench.suites.record import MalformedError, Record, number_of, read_foreign, text_of
 
 DEFAULT_STOP_CALLS = frozenset({"end_simulation", "end_conversation", "###STOP###"})
@@ -81,7 +82,7 @@ def closed_log(
         scenario=text_of(record, *_ID),
         scenario_key=text_of(record, "task_key") or None,
         label=label,
-        transcript=Transcript(messages=tuple(messages)),
+        transcript=Transcript(messages=tuple(with_handoffs(messages))),
         termination=termination,
         stop_reason=reason or stop,
         reward=number_of(record, "reward"),

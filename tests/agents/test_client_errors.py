@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from types import SimpleNamespace
+from urllib.error import URLError
 
 import pytest
 
@@ -32,6 +33,12 @@ def aws(status: int, code: str) -> dict[str, object]:
     return {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
 
 
+def over(error: Exception, cause: Exception) -> Exception:
+    """Give an exception with its cause."""
+    error.__cause__ = cause
+    return error
+
+
 HTTPX = raised("httpx", "TransportError")
 AIOHTTP = raised("aiohttp.client_exceptions", "ClientConnectionError")
 PROVIDERS = [
@@ -51,6 +58,8 @@ PROVIDERS = [
     raised("requests.exceptions", "ReadTimeout"),
     raised("requests.exceptions", "HTTPError", response=answered(500)),
     raised("urllib3.exceptions", "MaxRetryError"),
+    URLError(ConnectionRefusedError("said")),
+    URLError(TimeoutError("said")),
     raised("botocore.exceptions", "EndpointConnectionError"),
     raised("botocore.exceptions", "ClientError", response=aws(400, "ThrottlingException")),
     raised("botocore.exceptions", "ClientError", response=aws(503, "ServiceUnavailable")),
@@ -67,6 +76,9 @@ OWN = [
     raised("botocore.exceptions", "ClientError", response=aws(400, "ValidationException")),
     raised("pydantic_ai.exceptions", "UnexpectedModelBehavior"),
     raised("my_agent", "ConnectError"),
+    URLError("unknown url type: foo"),
+    URLError(FileNotFoundError("no such file")),
+    over(raised("openai", "APIConnectionError"), raised("httpx", "LocalProtocolError", type(HTTPX))),
     ConnectionError("said"),
     ValueError("said"),
 ]

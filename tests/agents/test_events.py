@@ -1,14 +1,17 @@
 """What agents of one's own tell beside text and calls: names of several agents, typed answers, filters."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pytest_agentbench.agents.callables import adapt
+from pytest_agentbench.agents.frameworks.langgraph import LangGraphSession
 from pytest_agentbench.agents.http.answer import read_answer
 from pytest_agentbench.agents.replies import to_reply
 from pytest_agentbench.core.conversation import Reply, Turn
+from pytest_agentbench.core.errors import AgentError, ProviderError
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.tool import ToolCall, ToolResult
@@ -38,6 +41,9 @@ def reply(returned: object) -> Reply:
         ({"output": {"decision": "block"}}, '{"decision": "block"}'),
         ({"messages": [{"role": "assistant", "content": "Blocked."}], "output": {"decision": "block"}}, "Blocked."),
         (Reply(messages=(Message(role="assistant", content="ok"),), output={"decision": "block"}), "ok"),
+        ({"content": [{"type": "text", "text": "hi"}], "output": {"decision": "block"}}, "hi"),
+        ({"parts": [{"text": "hi"}], "output": {"decision": "block"}}, "hi"),
+        ({"role": "assistant", "content": None, "output": {"decision": "block"}}, '{"decision": "block"}'),
     ],
 )
 def test_the_key_output_is_a_typed_answer(returned: object, text: str) -> None:
@@ -46,12 +52,54 @@ def test_the_key_output_is_a_typed_answer(returned: object, text: str) -> None:
     assert (message.text.replace('":"', '": "'), message.output) == (text, {"decision": "block"})
 
 
+def test_calls_beside_a_typed_answer_are_made() -> None:
+    """They are no text of the agent, and nothing is said in their place."""
+    call = {"id": "c1", "type": "function", "function": {"name": "refund", "arguments": "{}"}}
+    for fields in ({"tool_calls": [call]}, {"function_call": call["function"]}):
+        (message,) = reply({**fields, "output": {"decision": "block"}}).messages
+        assert [one.name for one in message.tool_calls] == ["refund"]
+        assert (message.text, message.output) == ("", {"decision": "block"})
+
+
+def test_a_typed_answer_without_a_form_in_json_is_told_by_its_type() -> None:
+    """An address in memory is different in each run."""
+    (message,) = reply({"content": "Hi", "output": {"decision": object()}}).messages
+    assert message.output == {"decision": "<object object>"}
+
+
 def test_names_of_messages_tell_agents_and_handoffs() -> None:
     """Another name in the same turn is a handoff; the message before the first one has none."""
     said = [{"role": "assistant", "name": name, "content": name} for name in ("triage", "triage", "refunds")]
     messages = reply(said).messages
     assert [message.by for message in messages] == ["triage", "triage", "refunds"]
     assert [str(event) for message in messages for event in message.events] == ["a handoff from triage to refunds"]
+
+
+def test_another_agent_that_opens_a_turn_is_a_handoff() -> None:
+    """Of functions and of graphs; a neighbour without a name leaves it unknown."""
+    names = iter(["triage", "refunds", "", "triage"])
+    agent = adapt(lambda _: {"role": "assistant", "name": next(names), "content": "Hi"}, run_sync=_inline)
+    told = [asyncio.run(agent.reply(Turn(message="Hi"))).messages for _ in range(4)]
+    assert [str(event) for messages in told for one in messages for event in one.events] == [
+        "a handoff from triage to refunds"
+    ]
+
+
+def test_another_agent_of_a_graph_that_opens_a_turn_is_a_handoff() -> None:
+    """The graph keeps no conversation: what was said is handed back to it."""
+    names = iter(["triage", "refunds", "refunds"])
+
+    async def ainvoke(given: dict[str, Any], config: object) -> dict[str, Any]:
+        said = len(given["messages"])
+        return {"messages": [*given["messages"], SimpleNamespace(type="ai", id=said, name=next(names), content="Hi")]}
+
+    session = LangGraphSession(SimpleNamespace(channels=("messages",), ainvoke=ainvoke, nodes={}), "s")
+    told = [asyncio.run(session.answer("Hi")).messages for _ in range(3)]
+    assert [[str(event) for one in messages for event in one.events] for messages in told] == [
+        [],
+        ["a handoff from triage to refunds"],
+        [],
+    ]
 
 
 def test_a_filtered_completion_is_a_refusal_of_the_provider() -> None:
@@ -63,6 +111,53 @@ def test_a_filtered_completion_is_a_refusal_of_the_provider() -> None:
         (message,) = reply(returned).messages
         assert [event.kind for event in message.events] == ["refused_by_provider"]
         assert message.text
+
+
+FILTERED: dict[str, tuple[dict[str, Any], str]] = {
+    "Chat": (
+        {"choices": [{"message": {"content": [{"type": "text", "text": "I"}]}, "finish_reason": "content_filter"}]},
+        "I",
+    ),
+    "Anthropic": ({"type": "message", "role": "assistant", "content": [], "stop_reason": "refusal"}, ""),
+    "Anthropic, begun": (
+        {"role": "assistant", "content": [{"type": "text", "text": "I"}], "stop_reason": "refusal"},
+        "I",
+    ),
+    "Responses": (
+        {"output": [], "status": "incomplete", "incomplete_details": {"reason": "content_filter"}},
+        "",
+    ),
+    "Gemini": ({"candidates": [{"finishReason": "SAFETY"}]}, ""),
+    "Gemini, begun": ({"candidates": [{"content": {"parts": [{"text": "I"}]}, "finishReason": "SAFETY"}]}, "I"),
+    "Gemini, the prompt": ({"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}}, ""),
+    "Gemini, the prompt, no candidates": ({"promptFeedback": {"blockReason": "OTHER"}}, ""),
+}
+
+
+@pytest.mark.parametrize("form", FILTERED)
+def test_each_api_s_filter_is_a_refusal_with_what_was_said_before(form: str) -> None:
+    """The agent is not to blame, and the conversation goes on."""
+    returned, text = FILTERED[form]
+    (message,) = reply(returned).messages
+    assert [event.kind for event in message.events] == ["refused_by_provider"]
+    assert message.text == (text or "The provider of the model refused to answer this.")
+
+
+def test_calls_of_a_filtered_answer_are_made() -> None:
+    """The filter struck behind them."""
+    call = {"id": "c1", "type": "function", "function": {"name": "refund", "arguments": "{}"}}
+    chat = {"choices": [{"message": {"tool_calls": [call], "content": None}, "finish_reason": "content_filter"}]}
+    used = {"type": "tool_use", "id": "c1", "name": "refund", "input": {}}
+    for returned in (chat, {"role": "assistant", "content": [used], "stop_reason": "refusal"}):
+        (message,) = reply(returned).messages
+        assert ([one.name for one in message.tool_calls], message.events) == (["refund"], ())
+
+
+def test_a_failed_response_is_the_server_s_or_the_agent_s() -> None:
+    """Its code tells."""
+    for code, raised in (("server_error", ProviderError), ("invalid_prompt", AgentError)):
+        with pytest.raises(raised, match=f"the response failed, .*{code}"):
+            reply({"status": "failed", "error": {"code": code, "message": "m"}, "output": []})
 
 
 def test_calls_in_parallel_keep_what_happened_before_them() -> None:

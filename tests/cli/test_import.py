@@ -17,6 +17,7 @@ from pytest_agentbench.suites.personal.masking import Masker
 from pytest_agentbench.suites.record import Record
 from pytest_agentbench.suites.scenario_files import load_scenarios
 from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.suites.transcripts import read_recordings
 
 OPENAI: list[dict[str, Any]] = [
     {"role": "system", "content": "You are a desk."},
@@ -253,6 +254,27 @@ def test_what_the_user_meant_is_masked_as_well(tmp_path: Path) -> None:
     assert "lovelace" not in json.dumps(written)
     assert act["about"][0] == act["facts"]["email"]
     assert act["about"][0] in written["content"]
+
+
+def test_senders_events_and_typed_answers_are_kept_and_masked(tmp_path: Path) -> None:
+    """What several agents did can be judged after an import as before it."""
+    stopped = {"kind": "guardrail", "name": "pii"}
+    said = {"role": "assistant", "content": "I ask refunds.", "name": "triage", "events": [stopped]}
+    done = {"role": "assistant", "content": "Done", "name": "refunds", "output": {"email": "ada@lovelace.org"}}
+    path = logs(tmp_path, {"messages": [{"role": "user", "content": "Hi, I am Ada"}, said, done]})
+
+    assert main(["import", str(path), "--into", str(tmp_path / "out")]) == 0
+
+    (recording,) = read_recordings(tmp_path / "out" / "recordings.jsonl")
+    _, first, last = recording.transcript.messages
+    assert (first.by, last.by) == ("triage", "refunds")
+    assert [str(event) for _, event in recording.transcript.events] == [
+        "guardrail (pii)",
+        "a handoff from triage to refunds",
+    ]
+    assert isinstance(last.output, dict)
+    assert "@" in last.output["email"]
+    assert "ada" not in last.output["email"]
 
 
 def test_a_key_keeps_the_fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

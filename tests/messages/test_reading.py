@@ -585,6 +585,8 @@ def test_approvals_and_decisions_are_read_and_calls_beside_them_stay() -> None:
         [{"type": "image", "id": 7}],
         [],
         {"type": "text", "text": "a", "id": 1},
+        [{"type": "document", "title": "Terms", "content": "30days", "url": "u"}],
+        [{"type": "file", "title": "A"}, {"type": "image", "url": "u", "title": "B"}],
     ],
 )
 def test_data_that_looks_like_parts_stays_data(content: Any) -> None:
@@ -592,6 +594,14 @@ def test_data_that_looks_like_parts_stays_data(content: Any) -> None:
     (message,) = read([{"role": "tool", "tool_call_id": "c", "content": content}])
 
     assert message.text.replace(" ", "") == str(content).replace("'", '"').replace(" ", "")
+
+
+def test_a_text_that_a_part_holds_follows_its_placeholder() -> None:
+    """A document of Anthropic's, which may stand in a result; and one whose content is a text."""
+    source = {"type": "content", "content": "30 days"}
+    result = {"role": "tool", "tool_call_id": "c1", "content": [{"type": "document", "title": "T", "source": source}]}
+    assert told([result]) == [("result", "c1", "[file: T]\n30 days")]
+    assert told([user({"type": "document", "title": "T", "content": "30 days"})]) == [("user", "[file: T]\n30 days")]
 
 
 @given(talk=talks(), shape=st.sampled_from(sorted(SHAPES)))
@@ -608,6 +618,14 @@ def test_no_call_result_or_text_is_lost(talk: Talk, shape: str) -> None:
     assert sum(message.role == "tool" for message in messages) == len(talk.calls)
 
 
+@pytest.mark.parametrize("key", ["task", "system_prompt"])
+def test_a_message_with_a_key_of_a_memory_s_step_is_a_message(key: str) -> None:
+    """Only what says and calls nothing itself is a step."""
+    assert told([{"content": "hi", key: "support"}]) == [("assistant", "hi")]
+    calls = [{"id": "c1", "name": "look", "args": ARGUMENTS}]
+    assert told([{"tool_calls": calls, key: "support"}]) == [CALL]
+
+
 def test_a_call_without_an_answer_is_not_answered_by_the_next_of_its_id() -> None:
     """Only calls that are answered together were made together."""
     call = {"role": "assistant", "tool_calls": [{"id": "c1", "name": "look", "args": {}}]}
@@ -615,6 +633,26 @@ def test_a_call_without_an_answer_is_not_answered_by_the_next_of_its_id() -> Non
     messages = read([call, call, {"role": "tool", "tool_call_id": "c1", "content": "found"}])
 
     assert [one.result is None for one in Transcript(messages=tuple(messages)).trajectory] == [True, False]
+
+
+def test_a_result_that_answers_no_call_stays_where_it_is() -> None:
+    """What the agent said before it was said before it, and a result is never first by reading."""
+    said = [{"role": "assistant", "content": "One"}, {"role": "assistant", "content": "Two"}]
+    result = {"role": "tool", "tool_call_id": "c9", "content": "late"}
+    assert told([*said, result]) == [("assistant", "One"), ("assistant", "Two"), ("result", "c9", "late")]
+
+
+def test_a_part_with_an_empty_text_is_one() -> None:
+    """Some servers write null."""
+    assert told([assistant({"type": "text", "text": None}, {"type": "text", "text": "Hi"})]) == [("assistant", "Hi")]
+
+
+def test_a_block_wrapped_many_times_is_read() -> None:
+    """However deep it lies."""
+    block: dict[str, object] = {"type": "text", "text": "Hi"}
+    for _ in range(3000):
+        block = {"type": "non_standard", "value": block}
+    assert [message.text for message in read([assistant(block)])] == ["Hi"]
 
 
 def test_our_own_messages_are_kept_as_they_are() -> None:

@@ -151,6 +151,14 @@ def test_an_openai_log_is_read(tmp_path: Path) -> None:
     assert recording.transcript.messages[-1].text == "Bye"
 
 
+def test_senders_tell_the_handoffs_of_a_log(tmp_path: Path) -> None:
+    """In a conversation, and between the messages of a request and its answer; a sender without a name tells none."""
+    talk = [HI, *({**BYE, "name": name} for name in ("triage", "refunds")), BYE, {**BYE, "name": "triage"}]
+    asked = {"messages": [HI, {**BYE, "name": "triage"}, HI], "choices": [{"message": {**BYE, "name": "refunds"}}]}
+    for recording in read(tmp_path, {"messages": talk}, asked):
+        assert [str(event) for _, event in recording.transcript.events] == ["a handoff from triage to refunds"]
+
+
 @pytest.mark.parametrize(
     ("status", "termination", "reason"),
     [

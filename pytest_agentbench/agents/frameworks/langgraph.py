@@ -22,6 +22,7 @@ from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.names import listing
 from pytest_agentbench.core.transcript import asking
 from pytest_agentbench.messages.content import field, text_field
+from pytest_agentbench.messages.handoffs import last_sender, with_handoffs
 
 
 class LangGraphSession:
@@ -42,6 +43,7 @@ class LangGraphSession:
         self._remembers = getattr(graph, "checkpointer", None) not in (None, False)
         self._kept: list[Any] = []
         self._told: set[str] = set()
+        self._sender: str | None = None
         self._waiting = Waiting()
         self._decisions: list[Decision] = []
         self._pauses: list[Pause] = []
@@ -123,7 +125,9 @@ class LangGraphSession:
             by = text_field(calling_message(messages), "name") if pending else ""
             asked = asking(requests).model_copy(update={"by": by or None})
         self._told |= {text_field(one, "id") for one in new}
-        shown = self._waiting.decided(marked(new, self._handoffs, asked), self._decisions)
+        shown = with_handoffs(marked(new, self._handoffs, asked), self._sender)
+        self._sender = last_sender(shown, self._sender)
+        shown = self._waiting.decided(shown, self._decisions)
         if not requests:
             self._decisions.clear()
         used = [usage for one in new if (usage := field(one, "usage_metadata"))]

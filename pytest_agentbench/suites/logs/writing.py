@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, TextIO
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import ascii_slug
+from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.suites.message_log import STOP_MARKERS
 from pytest_agentbench.suites.record import Record
@@ -141,22 +142,27 @@ def _recording(name: str, record: Record) -> dict[str, JsonValue]:
         )
     if record.reward is not None:
         told["reward"] = record.reward
-    messages = []
-    for message in record.transcript.messages:
-        one = message.openai()
-        if message.role == "tool" and message.error:
-            one["error"] = True
-        if message.role == "tool" and message.requestor == "user":
-            one["requestor"] = "user"
-        if message.thoughts:
-            one["thoughts"] = message.thoughts
-        if message.acts is not None:
-            one["acts"] = [act.model_dump(mode="json", exclude_defaults=True) for act in message.acts]
-        for key, found in (("approvals", message.approvals), ("decisions", message.decisions)):
-            if found:
-                one[key] = [each.model_dump(mode="json", exclude_defaults=True) for each in found]
-        messages.append(one)
-    return {**told, "messages": messages}
+    return {**told, "messages": [_message(message) for message in record.transcript.messages]}
+
+
+def _message(message: Message) -> dict[str, JsonValue]:
+    one = message.openai()
+    if message.role == "tool" and message.error:
+        one["error"] = True
+    if message.role == "tool" and message.requestor == "user":
+        one["requestor"] = "user"
+    for key, value in (("thoughts", message.thoughts), ("name", message.by), ("output", message.output)):
+        if value is not None:
+            one[key] = value
+    for key, listed in (
+        ("acts", message.acts or ()),
+        ("approvals", message.approvals),
+        ("decisions", message.decisions),
+        ("events", message.events),
+    ):
+        if listed or (key == "acts" and message.acts is not None):
+            one[key] = [each.model_dump(mode="json", exclude_defaults=True) for each in listed]
+    return one
 
 
 def _said(text: str) -> str:

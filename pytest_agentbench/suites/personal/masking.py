@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.suites.personal.fakes import Fakes
@@ -75,7 +76,7 @@ def _claims(record: Record) -> Iterator[tuple[Kind, str]]:
     for message in record.transcript.messages:
         for call in message.tool_calls:
             yield from by_field(to_json(call.arguments))
-        yield from by_field(to_json(_asked_about(message)))
+        yield from by_field(to_json([message.output, *_asked_about(message)]))
         parsed = _parsed(message.text)
         if parsed is not None:
             yield from by_field(parsed)
@@ -87,7 +88,7 @@ def _claims(record: Record) -> Iterator[tuple[Kind, str]]:
             for text in (*_strings(to_json(call.arguments)), call.raw or ""):
                 yield from by_shape(text)
         meant = [value for act in message.acts or () for value in (*act.about, act.facts)]
-        for text in _strings(to_json([*meant, *_asked_about(message)])):
+        for text in _strings(to_json([*meant, message.output, *_asked_about(message)])):
             yield from by_shape(text)
     for text in _strings(to_json(record.extra)):
         yield from by_shape(text)
@@ -105,6 +106,7 @@ def _masked(message: Message, swap: Swap) -> Message:
             update={
                 "arguments": _walk(to_json(call.arguments), swap),
                 "raw": None if call.raw is None else swap(call.raw),
+                "by": None if call.by is None else swap(call.by),
             }
         )
         for call in message.tool_calls
@@ -117,12 +119,20 @@ def _masked(message: Message, swap: Swap) -> Message:
             "acts": None if message.acts is None else tuple(_act(one, swap) for one in message.acts),
             "approvals": tuple(_asked(one, swap) for one in message.approvals),
             "decisions": tuple(_asked(one, swap) for one in message.decisions),
+            "by": None if message.by is None else swap(message.by),
+            "events": tuple(_event(one, swap) for one in message.events),
+            "output": _walk(to_json(message.output), swap),
         }
     )
 
 
 def _asked(one: _Asked, swap: Swap) -> _Asked:
     return one.model_copy(update={"text": swap(one.text), "arguments": _walk(to_json(one.arguments), swap)})
+
+
+def _event(event: Event, swap: Swap) -> Event:
+    named = {"source": swap(event.source), "to": swap(event.to), "name": swap(event.name)}
+    return event.model_copy(update=named)
 
 
 def _act(act: Act, swap: Swap) -> Act:
