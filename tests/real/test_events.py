@@ -17,7 +17,7 @@ from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.seams import Agent
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
-from pytest_agentbench.testing import Answer, Fault, ModelRequest, ModelServer, call, fault, text
+from pytest_agentbench.testing import Answer, Fault, ModelRequest, ModelServer, call, calls, fault, text
 from tests.agents.threads import run_thread
 
 pytestmark = [pytest.mark.real, pytest.mark.filterwarnings("ignore")]
@@ -424,6 +424,53 @@ class TestLangGraph:
         server.play([call("Decision", decision="block", risk=3)])
         transcript = converse(self.made(response_format=ToolStrategy(Decision)), "Lost my card")
         assert transcript.output == {"decision": "block", "risk": 3}
+
+    def test_a_call_beside_a_typed_answer_stands(self, server: ModelServer) -> None:
+        """What ran in the same message as the answer's own tool is a call; an answer that did not fit is none."""
+        pytest.importorskip("langchain.agents")
+        from langchain.agents.structured_output import ToolStrategy
+
+        fit = call("Decision", decision="block", risk=3)
+        server.play([call("Decision", decision="no"), calls(call("refund", order_id="W1"), fit)])
+        transcript = converse(self.made(tools=[refund], response_format=ToolStrategy(Decision)), "Lost my card")
+        assert told(transcript) == [
+            "user: Lost my card",
+            "assistant calls refund({'order_id': 'W1'})",
+            "result: refunded W1",
+            'assistant: {"decision":"block","risk":3}',
+        ]
+        assert transcript.output == {"decision": "block", "risk": 3}
+
+    def test_a_typed_answer_of_an_earlier_turn_is_not_that_of_this_one(self) -> None:
+        """A graph that keeps its state has it still; the turn's own calls stand."""
+        pytest.importorskip("langgraph")
+        from langchain_core.messages import AIMessage, ToolMessage
+        from langgraph.checkpoint.memory import InMemorySaver
+        from langgraph.graph import START, MessagesState, StateGraph
+
+        class State(MessagesState):
+            structured_response: Any
+
+        def node(state: State) -> Any:
+            lines = [one.content for one in state["messages"] if one.type == "human"]
+            if len(lines) == 1:
+                return {"messages": [AIMessage("Shall I?")], "structured_response": {"order_id": "W1"}}
+            asked = AIMessage("", tool_calls=[{"name": "refund", "args": {"order_id": "W1"}, "id": "r1"}])
+            end = [AIMessage("Done")] if len(lines) == 2 else []
+            return {"messages": [asked, ToolMessage("refunded W1", tool_call_id="r1"), *end]}
+
+        built = StateGraph(State).add_node("node", node).add_edge(START, "node")
+        graph = built.compile(checkpointer=InMemorySaver())
+        transcript = converse(graph, "Refund W1", "Yes")
+        assert told(transcript)[2:] == [
+            "user: Yes",
+            "assistant calls refund({'order_id': 'W1'})",
+            "result: refunded W1",
+            "assistant: Done",
+        ]
+        assert transcript.messages[-1].output is None
+        with pytest.raises(AgentError, match="ended without an answer"):
+            converse(graph, "Refund W2", "Yes", "And again")
 
 
 class TestSmolagents:
