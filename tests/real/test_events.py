@@ -590,6 +590,29 @@ class TestAdk:
         play.left += [play.said(("helper", {"request": "2+2"})), play.said("4"), play.said("It is 4")]
         assert told(converse(boss, "2+2?")) == ["user: 2+2?", "[a handoff from boss to helper]", "boss: It is 4"]
 
+    @pytest.mark.parametrize("name", ["refunds", "transfer_to_agent", "set_model_response"])
+    def test_a_tool_named_like_something_of_adk_is_a_call(self, play: Any, name: str) -> None:
+        """A function of the agent that calls it, whatever other agents and ADK have by that name."""
+
+        def tool(order_id: str) -> str:
+            return refund(order_id)
+
+        tool.__name__ = name
+        desk = play("desk", tools=[tool])
+        flow = play("boss", sub_agents=[desk, play("other", sub_agents=[play("refunds", description="Refunds")])])
+        play.left += [
+            play.said(("transfer_to_agent", {"agent_name": "desk"})),
+            play.said((name, {"order_id": "W1"})),
+            play.said("Done"),
+        ]
+        assert told(converse(flow, "Refund W1")) == [
+            "user: Refund W1",
+            "[a handoff from boss to desk]",
+            f"desk calls {name}({{'order_id': 'W1'}})",
+            "result: refunded W1",
+            "desk: Done",
+        ]
+
     def test_the_steps_of_a_workflow_hand_over(self, play: Any) -> None:
         """The second step is another agent."""
         from google.adk.agents import SequentialAgent

@@ -37,7 +37,7 @@ class AdkSession:
         self._runner: Any = None
         self._confirmations = Confirmations()
         self._waiting = Waiting()
-        self._agents, self._behind = _family(getattr(agent, "root_agent", None) or agent)
+        self._agents = _family(getattr(agent, "root_agent", None) or agent)
 
     async def answer(self, message: str) -> Answered:
         """Run the agent; give its calls, their results and its texts in the order of its events.
@@ -60,7 +60,7 @@ class AdkSession:
         if self._runner is None:
             self._runner = await self._opened()
         said = types.Content(role="user", parts=parts)
-        turn = _Turn(self._agents, self._behind)
+        turn = _Turn(self._agents)
         requests: list[ApprovalRequest] = []
         try:
             async for event in self._runner.run_async(user_id=_USER, session_id=self._id, new_message=said):
@@ -92,11 +92,10 @@ class AdkSession:
 class _Turn:
     """What the events of one turn say, read one by one."""
 
-    def __init__(self, agents: Mapping[str, Any], behind: Mapping[str, str]) -> None:
+    def __init__(self, agents: Mapping[str, Any]) -> None:
         self.marked = Marked()
         self.last = ""
         self._agents = agents
-        self._behind = behind
         self._heard: set[str] = set()
         self._own: set[str] = set()
         self._reason = ""
@@ -109,7 +108,7 @@ class _Turn:
         by = self.last or None
         parts = field(field(event, "content"), "parts") or ()
         calls = [one for part in parts if (one := field(part, "function_call"))]
-        own = [call for call in calls if field(call, "name") in (_TRANSFER, _TYPED, *ASKING, *self._behind)]
+        own = [call for call in calls if self._is_adks(text_field(call, "name"))]
         self._own |= {text_field(call, "id") for call in own}
         messages = _read([part for part in parts if not self._is_own(part)])
         said = "".join(message.text for message in messages if message.role == "assistant")
@@ -155,9 +154,19 @@ class _Turn:
         made = field(part, "function_call", "function_response")
         return made is not None and text_field(made, "id") in self._own
 
+    def _is_adks(self, name: str) -> bool:
+        """Whether what the agent calls is no tool of the user's; a name of ADK's own may be one."""
+        agent = self._agents.get(self.last)
+        if name == _TYPED and field(agent, "output_schema") is not None:
+            return True
+        is_own = name in (_TRANSFER, _TYPED, *ASKING) or _delegate(agent, name) is not None
+        return is_own and not _has_plain_tool(agent, name)
+
     def _led_to(self, call: Any) -> str:
         name = text_field(call, "name")
-        return text_field(field(call, "args"), "agent_name") if name == _TRANSFER else self._behind.get(name, "")
+        if name == _TRANSFER:
+            return text_field(field(call, "args"), "agent_name")
+        return text_field(_delegate(self._agents.get(self.last), name), "name")
 
     def _typed(self, event: Any, said: str) -> None:
         """Keep a typed answer: what the agent's own tool for it was given, else the JSON that it says."""
@@ -171,24 +180,39 @@ class _Turn:
                 self._output = None
 
 
-def _family(agent: Any) -> tuple[dict[str, Any], dict[str, str]]:
-    """Give the agents below one by name, and the tools behind which some of them work."""
+def _family(agent: Any) -> dict[str, Any]:
+    """Give an agent and those below it by name."""
     agents: dict[str, Any] = {}
-    behind: dict[str, str] = {}
     left = [agent]
     while left:
         one = left.pop()
         name = text_field(one, "name")
-        if not name or name in agents:
-            continue
-        agents[name] = one
-        below = list(field(one, "sub_agents") or ())
-        for tool in field(one, "tools") or ():
-            if any(kind.__name__ == "AgentTool" for kind in type(tool).__mro__):
-                behind[text_field(tool, "name")] = text_field(field(tool, "agent"), "name")
-        behind |= {text_field(inner, "name"): text_field(inner, "name") for inner in below}
-        left += below
-    return agents, behind
+        if name and name not in agents:
+            agents[name] = one
+            left += field(one, "sub_agents") or ()
+    return agents
+
+
+def _delegate(agent: Any, name: str) -> Any:
+    """Give the agent that works behind what an agent calls, a tool or a sub-agent; None where none does."""
+    tools = (tool for tool in field(agent, "tools") or () if _is_agent_tool(tool) and text_field(tool, "name") == name)
+    behind = [field(tool, "agent") for tool in tools]
+    below = [one for one in field(agent, "sub_agents") or () if text_field(one, "name") == name]
+    return next(iter([*behind, *below]), None)
+
+
+def _has_plain_tool(agent: Any, name: str) -> bool:
+    """Whether an agent has a tool of the user's by this name: a function, or one that ADK did not make."""
+    for tool in field(agent, "tools") or ():
+        called = text_field(tool, "name") or text_field(tool, "__name__")
+        made_in = text_field(field(tool, "func") or tool, "__module__")
+        if called == name and not _is_agent_tool(tool) and not made_in.startswith("google.adk."):
+            return True
+    return False
+
+
+def _is_agent_tool(tool: Any) -> bool:
+    return any(kind.__name__ == "AgentTool" for kind in type(tool).__mro__)
 
 
 def _read(parts: list[Any]) -> list[Message]:
