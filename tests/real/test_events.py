@@ -96,6 +96,20 @@ def converse(made: Any, *lines: str) -> Transcript:
     return RUNNER.run(held(made, *lines))
 
 
+def shows_all_calls(made: Any, server: ModelServer) -> bool:
+    """Let an agent ask the one behind its tool `ask`; tell whether all calls are said to be visible then."""
+    server.play([call("ask", input="2+2"), text("4"), text("It is 4")])
+
+    async def visible() -> bool:
+        with run_thread() as run_sync:
+            agent: Any = await agent_of(made, session_id="1", run_sync=run_sync, root=Path.cwd())
+            before = agent.calls_visible
+            await agent.reply(Turn(message="2+2?"))
+            return bool(before and agent.calls_visible)
+
+    return RUNNER.run(visible())
+
+
 def told(transcript: Transcript) -> list[str]:
     """Give the conversation as lines: who said, called and handed over what."""
     lines: list[str] = []
@@ -267,6 +281,12 @@ class TestOpenAIAgents:
             "[a handoff from boss to helper]",
             "boss: It is 4",
         ]
+
+    def test_calls_of_an_agent_behind_a_tool_are_not_told(self, sdk: Any, server: ModelServer) -> None:
+        """An agent behind a tool that has tools itself may have called any, so that not all calls are visible."""
+        assert shows_all_calls(self.made("boss", tools=[self.made("helper").as_tool("ask", "Asks.")]), server)
+        helper = self.made("helper", tools=[sdk.function_tool(refund)])
+        assert not shows_all_calls(self.made("boss", tools=[helper.as_tool("ask", "Asks.")]), server)
 
     def test_a_typed_answer_is_kept(self, server: ModelServer) -> None:
         """`output_type` gives the answer beside its text."""
@@ -590,6 +610,15 @@ class TestAdk:
         play.left += [play.said(("helper", {"request": "2+2"})), play.said("4"), play.said("It is 4")]
         assert told(converse(boss, "2+2?")) == ["user: 2+2?", "[a handoff from boss to helper]", "boss: It is 4"]
 
+    def test_calls_of_an_agent_behind_a_tool_are_not_told(self, play: Any, server: ModelServer) -> None:
+        """An agent behind a tool that has tools itself may have called any, so that not all calls are visible."""
+        from google.adk.tools.agent_tool import AgentTool
+
+        for tools in ([], [refund]):
+            boss = play("boss", tools=[AgentTool(play("ask", description="Adds", tools=tools))])
+            play.left += [play.said(("ask", {"request": "2+2"})), play.said("4"), play.said("It is 4")]
+            assert shows_all_calls(boss, server) == (not tools)
+
     @pytest.mark.parametrize("name", ["refunds", "transfer_to_agent", "set_model_response"])
     def test_a_tool_named_like_something_of_adk_is_a_call(self, play: Any, name: str) -> None:
         """A function of the agent that calls it, whatever other agents and ADK have by that name."""
@@ -740,6 +769,91 @@ scenarios:
     expect: [{refund: {order_id: W2}, by: refunds}]
     replies: [{contains: off topic, turn: 1}]
 """
+
+
+BEHIND = """
+import agents
+from openai import AsyncOpenAI
+
+model = agents.OpenAIChatCompletionsModel(model="loopback", openai_client=AsyncOpenAI(max_retries=0))
+
+
+def refund(order_id: str) -> str:
+    '''Refund an order.'''
+    return f"refunded {order_id}"
+
+
+def made(tool):
+    helper = agents.Agent(name="helper", instructions="helper", model=model, tools=[agents.function_tool(refund)])
+    if tool is not None:
+        helper.tools = [agents.function_tool(tool)]
+    return agents.Agent(
+        name="boss",
+        instructions="boss",
+        model=model,
+        tools=[helper.as_tool("ask", "Asks."), agents.function_tool(look, name_override="look")],
+    )
+
+
+def look(order_id: str) -> str:
+    '''Look at an order.'''
+    return order_id
+
+
+def own():
+    return made(None)
+
+
+def wrapped(tools):
+    return made(tools[0])
+"""
+
+BEHIND_SUITE = r"""
+agent: behind:{factory}
+environment: {{tools: desk_tools, state: {{json: state.json}}}}
+scenarios:
+  - id: a
+    says: ["Refund W1"]
+    never: [refund]
+"""
+
+
+@pytest.mark.parametrize(("factory", "passed"), [("own", None), ("wrapped", False)])
+def test_a_forbidden_call_behind_a_tool_does_not_pass(
+    tmp_path: Path, server: ModelServer, factory: str, passed: bool | None
+) -> None:
+    """An agent behind a tool refunds: wrapped tools show it, and where nothing does, `never` is not measured.
+
+    The calls that the agent before it makes do not show the others.
+    """
+    pytest.importorskip("agents")
+    (tmp_path / "behind.py").write_text(BEHIND)
+    (tmp_path / "desk_tools.py").write_text(DESK_TOOLS)
+    (tmp_path / "state.json").write_text('{"refunded": []}')
+    (tmp_path / "agentbench.yaml").write_text(BEHIND_SUITE.format(factory=factory))
+    server.play(
+        [
+            call("look", order_id="W1"),
+            call("ask", input="Refund W1"),
+            call("refund", order_id="W1"),
+            text("Done"),
+            text("All done"),
+        ]
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--agentbench",
+        "--agentbench-json",
+        "out.json",
+        "-p",
+        "no:cacheprovider",
+    ]
+    played = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    (result,) = json.loads((tmp_path / "out.json").read_text())["results"]
+    assert result["termination"] == "FINISHED", played.stdout
+    assert [one["passed"] for one in result["findings"] if one["check"] == "never"] == [passed]
 
 
 @pytest.mark.parametrize("hasty", [False, True])

@@ -96,6 +96,7 @@ class _Turn:
         self.marked = Marked()
         self.last = ""
         self._agents = agents
+        self._hides_calls = False
         self._heard: set[str] = set()
         self._own: set[str] = set()
         self._reason = ""
@@ -121,6 +122,7 @@ class _Turn:
             if message.role == "assistant":
                 self._reason = ""  # it went on after an error
         for call in own:
+            self._hides_calls |= self._may_hide(text_field(call, "name"))
             if (to := self._led_to(call)) and to != self.last:
                 self.marked.handed_over(self.last, to)
                 self._heard.add(to)
@@ -139,6 +141,7 @@ class _Turn:
             output_tokens=sum(field(one, "candidates_token_count") or 0 for one in used) if used else None,
             reason=self._reason,
             output=self._output,
+            hides_calls=self._hides_calls,
         )
 
     def _author(self, author: str) -> None:
@@ -161,6 +164,15 @@ class _Turn:
             return True
         is_own = name in (_TRANSFER, _TYPED, *ASKING) or _delegate(agent, name) is not None
         return is_own and not _has_plain_tool(agent, name)
+
+    def _may_hide(self, name: str) -> bool:
+        """Whether calls may be made behind what is called: ADK tells those of sub-agents, not those behind a tool."""
+        agent = self._agents.get(self.last)
+        tools = field(agent, "tools") or ()
+        if not any(_is_agent_tool(tool) and text_field(tool, "name") == name for tool in tools):
+            return False
+        behind = _delegate(agent, name)
+        return field(behind, "tools") is None or any(field(behind, kind) for kind in ("tools", "sub_agents"))
 
     def _led_to(self, call: Any) -> str:
         name = text_field(call, "name")

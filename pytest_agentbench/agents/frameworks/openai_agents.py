@@ -74,13 +74,15 @@ class OpenAIAgentsSession:
         self._agent, self._interrupted = result.last_agent, result if requests else None
         if not requests:  # a run that waits has not said anything yet; what it goes on from is its result
             self._items = result.to_input_list()
-        messages = _Reader(result, earlier).read(result.new_items[_size(earlier) :])
+        reader = _Reader(result, earlier)
+        messages = reader.read(result.new_items[_size(earlier) :])
         used, before = _used(result), _used(earlier)
         return Answered(
             messages=self._waiting.hold(self._waiting.decided(messages, decisions), requests),
             input_tokens=used[0] - before[0],
             output_tokens=used[1] - before[1],
             output=None if requests else result.final_output,
+            hides_calls=reader.hides_calls,
         )
 
     def _refused(self, error: Exception, answer: Message, decisions: Sequence[Decision], earlier: Any) -> Answered:
@@ -94,12 +96,14 @@ class OpenAIAgentsSession:
         self._items, self._agent = [*self._items, *kept, {"role": "assistant", "content": answer.text}], agent
         self._interrupted = None
         shown = [item for item in items if any(item is one for one in new)]
-        messages = self._waiting.decided(_Reader(data, earlier).read(shown) if shown else (), decisions)
+        reader = _Reader(data, earlier)
+        messages = self._waiting.decided(reader.read(shown), decisions)
         used, before = _used(data), _used(earlier)
         return Answered(
             messages=[*messages, answer],
             input_tokens=used[0] - before[0] if data else None,
             output_tokens=used[1] - before[1] if data else None,
+            hides_calls=reader.hides_calls,
         )
 
 
@@ -192,7 +196,8 @@ class _Reader:
         self._swallowed = default_tool_error_function(context, Exception("")).rstrip(" .:")
         self._marked = Marked()
         made = [item for item in getattr(run, "new_items", ()) if text_field(item, "type") == "tool_call_item"]
-        self._delegated = {_call_id(item) for item in made if _delegate(item)}
+        self._delegated = {_call_id(item): other for item in made if (other := _delegate(item)) is not None}
+        self.hides_calls = any(_may_call(other) for other in self._delegated.values())
         self._rejected: set[str] = set()
         self._thoughts: list[Any] = []
         for is_input, name in ((True, "tool_input_guardrail_results"), (False, "tool_output_guardrail_results")):
@@ -219,8 +224,8 @@ class _Reader:
         by = text_field(field(item, "agent"), "name") or None
         if kind == "handoff_output_item":
             self._marked.handed_over(text_field(item.source_agent, "name"), text_field(item.target_agent, "name"))
-        elif kind == "tool_call_item" and (other := _delegate(item)):
-            self._marked.handed_over(by or "", other)
+        elif kind == "tool_call_item" and called in self._delegated:
+            self._marked.handed_over(by or "", text_field(self._delegated[called], "name"))
         elif kind == "reasoning_item":
             self._thoughts.append(raw)
         elif kind not in ("handoff_call_item", _WAITING) and called not in self._delegated:
@@ -239,8 +244,12 @@ class _Reader:
         return {"type": "function_call_output", "call_id": field(raw, "call_id"), "output": output, "error": failed}
 
 
-def _delegate(item: Any) -> str:
-    """Name the agent that works behind the tool that is called (`as_tool`), or nothing."""
+def _delegate(item: Any) -> Any:
+    """Give the agent that works behind the tool that is called (`as_tool`), None where it is a tool like others."""
     agent, tool = field(item, "agent"), text_field(field(item, "raw_item"), "name")
     found = (one for one in getattr(agent, "tools", None) or () if text_field(one, "name") == tool)
-    return next((text_field(getattr(one, "_agent_instance", None), "name") for one in found), "")
+    return next((getattr(one, "_agent_instance", None) for one in found), None)
+
+
+def _may_call(agent: Any) -> bool:
+    return any(field(agent, name) for name in ("tools", "mcp_servers", "handoffs"))
