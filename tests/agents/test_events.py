@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.agents.callables import adapt
+from pytest_agentbench.agents.frameworks.langgraph_agents import marked
 from pytest_agentbench.agents.http.answer import read_answer
 from pytest_agentbench.agents.replies import to_reply
 from pytest_agentbench.core.conversation import Reply, Turn
@@ -63,6 +64,15 @@ def test_a_filtered_completion_is_a_refusal_of_the_provider() -> None:
         (message,) = reply(returned).messages
         assert [event.kind for event in message.events] == ["refused_by_provider"]
         assert message.text
+
+
+@pytest.mark.parametrize("calls", [[], [{"name": "refund", "args": {"id": 1}, "id": "r"}]])
+def test_calls_of_an_answer_that_a_filter_ended_stand(calls: list[Any]) -> None:
+    """LangGraph executes them; a refusal is an answer without calls."""
+    ended = {"type": "ai", "content": "", "tool_calls": calls, "response_metadata": {"finish_reason": "content_filter"}}
+    (message,) = marked([ended], {})
+    assert [call.name for call in message.tool_calls] == [call["name"] for call in calls]
+    assert [event.kind for event in message.events] == ([] if calls else ["refused_by_provider"])
 
 
 def test_calls_in_parallel_keep_what_happened_before_them() -> None:

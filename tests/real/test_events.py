@@ -585,6 +585,18 @@ class TestAdk:
             "desk: I do not write poems.",
         ]
 
+    def test_calls_of_an_answer_that_google_filtered_stand(self, play: Any) -> None:
+        """ADK executes them, and the run goes on."""
+        called = play.said(("refund", {"order_id": "W1"}))
+        called.finish_reason = play.types.FinishReason.SAFETY
+        play.left += [called, play.said("Done")]
+        assert told(converse(play(tools=[refund]), "Refund W1")) == [
+            "user: Refund W1",
+            "desk calls refund({'order_id': 'W1'})",
+            "result: refunded W1",
+            "desk: Done",
+        ]
+
     def test_a_transfer_is_a_handoff(self, play: Any) -> None:
         """It is no call, and the next calls are those of the other agent."""
         refunds = play("refunds", description="Refunds", tools=[refund])

@@ -9,7 +9,7 @@ from pytest_agentbench.agents.frameworks.context import values_of
 from pytest_agentbench.agents.frameworks.marking import Marked
 from pytest_agentbench.agents.frameworks.session import Answered
 from pytest_agentbench.agents.frameworks.waiting import Waiting
-from pytest_agentbench.agents.refusals import filtered, filtered_ending, refusal
+from pytest_agentbench.agents.refusals import ended, filtered, filtered_ending, refusal
 from pytest_agentbench.agents.replies import read
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.codec import loads
@@ -116,7 +116,7 @@ class _Turn:
         self._typed(event, said if not calls else "")
         code = getattr(field(event, "error_code"), "name", None) or text_field(event, "error_code")
         if filter_ := filtered_ending(field(event, "finish_reason"), code):
-            messages, code = [refusal(filter_, text=said)], ""
+            messages, code = messages if calls else ended(messages, filter_), ""
         for message in messages:
             self.marked.add(message, by)
             if message.role == "assistant":

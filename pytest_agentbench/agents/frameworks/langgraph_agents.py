@@ -5,7 +5,7 @@ from itertools import takewhile
 from typing import Any
 
 from pytest_agentbench.agents.frameworks.marking import Marked
-from pytest_agentbench.agents.refusals import filtered_ending, refusal
+from pytest_agentbench.agents.refusals import ended, filtered_ending
 from pytest_agentbench.agents.replies import read, typed
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message
@@ -124,13 +124,11 @@ def _without(message: Message, names: Collection[str]) -> Message:
 
 
 def _read(item: Any) -> Iterable[Message]:
-    """Read a message; an answer that the provider's filter ended is a refusal."""
+    """Read a message; an answer without calls that the provider's filter ended is a refusal."""
     how = field(item, "response_metadata") or {}
     event = filtered_ending(field(how, "finish_reason"), field(how, "stop_reason"), field(how, "stopReason"))
     found = read([item]).messages
-    if event is None or text_field(item, "type") == "tool":
-        return found
-    return [refusal(event, text=message.text) for message in found] or [refusal(event)]
+    return found if text_field(item, "type") == "tool" else ended(found, event)
 
 
 def _has_subgraphs(graph: Any) -> bool:
