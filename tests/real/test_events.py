@@ -247,6 +247,22 @@ class TestOpenAIAgents:
             ]
             assert found[3:] == ["user: Bye", "desk: It is locked."]
 
+    def test_a_rejection_without_words_fails_no_other_tool(self, sdk: Any, server: ModelServer) -> None:
+        """A tool without that guardrail may give an empty result and has not failed."""
+
+        @sdk.tool_input_guardrail(name="locked")
+        def guard(_data: Any) -> Any:
+            return sdk.ToolGuardrailFunctionOutput.reject_content("")
+
+        def note(order_id: str) -> str:
+            """Note an order."""
+            return ""
+
+        tools = [sdk.function_tool(refund, tool_input_guardrails=[guard]), sdk.function_tool(note)]
+        server.play([call("refund", order_id="W1"), call("note", order_id="W1"), text("Noted")])
+        found = converse(self.made(tools=tools), "Refund W1")
+        assert [message.error for message in found.messages if message.role == "tool"] == [True, False]
+
     @pytest.mark.parametrize("answer", [FILTERED, AZURE])
     def test_a_filter_of_the_model_is_a_refusal_of_the_provider(
         self, server: ModelServer, answer: Answer | Fault

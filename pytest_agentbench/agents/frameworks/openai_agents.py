@@ -198,7 +198,8 @@ class _Reader:
         made = [item for item in getattr(run, "new_items", ()) if text_field(item, "type") == "tool_call_item"]
         self._delegated = {_call_id(item): other for item in made if (other := _delegate(item)) is not None}
         self.hides_calls = any(_may_call(other) for other in self._delegated.values())
-        self._rejected: set[str] = set()
+        self._guards = {_call_id(item): _guardrails(item) for item in made}
+        self._rejected: list[tuple[Any, str]] = []
         self._thoughts: list[Any] = []
         for is_input, name in ((True, "tool_input_guardrail_results"), (False, "tool_output_guardrail_results")):
             for result in list(getattr(run, name, ()))[len(getattr(earlier, name, ())) :]:
@@ -217,7 +218,7 @@ class _Reader:
             return
         self._marked.happened(Event(kind="guardrail", name=str(result.guardrail.get_name())))
         if is_input:
-            self._rejected.add(text_field(behaviour, "message"))
+            self._rejected.append((result.guardrail, text_field(behaviour, "message")))
 
     def _add(self, item: Any) -> None:
         kind, raw, called = text_field(item, "type"), field(item, "raw_item"), _call_id(item)
@@ -233,6 +234,11 @@ class _Reader:
                 self._marked.add(message, by)
             self._thoughts.clear()
 
+    def _is_rejected(self, call: str, told: str) -> bool:
+        """Whether a guardrail of the tool that was called gave its model these words instead of a result."""
+        guards = self._guards.get(call, ())
+        return any(told == words and any(one is guard for one in guards) for guard, words in self._rejected)
+
     def _given(self, item: Any) -> Any:
         """Give an item as the API has it; of a result the value that the tool gave, and whether the call failed."""
         raw = field(item, "raw_item")
@@ -240,15 +246,24 @@ class _Reader:
             return raw
         output = field(item, "output")
         told = result_text(output)
-        failed = told.startswith(self._swallowed) or told in self._rejected
+        failed = told.startswith(self._swallowed) or self._is_rejected(_call_id(item), told)
         return {"type": "function_call_output", "call_id": field(raw, "call_id"), "output": output, "error": failed}
+
+
+def _guardrails(item: Any) -> Sequence[Any]:
+    """Give the guardrails that a call passes before its tool runs."""
+    return getattr(_called(item), "tool_input_guardrails", None) or ()
+
+
+def _called(item: Any) -> Any:
+    """Give the tool that is called, None where the agent has none by its name (a server's, or one of MCP)."""
+    agent, name = field(item, "agent"), text_field(field(item, "raw_item"), "name")
+    return next((one for one in getattr(agent, "tools", None) or () if text_field(one, "name") == name), None)
 
 
 def _delegate(item: Any) -> Any:
     """Give the agent that works behind the tool that is called (`as_tool`), None where it is a tool like others."""
-    agent, tool = field(item, "agent"), text_field(field(item, "raw_item"), "name")
-    found = (one for one in getattr(agent, "tools", None) or () if text_field(one, "name") == tool)
-    return next((getattr(one, "_agent_instance", None) for one in found), None)
+    return getattr(_called(item), "_agent_instance", None)
 
 
 def _may_call(agent: Any) -> bool:
