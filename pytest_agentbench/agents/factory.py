@@ -116,7 +116,7 @@ async def _build_own(
     made = await call_user(factory, positional, named, run_sync=run_sync, root=root)
     takes_tools = declares_tools(factory) and "tools" in offered
     made = await guard_sync(lambda: other(made), run_sync, root=root) or made
-    framed = await _framed(made, session_id, context, run_sync, root)
+    framed = await _framed(made, session_id, context, run_sync, root, takes_tools=takes_tools)
     return framed or adapt(made, run_sync=run_sync, takes_tools=takes_tools, root=root)
 
 
@@ -128,10 +128,14 @@ async def agent_of(made: object, *, session_id: str, context: Any = None, run_sy
     return await _framed(made, session_id, context, run_sync, root) or adapt(made, run_sync=run_sync, root=root)
 
 
-async def _framed(made: object, session_id: str, context: Any, run_sync: Runner, root: Path) -> FrameworkAgent | None:
+async def _framed(
+    made: object, session_id: str, context: Any, run_sync: Runner, root: Path, *, takes_tools: bool = False
+) -> FrameworkAgent | None:
     """Open a session of what a framework made; the framework's own code runs for it."""
     return await guard_sync(
-        lambda: framework_agent(made, session_id=session_id, context=context, run_sync=run_sync, root=root),
+        lambda: framework_agent(
+            made, session_id=session_id, context=context, takes_tools=takes_tools, run_sync=run_sync, root=root
+        ),
         run_sync,
         root=root,
     )

@@ -3,6 +3,8 @@
 Both are answers to the user. Where nobody gives the words, a fixed text says what happened.
 """
 
+from collections.abc import Sequence
+
 from pytest_agentbench.core.errors import causes
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.transcript import Message
@@ -26,6 +28,14 @@ def refusal(event: Event, *, by: str | None = None, text: str = "") -> Message:
 
 
 _OF_PROVIDER = "The provider of the model refused to answer this."
+
+
+def ended(messages: Sequence[Message], event: Event | None) -> list[Message]:
+    """Give what an answer that a filter ended comes to: its calls stand, and where there are none, it is a refusal."""
+    if event is None or any(message.tool_calls for message in messages):
+        return list(messages)
+    said = "".join(message.text for message in messages if message.role == "assistant")
+    return [*(message for message in messages if message.role == "tool"), refusal(event, text=said)]
 
 
 def filtered(error: BaseException) -> Event | None:

@@ -35,14 +35,27 @@ def has_parts(item: object) -> bool:
 
 
 def output_calls(items: list[object]) -> frozenset[str]:
-    """Give the ids of calls that were no calls: a typed output passes through a tool of the framework's own."""
+    """Give the ids of calls that were no calls: a typed output passes through a tool of the framework's own.
+
+    It ends its run, so that a user speaks next, or nobody. A tool of the agent's own may say the same.
+    """
     return frozenset(
         text_field(part, "tool_call_id")
-        for item in items
-        if has_parts(item) and text_field(item, "kind") == "request"
+        for item, after in zip(items, (*items, None)[1:], strict=True)
+        if has_parts(item) and text_field(item, "kind") == "request" and (_is_asked(item) or _is_end(after))
         for part in field(item, "parts")
         if text_field(part, "part_kind") == "tool-return" and field(part, "content") == _OUTPUT
     )
+
+
+def _is_end(after: object) -> bool:
+    """Whether what follows a request leaves it unanswered."""
+    return after is None or text_field(after, "kind") == "request" or text_field(after, "role") == "user"
+
+
+def _is_asked(request: object) -> bool:
+    """Whether a user speaks in a request: it is joined with that of the next run."""
+    return any(text_field(part, "part_kind") == "user-prompt" for part in field(request, "parts"))
 
 
 def read_parts(item: object, at: Keys, into: Assembly, outputs: frozenset[str] = frozenset()) -> None:

@@ -27,6 +27,7 @@ from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Agent, User
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.environment.faults import HungError
@@ -376,7 +377,7 @@ class Stage:
             error=closed.error,
             blame=closed.blame,
             toolset=self.environment.tools,
-            calls_visible=bool(getattr(agent, "calls_visible", True)) or bool(transcript.trajectory),
+            calls_visible=_calls_visible(agent, transcript),
             shows=frozenset(getattr(agent, "shows", ())),
             reported=dict(self.recording.reported),
             seconds=seconds,
@@ -387,3 +388,9 @@ class Stage:
             log="\n".join([*self.environment.log, *getattr(agent, "log", ())]),
             **self.cast.seen_of_user(transcript),
         )
+
+
+def _calls_visible(agent: Agent | None, transcript: Transcript) -> bool:
+    """Whether all of the agent's calls are there: as it says, else if any is and none is known to be hidden."""
+    is_whole = bool(transcript.trajectory) and not getattr(agent, "hides_calls", False)
+    return bool(getattr(agent, "calls_visible", True)) or is_whole

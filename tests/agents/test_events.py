@@ -8,6 +8,7 @@ import pytest
 
 from pytest_agentbench.agents.callables import adapt
 from pytest_agentbench.agents.frameworks.langgraph import LangGraphSession
+from pytest_agentbench.agents.frameworks.langgraph_agents import marked
 from pytest_agentbench.agents.http.answer import read_answer
 from pytest_agentbench.agents.replies import to_reply
 from pytest_agentbench.core.conversation import Reply, Turn
@@ -158,6 +159,15 @@ def test_a_failed_response_is_the_server_s_or_the_agent_s() -> None:
     for code, raised in (("server_error", ProviderError), ("invalid_prompt", AgentError)):
         with pytest.raises(raised, match=f"the response failed, .*{code}"):
             reply({"status": "failed", "error": {"code": code, "message": "m"}, "output": []})
+
+
+@pytest.mark.parametrize("calls", [[], [{"name": "refund", "args": {"id": 1}, "id": "r"}]])
+def test_calls_of_an_answer_that_a_filter_ended_stand(calls: list[Any]) -> None:
+    """LangGraph executes them; a refusal is an answer without calls."""
+    ended = {"type": "ai", "content": "", "tool_calls": calls, "response_metadata": {"finish_reason": "content_filter"}}
+    (message,) = marked([ended], {})
+    assert [call.name for call in message.tool_calls] == [call["name"] for call in calls]
+    assert [event.kind for event in message.events] == ([] if calls else ["refused_by_provider"])
 
 
 def test_calls_in_parallel_keep_what_happened_before_them() -> None:

@@ -660,3 +660,15 @@ def test_our_own_messages_are_kept_as_they_are() -> None:
     own = Message(role="assistant", content="Hi", thoughts="hm")
 
     assert read([own, {"role": "user", "content": "Hi"}])[0] == own
+
+
+def test_a_tool_that_says_what_pydantic_ai_says_of_its_output_is_a_call() -> None:
+    """A typed output ends its run: where the model went on after it, the tool was the agent's."""
+    spoken = {"kind": "response", "parts": [{"part_kind": "text", "content": "bye"}]}
+    asked = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "And W2?"}]}
+    call = {"part_kind": "tool-call", "tool_name": "refund", "args": {"id": 1}, "tool_call_id": "c"}
+    result = {"part_kind": "tool-return", "content": "Final result processed.", "tool_call_id": "c"}
+    run = [{"kind": "response", "parts": [call]}, {"kind": "request", "parts": [result]}]
+    assert [one.name for message in read([*run, spoken]) for one in message.tool_calls] == ["refund"]
+    for after in ([], [asked, spoken], [{"role": "user", "content": "And W2?"}, spoken]):
+        assert not any(message.tool_calls for message in read([*run, *after]))

@@ -17,7 +17,7 @@ from pytest_agentbench.core.conversation import Turn
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.seams import Agent
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
-from pytest_agentbench.testing import Answer, Fault, ModelRequest, ModelServer, call, fault, text
+from pytest_agentbench.testing import Answer, Fault, ModelRequest, ModelServer, call, calls, fault, text
 from tests.agents.threads import run_thread
 
 pytestmark = [pytest.mark.real, pytest.mark.filterwarnings("ignore")]
@@ -94,6 +94,20 @@ async def held(made: Any, *lines: str) -> Transcript:
 def converse(made: Any, *lines: str) -> Transcript:
     """Hold one conversation."""
     return RUNNER.run(held(made, *lines))
+
+
+def shows_all_calls(made: Any, server: ModelServer) -> bool:
+    """Let an agent ask the one behind its tool `ask`; tell whether all calls are said to be visible then."""
+    server.play([call("ask", input="2+2"), text("4"), text("It is 4")])
+
+    async def visible() -> bool:
+        with run_thread() as run_sync:
+            agent: Any = await agent_of(made, session_id="1", run_sync=run_sync, root=Path.cwd())
+            before = agent.calls_visible
+            await agent.reply(Turn(message="2+2?"))
+            return bool(before and agent.calls_visible)
+
+    return RUNNER.run(visible())
 
 
 def told(transcript: Transcript) -> list[str]:
@@ -233,6 +247,22 @@ class TestOpenAIAgents:
             ]
             assert found[3:] == ["user: Bye", "desk: It is locked."]
 
+    def test_a_rejection_without_words_fails_no_other_tool(self, sdk: Any, server: ModelServer) -> None:
+        """A tool without that guardrail may give an empty result and has not failed."""
+
+        @sdk.tool_input_guardrail(name="locked")
+        def guard(_data: Any) -> Any:
+            return sdk.ToolGuardrailFunctionOutput.reject_content("")
+
+        def note(order_id: str) -> str:
+            """Note an order."""
+            return ""
+
+        tools = [sdk.function_tool(refund, tool_input_guardrails=[guard]), sdk.function_tool(note)]
+        server.play([call("refund", order_id="W1"), call("note", order_id="W1"), text("Noted")])
+        found = converse(self.made(tools=tools), "Refund W1")
+        assert [message.error for message in found.messages if message.role == "tool"] == [True, False]
+
     @pytest.mark.parametrize("answer", [FILTERED, AZURE])
     def test_a_filter_of_the_model_is_a_refusal_of_the_provider(
         self, server: ModelServer, answer: Answer | Fault
@@ -267,6 +297,12 @@ class TestOpenAIAgents:
             "[a handoff from boss to helper]",
             "boss: It is 4",
         ]
+
+    def test_calls_of_an_agent_behind_a_tool_are_not_told(self, sdk: Any, server: ModelServer) -> None:
+        """An agent behind a tool that has tools itself may have called any, so that not all calls are visible."""
+        assert shows_all_calls(self.made("boss", tools=[self.made("helper").as_tool("ask", "Asks.")]), server)
+        helper = self.made("helper", tools=[sdk.function_tool(refund)])
+        assert not shows_all_calls(self.made("boss", tools=[helper.as_tool("ask", "Asks.")]), server)
 
     def test_a_typed_answer_is_kept(self, server: ModelServer) -> None:
         """`output_type` gives the answer beside its text."""
@@ -425,6 +461,53 @@ class TestLangGraph:
         transcript = converse(self.made(response_format=ToolStrategy(Decision)), "Lost my card")
         assert transcript.output == {"decision": "block", "risk": 3}
 
+    def test_a_call_beside_a_typed_answer_stands(self, server: ModelServer) -> None:
+        """What ran in the same message as the answer's own tool is a call; an answer that did not fit is none."""
+        pytest.importorskip("langchain.agents")
+        from langchain.agents.structured_output import ToolStrategy
+
+        fit = call("Decision", decision="block", risk=3)
+        server.play([call("Decision", decision="no"), calls(call("refund", order_id="W1"), fit)])
+        transcript = converse(self.made(tools=[refund], response_format=ToolStrategy(Decision)), "Lost my card")
+        assert told(transcript) == [
+            "user: Lost my card",
+            "assistant calls refund({'order_id': 'W1'})",
+            "result: refunded W1",
+            'assistant: {"decision":"block","risk":3}',
+        ]
+        assert transcript.output == {"decision": "block", "risk": 3}
+
+    def test_a_typed_answer_of_an_earlier_turn_is_not_that_of_this_one(self) -> None:
+        """A graph that keeps its state has it still; the turn's own calls stand."""
+        pytest.importorskip("langgraph")
+        from langchain_core.messages import AIMessage, ToolMessage
+        from langgraph.checkpoint.memory import InMemorySaver
+        from langgraph.graph import START, MessagesState, StateGraph
+
+        class State(MessagesState):
+            structured_response: Any
+
+        def node(state: State) -> Any:
+            lines = [one.content for one in state["messages"] if one.type == "human"]
+            if len(lines) == 1:
+                return {"messages": [AIMessage("Shall I?")], "structured_response": {"order_id": "W1"}}
+            asked = AIMessage("", tool_calls=[{"name": "refund", "args": {"order_id": "W1"}, "id": "r1"}])
+            end = [AIMessage("Done")] if len(lines) == 2 else []
+            return {"messages": [asked, ToolMessage("refunded W1", tool_call_id="r1"), *end]}
+
+        built = StateGraph(State).add_node("node", node).add_edge(START, "node")
+        graph = built.compile(checkpointer=InMemorySaver())
+        transcript = converse(graph, "Refund W1", "Yes")
+        assert told(transcript)[2:] == [
+            "user: Yes",
+            "assistant calls refund({'order_id': 'W1'})",
+            "result: refunded W1",
+            "assistant: Done",
+        ]
+        assert transcript.messages[-1].output is None
+        with pytest.raises(AgentError, match="ended without an answer"):
+            converse(graph, "Refund W2", "Yes", "And again")
+
 
 class TestSmolagents:
     """smolagents: managed agents, and answers that are no text."""
@@ -518,6 +601,18 @@ class TestAdk:
             "desk: I do not write poems.",
         ]
 
+    def test_calls_of_an_answer_that_google_filtered_stand(self, play: Any) -> None:
+        """ADK executes them, and the run goes on."""
+        called = play.said(("refund", {"order_id": "W1"}))
+        called.finish_reason = play.types.FinishReason.SAFETY
+        play.left += [called, play.said("Done")]
+        assert told(converse(play(tools=[refund]), "Refund W1")) == [
+            "user: Refund W1",
+            "desk calls refund({'order_id': 'W1'})",
+            "result: refunded W1",
+            "desk: Done",
+        ]
+
     def test_a_transfer_is_a_handoff(self, play: Any) -> None:
         """It is no call, and the next calls are those of the other agent."""
         refunds = play("refunds", description="Refunds", tools=[refund])
@@ -542,6 +637,38 @@ class TestAdk:
         boss = play("boss", tools=[AgentTool(play("helper", description="Adds"))])
         play.left += [play.said(("helper", {"request": "2+2"})), play.said("4"), play.said("It is 4")]
         assert told(converse(boss, "2+2?")) == ["user: 2+2?", "[a handoff from boss to helper]", "boss: It is 4"]
+
+    def test_calls_of_an_agent_behind_a_tool_are_not_told(self, play: Any, server: ModelServer) -> None:
+        """An agent behind a tool that has tools itself may have called any, so that not all calls are visible."""
+        from google.adk.tools.agent_tool import AgentTool
+
+        for tools in ([], [refund]):
+            boss = play("boss", tools=[AgentTool(play("ask", description="Adds", tools=tools))])
+            play.left += [play.said(("ask", {"request": "2+2"})), play.said("4"), play.said("It is 4")]
+            assert shows_all_calls(boss, server) == (not tools)
+
+    @pytest.mark.parametrize("name", ["refunds", "transfer_to_agent", "set_model_response"])
+    def test_a_tool_named_like_something_of_adk_is_a_call(self, play: Any, name: str) -> None:
+        """A function of the agent that calls it, whatever other agents and ADK have by that name."""
+
+        def tool(order_id: str) -> str:
+            return refund(order_id)
+
+        tool.__name__ = name
+        desk = play("desk", tools=[tool])
+        flow = play("boss", sub_agents=[desk, play("other", sub_agents=[play("refunds", description="Refunds")])])
+        play.left += [
+            play.said(("transfer_to_agent", {"agent_name": "desk"})),
+            play.said((name, {"order_id": "W1"})),
+            play.said("Done"),
+        ]
+        assert told(converse(flow, "Refund W1")) == [
+            "user: Refund W1",
+            "[a handoff from boss to desk]",
+            f"desk calls {name}({{'order_id': 'W1'}})",
+            "result: refunded W1",
+            "desk: Done",
+        ]
 
     def test_the_steps_of_a_workflow_hand_over(self, play: Any) -> None:
         """The second step is another agent."""
@@ -670,6 +797,91 @@ scenarios:
     expect: [{refund: {order_id: W2}, by: refunds}]
     replies: [{contains: off topic, turn: 1}]
 """
+
+
+BEHIND = """
+import agents
+from openai import AsyncOpenAI
+
+model = agents.OpenAIChatCompletionsModel(model="loopback", openai_client=AsyncOpenAI(max_retries=0))
+
+
+def refund(order_id: str) -> str:
+    '''Refund an order.'''
+    return f"refunded {order_id}"
+
+
+def made(tool):
+    helper = agents.Agent(name="helper", instructions="helper", model=model, tools=[agents.function_tool(refund)])
+    if tool is not None:
+        helper.tools = [agents.function_tool(tool)]
+    return agents.Agent(
+        name="boss",
+        instructions="boss",
+        model=model,
+        tools=[helper.as_tool("ask", "Asks."), agents.function_tool(look, name_override="look")],
+    )
+
+
+def look(order_id: str) -> str:
+    '''Look at an order.'''
+    return order_id
+
+
+def own():
+    return made(None)
+
+
+def wrapped(tools):
+    return made(tools[0])
+"""
+
+BEHIND_SUITE = r"""
+agent: behind:{factory}
+environment: {{tools: desk_tools, state: {{json: state.json}}}}
+scenarios:
+  - id: a
+    says: ["Refund W1"]
+    never: [refund]
+"""
+
+
+@pytest.mark.parametrize(("factory", "passed"), [("own", None), ("wrapped", False)])
+def test_a_forbidden_call_behind_a_tool_does_not_pass(
+    tmp_path: Path, server: ModelServer, factory: str, passed: bool | None
+) -> None:
+    """An agent behind a tool refunds: wrapped tools show it, and where nothing does, `never` is not measured.
+
+    The calls that the agent before it makes do not show the others.
+    """
+    pytest.importorskip("agents")
+    (tmp_path / "behind.py").write_text(BEHIND)
+    (tmp_path / "desk_tools.py").write_text(DESK_TOOLS)
+    (tmp_path / "state.json").write_text('{"refunded": []}')
+    (tmp_path / "agentbench.yaml").write_text(BEHIND_SUITE.format(factory=factory))
+    server.play(
+        [
+            call("look", order_id="W1"),
+            call("ask", input="Refund W1"),
+            call("refund", order_id="W1"),
+            text("Done"),
+            text("All done"),
+        ]
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--agentbench",
+        "--agentbench-json",
+        "out.json",
+        "-p",
+        "no:cacheprovider",
+    ]
+    played = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    (result,) = json.loads((tmp_path / "out.json").read_text())["results"]
+    assert result["termination"] == "FINISHED", played.stdout
+    assert [one["passed"] for one in result["findings"] if one["check"] == "never"] == [passed]
 
 
 @pytest.mark.parametrize("hasty", [False, True])

@@ -20,21 +20,34 @@ from pytest_agentbench.messages.content import shown
 class FrameworkAgent:
     """The agent of one run, on a session of a framework's; `reply` raises only `AgentBenchError`s and cancellation.
 
-    Its calls are visible: frameworks tell what their agents called. `framework` is the framework's name.
+    Its calls are visible: frameworks tell what their agents called. Those of an agent behind a tool they do not tell
+    (`hides_calls`), unless it `takes_tools` of the environment, which do. `framework` is the framework's name.
     """
 
-    calls_visible = True
-
     def __init__(
-        self, session: Session, *, framework: str, context: Any = None, run_sync: Runner, root: Path | None = None
+        self,
+        session: Session,
+        *,
+        framework: str,
+        context: Any = None,
+        takes_tools: bool = False,
+        run_sync: Runner,
+        root: Path | None = None,
     ) -> None:
         self.framework = framework
+        self.hides_calls = False
+        self._takes_tools = takes_tools
         self._session = session
         self._context = context
         self._run_sync = run_sync
         self._root = root
         self._spent = Spent()
         self._number = 0
+
+    @property
+    def calls_visible(self) -> bool:
+        """Whether all calls so far can be seen."""
+        return not self.hides_calls
 
     @property
     def shows(self) -> frozenset[str]:
@@ -52,6 +65,7 @@ class FrameworkAgent:
             self._session = await guard(self._session.fitting(), root=self._root)
         answered = await self._answered(turn)
         self._spent.add(answered)
+        self.hides_calls |= answered.hides_calls and not self._takes_tools
         messages = tuple(answered.messages)
         if not messages or messages[-1].role != "assistant" or not messages[-1].text.strip():
             raise AgentError(f"the {self.framework} run ended without an answer: {_silence(messages, answered.reason)}")

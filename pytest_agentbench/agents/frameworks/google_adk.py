@@ -9,7 +9,7 @@ from pytest_agentbench.agents.frameworks.context import values_of
 from pytest_agentbench.agents.frameworks.marking import Marked
 from pytest_agentbench.agents.frameworks.session import Answered
 from pytest_agentbench.agents.frameworks.waiting import Waiting
-from pytest_agentbench.agents.refusals import filtered, filtered_ending, refusal
+from pytest_agentbench.agents.refusals import ended, filtered, filtered_ending, refusal
 from pytest_agentbench.agents.replies import read
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.codec import loads
@@ -37,7 +37,7 @@ class AdkSession:
         self._runner: Any = None
         self._confirmations = Confirmations()
         self._waiting = Waiting()
-        self._agents, self._behind = _family(getattr(agent, "root_agent", None) or agent)
+        self._agents = _family(getattr(agent, "root_agent", None) or agent)
 
     async def answer(self, message: str) -> Answered:
         """Run the agent; give its calls, their results and its texts in the order of its events.
@@ -60,7 +60,7 @@ class AdkSession:
         if self._runner is None:
             self._runner = await self._opened()
         said = types.Content(role="user", parts=parts)
-        turn = _Turn(self._agents, self._behind)
+        turn = _Turn(self._agents)
         requests: list[ApprovalRequest] = []
         try:
             async for event in self._runner.run_async(user_id=_USER, session_id=self._id, new_message=said):
@@ -92,11 +92,11 @@ class AdkSession:
 class _Turn:
     """What the events of one turn say, read one by one."""
 
-    def __init__(self, agents: Mapping[str, Any], behind: Mapping[str, str]) -> None:
+    def __init__(self, agents: Mapping[str, Any]) -> None:
         self.marked = Marked()
         self.last = ""
         self._agents = agents
-        self._behind = behind
+        self._hides_calls = False
         self._heard: set[str] = set()
         self._own: set[str] = set()
         self._reason = ""
@@ -109,19 +109,20 @@ class _Turn:
         by = self.last or None
         parts = field(field(event, "content"), "parts") or ()
         calls = [one for part in parts if (one := field(part, "function_call"))]
-        own = [call for call in calls if field(call, "name") in (_TRANSFER, _TYPED, *ASKING, *self._behind)]
+        own = [call for call in calls if self._is_adks(text_field(call, "name"))]
         self._own |= {text_field(call, "id") for call in own}
         messages = _read([part for part in parts if not self._is_own(part)])
         said = "".join(message.text for message in messages if message.role == "assistant")
         self._typed(event, said if not calls else "")
         code = getattr(field(event, "error_code"), "name", None) or text_field(event, "error_code")
         if filter_ := filtered_ending(field(event, "finish_reason"), code):
-            messages, code = [refusal(filter_, text=said)], ""
+            messages, code = messages if calls else ended(messages, filter_), ""
         for message in messages:
             self.marked.add(message, by)
             if message.role == "assistant":
                 self._reason = ""  # it went on after an error
         for call in own:
+            self._hides_calls |= self._may_hide(text_field(call, "name"))
             if (to := self._led_to(call)) and to != self.last:
                 self.marked.handed_over(self.last, to)
                 self._heard.add(to)
@@ -140,6 +141,7 @@ class _Turn:
             output_tokens=sum(field(one, "candidates_token_count") or 0 for one in used) if used else None,
             reason=self._reason,
             output=self._output,
+            hides_calls=self._hides_calls,
         )
 
     def _author(self, author: str) -> None:
@@ -155,9 +157,28 @@ class _Turn:
         made = field(part, "function_call", "function_response")
         return made is not None and text_field(made, "id") in self._own
 
+    def _is_adks(self, name: str) -> bool:
+        """Whether what the agent calls is no tool of the user's; a name of ADK's own may be one."""
+        agent = self._agents.get(self.last)
+        if name == _TYPED and field(agent, "output_schema") is not None:
+            return True
+        is_own = name in (_TRANSFER, _TYPED, *ASKING) or _delegate(agent, name) is not None
+        return is_own and not _has_plain_tool(agent, name)
+
+    def _may_hide(self, name: str) -> bool:
+        """Whether calls may be made behind what is called: ADK tells those of sub-agents, not those behind a tool."""
+        agent = self._agents.get(self.last)
+        tools = field(agent, "tools") or ()
+        if not any(_is_agent_tool(tool) and text_field(tool, "name") == name for tool in tools):
+            return False
+        behind = _delegate(agent, name)
+        return field(behind, "tools") is None or any(field(behind, kind) for kind in ("tools", "sub_agents"))
+
     def _led_to(self, call: Any) -> str:
         name = text_field(call, "name")
-        return text_field(field(call, "args"), "agent_name") if name == _TRANSFER else self._behind.get(name, "")
+        if name == _TRANSFER:
+            return text_field(field(call, "args"), "agent_name")
+        return text_field(_delegate(self._agents.get(self.last), name), "name")
 
     def _typed(self, event: Any, said: str) -> None:
         """Keep a typed answer: what the agent's own tool for it was given, else the JSON that it says."""
@@ -171,24 +192,39 @@ class _Turn:
                 self._output = None
 
 
-def _family(agent: Any) -> tuple[dict[str, Any], dict[str, str]]:
-    """Give the agents below one by name, and the tools behind which some of them work."""
+def _family(agent: Any) -> dict[str, Any]:
+    """Give an agent and those below it by name."""
     agents: dict[str, Any] = {}
-    behind: dict[str, str] = {}
     left = [agent]
     while left:
         one = left.pop()
         name = text_field(one, "name")
-        if not name or name in agents:
-            continue
-        agents[name] = one
-        below = list(field(one, "sub_agents") or ())
-        for tool in field(one, "tools") or ():
-            if any(kind.__name__ == "AgentTool" for kind in type(tool).__mro__):
-                behind[text_field(tool, "name")] = text_field(field(tool, "agent"), "name")
-        behind |= {text_field(inner, "name"): text_field(inner, "name") for inner in below}
-        left += below
-    return agents, behind
+        if name and name not in agents:
+            agents[name] = one
+            left += field(one, "sub_agents") or ()
+    return agents
+
+
+def _delegate(agent: Any, name: str) -> Any:
+    """Give the agent that works behind what an agent calls, a tool or a sub-agent; None where none does."""
+    tools = (tool for tool in field(agent, "tools") or () if _is_agent_tool(tool) and text_field(tool, "name") == name)
+    behind = [field(tool, "agent") for tool in tools]
+    below = [one for one in field(agent, "sub_agents") or () if text_field(one, "name") == name]
+    return next(iter([*behind, *below]), None)
+
+
+def _has_plain_tool(agent: Any, name: str) -> bool:
+    """Whether an agent has a tool of the user's by this name: a function, or one that ADK did not make."""
+    for tool in field(agent, "tools") or ():
+        called = text_field(tool, "name") or text_field(tool, "__name__")
+        made_in = text_field(field(tool, "func") or tool, "__module__")
+        if called == name and not _is_agent_tool(tool) and not made_in.startswith("google.adk."):
+            return True
+    return False
+
+
+def _is_agent_tool(tool: Any) -> bool:
+    return any(kind.__name__ == "AgentTool" for kind in type(tool).__mro__)
 
 
 def _read(parts: list[Any]) -> list[Message]:

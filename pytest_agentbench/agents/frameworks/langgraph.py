@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_type_hints
 
 from pytest_agentbench.agents.frameworks.context import fitted, values_of
-from pytest_agentbench.agents.frameworks.langgraph_agents import answer_typed, handoff_tools, marked
+from pytest_agentbench.agents.frameworks.langgraph_agents import answer_typed, handoff_tools, marked, tools_of
 from pytest_agentbench.agents.frameworks.langgraph_pauses import Pause, pause_of, resumed_with
 from pytest_agentbench.agents.frameworks.langgraph_stops import (
     Stopped,
@@ -48,8 +48,10 @@ class LangGraphSession:
         self._decisions: list[Decision] = []
         self._pauses: list[Pause] = []
         self._stopped: Stopped | None = None
-        self._handoffs = handoff_tools(graph)
-        self.shows = frozenset({"output"} if "structured_response" in channels else ())
+        self._tools = tools_of(graph)
+        self._handoffs = handoff_tools(self._tools)
+        self.shows = frozenset({"output"} if _TYPED in channels else ())
+        self._typed: Any = None
 
     async def fitting(self) -> "LangGraphSession | LangGraphInThread":
         """Give what to talk to: a graph whose checkpointer has no async methods is invoked in the run's thread."""
@@ -75,7 +77,9 @@ class LangGraphSession:
     async def _go_on(self, given: object) -> Answered:
         try:
             state = await self._graph.ainvoke(given, self._config, **self._context)
-            return self._answered(state, await self._graph.aget_state(self._config) if self._may_wait(state) else None)
+            saved = await self._graph.checkpointer.aget_tuple(self._config) if self._keeps_typed(state) else None
+            snapshot = await self._graph.aget_state(self._config) if self._may_wait(state) else None
+            return self._answered(state, snapshot, _version(saved))
         except Exception as error:  # noqa: BLE001 - `_refused` raises again what is no refusal
             return _refused(error)
 
@@ -92,7 +96,9 @@ class LangGraphSession:
     def _go_on_in_thread(self, given: object) -> Answered:
         try:
             state = self._graph.invoke(given, self._config, **self._context)
-            return self._answered(state, self._graph.get_state(self._config) if self._may_wait(state) else None)
+            saved = self._graph.checkpointer.get_tuple(self._config) if self._keeps_typed(state) else None
+            snapshot = self._graph.get_state(self._config) if self._may_wait(state) else None
+            return self._answered(state, snapshot, _version(saved))
         except Exception as error:
             if not isinstance(error, TypeError) or "No synchronous function" not in str(error):
                 return _refused(error)
@@ -107,7 +113,11 @@ class LangGraphSession:
         stops = any(getattr(self._graph, f"interrupt_{when}_nodes", None) for when in ("before", "after"))
         return self._remembers and (stops or bool(field(state, "__interrupt__")))
 
-    def _answered(self, state: object, snapshot: Any) -> Answered:
+    def _keeps_typed(self, state: object) -> bool:
+        """Whether a typed answer may be that of an earlier turn, which only the version of its channel tells."""
+        return self._remembers and field(state, _TYPED) is not None and hasattr(self._graph.checkpointer, "aget_tuple")
+
+    def _answered(self, state: object, snapshot: Any, version: object) -> Answered:
         if not isinstance(state, Mapping) or not isinstance(state.get("messages"), list | tuple):
             raise AgentError(f"the graph gave {type(state).__name__} without `messages`")
         messages, interrupts = list(state["messages"]), state.get("__interrupt__") or ()
@@ -118,7 +128,9 @@ class LangGraphSession:
         requests = [request for pause in self._pauses for request in pause.requests]
         requests += self._stopped.requests if self._stopped else ()
         new = self._new(messages)
-        output = None if requests else state.get("structured_response")
+        is_new = version is None or version != self._typed
+        output = state.get(_TYPED) if is_new and not requests else None
+        self._typed = self._typed if requests else version
         asked = None
         if requests:  # calls that wait for the user are given once they are answered
             new = _answered_only(new)
@@ -132,7 +144,7 @@ class LangGraphSession:
             self._decisions.clear()
         used = [usage for one in new if (usage := field(one, "usage_metadata"))]
         return Answered(
-            messages=answer_typed(shown, output),
+            messages=answer_typed(shown, output, self._tools),
             input_tokens=sum(field(usage, "input_tokens") or 0 for usage in used) if used else None,
             output_tokens=sum(field(usage, "output_tokens") or 0 for usage in used) if used else None,
             output=output,
@@ -161,6 +173,16 @@ class LangGraphSession:
             return [one for one in messages if text_field(one, "id") not in self._told and not _is_users(one)]
         last = max((at for at, one in enumerate(messages) if _is_users(one)), default=-1)
         return list(messages[last + 1 :])
+
+
+_TYPED = "structured_response"
+"""The channel of a graph's state that holds its typed answer."""
+
+
+def _version(saved: Any) -> object:
+    """Read which write of the typed answer a checkpoint holds, None where it does not say."""
+    versions = field(field(saved, "checkpoint"), "channel_versions")
+    return versions.get(_TYPED) if isinstance(versions, Mapping) else None
 
 
 def _refuse_without_messages(problem: str, names: Iterable[str]) -> None:

@@ -1,12 +1,13 @@
 """Several agents in one LangGraph: who sent a message, and who gave the conversation to whom."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
 from pytest_agentbench.agents.frameworks.marking import Marked
-from pytest_agentbench.agents.refusals import filtered_ending, refusal
+from pytest_agentbench.agents.refusals import ended, filtered_ending
 from pytest_agentbench.agents.replies import read, typed
+from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.messages.content import field, result_text, text_field
 
@@ -14,17 +15,18 @@ _TO, _BACK = "__handoff_destination", "__is_handoff_back"
 """What LangGraph's packages for several agents write on tools and messages that hand over."""
 
 
-def handoff_tools(graph: Any) -> dict[str, str]:
-    """Map the tools of a graph that hand over, as its packages mark them, to the agents that they lead to."""
-    found: dict[str, str] = {}
+def tools_of(graph: Any) -> dict[str, Any]:
+    """Give the tools that the graph and those inside it run, by name."""
     graphs = [graph, *(inner for _, inner in graph.get_subgraphs(recurse=True))] if _has_subgraphs(graph) else [graph]
-    for one in graphs:
-        for node in getattr(one, "nodes", {}).values():
-            for name, tool in (getattr(getattr(node, "bound", None), "tools_by_name", None) or {}).items():
-                to = (getattr(tool, "metadata", None) or {}).get(_TO)
-                if isinstance(to, str):
-                    found[str(name)] = to
-    return found
+    nodes = (node for one in graphs for node in getattr(one, "nodes", {}).values())
+    tools = (getattr(getattr(node, "bound", None), "tools_by_name", None) or {} for node in nodes)
+    return {str(name): tool for some in tools for name, tool in some.items()}
+
+
+def handoff_tools(tools: Mapping[str, Any]) -> dict[str, str]:
+    """Map the tools that hand over, as LangGraph's packages mark them, to the agents that they lead to."""
+    led = {name: (getattr(tool, "metadata", None) or {}).get(_TO) for name, tool in tools.items()}
+    return {name: to for name, to in led.items() if isinstance(to, str)}
 
 
 def marked(messages: Sequence[Any], handoffs: Mapping[str, str], asked: Message | None = None) -> list[Message]:
@@ -85,26 +87,48 @@ class _Turn:
             self._give(self._handoffs.get(call.name, self._last))
 
 
-def answer_typed(messages: list[Message], output: object) -> list[Message]:
-    """Let a turn that ends with the tool through which a typed answer came end with that answer; it is no call."""
+def answer_typed(messages: list[Message], output: object, tools: Collection[str] = ()) -> list[Message]:
+    """Let a turn that ends with the tool through which a typed answer came end with that answer; it is no call.
+
+    The `tools` that the graph runs are calls, whatever stands beside them.
+    """
     if output is None or not messages or messages[-1].role != "tool":
         return messages
     results = {one.tool_call_id for one in takewhile(lambda one: one.role == "tool", reversed(messages))}
-    kept = [one for one in messages if one.role != "tool" or one.tool_call_id not in results]
-    calling = kept.pop()
-    calls = tuple(call for call in calling.tool_calls if call.id not in results)
-    text = calling.text or result_text(typed(output))
-    return [*kept, calling.model_copy(update={"tool_calls": calls, "content": text})]
+    ending = [(one, call) for one in messages for call in one.tool_calls if call.id in results]
+    own = [(one, call) for one, call in ending if call.name not in tools and _gave(call, output)]
+    if not own:
+        return messages
+    names, said = {call.name for _, call in own}, own[-1][0]
+    ids = {call.id for one in messages for call in one.tool_calls if call.name in names}
+    kept = [_without(one, names) for one in messages if one.role != "tool" or one.tool_call_id not in ids]
+    whole = [one for one in kept if one.role != "assistant" or one.text or one.tool_calls or one.events]
+    if whole and whole[-1].role == "assistant" and whole[-1].text and not whole[-1].tool_calls:
+        return whole
+    text = result_text(typed(output))
+    if whole and whole[-1].role == "assistant" and not whole[-1].tool_calls:  # emptied, and holds events
+        return [*whole[:-1], whole[-1].model_copy(update={"content": text})]
+    return [*whole, Message(role="assistant", content=text, by=said.by)]
+
+
+def _gave(call: ToolCall, output: object) -> bool:
+    """Whether a call gave the typed answer: it is named like the answer's type, or has the keys of a mapping."""
+    if isinstance(output, Mapping):
+        return bool(call.arguments) and call.arguments.keys() <= output.keys()
+    return call.name == type(output).__name__
+
+
+def _without(message: Message, names: Collection[str]) -> Message:
+    rest = tuple(call for call in message.tool_calls if call.name not in names)
+    return message if rest == message.tool_calls else message.model_copy(update={"tool_calls": rest})
 
 
 def _read(item: Any) -> Iterable[Message]:
-    """Read a message; an answer that the provider's filter ended is a refusal."""
+    """Read a message; an answer without calls that the provider's filter ended is a refusal."""
     how = field(item, "response_metadata") or {}
     event = filtered_ending(field(how, "finish_reason"), field(how, "stop_reason"), field(how, "stopReason"))
     found = read([item]).messages
-    if event is None or text_field(item, "type") == "tool":
-        return found
-    return [refusal(event, text=message.text) for message in found] or [refusal(event)]
+    return found if text_field(item, "type") == "tool" else ended(found, event)
 
 
 def _has_subgraphs(graph: Any) -> bool:

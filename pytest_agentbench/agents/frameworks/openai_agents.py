@@ -74,13 +74,15 @@ class OpenAIAgentsSession:
         self._agent, self._interrupted = result.last_agent, result if requests else None
         if not requests:  # a run that waits has not said anything yet; what it goes on from is its result
             self._items = result.to_input_list()
-        messages = _Reader(result, earlier).read(result.new_items[_size(earlier) :])
+        reader = _Reader(result, earlier)
+        messages = reader.read(result.new_items[_size(earlier) :])
         used, before = _used(result), _used(earlier)
         return Answered(
             messages=self._waiting.hold(self._waiting.decided(messages, decisions), requests),
             input_tokens=used[0] - before[0],
             output_tokens=used[1] - before[1],
             output=None if requests else result.final_output,
+            hides_calls=reader.hides_calls,
         )
 
     def _refused(self, error: Exception, answer: Message, decisions: Sequence[Decision], earlier: Any) -> Answered:
@@ -94,12 +96,14 @@ class OpenAIAgentsSession:
         self._items, self._agent = [*self._items, *kept, {"role": "assistant", "content": answer.text}], agent
         self._interrupted = None
         shown = [item for item in items if any(item is one for one in new)]
-        messages = self._waiting.decided(_Reader(data, earlier).read(shown) if shown else (), decisions)
+        reader = _Reader(data, earlier)
+        messages = self._waiting.decided(reader.read(shown), decisions)
         used, before = _used(data), _used(earlier)
         return Answered(
             messages=[*messages, answer],
             input_tokens=used[0] - before[0] if data else None,
             output_tokens=used[1] - before[1] if data else None,
+            hides_calls=reader.hides_calls,
         )
 
 
@@ -192,8 +196,10 @@ class _Reader:
         self._swallowed = default_tool_error_function(context, Exception("")).rstrip(" .:")
         self._marked = Marked()
         made = [item for item in getattr(run, "new_items", ()) if text_field(item, "type") == "tool_call_item"]
-        self._delegated = {_call_id(item) for item in made if _delegate(item)}
-        self._rejected: set[str] = set()
+        self._delegated = {_call_id(item): other for item in made if (other := _delegate(item)) is not None}
+        self.hides_calls = any(_may_call(other) for other in self._delegated.values())
+        self._guards = {_call_id(item): _guardrails(item) for item in made}
+        self._rejected: list[tuple[Any, str]] = []
         self._thoughts: list[Any] = []
         for is_input, name in ((True, "tool_input_guardrail_results"), (False, "tool_output_guardrail_results")):
             for result in list(getattr(run, name, ()))[len(getattr(earlier, name, ())) :]:
@@ -212,21 +218,26 @@ class _Reader:
             return
         self._marked.happened(Event(kind="guardrail", name=str(result.guardrail.get_name())))
         if is_input:
-            self._rejected.add(text_field(behaviour, "message"))
+            self._rejected.append((result.guardrail, text_field(behaviour, "message")))
 
     def _add(self, item: Any) -> None:
         kind, raw, called = text_field(item, "type"), field(item, "raw_item"), _call_id(item)
         by = text_field(field(item, "agent"), "name") or None
         if kind == "handoff_output_item":
             self._marked.handed_over(text_field(item.source_agent, "name"), text_field(item.target_agent, "name"))
-        elif kind == "tool_call_item" and (other := _delegate(item)):
-            self._marked.handed_over(by or "", other)
+        elif kind == "tool_call_item" and called in self._delegated:
+            self._marked.handed_over(by or "", text_field(self._delegated[called], "name"))
         elif kind == "reasoning_item":
             self._thoughts.append(raw)
         elif kind not in ("handoff_call_item", _WAITING) and called not in self._delegated:
             for message in read([*self._thoughts, self._given(item)]).messages:
                 self._marked.add(message, by)
             self._thoughts.clear()
+
+    def _is_rejected(self, call: str, told: str) -> bool:
+        """Whether a guardrail of the tool that was called gave its model these words instead of a result."""
+        guards = self._guards.get(call, ())
+        return any(told == words and any(one is guard for one in guards) for guard, words in self._rejected)
 
     def _given(self, item: Any) -> Any:
         """Give an item as the API has it; of a result the value that the tool gave, and whether the call failed."""
@@ -235,12 +246,25 @@ class _Reader:
             return raw
         output = field(item, "output")
         told = result_text(output)
-        failed = told.startswith(self._swallowed) or told in self._rejected
+        failed = told.startswith(self._swallowed) or self._is_rejected(_call_id(item), told)
         return {"type": "function_call_output", "call_id": field(raw, "call_id"), "output": output, "error": failed}
 
 
-def _delegate(item: Any) -> str:
-    """Name the agent that works behind the tool that is called (`as_tool`), or nothing."""
-    agent, tool = field(item, "agent"), text_field(field(item, "raw_item"), "name")
-    found = (one for one in getattr(agent, "tools", None) or () if text_field(one, "name") == tool)
-    return next((text_field(getattr(one, "_agent_instance", None), "name") for one in found), "")
+def _guardrails(item: Any) -> Sequence[Any]:
+    """Give the guardrails that a call passes before its tool runs."""
+    return getattr(_called(item), "tool_input_guardrails", None) or ()
+
+
+def _called(item: Any) -> Any:
+    """Give the tool that is called, None where the agent has none by its name (a server's, or one of MCP)."""
+    agent, name = field(item, "agent"), text_field(field(item, "raw_item"), "name")
+    return next((one for one in getattr(agent, "tools", None) or () if text_field(one, "name") == name), None)
+
+
+def _delegate(item: Any) -> Any:
+    """Give the agent that works behind the tool that is called (`as_tool`), None where it is a tool like others."""
+    return getattr(_called(item), "_agent_instance", None)
+
+
+def _may_call(agent: Any) -> bool:
+    return any(field(agent, name) for name in ("tools", "mcp_servers", "handoffs"))

@@ -40,7 +40,13 @@ def framework_of(made: object) -> str | None:
 
 
 def framework_agent(
-    made: object, *, session_id: str, context: Any = None, run_sync: Runner, root: Path | None = None
+    made: object,
+    *,
+    session_id: str,
+    context: Any = None,
+    takes_tools: bool = False,
+    run_sync: Runner,
+    root: Path | None = None,
 ) -> FrameworkAgent | None:
     """Give the agent of one run for what a framework made, None where it is no framework's.
 
@@ -51,7 +57,9 @@ def framework_agent(
         return None
     name, opened = known
     session = opened(made, session_id or uuid4().hex, context)
-    return FrameworkAgent(session, framework=name, context=context, run_sync=run_sync, root=root)
+    return FrameworkAgent(
+        session, framework=name, context=context, takes_tools=takes_tools, run_sync=run_sync, root=root
+    )
 
 
 def is_of_framework(made: object) -> bool:

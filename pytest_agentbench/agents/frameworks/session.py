@@ -14,7 +14,7 @@ class Answered:
 
     `reason` is why the framework ended the turn, where it says so and there is no answer. `output` is the typed answer
     of the turn, None where the framework gave a text alone. Where the framework waits for its user to decide, the last
-    message asks it.
+    message asks it. `hides_calls` says that an agent with tools worked behind a tool, of whose calls nothing is told.
     """
 
     messages: Sequence[Message]
@@ -22,6 +22,7 @@ class Answered:
     output_tokens: int | None = None
     reason: str = ""
     output: object = None
+    hides_calls: bool = False
 
 
 @dataclass(kw_only=True)
