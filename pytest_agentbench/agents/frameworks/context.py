@@ -146,9 +146,16 @@ def _read(kind: Any, name: str, annotation: Any, value: Any, what: str) -> Any:
         [detail, *_] = error.errors(include_url=False, include_context=False)
         place = ".".join(str(part) for part in (name, *detail["loc"]))
         raise SuiteFaultError(
-            f"context.{place}: {detail['msg']}, found {shorten(printable(repr(detail['input'])), 80)} "
+            f"context.{place}: {detail['msg']}, found {_shape(detail['input'])} "
             f"(the agent's {what} is of type {_name(kind)}, whose {name} is {_name(annotation)})"
         ) from error
+
+
+def _shape(value: object) -> str:
+    """Give the type and length of a value, which may be a secret: one that is cut is not found again and hidden."""
+    if not isinstance(value, str | bytes | list | dict):
+        return type(value).__name__
+    return f"{type(value).__name__} of {len(value)} {'characters' if isinstance(value, str) else 'items'}"
 
 
 def _config(annotation: Any) -> ConfigDict | None:
