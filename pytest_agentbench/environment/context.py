@@ -51,9 +51,7 @@ async def make_context(
         raise SuiteFaultError(str(error)) from error
 
 
-async def _made(
-    make: str, values: Mapping[str, Any], *, root: Path, offered: Mapping[str, Any], runner: Runner
-) -> Any:
+async def _made(make: str, values: Mapping[str, Any], *, root: Path, offered: Mapping[str, Any], runner: Runner) -> Any:
     function = await _called(lambda: load_object(make, root), runner, make)
     if not callable(function):
         raise SuiteFaultError(f"context: {MAKE}: {make!r} is {type(function).__name__}, which cannot be called")
