@@ -145,6 +145,13 @@ def test_a_call_may_be_forbidden_to_one_agent(maker: str, failed: int) -> None:
     assert len(failures(judge(of(messages, [REFUND], never=(forbidden,))))) == failed
 
 
+def test_a_forbidden_call_whose_maker_nobody_tells_is_not_measured() -> None:
+    """A call that anybody may have made is no proof that the one agent did not."""
+    messages = [*user("Refund W1"), *call("refund", order_id="W1"), *agent("Done")]
+    judgement = judge(of(messages, [REFUND], never=(ExpectedCall(name="refund", by="triage"),)))
+    assert (judgement.verdict, [one.part for one in judgement.unmeasured]) == (Verdict.PASSED, ["never"])
+
+
 @pytest.mark.parametrize(
     ("first", "kept"),
     [
