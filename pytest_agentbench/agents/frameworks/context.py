@@ -3,7 +3,6 @@
 import ast
 import inspect
 import types
-import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from types import FrameType, NoneType, TracebackType
@@ -227,7 +226,7 @@ def _is_plain(annotation: Any) -> bool:
 
 
 def _name(kind: Any) -> str:
-    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else typing._type_repr(kind)
+    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else repr(kind).replace("typing.", "")
 
 
 def _read_of_none(error: AttributeError | TypeError) -> str:
