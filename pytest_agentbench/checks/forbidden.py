@@ -6,7 +6,8 @@ An attempt that failed counts too.
 from collections.abc import Iterable
 
 from pytest_agentbench.checks.approvals import forbidden_approvals
-from pytest_agentbench.checks.findings import not_seen
+from pytest_agentbench.checks.findings import not_measured, not_seen
+from pytest_agentbench.checks.handoffs import SHOW_AGENTS
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import is_call_of
 from pytest_agentbench.checks.wording import call_text
@@ -45,7 +46,19 @@ def _calls(run: Run, resolve: Resolver | None) -> list[Finding]:
             for forbidden in never
         )
     ]
-    return found or [_finding(True, "no forbidden call was made")]
+    if found:
+        return found
+    doubtful = (
+        record
+        for record in run.made
+        if record.call.by is None
+        and any(forbidden.by and is_call_of(forbidden, record.call, resolve) for forbidden in never)
+    )
+    record = next(doubtful, None)
+    if record is None:
+        return [_finding(True, "no forbidden call was made")]
+    why = f"nobody tells which agent made {call_text(record.call.name, record.call.arguments)}"
+    return [not_measured("never", "policy", why, cure=SHOW_AGENTS, turn=record.turn)]
 
 
 def _finding(passed: bool | None, message: str) -> Finding:

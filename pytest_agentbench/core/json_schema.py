@@ -1,58 +1,122 @@
-"""JSON Schemas that others wrote, held against values that others wrote: patterns in them come to an end."""
+"""JSON Schemas that others wrote, held against values that others wrote: every keyword comes to an end.
 
-from collections.abc import Iterator, Mapping
+Nothing is ever fetched: what a schema refers to must stand in it.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
+from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.patterns import PatternSyntaxError, pattern
 from pytest_agentbench.core.values import JsonValue
 
+Keyword = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
+"""A keyword as `jsonschema` calls it: validator, value of the keyword, instance, schema; it gives errors."""
+
+_MOST_STEPS = 100_000
+"""Keywords that are looked at for one value, since definitions may double without end."""
+
+_STEPS: ContextVar[list[int]] = ContextVar("reply_steps")
+
 
 def schema_problem(schema: Mapping[str, Any]) -> str:
-    """Say why a mapping is no JSON Schema, nothing where it is one."""
+    """Say why a mapping is no JSON Schema, or what it refers to that is not in it; nothing where all is well."""
     from jsonschema.exceptions import SchemaError  # noqa: PLC0415 - 0.1 s to import, and few suites hold a schema
 
     try:
-        _validator(schema).check_schema(dict(schema))
+        _class(schema).check_schema(dict(schema))
+        return _dangling(schema)
     except SchemaError as error:
         place = ".".join(map(str, error.absolute_path))
         return f"{f'at {place}: ' if place else ''}{error.message}"
-    return ""
+    except RecursionError:
+        return "it is nested too deeply"
 
 
 def schema_misfit(value: JsonValue, schema: Mapping[str, Any]) -> str:
     """Say where a value does not fit a schema, and why; nothing where it fits.
 
-    Raise `PatternBoundError` where a pattern of the schema takes too long on a text.
+    Raise `PatternBoundError` where a pattern of the schema, or all of it, takes too long on the value.
     """
     from jsonschema.exceptions import best_match  # noqa: PLC0415 - as above
+    from referencing import Registry  # noqa: PLC0415 - as above
 
-    error = best_match(_validator(schema)(dict(schema)).iter_errors(value))
+    token = _STEPS.set([0])
+    try:
+        error = best_match(_class(schema)(dict(schema), registry=Registry()).iter_errors(value))
+    except RecursionError:
+        raise PatternBoundError("the JSON Schema leads too deep into the value; write it without recursion") from None
+    finally:
+        _STEPS.reset(token)
     if error is None:
         return ""
     place = ".".join(map(str, error.absolute_path))
     return f"{f'at {place}: ' if place else ''}{error.message}"
 
 
-def _validator(schema: Mapping[str, Any]) -> Any:
+def _dangling(schema: Mapping[str, Any]) -> str:
+    """Say what a schema refers to that does not stand in it."""
+    from referencing import Registry, Resource  # noqa: PLC0415 - as above
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415 - as above
+
+    registry: Any = Registry()
+    whole: Any = Resource.from_contents(dict(schema), default_specification=DRAFT202012)
+    left = [(whole, registry.resolver_with_root(whole))]
+    while left:
+        one, resolver = left.pop()
+        wanted = one.contents.get("$ref") if isinstance(one.contents, Mapping) else None
+        if isinstance(wanted, str):
+            try:
+                resolver.lookup(wanted)
+            except Unresolvable:
+                return f"{wanted!r} leads to nothing in it, and nothing is fetched; put it under $defs"
+        left += [(inner, resolver.in_subresource(inner)) for inner in one.subresources()]
+    return ""
+
+
+def _class(schema: Mapping[str, Any]) -> Any:
     from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - as above
 
-    return _with_bounds(validator_for(schema, default=Draft202012Validator))
+    return _bounded(validator_for(schema, default=Draft202012Validator))
 
 
 @lru_cache(maxsize=8)
-def _with_bounds(known: Any) -> Any:
+def _bounded(known: Any) -> Any:
     from jsonschema.validators import extend  # noqa: PLC0415 - as above
 
     make: Any = extend
-    return make(known, {"pattern": _pattern, "patternProperties": _pattern_properties})
+    return make(known, {name: _counted(keyword) for name, keyword in bounded_keywords(known).items()})
+
+
+def bounded_keywords(known: Any) -> dict[str, Keyword]:
+    """Give the keywords of one of `jsonschema`'s validators, those whose search may not end in a way that does.
+
+    They raise `PatternBoundError` where a pattern takes too long.
+    """
+    every: dict[str, Keyword] = {**known.VALIDATORS, **_BOUNDED}
+    if "unevaluatedProperties" in every:
+        every["unevaluatedProperties"] = _unevaluated(every["unevaluatedProperties"])
+    return every
+
+
+def _counted(keyword: Keyword) -> Keyword:
+    def check(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        steps = _STEPS.get()
+        steps[0] += 1
+        if steps[0] > _MOST_STEPS:
+            raise PatternBoundError(f"the JSON Schema takes more than {_MOST_STEPS:,} steps on the value")
+        yield from keyword(validator, wanted, instance, schema) or ()
+
+    return check
 
 
 def _pattern(_: Any, wanted: str, instance: Any, __: Any) -> Iterator[Any]:
-    from jsonschema.exceptions import ValidationError  # noqa: PLC0415 - as above
-
     if isinstance(instance, str) and not _fits(wanted, instance):
-        yield ValidationError(f"{instance!r} does not match {wanted!r}")
+        yield _error(f"{instance!r} does not match {wanted!r}")
 
 
 def _pattern_properties(validator: Any, wanted: Mapping[str, Any], instance: Any, _: Any) -> Iterator[Any]:
@@ -63,8 +127,75 @@ def _pattern_properties(validator: Any, wanted: Mapping[str, Any], instance: Any
                     yield from validator.descend(item, schema, path=key, schema_path=text)
 
 
+def _additional(validator: Any, wanted: Any, instance: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
+    if not isinstance(instance, dict):
+        return
+    known, texts = schema.get("properties", {}), schema.get("patternProperties", {})
+    others = [key for key in instance if key not in known and not any(_fits(text, key) for text in texts)]
+    if isinstance(wanted, Mapping):
+        for key in others:
+            yield from validator.descend(instance[key], wanted, path=key)
+    elif not wanted and others:
+        yield _error(f"Additional properties are not allowed ({', '.join(map(repr, others))})")
+
+
+def _unevaluated(keyword: Keyword) -> Keyword:
+    """Refuse what `jsonschema` decides by patterns of its own, whose search may not end."""
+
+    def check(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        if _holds(validator._resolver.lookup("#").contents, "patternProperties"):
+            raise PatternBoundError("unevaluatedProperties beside patternProperties has no bound; write one of them")
+        yield from keyword(validator, wanted, instance, schema) or ()
+
+    return check
+
+
+def _holds(value: Any, key: str) -> bool:
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, Mapping):
+            if key in one:
+                return True
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+    return False
+
+
+def _unique(_: Any, wanted: Any, instance: Any, __: Any) -> Iterator[Any]:
+    if wanted and isinstance(instance, list):
+        seen = {json.dumps(_alike(one), sort_keys=True) for one in instance}
+        if len(seen) < len(instance):
+            yield _error("a list in which something stands twice")
+
+
+def _alike(value: Any) -> Any:
+    """Give numbers that are equal by value one form."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_alike(one) for one in value]
+    return {key: _alike(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+def _error(message: str) -> Any:
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415 - as above
+
+    return ValidationError(message)
+
+
 def _fits(wanted: str, text: str) -> bool:
     try:
         return pattern(wanted).search(text)
     except PatternSyntaxError:  # one of another dialect says nothing here
         return True
+
+
+_BOUNDED: dict[str, Keyword] = {
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional,
+    "uniqueItems": _unique,
+}
+"""Keywords whose own way in `jsonschema` may not come to an end."""

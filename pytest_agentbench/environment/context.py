@@ -9,7 +9,7 @@ from typing import Any
 from pytest_agentbench.core.errors import EnvironmentFaultError, SuiteFaultError, with_hint
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.text import printable, raised_text
-from pytest_agentbench.environment.faults import Raised, caught, caught_async, is_exit
+from pytest_agentbench.environment.faults import HungError, Raised, caught, caught_async, is_exit, within
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
 
@@ -30,13 +30,28 @@ def split_context(context: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 async def make_context(
-    make: str, values: Mapping[str, Any], *, root: Path, offered: Mapping[str, Any], runner: Runner
+    make: str,
+    values: Mapping[str, Any],
+    *,
+    root: Path,
+    offered: Mapping[str, Any],
+    runner: Runner,
+    patience: float | None = None,
 ) -> Any:
     """Call the function that makes a context with the `values` and, of what is `offered`, what it declares by name.
 
     A sync one runs in the run's thread. Raise `ImportPathError` where the path leads nowhere, `SuiteFaultError` where
-    the function does not take the values, asks for more, or raises.
+    the function does not take the values, asks for more, raises, or takes more than `patience` seconds; where it hangs
+    in the thread, a `HungError` is the cause.
     """
+    who = f"context: {MAKE}: {make!r}"
+    try:
+        return await within(patience, _made(make, values, root=root, offered=offered, runner=runner), who)
+    except HungError as error:
+        raise SuiteFaultError(str(error)) from error
+
+
+async def _made(make: str, values: Mapping[str, Any], *, root: Path, offered: Mapping[str, Any], runner: Runner) -> Any:
     function = await _called(lambda: load_object(make, root), runner, make)
     if not callable(function):
         raise SuiteFaultError(f"context: {MAKE}: {make!r} is {type(function).__name__}, which cannot be called")

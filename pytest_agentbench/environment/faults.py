@@ -77,15 +77,16 @@ async def guarded(work: Callable[[], T], runner: Runner, who: str, patience: flo
 
     Raise `HungError` where it takes more than `patience` seconds; it goes on in the thread then.
     """
-    return unwrapped(await _within(patience, runner(lambda: caught(work)), who), who)
+    return unwrapped(await within(patience, runner(lambda: caught(work)), who), who)
 
 
 async def guarded_async(work: Awaitable[T], who: str, patience: float | None = None) -> T:
     """Await user code; raise `EnvironmentFaultError` for whatever it raises, `HungError` after `patience` seconds."""
-    return unwrapped(await _within(patience, caught_async(work), who), who)
+    return unwrapped(await within(patience, caught_async(work), who), who)
 
 
-async def _within(seconds: float | None, work: Awaitable[T], who: str) -> T:
+async def within(seconds: float | None, work: Awaitable[T], who: str) -> T:
+    """Await work; raise `HungError` that names `who` where it takes more than `seconds`."""
     if seconds is None:
         return await work
     try:

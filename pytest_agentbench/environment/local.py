@@ -3,7 +3,7 @@
 import copy
 import inspect
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -43,7 +43,7 @@ class LocalEnvironment:
     servers of tools get as `$session_id`. Sync user code is executed by `runner`, in the run's own thread; async user
     code on the loop. `gate` makes runs wait that must not overlap; do not open a second environment on the same
     exclusive state inside. `known` are the tools as collected, which saves describing them again. Loading the tools,
-    and each method of the state, may take `patience` seconds. `is_over` tells whether
+    making the context, and each method of the state may take `patience` seconds. `is_over` tells whether
     the run's time is up, `plugged` gives states that plugins offer.
     """
 
@@ -135,7 +135,9 @@ class LocalEnvironment:
         try:
             await self._enter()
         except BaseException:
-            await self._stack.aclose()
+            # what hangs in the run's thread keeps the state from being closed, too, and is what to tell
+            with suppress(EnvironmentFaultError):
+                await self._stack.aclose()
             raise
         return self
 
@@ -240,7 +242,12 @@ class LocalEnvironment:
         if self._make:
             offered = {"state": self.handle, "session_id": self._session_id}
             self.context = await make_context(
-                self._make, self._values, root=self._root, offered=offered, runner=self._runner
+                self._make,
+                self._values,
+                root=self._root,
+                offered=offered,
+                runner=self._runner,
+                patience=self._patience,
             )
         self._invoker = Invoker(self._state, self.context, self._is_over)
 

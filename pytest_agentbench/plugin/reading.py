@@ -10,6 +10,7 @@ from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
 from pytest_agentbench.core.extensions import NO_EXTENSIONS, Extensions
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.environment.context import MAKE, split_context
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.results.redact import Redactor
@@ -18,6 +19,8 @@ from pytest_agentbench.runs.recorded import recorded_plans
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.suite_file import load_suite
+
+_MAKE = f"context.{MAKE}"
 
 
 def read_suite(path: Path) -> tuple[Suite, Toolset]:
@@ -72,17 +75,22 @@ def key_of(path: Path, root: Path) -> str:
 
 
 def _unloadable(suite: Suite) -> Iterator[Problem]:
-    """Give every check and state provider whose import path leads to nothing that can be called."""
+    """Give every check, state provider and maker of a context whose import path leads to nothing that can be called."""
     paths = {path: scenario for scenario in reversed(suite.scenarios) for path in scenario.checks}
     places = [(path, Path(one.file or suite.path), one.line, "checks") for path, one in reversed(paths.items())]
     state = suite.environment.state
     if state is not None and state.kind == "own":
         places.append((str(state.options.get("own")), suite.path, 0, "environment.state.own"))
+    makers = {split_context(one.context)[0]: one for one in reversed(suite.scenarios)}
+    places += [(path, Path(one.file or suite.path), one.line, _MAKE) for path, one in makers.items() if path]
+    if (path := split_context(suite.context)[0]) and path not in makers:
+        places.append((path, suite.path, 0, _MAKE))
     for path, file, line, key in places:
         try:
             found = load_object(path, suite.root)
         except AgentBenchError as error:
-            yield Problem(file=file, line=line, column=1, key=key, message=str(error))
+            hint = "; where it is a value of your own, give its key another name" if key == _MAKE else ""
+            yield Problem(file=file, line=line, column=1, key=key, message=f"{error}{hint}")
             continue
         if not callable(found):
             message = f"{path!r} is {type(found).__name__}, which cannot be called"

@@ -184,6 +184,7 @@ class Redactor:
                 "calls": tuple(self._call(call) for call in result.calls),
                 "tags": self._texts(result.tags),
                 "tools": self._texts(result.tools),
+                "agents": self._texts(result.agents),
                 "players": {role: self.text(player) for role, player in result.players.items()},
             }
         )
@@ -252,6 +253,7 @@ class Redactor:
         return call.model_copy(
             update={
                 "tool": self.text(call.tool),
+                "by": self._optional(call.by),
                 "expected": None if call.expected is None else self.json(call.expected),
                 "actual": None if call.actual is None else self.json(call.actual),
                 "differing": differing,

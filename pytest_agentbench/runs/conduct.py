@@ -354,7 +354,7 @@ class Stage:
 
     def _broken(self, error: Exception) -> Closed:
         """Close a run that never began: what the suite names and does not fit is its own fault."""
-        if isinstance(error, TimeoutError | HungError):
+        if isinstance(error, TimeoutError | HungError) or isinstance(error.__cause__, HungError):
             self.runner.abandon()
         if isinstance(error, TimeoutError):
             return out_of_time(self.limits.seconds, Blame.AGENT, self.blocked())

@@ -13,16 +13,12 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 from uuid import UUID
 
-from pytest_agentbench.core.errors import PatternBoundError
+from pytest_agentbench.core.json_schema import Keyword, bounded_keywords
 from pytest_agentbench.core.matchers import holds_matcher, is_matcher
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.names import listing, suggestion
-from pytest_agentbench.core.patterns import PatternSyntaxError, pattern
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import to_json
-
-Keyword = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
-"""A keyword as `jsonschema` calls it: validator, value of the keyword, instance, schema; it gives errors."""
 
 _MOST_STEPS = 50_000
 """Keywords that are looked at for one argument, since definitions may double without end; patterns cost more."""
@@ -116,13 +112,11 @@ def _lenient(known: Any) -> Any:
     from jsonschema.validators import extend  # noqa: PLC0415 - as above
 
     own: dict[str, Keyword] = {
-        "pattern": _pattern,
         "format": _format,
-        "patternProperties": _pattern_properties,
         "exclusiveMinimum": _above(known.VALIDATORS["exclusiveMinimum"]),
         "exclusiveMaximum": _below(known.VALIDATORS["exclusiveMaximum"]),
     }
-    every = {**known.VALIDATORS, **own}
+    every = {**bounded_keywords(known), **own}
     make: Any = extend
     return make(known, {name: _bounded(name, keyword) for name, keyword in every.items()})
 
@@ -142,30 +136,6 @@ def _bounded(name: str, keyword: Keyword) -> Keyword:
         yield from keyword(validator, wanted, instance, schema) or ()
 
     return check
-
-
-def _pattern(_: Any, wanted: str, instance: Any, __: Any) -> Iterator[Any]:
-    if isinstance(instance, str) and not _fits(wanted, instance):
-        yield _error("pattern")
-
-
-def _pattern_properties(validator: Any, wanted: Mapping[str, Any], instance: Any, _: Any) -> Iterator[Any]:
-    if isinstance(instance, Mapping):
-        for text, schema in wanted.items():
-            for key, item in instance.items():
-                if _fits(text, key):
-                    yield from validator.descend(item, schema, path=key)
-
-
-def _fits(wanted: str, text: str) -> bool:
-    """Whether a pattern is found in a text, or nobody can tell."""
-    try:
-        return pattern(wanted).search(text)
-    except PatternSyntaxError:  # of another dialect
-        return True
-    except PatternBoundError:
-        _STEPS.get()[0] += _MOST_STEPS // 10
-        return True
 
 
 def _format(_: Any, wanted: str, instance: Any, __: Any) -> Iterator[Any]:

@@ -1,5 +1,6 @@
 """Handoffs, the agents that made calls, typed answers, replies, and refusals of a provider, as checks see them."""
 
+import json
 from typing import Any
 
 import pytest
@@ -144,6 +145,13 @@ def test_a_call_may_be_forbidden_to_one_agent(maker: str, failed: int) -> None:
     assert len(failures(judge(of(messages, [REFUND], never=(forbidden,))))) == failed
 
 
+def test_a_forbidden_call_whose_maker_nobody_tells_is_not_measured() -> None:
+    """A call that anybody may have made is no proof that the one agent did not."""
+    messages = [*user("Refund W1"), *call("refund", order_id="W1"), *agent("Done")]
+    judgement = judge(of(messages, [REFUND], never=(ExpectedCall(name="refund", by="triage"),)))
+    assert (judgement.verdict, [one.part for one in judgement.unmeasured]) == (Verdict.PASSED, ["never"])
+
+
 @pytest.mark.parametrize(
     ("first", "kept"),
     [
@@ -234,6 +242,42 @@ def test_a_pattern_without_an_end_is_the_scenario_s_fault(form: dict[str, Any]) 
     text = '"' + "a" * 4000 + '!"'
     judgement = judge(of([*user("Hi"), *agent(text)], replies=(ExpectedReply.model_validate(form),)))
     assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.SCENARIO)
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"patternProperties": {"(a+)+$": {}}, "additionalProperties": False}, '{"' + "a" * 4000 + '!": 1}'),
+        ({"$defs": {"n": {"items": {"$ref": "#/$defs/n"}}}, "$ref": "#/$defs/n"}, "[" * 900 + "]" * 900),
+        (
+            {
+                "allOf": [{"$ref": "#/$defs/0"}],
+                "$defs": {str(at): {"allOf": [{"$ref": f"#/$defs/{at + 1}"}] * 2} for at in range(30)} | {"30": {}},
+            },
+            "1",
+        ),
+    ],
+)
+def test_a_schema_without_an_end_is_the_scenario_s_fault(schema: dict[str, Any], text: str) -> None:
+    """Whatever keyword it is that takes too long."""
+    judgement = judge(of([*user("Hi"), *agent(text)], replies=(ExpectedReply(json_schema=schema),)))
+    assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.SCENARIO)
+
+
+@pytest.mark.parametrize(
+    ("items", "failed"),
+    [
+        ([{"a": [at]} for at in range(4000)], False),
+        ([{"a": [at % 3999]} for at in range(4000)], True),
+        ([1, True, [1], [True], {"a": 0}, {"a": False}], False),
+        ([{"a": 1, "b": 2}, {"b": 2.0, "a": 1}], True),
+    ],
+)
+def test_unique_items_are_told_at_once(items: list[Any], failed: bool) -> None:
+    """As JSON Schema has it: numbers are equal by value, and true is no number."""
+    schema = {"uniqueItems": True}
+    judgement = judge(of([*user("Hi"), *agent(json.dumps(items))], replies=(ExpectedReply(json_schema=schema),)))
+    assert (judgement.verdict, bool(failures(judgement))) == (Verdict.FAILED if failed else Verdict.PASSED, failed)
 
 
 def refused(*rest: list[Message]) -> list[Message]:

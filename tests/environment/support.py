@@ -107,6 +107,7 @@ def environment(
     context: dict[str, Any] | None = None,
     gate: IsolationGate | None = None,
     known: Toolset | None = None,
+    patience: float | None = None,
 ) -> LocalEnvironment:
     """Give the environment of a run named `run`."""
     spec, root = suite
@@ -119,6 +120,7 @@ def environment(
         runner=thread_runner,
         gate=gate or IsolationGate(root / "locks"),
         known=known,
+        patience=patience,
     )
 
 

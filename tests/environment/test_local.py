@@ -536,3 +536,19 @@ async def test_a_context_is_made_of_state_session_and_values(tmp_path: Path) -> 
     for context, said in wrong:
         with pytest.raises(SuiteFaultError, match=said):
             await environment(suite, context=context).__aenter__()
+
+
+@pytest.mark.parametrize("how", ["waits", "sleeps"])
+async def test_a_context_that_is_not_made_in_time_is_the_suite_s_fault(tmp_path: Path, how: str) -> None:
+    """Whether the function is async or holds the run's thread."""
+    code = (
+        "import asyncio, threading\nended = threading.Event()\n"
+        "async def waits():\n    await asyncio.Event().wait()\n"
+        "def sleeps():\n    ended.wait(20)\n"
+    )
+    suite = shop(write(tmp_path, hanging_py=code), "def look(context):\n    return context\n")
+
+    entering = environment(suite, context={"make": f"hanging:{how}"}, patience=0.3).__aenter__()
+    with pytest.raises(SuiteFaultError, match=rf"make: 'hanging:{how}' has not ended within 0.3 s"):
+        await asyncio.wait_for(entering, 5)
+    sys.modules["hanging"].ended.set()

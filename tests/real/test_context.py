@@ -60,9 +60,20 @@ LACKING: dict[str, list[Lacking]] = {
 """Agents, a context that does not do for them, and what is said."""
 
 
+ASTRAY = {
+    "openai_agents": ["openai_agents(typed=False, orders=True)"],
+    "pydantic_ai": ["pydantic_ai(deps_type=None, orders=True)"],
+    "langgraph": ["langgraph(orders=True)"],
+    "adk": ["adk(orders=True)"],
+}
+"""Agents that look into a table of their own for what is not there."""
+
+
 def answer(request: ModelRequest) -> Answer:
     """Ask who the customer is, then say it; an instruction may tell it, too."""
     if request.messages[-1]["role"] == "tool":
+        if "error" in str(request.last):
+            return text("There is no such order.")
         return text(f"You are {request.last}.")
     told = re.search(r"Serve (\w+)", json.dumps(request.messages))
     return text(f"You are {told[1]}.") if told else call("whoami")
@@ -149,3 +160,12 @@ def test_what_the_suite_does_not_give_is_its_own_fault(play: Play, framework: st
     for run, (factory, context, said) in zip(results, rows, strict=True):
         assert (run.verdict.value, run.blame) == ("error", "scenario"), (factory, context, run.error)
         assert said in (run.error or ""), (factory, run.error)
+
+
+@pytest.mark.parametrize("context", [{}, {"customer": "Ada"}])
+def test_a_table_of_the_agents_own_is_not_the_context(play: Play, framework: str, context: dict[str, Any]) -> None:
+    """What lacks there is the agent's to mend, or its model's to tell."""
+    results = play(*((one, {"scenarios": [who("order", context=context)]}) for one in ASTRAY[framework]))
+
+    for run in results:
+        assert (run.verdict.value, run.blame) in [("passed", None), ("failed", "agent")], run.error

@@ -13,7 +13,7 @@ from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.verdict import Blame, Finding, OtherFault, Unmeasured
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, OtherFault, Unmeasured
 from pytest_agentbench.results.redact import MARK, Redactor
 from tests.results.make import result, wrong_refund
 
@@ -191,3 +191,11 @@ def test_what_is_said_beside_a_finding_is_redacted_too():
     )
 
     assert key not in Redactor([key]).result(whole).model_dump_json()
+
+
+def test_names_of_agents_in_a_result_are_redacted():
+    """An agent may be called by what it works with."""
+    key = "s3cret-value"
+    call = CallExplanation(status="matched", tool="pay", by=key)
+
+    assert key not in Redactor([key]).result(result(calls=(call,), agents=(key,))).model_dump_json()

@@ -68,6 +68,14 @@ def test_an_export_says_the_same(tmp_path: Path) -> None:
         ("replies: [{turn: any}]", "expected contains, matches, json or max_words"),
         ("replies: [{json: {type: objekt}}]", "3:20: [0].replies[0].json: this is no JSON Schema: at type:"),
         (
+            'replies: [{json: {items: {$ref: "http://nowhere.test/s"}}}]',
+            "'http://nowhere.test/s' leads to nothing in it",
+        ),
+        (
+            'replies: [{json: {$ref: "#/$defs/x"}}]',
+            "3:20: [0].replies[0].json: this is no JSON Schema: '#/$defs/x' leads",
+        ),
+        (
             "replies: [{json: no.json}]",
             "3:20: [0].replies[0].json: 'no.json': no JSON Schema can be read there: No such",
         ),

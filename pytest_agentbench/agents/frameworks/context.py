@@ -1,15 +1,16 @@
 """What a suite's context is to an agent: built into the type that the agent declares, and missed where it reads it."""
 
+import ast
 import inspect
 import types
-import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from types import FrameType, NoneType
-from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+from types import FrameType, NoneType, TracebackType
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 
+from pytest_agentbench.agents.frameworks.reading import Raised
 from pytest_agentbench.core.errors import SuiteFaultError, causes, with_hint
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.text import printable, raised_text, shorten
@@ -77,24 +78,22 @@ def values_of(context: Any, what: str) -> dict[str, Any]:
 def lacking(error: BaseException, context: Any) -> SuiteFaultError | None:
     """Give what to raise where `error` says that an agent reads of its context what the suite does not give.
 
-    Told by the exception and the frame that raised it, never by its words alone.
+    Told by the exception and the expression that raised it, never by its words alone: a table of the agent's own may
+    lack the same key.
     """
     for cause in causes(error):
-        frame = _innermost(cause)
-        if frame is None:
+        if cause.__traceback__ is None:
             continue
-        if isinstance(cause, KeyError) and cause.args and _lacks_key(frame, cause.args[0], context):
-            return SuiteFaultError(_unread(_key(cause.args[0]), context))
-        if isinstance(cause, AttributeError) and cause.name:
-            if cause.obj is None and None in _contexts(frame):
-                return SuiteFaultError(_unread(cause.name, context))
-            if context is not None and cause.obj is context and isinstance(context, Mapping):
+        if isinstance(cause, AttributeError) and context is not None and cause.obj is context and cause.name:
+            if isinstance(context, Mapping):
                 return SuiteFaultError(
                     f"the agent reads the attribute {cause.name!r} of its context, which is a mapping here; make an "
                     f"object of it: `{_make_line()}`, a function that is given {listing(context) or 'nothing'}"
                 )
-        if isinstance(cause, TypeError) and None in _contexts(frame) and "'NoneType' object is not" in str(cause):
-            return SuiteFaultError(_unread("…", context))
+        elif isinstance(cause, KeyError) and cause.args and _lacks_key(cause, context):
+            return SuiteFaultError(_unread(_key(cause.args[0]), context))
+        elif isinstance(cause, AttributeError | TypeError) and (name := _read_of_none(cause)):
+            return SuiteFaultError(_unread(name, context))
     return None
 
 
@@ -146,9 +145,16 @@ def _read(kind: Any, name: str, annotation: Any, value: Any, what: str) -> Any:
         [detail, *_] = error.errors(include_url=False, include_context=False)
         place = ".".join(str(part) for part in (name, *detail["loc"]))
         raise SuiteFaultError(
-            f"context.{place}: {detail['msg']}, found {shorten(printable(repr(detail['input'])), 80)} "
+            f"context.{place}: {detail['msg']}, found {_shape(detail['input'])} "
             f"(the agent's {what} is of type {_name(kind)}, whose {name} is {_name(annotation)})"
         ) from error
+
+
+def _shape(value: object) -> str:
+    """Give the type and length of a value, which may be a secret: one that is cut is not found again and hidden."""
+    if not isinstance(value, str | bytes | list | dict):
+        return type(value).__name__
+    return f"{type(value).__name__} of {len(value)} {'characters' if isinstance(value, str) else 'items'}"
 
 
 def _config(annotation: Any) -> ConfigDict | None:
@@ -220,41 +226,67 @@ def _is_plain(annotation: Any) -> bool:
 
 
 def _name(kind: Any) -> str:
-    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else typing._type_repr(kind)
+    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else repr(kind).replace("typing.", "")
 
 
-def _innermost(error: BaseException) -> FrameType | None:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return None if trace is None else trace.tb_frame
+def _read_of_none(error: AttributeError | TypeError) -> str:
+    """Name what was read of a run context's `context` or `deps` that is None, nothing where it was no such thing."""
+    raised = Raised(cast("TracebackType", error.__traceback__))
+    match raised.node:
+        case ast.Attribute(value=owner, attr=name) if isinstance(error, AttributeError):
+            read = name
+        case ast.Subscript(value=owner, slice=key) if isinstance(error, TypeError):
+            value = raised.value(key)
+            read = value if isinstance(value, str) else ""
+        case _:
+            return ""
+    return read if _is_held(raised, owner) and raised.value(raised.origin(owner)) is None else ""
 
 
-def _contexts(frame: FrameType) -> list[Any]:
-    """Give what the run contexts of frameworks that a frame sees hold of ours."""
-    return [
-        getattr(value, name)
-        for value in frame.f_locals.values()
-        if type(value).__module__.partition(".")[0] in _RUN_CONTEXTS
-        for name in ("context", "deps")
-        if name in getattr(type(value), "__dataclass_fields__", ())
-    ]
+def _is_held(raised: Raised, node: ast.expr) -> bool:
+    """Whether an expression is where a framework's run context holds ours."""
+    origin = raised.origin(node)
+    return isinstance(origin, ast.Attribute) and _holds(raised.value(origin.value), origin.attr)
 
 
-def _lacks_key(frame: FrameType, key: Any, context: Any) -> bool:
-    """Whether a frame that raised a KeyError looked into the context, or into a LangGraph config, for it."""
-    module = str(frame.f_globals.get("__name__"))
+def _holds(value: Any, name: str) -> bool:
+    """Whether the attribute `name` of a framework's run context is where ours is."""
+    is_theirs = type(value).__module__.partition(".")[0] in _RUN_CONTEXTS
+    return is_theirs and name in ("context", "deps") and name in getattr(type(value), "__dataclass_fields__", ())
+
+
+def _lacks_key(error: KeyError, context: Any) -> bool:
+    """Whether what raised a KeyError looked into the context, or into a LangGraph config, for it."""
+    key, raised = error.args[0], Raised(cast("TracebackType", error.__traceback__))
+    module = str(raised.frame.f_globals.get("__name__"))
     if module == _ADK_STATE or (module.startswith(_ADK_PROMPTS) and "`" in str(key)):
         return True
-    held = [one for one in _contexts(frame) if one is context and isinstance(one, Mapping)]
-    for value in frame.f_locals.values():
-        if not isinstance(value, Mapping):
-            continue
-        if value is context or "thread_id" in value:
-            held.append(value)
-        elif isinstance(inner := value.get("configurable"), Mapping):
-            held.append(inner)
-    return any(key not in one for one in held)
+    return any(
+        isinstance(value := raised.value(node), Mapping)
+        and key not in value
+        and (_is_held(raised, node) or value is context or _is_configurable(value, raised.frames))
+        for node in _looked_into(raised.node)
+    )
+
+
+def _looked_into(node: ast.expr | None) -> list[ast.expr]:
+    """Give what an expression may have looked a key up in: what it subscribes, or what it calls a function with."""
+    match node:
+        case ast.Subscript(value=owner):
+            return [owner]
+        case ast.Call(func=function, args=args, keywords=keywords):
+            own = [function.value] if isinstance(function, ast.Attribute) else []
+            return [*own, *args, *(one.value for one in keywords)]
+        case _:
+            return []
+
+
+def _is_configurable(value: object, frames: Sequence[FrameType]) -> bool:
+    """Whether a mapping is the `configurable` of a config that one of the frames was called with."""
+    held = (one for frame in frames for one in frame.f_locals.values() if type(one) is dict)
+    return any(
+        "thread_id" in inner and inner is value for one in held if type(inner := one.get("configurable")) is dict
+    )
 
 
 def _key(told: Any) -> str:

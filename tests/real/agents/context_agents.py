@@ -31,13 +31,16 @@ class Desk:
     customer: str = ""
 
 
+ORDERS: dict[str, Any] = {"W1": {"total": 3}}
+
+
 def make_context(state: Any, session_id: str, customer: str) -> Customer:
     """Make the context of a run."""
     assert session_id
     return Customer(customer=f"{customer} of {state['shop']}")
 
 
-def openai_agents(*, typed: bool, by_key: bool = False, instructed: bool = False) -> Any:
+def openai_agents(*, typed: bool, by_key: bool = False, instructed: bool = False, orders: bool = False) -> Any:
     """Give an agent of the OpenAI Agents SDK whose tool, or instructions, read the context."""
     from agents import Agent, OpenAIChatCompletionsModel, RunContextWrapper, function_tool
     from openai import AsyncOpenAI
@@ -45,6 +48,8 @@ def openai_agents(*, typed: bool, by_key: bool = False, instructed: bool = False
     @function_tool
     def whoami(ctx: RunContextWrapper[Any]) -> str:
         """Tell who the customer is."""
+        if orders:
+            return str(ORDERS["W9"])
         return str(ctx.context["customer"] if by_key else ctx.context.customer)
 
     def instructions(ctx: RunContextWrapper[Any], agent: Any) -> str:
@@ -59,7 +64,7 @@ def openai_agents(*, typed: bool, by_key: bool = False, instructed: bool = False
     )
 
 
-def pydantic_ai(*, deps_type: Any) -> Any:
+def pydantic_ai(*, deps_type: Any, orders: bool = False) -> Any:
     """Give a pydantic-ai agent whose tool reads its deps."""
     from pydantic_ai import Agent, RunContext
     from pydantic_ai.models.openai import OpenAIChatModel
@@ -70,12 +75,14 @@ def pydantic_ai(*, deps_type: Any) -> Any:
     @agent.tool
     def whoami(ctx: RunContext[Any]) -> str:
         """Tell who the customer is."""
+        if orders:
+            return str(ORDERS.get("W9")["total"])  # type: ignore[index]
         return str(ctx.deps["customer"] if isinstance(ctx.deps, dict) else ctx.deps.customer)
 
     return agent
 
 
-def langgraph(*, schema: Any = None) -> Any:
+def langgraph(*, schema: Any = None, orders: bool = False) -> Any:
     """Give a graph that reads its context, or its configurable values where it has no schema."""
     from langchain_core.messages import AIMessage
     from langchain_core.runnables import RunnableConfig
@@ -88,7 +95,7 @@ def langgraph(*, schema: Any = None) -> Any:
         return {"messages": [AIMessage(context["customer"] if isinstance(context, dict) else context.customer)]}
 
     def of_config(state: MessagesState, config: RunnableConfig) -> Any:
-        return {"messages": [AIMessage(config["configurable"]["customer"])]}
+        return {"messages": [AIMessage(ORDERS["W9"] if orders else config["configurable"]["customer"])]}
 
     builder = StateGraph(MessagesState, context_schema=schema)
     builder.add_node("think", of_config if schema is None else of_context)
@@ -96,7 +103,7 @@ def langgraph(*, schema: Any = None) -> Any:
     return builder.compile(checkpointer=InMemorySaver())
 
 
-def adk(*, instructed: bool = False) -> Any:
+def adk(*, instructed: bool = False, orders: bool = False) -> Any:
     """Give an agent of Google ADK whose tool, or instruction, reads the session's state."""
     import os
 
@@ -107,7 +114,7 @@ def adk(*, instructed: bool = False) -> Any:
 
     def whoami(tool_context: ToolContext) -> str:
         """Tell who the customer is."""
-        return str(tool_context.state["customer"])
+        return str(ORDERS["W9"] if orders else tool_context.state["customer"])
 
     model = LiteLlm("openai/loopback", api_base=os.environ["OPENAI_BASE_URL"], api_key="none", num_retries=0)
     instruction = "Serve {customer}." if instructed else "Be brief."
