@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from pytest_agentbench.checks.matching import compared_arguments
+from pytest_agentbench.checks.rules import Before, read_rule
 from pytest_agentbench.core.errors import AgentBenchError, CheckError
 from pytest_agentbench.core.matchers import holds_matcher
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.state import State
@@ -129,7 +131,9 @@ class _Validation:
     async def run(self) -> None:
         """Ask everything."""
         if self._theatre.plan is not self._plan:
-            self.skip("replies and output of a right run", "what a right agent answers is not known before it does")
+            self.skip(
+                "replies, output and agents of a right run", "what a right agent answers, and who, is not known before"
+            )
         self._found["left_open"] = tuple(_left_open(self._scenario, self._plan.toolset))
         oracle = await self._theatre.bounded(self._written())
         if self._theatre.is_played:
@@ -140,7 +144,7 @@ class _Validation:
         if not self._shared.mutate:
             self.skip("mutants", "not asked for")
         elif self._theatre.plan is not self._plan and not self._scenario.states_calls:
-            self.skip("mutants", "replies and output alone decide here")
+            self.skip("mutants", "replies, output and handoffs alone decide here")
         elif self._found["oracle"]:
             await self._mutate(oracle, right)
         else:
@@ -243,7 +247,7 @@ class _Validation:
         )
 
     def _recorded(self, transcript: Transcript) -> Run:
-        plan = self._plan
+        plan = self._theatre.plan
         return Run(
             key=plan.key,
             scenario=plan.scenario,
@@ -259,10 +263,27 @@ class _Validation:
 
 
 def _of_calls(plan: RunPlan) -> RunPlan:
-    """Ask a right run for nothing that nobody but the agent can word: its replies, its typed answers."""
-    if plan.scenario.output is None and not plan.scenario.replies:
+    """Ask a right run for nothing that only the agent itself can show: its replies, typed answers, and who did what."""
+    scenario, policies = plan.scenario, [one for one in plan.suite.policies if not _reads_handoffs(one)]
+    criteria = scenario.task.evaluation_criteria
+    named = [call for call in scenario.expected_calls if call.by]
+    if not (scenario.output or scenario.replies or scenario.handoffs or scenario.never_handoffs or named) and len(
+        policies
+    ) == len(plan.suite.policies):
         return plan
-    return replace(plan, scenario=plan.scenario.model_copy(update={"output": None, "replies": ()}))
+    changes: dict[str, object] = {"output": None, "replies": (), "handoffs": (), "never_handoffs": ()}
+    if criteria is not None and named:
+        calls = [call.model_copy(update={"by": None}) for call in scenario.expected_calls]
+        criteria = criteria.model_copy(update={"actions": calls})
+        changes["task"] = scenario.task.model_copy(update={"evaluation_criteria": criteria})
+    changes["policies"] = tuple(name for name in scenario.policies if any(one.id == name for one in policies))
+    suite = plan.suite.model_copy(update={"policies": tuple(policies)})
+    return replace(plan, suite=suite, scenario=scenario.model_copy(update=changes))
+
+
+def _reads_handoffs(policy: Policy) -> bool:
+    rule = None if policy.rule is None else read_rule(policy.rule)
+    return isinstance(rule, Before) and bool(rule.handoffs)
 
 
 def _left_open(scenario: Scenario, toolset: Toolset) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """What the tests of this floor share: a run's thread, and environments built from files in a folder."""
 
 import asyncio
+import contextlib
 import textwrap
 import threading
 from collections.abc import Callable
@@ -71,7 +72,8 @@ async def thread_runner(work: Callable[[], T]) -> T:
             value, error = work(), None
         except Exception as raised:  # noqa: BLE001 - handed to the one who awaits
             value, error = None, raised
-        loop.call_soon_threadsafe(settle, value, error)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, value, error)
 
     threading.Thread(target=body, daemon=True).start()
     result: T = await future

@@ -546,9 +546,9 @@ async def test_a_context_that_is_not_made_in_time_is_the_suite_s_fault(tmp_path:
         "async def waits():\n    await asyncio.Event().wait()\n"
         "def sleeps():\n    ended.wait(20)\n"
     )
-    suite = shop(write(tmp_path, hanging_py=code), "def look(context):\n    return context\n")
+    suite = shop(write(tmp_path, **{f"hanging_{how}_py": code}), "def look(context):\n    return context\n")
 
-    entering = environment(suite, context={"make": f"hanging:{how}"}, patience=0.3).__aenter__()
-    with pytest.raises(SuiteFaultError, match=rf"make: 'hanging:{how}' has not ended within 0.3 s"):
+    entering = environment(suite, context={"make": f"hanging_{how}:{how}"}, patience=0.3).__aenter__()
+    with pytest.raises(SuiteFaultError, match=rf"make: 'hanging_{how}:{how}' has not ended within 0.3 s"):
         await asyncio.wait_for(entering, 5)
-    sys.modules["hanging"].ended.set()
+    sys.modules[f"hanging_{how}"].ended.set()

@@ -211,9 +211,29 @@ def test_replies_and_typed_answers_are_asked_of_weak_agents_alone(tmp_path: Path
     report = one(tmp_path, scenario(**answers))
 
     assert report.issues == ()
-    assert [skipped.what for skipped in report.skipped] == ["replies and output of a right run"]
+    assert [skipped.what for skipped in report.skipped] == ["replies, output and agents of a right run"]
     alone = one(tmp_path, {"id": "a", "says": ["Close T1"], "replies": [{"contains": "closed"}]})
     assert alone.issues == ()
+
+
+def test_agents_of_a_framework_are_not_asked_of_a_right_run(tmp_path: Path) -> None:
+    """The suite names no tools, since its agents bring their own: who hands over to whom is up to them."""
+    stated = {
+        "id": "a",
+        "says": ["Close T1, please"],
+        "expect": [{"handoff": "desk"}, {"close": {"ticket_id": "T1"}, "by": "desk"}],
+        "never": [{"handoff": "night"}],
+        "replies": [{"contains": "closed"}],
+    }
+    policy = {
+        "id": "desk-first",
+        "text": "The desk.",
+        "rule": {"before": {"calls": ["close"], "first": [{"handoff": "desk"}]}},
+    }
+
+    report = one(tmp_path, stated, environment={"writes": ["close"]}, policies=[policy])
+
+    assert (report.oracle, report.issues) == (True, ())
 
 
 def test_a_right_run_asks_for_the_approvals_that_are_expected(tmp_path: Path) -> None:
