@@ -107,7 +107,7 @@ SYNC: dict[str, str] = {
     "other-stdout": "sys.stdout = io.StringIO(); print('lost'); return 'other'",
     "fd-1-to-null": "os.dup2(os.open(os.devnull, os.O_WRONLY), 1); return 'null'",
     "much-output": "print('x' * 2_000_000); return 'printed'",
-    "odd-output": "sys.stdout.buffer.write(b'\\xff\\xfe\\x00'); print('\\ud800'); return 'printed'",
+    "odd-output": "sys.stdout.buffer.write(b'\\x1b[2J\\x00'); print('\\ud800'); return 'printed'",
     "gc-off": "gc.disable(); gc.set_threshold(0); return 'off'",
     "recursion-limit": "sys.setrecursionlimit(80); return 'low'",
     "recursion-limit-high": "sys.setrecursionlimit(10**6); return 'high'",
