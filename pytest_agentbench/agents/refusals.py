@@ -63,5 +63,6 @@ def _code(error: BaseException) -> str:
         return ""
     body = field(error, "body")
     inner = field(body, "error")
-    codes = (text_field(one, "code") for one in (error, body, inner))
+    own = getattr(error, "__dict__", {})  # a value: aiohttp's property of this name warns whoever reads it
+    codes = (text_field(one, "code") for one in (own, body, inner))
     return next((code for code in codes if code in _FILTERS), "")
