@@ -5,7 +5,7 @@ from pytest_agentbench.messages.assembly import Assembly
 from pytest_agentbench.messages.calls import read_call
 from pytest_agentbench.messages.content import field, is_list, result_text, text_field
 
-_FINAL = "final_answer"
+FINAL = "final_answer"
 """The tool through which a smolagents agent speaks."""
 
 _OF_MESSAGES = ("content", "parts", "messages", "tool_calls", "function_call")
@@ -47,14 +47,14 @@ def _read_action(item: object, at: Keys, into: Assembly) -> None:
         into.think(thought)
     listed = field(item, "tool_calls")
     calls = [read_call(call, (*at, "tool_calls", n)) for n, call in enumerate(listed if is_list(listed) else ())]
-    tools = [call for call in calls if call.name != _FINAL]
+    tools = [call for call in calls if call.name != FINAL]
     for call in tools:
         into.call(call)
     error = field(item, "error")
     told = text_field(error, "message") if error is not None else text_field(item, "observations")
     for call in tools:
         into.answer(told, call_id=call.id, failed=error is not None, name=call.name)
-    final = next((call for call in calls if call.name == _FINAL), None)
+    final = next((call for call in calls if call.name == FINAL), None)
     if field(item, "is_final_answer") is True or final is not None:
         into.begin("assistant")
         given = field(item, "action_output")

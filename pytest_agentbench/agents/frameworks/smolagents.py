@@ -10,9 +10,7 @@ from pytest_agentbench.agents.frameworks.session import Answered
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.messages.content import field, result_text, text_field
-
-_FINAL = "final_answer"
-"""The tool through which a smolagents agent speaks."""
+from pytest_agentbench.messages.smolagents import FINAL
 
 
 class SmolagentsSession:
@@ -39,7 +37,7 @@ class SmolagentsSession:
         final: Any = None
         for step in self._agent.run(message, stream=True, reset=False):
             kind = type(step).__name__
-            if kind == "ToolCall" and not self._runs_code and step.name not in (_FINAL, *self._agent.managed_agents):
+            if kind == "ToolCall" and not self._runs_code and step.name not in (FINAL, *self._agent.managed_agents):
                 called[step.id] = _call(step)
                 self._marked.add(Message(role="assistant", tool_calls=(called[step.id],)), self._name or None)
             elif kind == "ToolOutput" and step.id in called:
@@ -71,7 +69,7 @@ class SmolagentsSession:
         by = text_field(agent, "name")
         if watched:
             tools = agent.tools.items()
-            copied.tools = {name: tool if name == _FINAL else self._watched(name, tool, by) for name, tool in tools}
+            copied.tools = {name: tool if name == FINAL else self._watched(name, tool, by) for name, tool in tools}
         copied.managed_agents = {name: self._managed(one, by) for name, one in agent.managed_agents.items()}
         return copied
 
