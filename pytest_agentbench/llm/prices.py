@@ -9,9 +9,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_agentbench.core.model import ModelSpec, Price
+from pytest_agentbench.core.providers import PROVIDERS, PYDANTIC_AI, provider_of
 from pytest_agentbench.llm.reply import TokenCount
-
-OPENAI_URL = "https://api.openai.com/v1"
 
 UNSET_OUTPUT = 4096
 """Output tokens that a worst case allows for where neither the request nor the role bounds them."""
@@ -24,8 +23,13 @@ _OUTPUT_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 
 
 def server_of(spec: ModelSpec, environ: Mapping[str, str] = os.environ) -> str:
-    """Give the base URL that a role's calls go to: its own, else `OPENAI_BASE_URL`, else OpenAI's."""
-    return spec.base_url or environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    """Give the base URL that a role's calls go to: its own, else its provider's, else `OPENAI_BASE_URL`, else OpenAI's.
+
+    What goes through pydantic-ai has no address that anybody knows; its provider's name stands for it.
+    """
+    if spec.transport == PYDANTIC_AI:
+        return spec.provider or PYDANTIC_AI
+    return spec.base_url or (provider_of(spec.provider) or PROVIDERS["openai"]).base_url(environ)
 
 
 def cost_of(spec: ModelSpec, model: str, tokens: TokenCount) -> float | None:
@@ -113,7 +117,8 @@ def _looked_up(server: str, model: str, tokens: TokenCount) -> Any:
         input_tokens=tokens.input, output_tokens=tokens.output, cache_read_tokens=min(tokens.cached, tokens.input)
     )
     try:
-        found = table.calc_price(usage, model, provider_api_url=server)
+        where = {"provider_api_url": server} if "://" in server else {"provider_id": server}
+        found = table.calc_price(usage, model.rpartition(":")[2] if "provider_id" in where else model, **where)
     except (LookupError, ValueError):
         return None
     # the table lists models without any price, which would come out as free

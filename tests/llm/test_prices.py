@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.model import ModelSpec, Price
+from pytest_agentbench.core.providers import PROVIDERS
 from pytest_agentbench.llm import prices
-from pytest_agentbench.llm.prices import OPENAI_URL, check_priced, cost_of, input_bound, worst_case
+from pytest_agentbench.llm.prices import check_priced, cost_of, input_bound, worst_case
 from pytest_agentbench.llm.reply import TokenCount
 
 needs_table = pytest.mark.skipif("not __import__('importlib.util').util.find_spec('genai_prices')")
@@ -85,7 +86,7 @@ def test_the_short_way_agrees_with_the_table() -> None:
     from genai_prices.data import providers
 
     compared = 0
-    for provider, url in (("openai", OPENAI_URL), ("openrouter", "https://openrouter.ai/api/v1")):
+    for provider, url in (("openai", PROVIDERS["openai"].url), ("openrouter", "https://openrouter.ai/api/v1")):
         for model in next(each for each in providers if each.id == provider).models:
             ours = cost_of(
                 ModelSpec(model=model.id, base_url=url), model.id, TokenCount(input=300_000, output=678, cached=1000)
