@@ -3,7 +3,8 @@
 from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.providers import provider_of, reached
+from pytest_agentbench.core.errors import SuiteFaultError, with_hint
+from pytest_agentbench.core.providers import misspelt, provider_of, reached
 
 
 class Price(Model):
@@ -46,10 +47,14 @@ class ModelSpec(Model):
 
     @classmethod
     def named(cls, model: str, **more: Any) -> "ModelSpec":
-        """Give the spec of a model named as in a suite, such as `openai:NAME`."""
-        return cls(
-            **reached({"model": model, **{name: value for name, value in more.items() if value not in {"", None}}})
-        )
+        """Give the spec of a model named as in a suite, such as `openai:NAME`; what is "" or None counts as not said.
+
+        Raise `SuiteFaultError` for a misspelt provider.
+        """
+        said = {"model": model, **{name: value for name, value in more.items() if value not in ("", None)}}
+        if "base_url" not in said and (wrong := misspelt(model)):
+            raise SuiteFaultError(with_hint(*wrong))
+        return cls(**reached(said))
 
     @property
     def key_variables(self) -> tuple[str, ...]:

@@ -83,11 +83,13 @@ class Models:
         )
 
     def key_of(self, spec: ModelSpec) -> str:
-        """Give the key that `spec` is used with; `""` for a server of its own that needs none.
+        """Give the key that `spec` is used with; `""` for a server that needs none of us.
 
         Raise `KeyMissingError` where OpenAI's own server or a provider that asks for keys is meant, where the variable
         was named in the spec, or where no variable says where the provider's server is.
         """
+        if spec.transport == PYDANTIC_AI:
+            return ""
         names = spec.key_variables
         found = (self._environ.get(name, "").strip() for name in names)
         key = spec.api_key.strip() or next((value for value in found if value), "")
@@ -114,12 +116,9 @@ class Models:
             await self._connections.close()
 
     def _transport(self, spec: ModelSpec, url: str) -> Transport:
-        if spec.transport == PYDANTIC_AI:
-            reached_by = repr((spec.transport, spec.model, sorted(spec.headers.items()), spec.seconds))
-            key = ""
-        else:
-            key = self.key_of(spec)
-            reached_by = repr((spec.transport, url, key, sorted(spec.headers.items()), spec.seconds))
+        key = self.key_of(spec)
+        model = spec.model if spec.transport == PYDANTIC_AI else ""
+        reached_by = repr((spec.transport, url, model, key, sorted(spec.headers.items()), spec.seconds))
         found = self._transports.get(reached_by)
         if found is None:
             found = self._transports[reached_by] = self._open(spec, url, key)
