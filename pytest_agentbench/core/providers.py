@@ -48,18 +48,19 @@ class Provider:
 
 _LOCAL = "http://127.0.0.1"
 
+# each row from the page that is named above it, read on 24 November 2026
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {
-        # API reference, "Create chat completion", read 2026-11-24: max_tokens is deprecated, all models take the other
+        # OpenAI's API reference, "Create chat completion": max_tokens is deprecated, all models take the other name
         "openai": Provider(
             url="https://api.openai.com/v1",
             keys=("OPENAI_API_KEY",),
             moved_by="OPENAI_BASE_URL",
             renames=MappingProxyType({"max_tokens": "max_completion_tokens"}),
         ),
-        # "OpenAI SDK compatibility", Claude documentation, read 2026-11-24
+        # Claude documentation, "OpenAI SDK compatibility"
         "anthropic": Provider(url="https://api.anthropic.com/v1", keys=("ANTHROPIC_API_KEY",)),
-        # "Azure OpenAI in Microsoft Foundry Models v1 API", read 2026-11-24: no api-version; the name is a deployment's
+        # Microsoft Foundry, "Azure OpenAI v1 API": no api-version; the name is that of a deployment
         "azure": Provider(
             url="{}/openai/v1",
             keys=("AZURE_OPENAI_API_KEY",),
@@ -67,39 +68,37 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             key_header="api-key",
             hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
         ),
-        # "OpenAI compatibility", Gemini API documentation, read 2026-11-24
+        # Gemini API documentation, "OpenAI compatibility"
         "gemini": Provider(
             url="https://generativelanguage.googleapis.com/v1beta/openai",
             keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         ),
-        # "Endpoints supported by Amazon Bedrock", user guide, read 2026-11-24: the endpoint for new applications
+        # Amazon Bedrock user guide, "APIs supported": of its two endpoints the one for new applications
         "bedrock": Provider(
             url="https://bedrock-runtime.{}.amazonaws.com/openai/v1",
             keys=("AWS_BEARER_TOKEN_BEDROCK",),
             place=("AWS_REGION", "AWS_DEFAULT_REGION"),
         ),
-        # API reference, "Chat Completion Endpoint", read 2026-11-24: the seed has a name of its own
+        # Mistral's API reference, "Create Chat Completions": the seed has a name of its own
         "mistral": Provider(
             url="https://api.mistral.ai/v1",
             keys=("MISTRAL_API_KEY",),
             renames=MappingProxyType({"seed": "random_seed"}),
             is_tag=True,
         ),
-        # "OpenAI Compatibility", GroqCloud documentation, read 2026-11-24
+        # GroqDocs, "OpenAI Compatibility"
         "groq": Provider(url="https://api.groq.com/openai/v1", keys=("GROQ_API_KEY",)),
-        # "Your First API Call", DeepSeek API documentation, read 2026-11-24: max_tokens alone bounds tokens
+        # DeepSeek API documentation, "Your First API Call": max_tokens alone bounds tokens, the other name is ignored
         "deepseek": Provider(url="https://api.deepseek.com", keys=("DEEPSEEK_API_KEY",)),
-        # "REST API Reference", xAI documentation, read 2026-11-24
+        # xAI documentation, "Comparison with Chat Completions API"
         "xai": Provider(url="https://api.x.ai/v1", keys=("XAI_API_KEY",)),
-        # "OpenAI compatibility", Together documentation, read 2026-11-24
-        "together": Provider(url="https://api.together.xyz/v1", keys=("TOGETHER_API_KEY",)),
-        # "Quickstart", OpenRouter documentation, read 2026-11-24
+        # Together documentation, "OpenAI compatibility"
+        "together": Provider(url="https://api.together.ai/v1", keys=("TOGETHER_API_KEY",)),
+        # these three as the provider classes of pydantic-ai 2.68 have them
         "openrouter": Provider(url="https://openrouter.ai/api/v1", keys=("OPENROUTER_API_KEY",)),
-        # "OpenAI compatibility", Fireworks documentation, read 2026-11-24
         "fireworks": Provider(url="https://api.fireworks.ai/inference/v1", keys=("FIREWORKS_API_KEY",)),
-        # "OpenAI Compatibility", Cerebras inference documentation, read 2026-11-24
         "cerebras": Provider(url="https://api.cerebras.ai/v1", keys=("CEREBRAS_API_KEY",)),
-        # the servers of one's own machine, at the port that each takes unless told otherwise; a key only if set
+        # servers of one's own machine, at the port that each takes unless told otherwise; a key is sent only if set
         "ollama": Provider(url=f"{_LOCAL}:11434/v1", keys=("OLLAMA_API_KEY",), needs_key=False),
         "lmstudio": Provider(url=f"{_LOCAL}:1234/v1", needs_key=False),
         "llamacpp": Provider(url=f"{_LOCAL}:8080/v1", keys=("LLAMA_API_KEY",), needs_key=False),

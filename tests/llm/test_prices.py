@@ -72,6 +72,26 @@ def test_the_server_decides_which_names_are_known(model: str, url: str, known: b
 
 
 @needs_table
+@pytest.mark.parametrize(
+    ("model", "more", "known"),
+    [
+        ("gemini:gemini-3.5-flash", {}, True),
+        ("bedrock:amazon.nova-lite-v1:0", {}, True),
+        ("bedrock:amazon.nova-lite-v1:0", {"transport": "pydantic_ai"}, True),
+        ("xai:grok-4", {}, True),
+        ("xai:grok-4", {"base_url": "http://127.0.0.1:1/v1"}, False),
+        ("azure:desk", {}, False),
+        ("ollama:grok-4", {}, False),
+    ],
+)
+def test_a_provider_sells_under_its_own_prices(model: str, more: dict[str, Any], known: bool) -> None:
+    """By its name, whatever its address is here; not at an address of one's own, and not what one serves oneself."""
+    spec = ModelSpec.named(model, **more)
+
+    assert (cost_of(spec, spec.model, TokenCount(input=1000, output=1000)) is not None) == known
+
+
+@needs_table
 def test_the_environment_says_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """With `OPENAI_BASE_URL` elsewhere, OpenAI's prices do not hold."""
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
