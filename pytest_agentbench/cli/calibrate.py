@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
 async def _measured(
     options: argparse.Namespace, models: Models, cases: Sequence[Labelled], splits: Sequence[Split]
 ) -> tuple[Calibration, list[Contender]]:
-    spec = ModelSpec(model=options.model or "", base_url=options.base_url, in_flight=options.concurrency)
+    spec = ModelSpec.named(options.model or "", base_url=options.base_url, in_flight=options.concurrency)
     try:
         contenders = contenders_of(options, lambda role: models.chat(spec, Caller(role=role)))
         return await calibrate(contenders, cases, splits, seed=options.seed), contenders

@@ -92,7 +92,7 @@ def _written(folder: Folder, options: argparse.Namespace) -> Made:
         models = Models(environ=os.environ, ways=Ways(budget=ledger), recorder_of=lambda _: recorder)
 
         def chat(role: str, name: str) -> Chat:
-            return models.chat(ModelSpec(model=name, base_url=options.base_url), Caller(role=role))
+            return models.chat(ModelSpec.named(name, base_url=options.base_url), Caller(role=role))
 
         async def play() -> Made:
             writer = ModelWriter(chat("writer", options.model), seed=options.seed)

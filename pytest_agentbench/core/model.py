@@ -3,6 +3,8 @@
 from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.errors import SuiteFaultError, with_hint
+from pytest_agentbench.core.providers import misspelt, provider_of, reached
 
 
 class Price(Model):
@@ -16,13 +18,16 @@ class Price(Model):
 class ModelSpec(Model):
     """Which model plays a role, and how it is reached.
 
-    `base_url` "" means `OPENAI_BASE_URL`, else OpenAI's own. The key is `api_key`, else the environment variable
-    `api_key_env`. `seconds` bounds one request, `retries` counts what is sent again after the first.
+    `provider` is a row of the table of providers, `model` the name on its server. `base_url` "" means the provider's,
+    and without one `OPENAI_BASE_URL`, else OpenAI's own. The key is `api_key`, else the first set of `key_variables`.
+    `seconds` bounds one request, `retries` counts what is sent again after the first.
     `in_flight`, `requests_per_minute` and `tokens_per_minute` bound all who share `base_url`. `structured` says how the
-    server is asked for JSON of a given form; `transport` who posts: `direct` or the `openai` client.
+    server is asked for JSON of a given form; `transport` who posts: `direct`, the `openai` client, or `pydantic_ai`,
+    which takes the whole name, provider and all, and finds server and key by itself.
     """
 
     model: str
+    provider: str = ""
     base_url: str = ""
     api_key: str = ""
     api_key_env: str = "OPENAI_API_KEY"
@@ -38,7 +43,26 @@ class ModelSpec(Model):
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     structured: Literal["auto", "json_schema", "tool", "json"] = "auto"
-    transport: Literal["direct", "openai"] = "direct"
+    transport: Literal["direct", "openai", "pydantic_ai"] = "direct"
+
+    @classmethod
+    def named(cls, model: str, **more: Any) -> "ModelSpec":
+        """Give the spec of a model named as in a suite, such as `openai:NAME`; what is "" or None counts as not said.
+
+        Raise `SuiteFaultError` for a misspelt provider.
+        """
+        said = {"model": model, **{name: value for name, value in more.items() if value not in ("", None)}}
+        if "base_url" not in said and (wrong := misspelt(model)):
+            raise SuiteFaultError(with_hint(*wrong))
+        return cls(**reached(said))
+
+    @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The variables of the environment that may hold the key: the one that was named, else the provider's."""
+        provider = provider_of(self.provider)
+        if provider is None or "api_key_env" in self.model_fields_set:
+            return (self.api_key_env,)
+        return provider.keys
 
 
 class Usage(Model):

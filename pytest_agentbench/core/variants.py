@@ -10,6 +10,7 @@ from pytest_agentbench.core.errors import SuiteFaultError, with_hint
 from pytest_agentbench.core.misfit import dotted, shown
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.names import suggestion
+from pytest_agentbench.core.providers import PYDANTIC_AI, inherited, misspelt, reached
 from pytest_agentbench.core.suite import HttpAgentSpec, OpenAIAgentSpec
 
 M = TypeVar("M", bound=Model)
@@ -18,18 +19,32 @@ M = TypeVar("M", bound=Model)
 def vary_chat(spec: OpenAIAgentSpec, keywords: Mapping[str, object]) -> OpenAIAgentSpec:
     """Give the chat agent of a variant; its keywords are those of the agent and of its model.
 
-    A price goes with its model: another model without a price of its own has none. Raise `SuiteFaultError` for a
-    keyword or a value that does not fit.
+    A price goes with its model: another model without a price of its own has none. A variant on another server takes
+    over nothing that belongs to the agent's. Raise `SuiteFaultError` for a keyword or a value that does not fit.
     """
     if not keywords:
         return spec
     own = [name for name in OpenAIAgentSpec.model_fields if name != "model"]
-    _refuse_unknown("a chat model", keywords, [*ModelSpec.model_fields, *own])
+    _refuse_unknown("a chat model", keywords, [name for name in ModelSpec.model_fields if name != "provider"] + own)
     about_model = {name: value for name, value in keywords.items() if name not in own}
     if keywords.get("model", spec.model.model) != spec.model.model:
         about_model = {"price": None, **about_model}
-    model = _replaced(spec.model, about_model)
+    model = _elsewhere(spec.model, about_model)
     return _replaced(spec.model_copy(update={"model": model}), {k: v for k, v in keywords.items() if k in own})
+
+
+def _elsewhere(spec: ModelSpec, keywords: Mapping[str, object]) -> ModelSpec:
+    """Replace fields of a model, which may then be another provider's."""
+    wrong = misspelt(str(keywords.get("model", ""))) if not (spec.base_url or keywords.get("base_url")) else None
+    if wrong and keywords.get("transport", spec.transport) != PYDANTIC_AI:
+        raise SuiteFaultError(with_hint(*wrong))
+    given = {name: getattr(spec, name) for name in spec.model_fields_set}
+    varied = reached(
+        {**keywords, "transport": keywords.get("transport", spec.transport)}, has_server=bool(spec.base_url)
+    )
+    if "transport" not in keywords:
+        del varied["transport"]
+    return _replaced(ModelSpec.model_construct(**inherited(given, varied)), varied)
 
 
 def vary_http(spec: HttpAgentSpec, keywords: Mapping[str, object]) -> HttpAgentSpec:

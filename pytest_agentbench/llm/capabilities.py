@@ -8,7 +8,7 @@ never from its prose. Only what the suite did not set itself is dropped; a new n
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -31,10 +31,11 @@ _SIZES = frozenset({"context_length_exceeded", "string_above_max_length", "array
 
 
 class Capabilities:
-    """What one server takes for one model."""
+    """What one server takes for one model; `renamed` is what is known of it beforehand."""
 
-    def __init__(self) -> None:
-        self._renamed: dict[str, str] = {}
+    def __init__(self, *, renamed: Mapping[str, str] | None = None) -> None:
+        self._foreknown = renamed or {}
+        self._renamed = dict(self._foreknown)
         self._dropped: set[str] = set()
         self._form: Form | None = None
         self._is_known = False
@@ -43,7 +44,8 @@ class Capabilities:
     @property
     def facts(self) -> tuple[str, ...]:
         """What was learnt of parameters, one clause each, sorted."""
-        renamed = [f"{old} sent as {new}" for old, new in self._renamed.items() if new not in self._dropped]
+        learnt = [(old, new) for old, new in self._renamed.items() if old not in self._foreknown]
+        renamed = [f"{old} sent as {new}" for old, new in learnt if new not in self._dropped]
         return tuple(sorted([*renamed, *(f"{name} left out" for name in self._dropped)]))
 
     def fit(self, body: dict[str, Any]) -> dict[str, Any]:

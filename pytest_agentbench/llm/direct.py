@@ -40,7 +40,8 @@ class Connections:
 class DirectTransport:
     """Posts to `{base_url}/chat/completions`. `connections` None means its own; `wall` gives Unix time.
 
-    An empty `key` sends no `Authorization`; `headers` win over what is sent by default.
+    The key goes into `key_header`, as a bearer's into `Authorization`; an empty one is not sent. `headers` win over
+    what is sent by default.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class DirectTransport:
         key: str,
         *,
         seconds: float,
+        key_header: str = "Authorization",
         headers: Mapping[str, str] | None = None,
         connections: Connections | None = None,
         wall: Callable[[], float] = time.time,
@@ -58,7 +60,7 @@ class DirectTransport:
         self._headers = CIMultiDict({"Content-Type": "application/json", "Accept": "application/json"})
         self._headers["User-Agent"] = "pytest-agentbench"
         if key:
-            self._headers["Authorization"] = f"Bearer {key}"
+            self._headers[key_header] = f"Bearer {key}" if key_header == "Authorization" else key
         self._headers.update(headers or {})
         check_headers(self._headers, self._where)
         self._secrets = (key, *(headers or {}).values())

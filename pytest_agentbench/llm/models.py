@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.core.errors import KeyMissingError
 from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.core.providers import PROVIDERS, PYDANTIC_AI, Provider, of_host, provider_of
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.capabilities import Capabilities
 from pytest_agentbench.llm.chat import ChatModel, Paused, Ways
@@ -25,8 +26,8 @@ RecorderOf = Callable[[Caller], Recorder | None]
 class Models:
     """Gives chats. Transports, limits and what was learnt about a provider are shared by `base_url`.
 
-    `environ` holds keys and `OPENAI_BASE_URL`. `share` is this process's part of the bounds that specs set, 1/workers
-    under xdist. Nothing is opened, and no key is needed, before the first live call.
+    `environ` holds keys and what fills addresses. `share` is this process's part of the bounds that specs set,
+    1/workers under xdist. Nothing is opened, and no key is needed, before the first live call.
     """
 
     def __init__(
@@ -76,27 +77,35 @@ class Models:
             limiter=limiter,
             ways=self._ways,
             recorder=self._recorder_of(caller) if self._recorder_of is not None else None,
-            capabilities=self._capabilities.setdefault((url, spec.model), Capabilities()),
+            capabilities=self._capabilities.setdefault((url, spec.model), Capabilities(renamed=_renames(spec, url))),
             paused=paused,
             working=working,
         )
 
     def key_of(self, spec: ModelSpec) -> str:
-        """Give the key that `spec` is used with; `""` for a server of its own that needs none.
+        """Give the key that `spec` is used with; `""` for a server that needs none of us.
 
-        Raise `KeyMissingError` where OpenAI's own server is meant, or the variable was named in the spec.
+        Raise `KeyMissingError` where OpenAI's own server or a provider that asks for keys is meant, where the variable
+        was named in the spec, or where no variable says where the provider's server is.
         """
-        key = (spec.api_key or self._environ.get(spec.api_key_env, "")).strip()
-        if key:
-            return key
-        has_server = bool(spec.base_url or self._environ.get("OPENAI_BASE_URL"))
-        if has_server and "api_key_env" not in spec.model_fields_set:
+        if spec.transport == PYDANTIC_AI:
             return ""
-        url = server_of(spec, self._environ)
-        raise KeyMissingError(
-            f"no key for model {spec.model!r} at {url}: the environment variable {spec.api_key_env} is not set "
-            "(set it, or replay a cassette)"
-        )
+        names = spec.key_variables
+        found = (self._environ.get(name, "").strip() for name in names)
+        key = spec.api_key.strip() or next((value for value in found if value), "")
+        url, provider = server_of(spec, self._environ), provider_of(spec.provider)
+        if provider and not spec.base_url and provider.place and not provider.found_place(self._environ):
+            raise _unset(f"no server for model {spec.model!r}", provider.place)
+        if key or not (names and self._needs_key(spec, provider)):
+            return key
+        raise _unset(f"no key for model {spec.model!r} at {url}", names)
+
+    def _needs_key(self, spec: ModelSpec, provider: Provider | None) -> bool:
+        if "api_key_env" in spec.model_fields_set:
+            return True
+        if provider is not None and provider is not PROVIDERS["openai"]:
+            return provider.needs_key
+        return not (spec.base_url or self._environ.get("OPENAI_BASE_URL"))
 
     async def close(self) -> None:
         """Close all connections; closing twice is fine."""
@@ -108,18 +117,39 @@ class Models:
 
     def _transport(self, spec: ModelSpec, url: str) -> Transport:
         key = self.key_of(spec)
-        reached_by = repr((spec.transport, url, key, sorted(spec.headers.items()), spec.seconds))
+        model = spec.model if spec.transport == PYDANTIC_AI else ""
+        reached_by = repr((spec.transport, url, model, key, sorted(spec.headers.items()), spec.seconds))
         found = self._transports.get(reached_by)
         if found is None:
             found = self._transports[reached_by] = self._open(spec, url, key)
         return found
 
     def _open(self, spec: ModelSpec, url: str, key: str) -> Transport:
+        if spec.transport == PYDANTIC_AI:
+            from pytest_agentbench.llm.pydantic_ai_client import PydanticAITransport  # noqa: PLC0415 - an extra
+
+            secrets = [self._environ[name] for name in spec.key_variables if name in self._environ]
+            return PydanticAITransport(spec.model, seconds=spec.seconds, headers=spec.headers, secrets=secrets)
+        row = provider_of(spec.provider) or of_host(url) or PROVIDERS["openai"]
+        how: dict[str, Any] = {"seconds": spec.seconds, "headers": spec.headers, "key_header": row.key_header}
         if spec.transport == "openai":
             from pytest_agentbench.llm.openai_client import OpenAITransport  # noqa: PLC0415 - imports aiohttp
 
-            return OpenAITransport(url, key, seconds=spec.seconds, headers=spec.headers)
+            return OpenAITransport(url, key, **how)
         from pytest_agentbench.llm.direct import Connections, DirectTransport  # noqa: PLC0415 - imports aiohttp
 
         self._connections = self._connections or Connections()
-        return DirectTransport(url, key, seconds=spec.seconds, headers=spec.headers, connections=self._connections)
+        return DirectTransport(url, key, connections=self._connections, **how)
+
+
+def _renames(spec: ModelSpec, url: str) -> Mapping[str, str]:
+    """Give the parameters that a server is known to take under other names; another one at its name is not."""
+    row = provider_of(spec.provider) or PROVIDERS["openai"]
+    return row.renames if spec.transport != PYDANTIC_AI and url == row.url else {}
+
+
+def _unset(what: str, names: Sequence[str]) -> KeyMissingError:
+    told = f"the environment variable {names[0]} is not set (set it"
+    if len(names) > 1:
+        told = f"none of the environment variables {', '.join(names)} is set (set one"
+    return KeyMissingError(f"{what}: {told}, or replay a cassette)")

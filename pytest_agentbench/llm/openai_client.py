@@ -29,6 +29,7 @@ class OpenAITransport:
         key: str,
         *,
         seconds: float,
+        key_header: str = "Authorization",
         headers: Mapping[str, str] | None = None,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -36,7 +37,8 @@ class OpenAITransport:
         self._base_url = base_url
         self._where = where(base_url)
         self._key = key
-        self._headers = dict(headers or {})
+        self._is_bearer = bool(key) and key_header == "Authorization"
+        self._headers = {**({key_header: key} if key and not self._is_bearer else {}), **(headers or {})}
         check_headers({"Authorization": key, **self._headers}, self._where)
         self._secrets = (key, *self._headers.values())
         self._seconds = seconds
@@ -79,7 +81,7 @@ class OpenAITransport:
         # bytes of our own: the client's JSON is UTF-8, which cannot hold lone surrogates; older ones take them as body
         given = "content" if "content" in inspect.signature(client.post).parameters else "body"
         headers: dict[str, Any] = {"Content-Type": "application/json"}
-        if not self._key:
+        if not self._is_bearer:
             headers["Authorization"] = Omit()
         options: Any = {"headers": {**headers, **self._headers}}
         sent: dict[str, Any] = {given: content}

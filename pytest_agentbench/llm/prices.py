@@ -9,9 +9,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_agentbench.core.model import ModelSpec, Price
+from pytest_agentbench.core.providers import PROVIDERS, PYDANTIC_AI, provider_of
 from pytest_agentbench.llm.reply import TokenCount
-
-OPENAI_URL = "https://api.openai.com/v1"
 
 UNSET_OUTPUT = 4096
 """Output tokens that a worst case allows for where neither the request nor the role bounds them."""
@@ -24,20 +23,35 @@ _OUTPUT_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 
 
 def server_of(spec: ModelSpec, environ: Mapping[str, str] = os.environ) -> str:
-    """Give the base URL that a role's calls go to: its own, else `OPENAI_BASE_URL`, else OpenAI's."""
-    return spec.base_url or environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    """Give the base URL that a role's calls go to: its own, else its provider's, else `OPENAI_BASE_URL`, else OpenAI's.
+
+    What goes through pydantic-ai has no address that anybody knows; its provider's name stands for it.
+    """
+    if spec.transport == PYDANTIC_AI:
+        return spec.provider or PYDANTIC_AI
+    return spec.base_url or (provider_of(spec.provider) or PROVIDERS["openai"]).base_url(environ)
+
+
+def _seller(spec: ModelSpec) -> str:
+    """Give whom to price by: the provider where it is named and asked at its own address, else the address.
+
+    Tables know providers by more of their addresses than one, and go by their names first.
+    """
+    row = provider_of(spec.provider)
+    is_at_home = row is not None and row.needs_key and not spec.base_url and not os.environ.get(row.moved_by)
+    return spec.provider if is_at_home else server_of(spec)
 
 
 def cost_of(spec: ModelSpec, model: str, tokens: TokenCount) -> float | None:
     """Give US dollars for `tokens` of `model`, as the server called it; None where nobody knows the price.
 
-    The spec's own price decides; else the genai-prices table does, by server and by either name of the model. A server
-    that the table does not know has no known prices, whatever its models are called.
+    The spec's own price decides; else the genai-prices table does, by provider or server and by either name of the
+    model. A server that the table does not know has no known prices, whatever its models are called.
     """
     if spec.price is not None:
         return _by_price(spec.price, tokens)
-    server = server_of(spec)
-    for name in dict.fromkeys((model, spec.model)):
+    server = _seller(spec)
+    for name in dict.fromkeys(name.removeprefix(f"{spec.provider}:") for name in (model, spec.model)):
         if name and (cost := _by_table(server, name, tokens)) is not None:
             return cost
     return None
@@ -113,7 +127,8 @@ def _looked_up(server: str, model: str, tokens: TokenCount) -> Any:
         input_tokens=tokens.input, output_tokens=tokens.output, cache_read_tokens=min(tokens.cached, tokens.input)
     )
     try:
-        found = table.calc_price(usage, model, provider_api_url=server)
+        where = {"provider_api_url": server} if "://" in server else {"provider_id": server}
+        found = table.calc_price(usage, model, **where)
     except (LookupError, ValueError):
         return None
     # the table lists models without any price, which would come out as free

@@ -180,7 +180,7 @@ def secrets_of(suite: Suite) -> set[str]:
     remote = [part.remote for part in suite.environment.providers if part.remote]
     sent = [{**getattr(one, "headers", {}), **getattr(one, "env", {})} for one in (suite.agent.http, *remote) if one]
     held = set(keyed([suite.context, *(scenario.context for scenario in suite.scenarios), *sent]))
-    named = {os.environ.get(spec.api_key_env, "") for spec in specs_of(suite)}
+    named = {os.environ.get(name, "") for spec in specs_of(suite) for name in spec.key_variables}
     given = {value for spec in specs_of(suite) for value in (spec.api_key, *spec.headers.values())}
     lying = {value for name, value in os.environ.items() if _KEY_NAME.search(name) and _KEY_LIKE.fullmatch(value)}
     return {secret for secret in named | given | lying if len(secret) >= _SHORTEST} | held

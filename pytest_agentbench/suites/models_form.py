@@ -6,6 +6,7 @@ from pathlib import Path
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.model import ModelSpec, Price
+from pytest_agentbench.core.providers import PYDANTIC_AI, REACHED_ELSEWHERE, inherited, misspelt, reached
 from pytest_agentbench.core.suite import (
     AgentSpec,
     CalibrationSpec,
@@ -87,7 +88,7 @@ class ModelReader:
         return CassetteSpec(file=file, ignore=tuple(form.get("ignore", ())))
 
     def _model(self, form: Form, path: Keys) -> ModelSpec:
-        given = {**self._common, **form}
+        given = self._merged(form, path)
         if "model" not in given:
             self._wrong(path, "the key 'model' is missing", "name a model here or in the suite's `llm`")
         if "price" in given:
@@ -96,6 +97,27 @@ class ModelReader:
         if key.startswith("${") and key.endswith("}"):  # not set: only a live call needs it
             given |= {"api_key": "", "api_key_env": key[2:-1]}
         return ModelSpec.model_validate({"model": "", **given})
+
+    def _merged(self, form: Form, path: Keys) -> Form:
+        """Give what a part says over what it takes from the suite's `llm`, names taken apart."""
+        common = self._common
+        for part, place in ((form, path), (common, ("llm",))):
+            self._check_reach(part, place, has_server="base_url" in common or "base_url" in form)
+        chosen = {"transport": form.get("transport") or common.get("transport") or "direct"}
+        shared = reached({**common, **chosen})
+        own = reached({**form, **chosen}, has_server="base_url" in common)
+        kept = {**inherited(shared, own), **own}
+        return kept if "transport" in {*form, *common} else {key: kept[key] for key in kept if key != "transport"}
+
+    def _check_reach(self, part: Form, path: Keys, *, has_server: bool) -> None:
+        """Note a misspelt provider, and what a transport that finds its server by itself does not take."""
+        if part.get("transport") == PYDANTIC_AI:
+            for key in (key for key in REACHED_ELSEWHERE if key in part):
+                hint = "it takes servers and keys from the environment: set the variables of the provider"
+                self._wrong((*path, key), f"transport: {PYDANTIC_AI} takes no {key}", hint)
+        elif not has_server and (wrong := misspelt(str(part.get("model", "")))):
+            message, hint = wrong
+            self._wrong((*path, "model"), message, hint or "for a name with a colon on another server add `base_url`")
 
     def _text(self, name: str, path: Keys) -> str:
         file = self._file(name, path)
@@ -106,4 +128,6 @@ class ModelReader:
             return ""
 
     def _wrong(self, path: Keys, message: str, hint: str = "") -> None:
-        self._problems.append(self._document.problem(path, message, hint))
+        problem = self._document.problem(path, message, hint)
+        if problem not in self._problems:  # what all roles share is read for each
+            self._problems.append(problem)

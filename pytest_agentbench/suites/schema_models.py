@@ -25,7 +25,7 @@ PRICE = mapping(
 UPSTREAM = {**_URL, "description": "the address of the model server that the factory's base_url leads to"}
 
 _REACH: Schema = {
-    "model": {"type": "string", "pattern": r"\S", "description": "the name of a model"},
+    "model": {"type": "string", "pattern": r"\S", "description": "the name of a model, as in openai:NAME"},
     "base_url": _URL,
     "api_key": {"type": "string", "pattern": r"\S", "description": "a key, best written as ${VARIABLE}"},
     "api_key_env": {"type": "string", "pattern": r"^[A-Za-z_][A-Za-z0-9_]*$", "description": "a variable's name"},
@@ -41,7 +41,7 @@ _REACH: Schema = {
     "requests_per_minute": _POSITIVE,
     "tokens_per_minute": _POSITIVE,
     "structured": {"enum": ["auto", "json_schema", "tool", "json"], "description": "how JSON answers are asked for"},
-    "transport": {"enum": ["direct", "openai"], "description": "who posts requests"},
+    "transport": {"enum": ["direct", "openai", "pydantic_ai"], "description": "who posts requests"},
 }
 
 MODEL = mapping(_REACH, "a mapping such as {model: …, base_url: …, temperature: …}")

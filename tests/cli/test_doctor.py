@@ -220,6 +220,30 @@ def test_a_models_calls_are_counted_and_bounded(folder: Path, capsys: pytest.Cap
     assert len(server.requests) == 8 + 2
 
 
+def test_each_role_says_where_its_model_is_and_whether_its_key_is_there(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Provider, server and variable, never the key; what is missing is named before a run is played."""
+    monkeypatch.setenv("MISTRAL_API_KEY", "zq-planted")
+    for name in ("ANTHROPIC_API_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    more = [
+        "user: {llm: {model: 'mistral:small-1'}}",
+        "judge: {llm: {model: 'anthropic:large-1'}}",
+        "generate: {from: tools, count: 1, seed: 1, llm: {model: 'ollama:llama3.2:3b'}}",
+    ]
+    suite = write(folder, "def build():\n    return lambda message: 'Hello.'\n", "\n".join([*more, SUITE]))
+
+    status, told = doctor(capsys, str(suite))
+
+    assert status == 0
+    assert "ok keys user: small-1 at https://api.mistral.ai/v1 (mistral), key in MISTRAL_API_KEY" in told
+    assert "note keys judge: no key for model 'large-1' at https://api.anthropic.com/v1: the environment" in told
+    assert "variable ANTHROPIC_API_KEY is not set (set it, or replay a cassette)" in told
+    assert "ok keys generate: llama3.2:3b at http://127.0.0.1:11434/v1 (ollama), no key is set, and none" in told
+    assert "planted" not in told
+
+
 def test_the_line_the_scenario_and_the_format_can_be_chosen(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """JSON holds what the text tells; a name that is not there is an error with the nearest one."""
     suite = write(folder, "def build():\n    return lambda message: f'You said {message}'\n")

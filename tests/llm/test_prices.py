@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.model import ModelSpec, Price
+from pytest_agentbench.core.providers import PROVIDERS
 from pytest_agentbench.llm import prices
-from pytest_agentbench.llm.prices import OPENAI_URL, check_priced, cost_of, input_bound, worst_case
+from pytest_agentbench.llm.prices import check_priced, cost_of, input_bound, worst_case
 from pytest_agentbench.llm.reply import TokenCount
 
 needs_table = pytest.mark.skipif("not __import__('importlib.util').util.find_spec('genai_prices')")
@@ -71,6 +72,26 @@ def test_the_server_decides_which_names_are_known(model: str, url: str, known: b
 
 
 @needs_table
+@pytest.mark.parametrize(
+    ("model", "more", "known"),
+    [
+        ("gemini:gemini-3.5-flash", {}, True),
+        ("bedrock:amazon.nova-lite-v1:0", {}, True),
+        ("bedrock:amazon.nova-lite-v1:0", {"transport": "pydantic_ai"}, True),
+        ("xai:grok-4", {}, True),
+        ("xai:grok-4", {"base_url": "http://127.0.0.1:1/v1"}, False),
+        ("azure:desk", {}, False),
+        ("ollama:grok-4", {}, False),
+    ],
+)
+def test_a_provider_sells_under_its_own_prices(model: str, more: dict[str, Any], known: bool) -> None:
+    """By its name, whatever its address is here; not at an address of one's own, and not what one serves oneself."""
+    spec = ModelSpec.named(model, **more)
+
+    assert (cost_of(spec, spec.model, TokenCount(input=1000, output=1000)) is not None) == known
+
+
+@needs_table
 def test_the_environment_says_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """With `OPENAI_BASE_URL` elsewhere, OpenAI's prices do not hold."""
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
@@ -85,7 +106,7 @@ def test_the_short_way_agrees_with_the_table() -> None:
     from genai_prices.data import providers
 
     compared = 0
-    for provider, url in (("openai", OPENAI_URL), ("openrouter", "https://openrouter.ai/api/v1")):
+    for provider, url in (("openai", PROVIDERS["openai"].url), ("openrouter", "https://openrouter.ai/api/v1")):
         for model in next(each for each in providers if each.id == provider).models:
             ours = cost_of(
                 ModelSpec(model=model.id, base_url=url), model.id, TokenCount(input=300_000, output=678, cached=1000)

@@ -6,7 +6,7 @@ from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.tool import ToolCall, ToolSpec
 
-Question = Literal["agent", "reply", "tools", "calls", "state", "isolation", "leaks", "models", "session"]
+Question = Literal["agent", "reply", "tools", "calls", "state", "isolation", "leaks", "models", "keys", "session"]
 """What is asked, in the order in which it is told."""
 
 Mark = Literal["ok", "note", "problem"]

@@ -26,6 +26,7 @@ from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.doctor.diagnosis import Diagnosis, Mark, Observation, Question
 from pytest_agentbench.validation.doctor.leaks import AT_ONCE, IN_A_ROW, Pair, leaked
 from pytest_agentbench.validation.doctor.play import Played, Player
+from pytest_agentbench.validation.doctor.reach import reaching
 
 HELLO = "Hello, what can you do for me?"
 """What is said where the suite's scenarios have no line of their own."""
@@ -91,6 +92,7 @@ async def _examined(player: Player, line: str) -> Diagnosis:
         *_isolated(isolation, suite),
         *_leaks(leaks),
         *_models(first, suite),
+        *reaching(suite, player.variant, player.environ),
         *_session(first, suite),
     ]
     said = [text for _, text in run.transcript.texts("assistant")]
