@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
 from pytest_agentbench.core.base import Model
 
 
@@ -19,7 +21,8 @@ class ModelSpec(Model):
     `base_url` "" means `OPENAI_BASE_URL`, else OpenAI's own. The key is `api_key`, else the environment variable
     `api_key_env`. `seconds` bounds one request, `retries` counts what is sent again after the first.
     `in_flight`, `requests_per_minute` and `tokens_per_minute` bound all who share `base_url`. `structured` says how the
-    server is asked for JSON of a given form; `transport` who posts: `direct` or the `openai` client.
+    server is asked for JSON of a given form; `transport` who posts: `direct` or the `openai` client. `effort` is how
+    long a reasoning model may think.
     """
 
     model: str
@@ -29,6 +32,7 @@ class ModelSpec(Model):
     temperature: float | None = None
     seed: int | None = None
     max_tokens: int | None = None
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
     seconds: float = 60.0
     retries: int = 4
     extra_body: dict[str, Any] = {}
@@ -37,14 +41,21 @@ class ModelSpec(Model):
     in_flight: int | None = None
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
-    structured: Literal["auto", "json_schema", "tool", "json"] = "auto"
+    structured: Literal["auto", "json_schema", "tool", "json", "prompt"] = "auto"
     transport: Literal["direct", "openai"] = "direct"
+
+    @model_serializer(mode="wrap")
+    def _without_unset(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what came later and is not set: hashes of suites that do not use it stay what they were."""
+        data: dict[str, Any] = serialize(self)
+        return {name: value for name, value in data.items() if name != "effort" or value is not None}
 
 
 class Usage(Model):
     """What calls to models took, added up.
 
-    `calls` were answered live, `replayed` from a cassette; `retries` were sent again. `cost_usd` is the sum of what
+    `calls` were answered live, `replayed` from a cassette; `retries` were sent again. `reasoning_tokens` are those of
+    the `output_tokens` that were thoughts. `cost_usd` is the sum of what
     could be priced, `unpriced` counts the live calls that could not. `seconds` is time spent waiting for answers, of
     retries, too; `latencies` is that of each live answer, in seconds to the millisecond. `adapted` says how requests
     had to be changed for their server to take them.
@@ -56,6 +67,7 @@ class Usage(Model):
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
+    reasoning_tokens: int = 0
     cost_usd: float = 0.0
     unpriced: int = 0
     seconds: float = 0.0
