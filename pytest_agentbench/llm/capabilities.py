@@ -151,8 +151,13 @@ class Capabilities:
         """Remember that a request was refused without our defaults as well."""
         self._was_in_vain = True
 
-    def answered(self, sent: dict[str, Any], left_out: frozenset[str]) -> None:
-        """Remember that `sent` was taken, after it had been refused with what was `left_out`."""
+    def answered(self, sent: dict[str, Any], left_out: frozenset[str], refused: SendError | None) -> None:
+        """Remember that `sent` was taken, after it had been `refused` with what was `left_out`.
+
+        What was too long teaches nothing: the next request may be shorter.
+        """
+        if refused is not None and refused.code in _SIZES:
+            return
         if left_out:
             new = left_out - self._taken
             self._refused(tuple(name for name in _SPARED if name in new))
@@ -193,10 +198,10 @@ class Capabilities:
 
         Others wait for its answer, good or bad, with the clock of their run `paused`.
         """
-        if self._is_known and not (self._doubtful and self._doubtful[0] in body):
+        if not self._has_doubt(body):
             yield
             return
-        async with self._turns.one(paused):
+        async with self._turns.one(paused, needed=lambda: self._has_doubt(body)):
             try:
                 yield
             except Exception as error:
@@ -210,16 +215,22 @@ class Capabilities:
     @asynccontextmanager
     async def question(self, wanted: Literal["auto"] | Form, paused: Paused) -> AsyncIterator[None]:
         """Let the first question for a structured answer go alone, so that its form is looked for once."""
-        if wanted != "auto" or self._form is not None or self._has_asked:
+        if wanted != "auto" or not self._looks_for_form():
             yield
             return
-        async with self._questions.one(paused):
+        async with self._questions.one(paused, needed=self._looks_for_form):
             try:
                 yield
             except Exception:
                 self._has_asked = True
                 raise
             self._has_asked = True
+
+    def _looks_for_form(self) -> bool:
+        return self._form is None and not self._has_asked
+
+    def _has_doubt(self, body: dict[str, Any]) -> bool:
+        return not self._is_known or (bool(self._doubtful) and self._doubtful[0] in body)
 
     def _refused(self, names: tuple[str, ...]) -> None:
         """Take to heart that the server does not take one of `names`: the only one, or there is a doubt to settle."""

@@ -216,7 +216,7 @@ class ChatModel:
                         raise learnt.explained(refused, body, own) from error
                     refused = error
             else:
-                learnt.answered(body, left_out)
+                learnt.answered(body, left_out, refused)
                 return response
             await money.hold()
 

@@ -13,11 +13,7 @@ _Waiter = asyncio.Future[bool]
 
 
 class Turns:
-    """Lets requests that may teach something go one by one; safe from several loops and threads.
-
-    A request that ended, well or badly, lets all go on that wait for it. One that was cancelled has taught nothing:
-    the next one then goes alone.
-    """
+    """Lets those that still have something to find out go one by one; safe from several loops and threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -26,27 +22,36 @@ class Turns:
         self._waiters: deque[_Waiter] = deque()
 
     @asynccontextmanager
-    async def one(self, paused: Paused) -> AsyncIterator[None]:
-        """Go alone, or after somebody who did, with the clock of the run `paused` while it waits."""
-        alone = await self._admitted(paused)
+    async def one(self, paused: Paused, *, needed: Callable[[], bool]) -> AsyncIterator[None]:
+        """Go alone as long as that is `needed`, with the clock of the run `paused` while it waits.
+
+        Whoever ends, well, badly or cancelled, lets the next one go; who then finds that nothing is left to find out
+        goes on at once, and so do those behind.
+        """
+        alone = needed() and await self._admitted(paused)
+        if alone and not needed():
+            self._pass_on()
+            alone = False
         try:
             yield
-        except BaseException as error:
+        finally:
             if alone:
-                self._leave(learnt=isinstance(error, Exception))
-            raise
-        if alone:
-            self._leave(learnt=True)
+                self._pass_on()
 
     def open(self) -> None:
-        """Let all go on that wait."""
-        self._leave(learnt=True)
+        """Let all go on that wait, whoever has the turn."""
+        with self._lock:
+            waiters = list(self._waiters)
+            self._waiters.clear()
+        for one in waiters:
+            _wake(one, alone=False)
 
     async def _admitted(self, paused: Paused) -> bool:
-        """Wait for the turn; tell whether it is to be gone alone."""
+        """Wait for the turn; tell whether it has come, or need not be waited for any more."""
         with self._lock:
             if not self._is_taken:
-                return self._take()
+                self._is_taken = True
+                return True
             waiter: _Waiter = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
         try:
@@ -55,32 +60,17 @@ class Turns:
         except BaseException:
             self._give_up(waiter)
             raise
-        finally:
-            if self._next is waiter:
-                self._next = None
-
-    def _take(self) -> bool:
-        self._is_taken = True
-        return True
 
     def _give_up(self, waiter: _Waiter) -> None:
         with self._lock:
             if waiter in self._waiters:
                 self._waiters.remove(waiter)
-                return
-            was_next = self._next is waiter
-        if was_next:
-            self._leave(learnt=False)
+            is_next = self._next is waiter
+        if is_next:
+            self._pass_on()
 
-    def _leave(self, *, learnt: bool) -> None:
+    def _pass_on(self) -> None:
         with self._lock:
-            if learnt:
-                waiters = list(self._waiters)
-                self._waiters.clear()
-                self._is_taken, self._next = False, None
-                for one in waiters:
-                    _wake(one, alone=False)
-                return
             self._next = None
             while self._waiters:
                 self._next = self._waiters.popleft()

@@ -113,4 +113,9 @@ class Line:
 
 
 def _counted(tokens: TokenCount) -> Usage:
-    return Usage(input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached)
+    return Usage(
+        input_tokens=tokens.input,
+        output_tokens=tokens.output,
+        cached_tokens=tokens.cached,
+        reasoning_tokens=tokens.reasoning,
+    )
