@@ -69,16 +69,12 @@ class OpenAIChatAgent:
         if (event := filtered_ending(answer.finish_reason)) and not answer.calls:
             return refusal(event, text=text)
         if not text.strip() and not answer.calls:
-            raise AgentError(f"unusable reply: {self._named} {self._silence(answer)}")
+            silence = f"answered with neither text nor a tool call (finish_reason {answer.finish_reason!r})"
+            raise AgentError(f"unusable reply: {self._named} {silence}")
         if answer.truncated:
             self.log.append(f"an answer of {self._named} was cut off at its token limit; it is kept as far as it goes")
         calls = tuple(map(_call, answer.calls))
         return Message(role="assistant", content=text or None, tool_calls=calls, thoughts=answer.thoughts)
-
-    def _silence(self, answer: ChatReply) -> str:
-        if answer.truncated:
-            return "reached its token limit before it said anything; raise `max_tokens`"
-        return f"answered with neither text nor a tool call (finish_reason {answer.finish_reason!r})"
 
 
 def _rounds(messages: Sequence[Message]) -> int:

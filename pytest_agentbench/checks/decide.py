@@ -26,6 +26,8 @@ from pytest_agentbench.checks.policies import PolicyReport, check_policies
 from pytest_agentbench.checks.simulated_user import check_simulated_user
 from pytest_agentbench.checks.state import check_state, is_of_failing_call
 from pytest_agentbench.checks.termination import check_termination
+from pytest_agentbench.checks.written_calls import CHECK as WRITTEN_CALLS
+from pytest_agentbench.checks.written_calls import check_written_calls
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Check
@@ -74,6 +76,7 @@ def judge(
     findings = [
         *guard.ask("termination", lambda: check_termination(run)),
         *guard.ask("user", lambda: check_simulated_user(run)),
+        *guard.ask(WRITTEN_CALLS, lambda: check_written_calls(run)),
         *of_calls,
         *guard.ask("handoffs", lambda: check_handoffs(run)),
         *guard.ask("communicate", lambda: check_communicate(run)),

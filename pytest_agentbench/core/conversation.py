@@ -79,7 +79,8 @@ class Stop(Model):
 class UserTurn(Model):
     """What a simulated user does in its turn: says `text`, calls tools of its own, then closes where `stop` is set.
 
-    `acts` are what it meant; None means that it did not say. `decisions` are its answers to approvals.
+    `acts` are what it meant; None means that it did not say. `decisions` are its answers to approvals, `thoughts` what
+    it thought and did not say.
     """
 
     text: str = ""
@@ -87,6 +88,7 @@ class UserTurn(Model):
     decisions: tuple[Decision, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     stop: Stop | None = None
+    thoughts: str | None = None
 
     @property
     def message(self) -> Message | None:
@@ -99,6 +101,7 @@ class UserTurn(Model):
             tool_calls=self.tool_calls,
             acts=self.acts,
             decisions=self.decisions,
+            thoughts=self.thoughts,
         )
 
 

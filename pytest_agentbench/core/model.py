@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import SuiteFaultError, with_hint
 from pytest_agentbench.core.providers import misspelt, provider_of, reached
@@ -23,7 +25,8 @@ class ModelSpec(Model):
     `seconds` bounds one request, `retries` counts what is sent again after the first.
     `in_flight`, `requests_per_minute` and `tokens_per_minute` bound all who share `base_url`. `structured` says how the
     server is asked for JSON of a given form; `transport` who posts: `direct`, the `openai` client, or `pydantic_ai`,
-    which takes the whole name, provider and all, and finds server and key by itself.
+    which takes the whole name, provider and all, and finds server and key by itself. `effort` is how long a reasoning
+    model may think.
     """
 
     model: str
@@ -34,6 +37,7 @@ class ModelSpec(Model):
     temperature: float | None = None
     seed: int | None = None
     max_tokens: int | None = None
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
     seconds: float = 60.0
     retries: int = 4
     extra_body: dict[str, Any] = {}
@@ -42,7 +46,7 @@ class ModelSpec(Model):
     in_flight: int | None = None
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
-    structured: Literal["auto", "json_schema", "tool", "json"] = "auto"
+    structured: Literal["auto", "json_schema", "tool", "json", "prompt"] = "auto"
     transport: Literal["direct", "openai", "pydantic_ai"] = "direct"
 
     @classmethod
@@ -64,11 +68,18 @@ class ModelSpec(Model):
             return (self.api_key_env,)
         return provider.keys
 
+    @model_serializer(mode="wrap")
+    def _without_unset(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what came later and is not set: hashes of suites that do not use it stay what they were."""
+        data: dict[str, Any] = serialize(self)
+        return {name: value for name, value in data.items() if name not in {"effort", "provider"} or value}
+
 
 class Usage(Model):
     """What calls to models took, added up.
 
-    `calls` were answered live, `replayed` from a cassette; `retries` were sent again. `cost_usd` is the sum of what
+    `calls` were answered live, `replayed` from a cassette; `retries` were sent again. `reasoning_tokens` are those of
+    the `output_tokens` that were thoughts. `cost_usd` is the sum of what
     could be priced, `unpriced` counts the live calls that could not. `seconds` is time spent waiting for answers, of
     retries, too; `latencies` is that of each live answer, in seconds to the millisecond. `adapted` says how requests
     had to be changed for their server to take them.
@@ -80,6 +91,7 @@ class Usage(Model):
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
+    reasoning_tokens: int = 0
     cost_usd: float = 0.0
     unpriced: int = 0
     seconds: float = 0.0

@@ -20,7 +20,15 @@ _PROBLEMS = 20
 
 
 class UnreadableAnswerError(ValueError):
-    """A text holds no answer of the wanted type; the message lists what is wrong, for the model to correct."""
+    """A text holds no answer of the wanted type; the message lists what is wrong, for the model to correct.
+
+    `lacks_fields` tells that a required field is missing, which a server that enforces the schema lets no model leave
+    out.
+    """
+
+    def __init__(self, problems: str, *, lacks_fields: bool = False) -> None:
+        super().__init__(problems)
+        self.lacks_fields = lacks_fields
 
 
 class NoAnswerError(UnreadableAnswerError):
@@ -32,18 +40,20 @@ def read_answer(answer: type[M], text: str) -> M:
 
     Of several objects the first that is valid counts, else the first one's problems are reported.
     """
-    problems = ""
-    for value in _values(text):
+    first: ValidationError | None = None
+    for value in json_values(text):
         try:
             return answer.model_validate(value)
         except ValidationError as error:
-            problems = problems or _listed(error)
-    if problems:
-        raise UnreadableAnswerError(problems)
+            first = first or error
+    if first is not None:
+        lacks_fields = any(item["type"] == "missing" for item in first.errors(include_url=False, include_context=False))
+        raise UnreadableAnswerError(_listed(first), lacks_fields=lacks_fields)
     raise NoAnswerError(_no_json(text))
 
 
-def _values(text: str) -> Iterator[JsonValue]:
+def json_values(text: str) -> Iterator[JsonValue]:
+    """Give the JSON values in `text`: the whole, what is fenced, then the objects within prose."""
     for candidate in (text, *_FENCE.findall(text)):
         try:
             yield json.loads(candidate)

@@ -1,82 +1,184 @@
 """What a server can do with a model: learnt from its own answers, once, and remembered for the session.
 
 A request is made as its role asks for it. What the server is known not to take is dropped or renamed on the way out,
-so that a recording is found under the request as asked, whatever the server could do when it was made.
+and a bound on the length of the answer is added where nobody set one, so that a recording is found under the request
+as asked, whatever the server could do when it was made.
 
-A refusal is learnt only from the field that an error names (`param`, or the place in a list of validation errors),
-never from its prose. Only what the suite did not set itself is dropped; a new name keeps the value and is always taken.
+A refusal is learnt only from the field that an error names (`param`, or the place in a list of validation errors), or
+from what the server does with the same request without our own defaults; never from prose. What the suite set itself is
+sent or is an error; a new name keeps the value and is always taken.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.llm.turns import Paused, Turns
 
-Form = Literal["json_schema", "tool", "json"]
+Form = Literal["json_schema", "tool", "json", "prompt"]
 
-ALL_FORMS: tuple[Form, ...] = ("json_schema", "tool", "json")
+ALL_FORMS: tuple[Form, ...] = ("json_schema", "tool", "json", "prompt")
 """How an answer of a given type is asked for, from what binds the model most to what every server takes."""
 
-_RENAMED = {"max_tokens": "max_completion_tokens"}
+OUTPUT_BOUND = 8192
+"""Tokens that an answer may take where neither suite nor role bounds it: thoughts and a long answer fit into it."""
+
+_TOLD: dict[Form, str] = {
+    "tool": "structured answers as tool calls",
+    "json": "structured answers in JSON mode, the schema in the prompt",
+    "prompt": "structured answers by the schema in the prompt",
+}
+"""How a form that is not the first one is told."""
+
+_RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 """Parameters that some models take under another name only."""
 
-_SPARED = frozenset({"temperature", "seed", "max_tokens", "max_completion_tokens", "parallel_tool_calls"})
-"""Parameters without which a request still asks the same."""
+_LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict", "num_predict"})
+"""Parameters that bound an answer."""
+
+_SPARED = ("temperature", "seed", "parallel_tool_calls", "max_completion_tokens", "max_tokens")
+"""Parameters without which a request still asks the same, those first whose loss changes the answer most."""
+
+_KEYS = {"reasoning_effort": "effort"}
+"""Parameters that a suite sets by another name."""
+
+_WEAKER = {"required": "auto"}
+"""What is sent for a `tool_choice` that the server does not take; a named tool becomes `required` first."""
+
+_OF_FORM = frozenset({"response_format", "tools", "tool_choice", "functions"})
+"""Fields by which a structured answer is asked for."""
 
 _REFUSING = frozenset({400, 422})
 _SIZES = frozenset({"context_length_exceeded", "string_above_max_length", "array_above_max_length"})
 """Codes that name a parameter for its size: a shorter request may be taken."""
 
+_VALUES = frozenset({"invalid_value", "integer_above_max_value", "integer_below_min_value", "decimal_above_max_value"})
+"""Codes that object to a value: another name would not help."""
+
+_UNRELATED = frozenset({"content_filter", "content_policy_violation", "moderation_blocked", "model_not_found"})
+"""Codes of refusals that no parameter is the reason of."""
+
 
 class Capabilities:
-    """What one server takes for one model; `renamed` is what is known of it beforehand."""
+    """What one server takes for one model; `renamed` is what is known of it beforehand.
+
+    `own` always names the parameters that the suite set itself.
+    """
 
     def __init__(self, *, renamed: Mapping[str, str] | None = None) -> None:
         self._foreknown = renamed or {}
         self._renamed = dict(self._foreknown)
-        self._dropped: set[str] = set()
+        self._dropped: frozenset[str] = frozenset()
+        self._choice = ""
+        self._taken: frozenset[str] = frozenset()
+        self._doubtful: tuple[str, ...] = ()
+        self._was_in_vain = False
         self._form: Form | None = None
         self._is_known = False
-        self._waiting: list[asyncio.Future[None]] | None = None
+        self._turns = Turns()
+        self._has_asked = False
+        self._questions = Turns()
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What was learnt of parameters, one clause each, sorted."""
+        """What was learnt, one clause each, sorted."""
         learnt = [(old, new) for old, new in self._renamed.items() if old not in self._foreknown]
-        renamed = [f"{old} sent as {new}" for old, new in learnt if new not in self._dropped]
-        return tuple(sorted([*renamed, *(f"{name} left out" for name in self._dropped)]))
+        facts = [f"{old} sent as {new}" for old, new in learnt if new not in self._dropped]
+        facts += [f"{name} left out" for name in self._dropped]
+        facts += [f"tool_choice sent as {self._choice}"] if self._choice else []
+        facts += [_TOLD[self._form]] if self._form in _TOLD else []
+        return tuple(sorted(facts))
 
-    def fit(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Give a body as the server takes it; the same object where nothing is known against it."""
-        if not self._renamed and not self._dropped:
-            return body
-        renamed = {self._renamed.get(name, name): value for name, value in body.items()}
-        return {name: value for name, value in renamed.items() if name not in self._dropped}
+    def fit(self, body: dict[str, Any], own: Collection[str], *, without: Collection[str] = ()) -> dict[str, Any]:
+        """Give a body as the server takes it, bounded; `without` names what is left out for a trial."""
+        bounded = body if not _LIMITS.isdisjoint(body) else {**body, "max_tokens": OUTPUT_BOUND}
+        gone = self._dropped.union(without, self._doubtful[1:])
+        if not gone and not self._renamed and not self._choice:
+            return bounded
+        fitted: dict[str, Any] = {}
+        for name, value in bounded.items():
+            sent = self._renamed.get(name, name)
+            if (name in own or sent not in gone) and (sent == name or sent not in bounded):
+                fitted[sent] = value
+        if self._choice and "tool_choice" not in own and fitted.get("tool_choice") not in (None, "auto", "none"):
+            fitted["tool_choice"] = self._choice
+        return fitted
 
-    def learn(self, error: SendError, sent: dict[str, Any], *, own: Collection[str]) -> bool:
-        """Take a refusal of `sent` to heart; tell whether the request, fitted anew, may be taken now.
+    def learn(self, error: SendError, sent: dict[str, Any], own: Collection[str]) -> bool:
+        """Take a refusal of `sent` that names a field to heart; tell whether the request is worth sending fitted anew.
 
-        `own` names the parameters that the suite set itself. Raise `SendError` naming the key where one of them cannot
-        be sent.
+        Raise `SendError` naming the key where what the suite set cannot be sent.
         """
         name = error.param
         if error.status not in _REFUSING or error.code in _SIZES or name not in sent:
             return False
-        if name in _RENAMED and name not in self._renamed:
+        key = next((old for old, new in self._renamed.items() if new == name), name)
+        if name in self._renamed or (name in self._dropped and key not in own):
+            return True  # learnt from another request, while this one was out
+        if name in _RENAMED and key == name and error.code not in _VALUES:
             self._renamed[name] = _RENAMED[name]
             return True
-        key = next((old for old, new in self._renamed.items() if new == name), name)
         if key in own:
-            raise SendError(
-                f"{error} (the suite sets `{key}` for this model: take it out, or name another model)",
-                status=error.status,
-            )
+            told = f"the suite sets `{_KEYS.get(key, key)}` for this model: take it out, or name another model"
+            raise SendError(f"{error} ({told})", status=error.status, param=name, code=error.code)
+        if name == "tool_choice":
+            return self._weaken(sent["tool_choice"])
         if name not in _SPARED:
             return False
-        self._dropped.add(name)
+        self._dropped |= {name}
         return True
+
+    def suspects(self, error: SendError, sent: dict[str, Any], own: Collection[str]) -> frozenset[str]:
+        """Name the defaults of ours without which a request is worth one trial; none where the error says what it is.
+
+        A server that names no field may mean one that it never took. The bound of an answer may be too much for it
+        beside a long conversation, whatever it took before. A trial in vain is not repeated for what may be the
+        request's own fault.
+        """
+        if error.status not in _REFUSING or error.code in _UNRELATED:
+            return frozenset()
+        ours = [name for name in _SPARED if name in sent and self._asked_as(name) not in own]
+        bound = [name for name in ours if name in _LIMITS]
+        if error.code in _SIZES:
+            return frozenset(bound)
+        if error.param:
+            return frozenset()
+        if self._doubtful and self._doubtful[0] in ours:
+            return frozenset(self._doubtful[:1])
+        new = [name for name in ours if name not in self._taken]
+        if not self._was_in_vain:
+            return frozenset([*new, *bound])
+        # before any answer the form is the likelier reason: the last one asks without any
+        return frozenset(new if self._taken or _OF_FORM.isdisjoint(sent) else ())
+
+    def tried_in_vain(self) -> None:
+        """Remember that a request was refused without our defaults as well."""
+        self._was_in_vain = True
+
+    def answered(self, sent: dict[str, Any], left_out: frozenset[str], refused: SendError | None) -> None:
+        """Remember that `sent` was taken, after it had been `refused` with what was `left_out`.
+
+        What was too long teaches nothing: the next request may be shorter.
+        """
+        if refused is not None and refused.code in _SIZES:
+            return
+        if left_out:
+            new = left_out - self._taken
+            self._refused(tuple(name for name in _SPARED if name in new))
+        elif self._doubtful and self._doubtful[0] in sent:
+            self._refused(self._doubtful[1:])  # the first one it was not
+        if not self._taken.issuperset(names := [name for name in _SPARED if name in sent]):
+            self._taken = self._taken.union(names)
+
+    def explained(self, error: SendError, sent: dict[str, Any], own: Collection[str]) -> SendError:
+        """Give a refusal that names no field with the keys of the suite that it may mean."""
+        keys = sorted(_KEYS.get(name, name) for name in map(self._asked_as, sent) if name in own)
+        if error.status not in _REFUSING or error.param or error.code in _UNRELATED | _SIZES or not keys:
+            return error
+        named = ", ".join(f"`{key}`" for key in keys)
+        error.args = (f"{error} (no field is named; it may mean what the suite sets for this model: {named})",)
+        return error
 
     def forms(self, wanted: Literal["auto"] | Form) -> tuple[Form, ...]:
         """Give the forms to try in order: the wanted one alone, else what worked before first."""
@@ -88,7 +190,7 @@ class Capabilities:
 
     @property
     def knows_form(self) -> bool:
-        """Whether some form worked before: another one is then asked for only where a recording holds no answer."""
+        """Whether some form brought an answer before."""
         return self._form is not None
 
     def understood(self, form: Form) -> None:
@@ -96,34 +198,60 @@ class Capabilities:
         self._form = form
 
     @asynccontextmanager
-    async def turn(self, paused: Callable[[], AbstractAsyncContextManager[None]]) -> AsyncIterator[None]:
-        """Let the first request to a server go alone, so that each fact is learnt at the price of one request.
+    async def turn(self, body: dict[str, Any], paused: Paused) -> AsyncIterator[None]:
+        """Let the first request to a server go alone, and each that may settle a doubt: a fact costs one request.
 
         Others wait for its answer, good or bad, with the clock of their run `paused`.
         """
-        if self._is_known:
+        if not self._has_doubt(body):
             yield
             return
-        if self._waiting is not None:
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(waiter)
-            async with paused():
-                await waiter
-            yield
-            return
-        self._waiting = []
-        try:
-            yield
-        finally:
+        async with self._turns.one(paused, needed=lambda: self._has_doubt(body)):
+            try:
+                yield
+            except Exception as error:
+                self._is_known = True
+                if isinstance(error, SendError) and error.again:  # it may take long until this question is answered
+                    self._has_asked = True
+                    self._questions.open()
+                raise
             self._is_known = True
-            waiters, self._waiting = self._waiting, None
-            for one in waiters:
-                one.get_loop().call_soon_threadsafe(_wake, one)
 
+    @asynccontextmanager
+    async def question(self, wanted: Literal["auto"] | Form, paused: Paused) -> AsyncIterator[None]:
+        """Let the first question for a structured answer go alone, so that its form is looked for once."""
+        if wanted != "auto" or not self._looks_for_form():
+            yield
+            return
+        async with self._questions.one(paused, needed=self._looks_for_form):
+            try:
+                yield
+            except Exception:
+                self._has_asked = True
+                raise
+            self._has_asked = True
 
-def _wake(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
+    def _looks_for_form(self) -> bool:
+        return self._form is None and not self._has_asked
+
+    def _has_doubt(self, body: dict[str, Any]) -> bool:
+        return not self._is_known or (bool(self._doubtful) and self._doubtful[0] in body)
+
+    def _refused(self, names: tuple[str, ...]) -> None:
+        """Take to heart that the server does not take one of `names`: the only one, or there is a doubt to settle."""
+        if len(names) == 1:
+            self._dropped |= {*names}
+        self._doubtful = names if len(names) > 1 else ()
+
+    def _weaken(self, choice: object) -> bool:
+        weaker = _WEAKER.get(str(choice)) if isinstance(choice, str) else "required"
+        if weaker is None:
+            return False
+        self._choice = "auto" if self._choice == "auto" else weaker
+        return True
+
+    def _asked_as(self, name: str) -> str:
+        return next((old for old, new in self._renamed.items() if new == name), name)
 
 
 @runtime_checkable
@@ -131,3 +259,14 @@ class KnowsCapabilities(Protocol):
     """A chat that remembers what its server takes."""
 
     capabilities: Capabilities
+    paused: Paused
+
+
+def is_of_form(error: SendError, *, knew_form: bool) -> bool:
+    """Whether a refusal may mean the form in which an answer was asked for, so that another one is worth asking.
+
+    One that names no field is the request's own, where some form had brought an answer before.
+    """
+    if error.status not in _REFUSING or error.code in _UNRELATED | _SIZES:
+        return False
+    return error.param in _OF_FORM if error.param else not knew_form

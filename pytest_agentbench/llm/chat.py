@@ -4,7 +4,7 @@ import asyncio
 import random as randomness
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,16 +21,19 @@ from pytest_agentbench.llm.request import ChatRequest
 from pytest_agentbench.llm.retrying import PATIENCE, Retries, slows_down
 from pytest_agentbench.llm.seams import Budget, Recorder, Transport
 from pytest_agentbench.llm.setting_aside import SetAside
+from pytest_agentbench.llm.turns import Paused
+from pytest_agentbench.llm.unsaid import exhausted, written_call
 from pytest_agentbench.llm.wire import encode
-
-Paused = Callable[[], AbstractAsyncContextManager[None]]
-"""Gives a context manager within which the clock of a run stands still."""
 
 CostOf = Callable[[ModelSpec, str, TokenCount], float | None]
 """Prices the tokens of a model, named as the server does; None where its price is unknown."""
 
 WorstCaseOf = Callable[[ModelSpec, dict[str, Any]], float | None]
 """Prices a request body before it is sent; None where its price is unknown."""
+
+
+_SET_BY = {"temperature": "temperature", "seed": "seed", "max_tokens": "max_tokens", "reasoning_effort": "effort"}
+"""Parameters of a request that a suite sets by a key of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,10 +78,14 @@ class ChatModel:
         self._limiter = limiter
         self._ways = ways or Ways()
         self._recorder = recorder
-        self._paused = paused
+        self.paused = paused
         self._working = working
         self._meter = Meter()
         self._asked_at: float | None = None
+        self._noted: tuple[str, ...] = ()
+        named = (name for name, key in _SET_BY.items() if getattr(spec, key) is not None)
+        # what the suite set itself is sent or refused, never left out
+        self._own = frozenset({*named, *spec.extra_body})
 
     @property
     def usage(self) -> Usage:
@@ -115,6 +122,7 @@ class ChatModel:
             temperature=temperature if spec.temperature is None else spec.temperature,
             seed=spec.seed,
             max_tokens=max_tokens if spec.max_tokens is None else spec.max_tokens,
+            effort=spec.effort,
             extra_body=spec.extra_body,
         )
         if self._recorder is not None:
@@ -122,26 +130,33 @@ class ChatModel:
             if recorded is not None:
                 reply = read_reply(recorded.response, spec.model)
                 self._meter.replayed()
-                return reply.model_copy(update={"replayed": True, "cost_usd": 0.0})
+                return self._checked(reply.model_copy(update={"replayed": True, "cost_usd": 0.0}), request)
         try:
-            return await self._live(request)
+            return self._checked(await self._live(request), request)
         except ProviderError as error:
             error.args = (f"{self.caller.role}, model {spec.model!r}: {error}",)
             raise
 
-    @property
-    def _own(self) -> frozenset[str]:
-        """The parameters that the suite set itself: they are sent or refused, never left out."""
-        spec = self.spec
-        named = (name for name in ("temperature", "seed", "max_tokens") if getattr(spec, name) is not None)
-        return frozenset({*named, *spec.extra_body})
+    def _checked(self, reply: ChatReply, request: ChatRequest) -> ChatReply:
+        """Note a call that was written as text; raise `ProviderError` where the token limit left no word."""
+        if reply.truncated and not reply.calls and not reply.text.strip() and not reply.refusal:
+            raise ProviderError(exhausted(reply, request.max_tokens))
+        if request.tools and not reply.calls and reply.content:
+            offered = [str(tool["function"]["name"]) for tool in request.tools]
+            if written := written_call(reply.content, offered):
+                return reply.model_copy(update={"written_call": written})
+        return reply
 
     async def _live(self, request: ChatRequest) -> ChatReply:
         if self._transport is None:
             self._transport = self._open_transport()
         ways = self._ways
         budget = ways.budget if ways.budget is not None and ways.budget.bounds(self.caller) else None
-        worst = ways.worst_case_of(self.spec, request.body) if budget is not None else None
+        worst = (
+            ways.worst_case_of(self.spec, self.capabilities.fit(request.body, self._own))
+            if budget is not None
+            else None
+        )
         async with SetAside(budget, self.caller, worst, rest=self._rest) as money:
             response = await self._send(self._transport, request, money)
             tokens = read_tokens(response)
@@ -153,7 +168,15 @@ class ChatModel:
         reply = read_reply(response, self.spec.model, tokens=tokens, cost_usd=cost)
         if self._recorder is not None:
             self._recorder.keep(self.caller, request.body, response)
+            self._note_facts(self._recorder)
         return reply
+
+    def _note_facts(self, recorder: Recorder) -> None:
+        """Have what was learnt kept with the recordings, once."""
+        facts = self.capabilities.facts
+        if facts != self._noted:
+            self._noted = facts
+            recorder.note(self.spec.model, facts)
 
     async def _send(self, transport: Transport, request: ChatRequest, money: SetAside) -> dict[str, Any]:
         """Send, and again where that may help, with the run's clock stopped in between."""
@@ -162,7 +185,7 @@ class ChatModel:
         self._asked_at = None
         while True:
             try:
-                async with self.capabilities.turn(self._paused):
+                async with self.capabilities.turn(request.body, self.paused):
                     response = await self._send_fitted(transport, request, money)
                 self._asked_at = None
                 return response
@@ -175,15 +198,26 @@ class ChatModel:
 
     async def _send_fitted(self, transport: Transport, request: ChatRequest, money: SetAside) -> dict[str, Any]:
         """Send what the server takes, as far as that is known, and learn from what it refuses."""
+        learnt, own = self.capabilities, self._own
+        left_out: frozenset[str] = frozenset()
+        refused: SendError | None = None
         while True:
-            body = self.capabilities.fit(request.body)
+            body = learnt.fit(request.body, own, without=left_out)
             try:
                 async with self._working():
                     self._asked_at = self._asked_at or self._ways.now()
-                    return await self._send_once(transport, body, request, money)
+                    response = await self._send_once(transport, body, request, money)
             except SendError as error:
-                if not self.capabilities.learn(error, body, own=self._own):
-                    raise
+                if not learnt.learn(error, body, own):
+                    if error.again or (refused is None and not (left_out := learnt.suspects(error, body, own))):
+                        raise learnt.explained(error, body, own) from error.__cause__
+                    if refused is not None:
+                        learnt.tried_in_vain()
+                        raise learnt.explained(refused, body, own) from error
+                    refused = error
+            else:
+                learnt.answered(body, left_out, refused)
+                return response
             await money.hold()
 
     async def _send_once(
@@ -223,7 +257,7 @@ class ChatModel:
         if ticket is not None:
             return ticket
         try:
-            async with self._paused():
+            async with self.paused():
                 ticket = await self._limiter.enter(tokens)
         except BaseException:  # the clock may find that time is up just when the wait has ended
             if ticket is not None:
@@ -232,5 +266,5 @@ class ChatModel:
         return ticket
 
     async def _rest(self, seconds: float) -> None:
-        async with self._paused():
+        async with self.paused():
             await self._ways.sleep(seconds)

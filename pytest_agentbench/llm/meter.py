@@ -7,12 +7,12 @@ from pytest_agentbench.llm.reply import TokenCount
 class Meter:
     """Counts up to a `Usage`, which is only made when it is asked for: every call adds to it several times."""
 
-    __slots__ = ("_cached", "_calls", "_cost", "_input", "_latencies", "_output", "_replayed", "_retries", "_unpriced",
-                 "_waited")  # fmt: skip
+    __slots__ = ("_cached", "_calls", "_cost", "_input", "_latencies", "_output", "_reasoning", "_replayed", "_retries",
+                 "_unpriced", "_waited")  # fmt: skip
 
     def __init__(self) -> None:
         self._calls = self._replayed = self._retries = self._unpriced = 0
-        self._input = self._cached = self._output = 0
+        self._input = self._cached = self._output = self._reasoning = 0
         self._cost = self._waited = 0.0
         self._latencies: list[float] = []
 
@@ -26,6 +26,7 @@ class Meter:
             input_tokens=self._input,
             cached_tokens=self._cached,
             output_tokens=self._output,
+            reasoning_tokens=self._reasoning,
             cost_usd=self._cost,
             unpriced=self._unpriced,
             seconds=self._waited,
@@ -55,5 +56,6 @@ class Meter:
             self._input += tokens.input
             self._cached += tokens.cached
             self._output += tokens.output
+            self._reasoning += tokens.reasoning
         self._cost += cost_usd or 0.0
         self._unpriced += cost_usd is None

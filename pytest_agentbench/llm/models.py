@@ -11,10 +11,11 @@ from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.providers import PROVIDERS, PYDANTIC_AI, Provider, of_host, provider_of
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.capabilities import Capabilities
-from pytest_agentbench.llm.chat import ChatModel, Paused, Ways
+from pytest_agentbench.llm.chat import ChatModel, Ways
 from pytest_agentbench.llm.limiter import Limiter
 from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.llm.seams import Recorder, Transport
+from pytest_agentbench.llm.turns import Paused
 
 if TYPE_CHECKING:  # aiohttp takes a fifth of a second to import, and most sessions call no model
     from pytest_agentbench.llm.direct import Connections

@@ -69,7 +69,11 @@ def read_tokens(response: dict[str, Any]) -> TokenCount | None:
         return None
     details = usage.get("prompt_tokens_details")
     cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
-    return TokenCount(input=given, output=answered, cached=min(cached or 0, given))
+    thought = usage.get("completion_tokens_details")
+    reasoning = _count(thought.get("reasoning_tokens")) if isinstance(thought, dict) else None
+    return TokenCount(
+        input=given, output=answered, cached=min(cached or 0, given), reasoning=min(reasoning or 0, answered)
+    )
 
 
 def _first_choice(response: dict[str, Any], asked: str) -> dict[str, Any]:

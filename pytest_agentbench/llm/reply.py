@@ -12,17 +12,22 @@ class RequestedCall(Model):
 
 
 class TokenCount(Model):
-    """Tokens of one call; `cached` of the `input` tokens came from the server's cache."""
+    """Tokens of one call.
+
+    `cached` of the `input` tokens came from the server's cache, `reasoning` of the `output` tokens were thoughts.
+    """
 
     input: int
     output: int
     cached: int = 0
+    reasoning: int = 0
 
 
 class ChatReply(Model):
     """One answer: text, calls or a refusal, and apart what the model thought. `truncated`: cut off at the token limit.
 
     `first_logprobs` are the log-probabilities of the likeliest first tokens, where they were asked for and given.
+    `written_call` names the offered tool that the text is a call of: one that nobody makes, since it is text.
     `tokens` is None where the server did not say, `cost_usd` where the model has no known price; 0 when replayed.
     """
 
@@ -31,6 +36,7 @@ class ChatReply(Model):
     calls: tuple[RequestedCall, ...] = ()
     refusal: str | None = None
     finish_reason: str = ""
+    written_call: str = ""
     model: str = ""
     tokens: TokenCount | None = None
     cost_usd: float | None = None

@@ -20,6 +20,7 @@ class ChatRequest:
     temperature: float | None = None
     seed: int | None = None
     max_tokens: int | None = None
+    effort: str | None = None
     extra_body: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -31,4 +32,6 @@ class ChatRequest:
         for name in ("tool_choice", "response_format", "temperature", "seed", "max_tokens"):
             if (value := getattr(self, name)) is not None:
                 body[name] = value
+        if self.effort is not None:
+            body["reasoning_effort"] = self.effort
         return {**body, **self.extra_body}

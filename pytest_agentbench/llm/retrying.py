@@ -72,4 +72,6 @@ class Retries:
             again=error.again,
             retry_after=error.retry_after,
             billed=error.billed,
+            param=error.param,
+            code=error.code,
         )

@@ -41,6 +41,10 @@ class Recorder(Protocol):
         """Remember the answer to a request for which `find` gave None."""
         ...
 
+    def note(self, model: str, facts: Sequence[str]) -> None:
+        """Remember with the recordings what was learnt of a model's server."""
+        ...
+
 
 class Reservation(Model):
     """Money and a call set aside before sending; `cost_usd` None means that its price is unknown."""

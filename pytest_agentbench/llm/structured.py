@@ -1,5 +1,6 @@
 """Answers of a given type: asked for in the strictest form that the server takes, read, and repaired once."""
 
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +13,11 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import CassetteMissError, ProviderError, SendError, UnusableAnswerError
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.answer_text import NoAnswerError, UnreadableAnswerError, read_answer
-from pytest_agentbench.llm.capabilities import Capabilities, Form, KnowsCapabilities
+from pytest_agentbench.llm.capabilities import Capabilities, Form, KnowsCapabilities, is_of_form
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.strict_schema import schema_of
+from pytest_agentbench.llm.unsaid import PARSER
 
 M = TypeVar("M", bound=BaseModel)
 Messages = Sequence[dict[str, Any]]
@@ -24,30 +26,37 @@ Messages = Sequence[dict[str, Any]]
 async def structured(chat: Chat, answer: type[M], messages: Messages, *, temperature: float | None = None) -> M:
     """Ask for an `answer`: a pydantic model whose JSON is an object.
 
-    `spec.structured` says how: `json_schema`, a forced `tool` call, or `json` mode with the schema in the last message;
-    `auto` goes down that list as long as the server refuses the request, and remembers what it took. An answer that is
-    not valid is shown to the model with its errors, once; one without any JSON says that the server ignored the form,
-    and is asked for again in `json` mode. Raise `UnusableAnswerError` for an answer that stays invalid,
-    is refused or cut off, and what `chat.complete` raises.
+    `spec.structured` says how: `json_schema`, a forced `tool` call, `json` mode with the schema in the last message, or
+    that message alone (`prompt`); `auto` goes down that list as long as the server refuses the request, and remembers
+    what it took. An answer that is not valid is shown to the model with its errors, once; one that shows that the
+    server ignored the form (no JSON at all, or a field missing) is then asked for with the schema in the prompt.
+    Raise `UnusableAnswerError` for an answer that stays invalid, is refused or cut off, and what `chat.complete`
+    raises.
     """
     asking = _Asking(chat, answer, temperature)
-    capabilities = chat.capabilities if isinstance(chat, KnowsCapabilities) else Capabilities()
-    knew_form = capabilities.knows_form
+    if not isinstance(chat, KnowsCapabilities):
+        return await _asked(asking, messages, Capabilities())
+    async with chat.capabilities.question(chat.spec.structured, chat.paused):
+        return await _asked(asking, messages, chat.capabilities)
+
+
+async def _asked(asking: "_Asking[M]", messages: Messages, capabilities: Capabilities) -> M:
+    """Ask in one form after the other, until the server takes one."""
+    chat, knew_form = asking.chat, capabilities.knows_form
     first: ProviderError | None = None
     for form in capabilities.forms(chat.spec.structured):
-        if knew_form and first is not None and not isinstance(first, CassetteMissError):
-            break  # what worked before is refused now: that is this request's own error
         try:
             reply = await asking.ask(form, messages)
         except CassetteMissError as error:  # what a server refused when recording was not recorded
             first = first or error
         except SendError as error:
-            if error.status not in {400, 422}:
+            if not is_of_form(error, knew_form=knew_form):
                 raise
             first = first or error
         else:
             given, answered_in = await asking.read(form, messages, reply)
-            capabilities.understood(answered_in)
+            if chat.spec.structured == "auto":
+                capabilities.understood(answered_in)
             return given
     assert first is not None  # noqa: S101 - there is at least one form, and it failed
     raise first
@@ -73,7 +82,8 @@ class _Asking(Generic[M]):
             options["tools"] = [{"type": "function", "function": function}]
             options["tool_choice"] = {"type": "function", "function": {"name": self.name}}
         else:
-            options["response_format"] = {"type": "json_object"}
+            if form == "json":
+                options["response_format"] = {"type": "json_object"}
             messages = _with_instruction(messages, _prompt("json_form.v1.md").format(schema=dumps(schema, indent=1)))
         return await self.chat.complete(messages, **options)
 
@@ -83,17 +93,17 @@ class _Asking(Generic[M]):
             return self._read(reply), form
         except UnreadableAnswerError as error:
             repair = _prompt("repair.v1.md").format(problems=error)
-            if isinstance(error, NoAnswerError) and self.chat.spec.structured == "auto":
-                form = (
-                    "json"  # the only form that tells the model what is wanted, whatever the server makes of the rest
-                )
+            ignored = isinstance(error, NoAnswerError) or (error.lacks_fields and form == "json_schema")
+            if (ignored or reply.written_call) and self.chat.spec.structured == "auto" and form != "prompt":
+                form = "json"  # it tells the model what is wanted, whatever the server makes of the rest
         corrected = await self.ask(form, [*messages, *_shown(reply, repair)])
         try:
             return self._read(corrected), form
         except UnreadableAnswerError as error:
             raise UnusableAnswerError(
                 f"{self._model(corrected)} gave no valid {self.answer.__name__}, also after it was told what is wrong: "
-                f"{error}\nit said: {shorten(printable(_text_of(corrected)), 300)!r}"
+                f"{error}\nit said: {shorten(printable(corrected.text or _text_of(corrected)), 300)!r}"
+                f"{_written(corrected)}"
             ) from error
 
     @property
@@ -113,7 +123,7 @@ class _Asking(Generic[M]):
                 f"{shorten(printable(reply.refusal), 300)!r}"
             )
         try:
-            return read_answer(self.answer, _text_of(reply))
+            return self._found(reply)
         except UnreadableAnswerError as error:
             if reply.truncated:
                 raise UnusableAnswerError(
@@ -127,12 +137,23 @@ class _Asking(Generic[M]):
                 ) from error
             raise
 
+    def _found(self, reply: ChatReply) -> M:
+        """Read the text where it holds the answer, else the first call: servers wrap the one in the other at times."""
+        if reply.calls and reply.content:
+            with contextlib.suppress(UnreadableAnswerError):
+                return read_answer(self.answer, reply.content)
+        return read_answer(self.answer, _text_of(reply))
+
     def _model(self, reply: ChatReply) -> str:
         return printable(repr(reply.model or self.chat.spec.model))
 
 
 def _text_of(reply: ChatReply) -> str:
     return reply.calls[0].arguments if reply.calls else reply.text
+
+
+def _written(reply: ChatReply) -> str:
+    return f"\nit wrote its tool call as text; {PARSER}" if reply.written_call else ""
 
 
 def _shown(reply: ChatReply, repair: str) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from pytest_agentbench.checks.written_calls import CHECK as WRITTEN_CALLS
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.termination import Termination
@@ -51,7 +52,7 @@ def failure_text(
             lines += _section("also", _also(result, also, marks, verbose=verbose))
             lines += _section("not measured", [_open(one, marks) for one in result.unmeasured])
         lines += _section("what others did besides", [_other(one, marks) for one in result.also])
-        lines += _advice(result)
+        lines += _advice(result, marks)
         lines += ["", _facts(result, marks, told=not failed or failed[0].kind == "termination" or not result.scored)]
         if transcript is not None and transcript.messages:
             turn = next((finding.turn for finding in failed if finding.turn is not None), None)
@@ -75,11 +76,13 @@ def _asked(result: Result, finding: Finding, transcript: Transcript) -> int | No
     return transcript.turns[-place] if most else None
 
 
-def _advice(result: Result) -> list[str]:
-    """Say how a run comes to be scored that ended because its scripted user had nothing to say."""
+def _advice(result: Result, marks: Glyphs) -> list[str]:
+    """Say what may lie behind a failure: a server without a parser for tool calls, a script without an answer."""
+    written = [one for one in result.findings if one.check == WRITTEN_CALLS]
+    advice = [line for one in written for line in ("", f"turn {one.turn}: {marks.plain(one.message)}")]
     if result.blame is not Blame.USER or not result.players.get("user", "").startswith("scripted"):
-        return []
-    return ["", "give the user an answer: another line of `says:`, or what it knows in `knows: {word: value}`"]
+        return advice
+    return [*advice, "", "give the user an answer: another line of `says:`, or what it knows in `knows: {word: value}`"]
 
 
 def _headline(result: Result, failed: list[Finding], marks: Glyphs) -> str:

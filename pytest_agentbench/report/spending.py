@@ -47,7 +47,7 @@ def spending(results: Sequence[Result], cassette: str, marks: Glyphs, width: int
         lines += [Line(part) for part in wrap(marks.plain(told), width, " " * 13)]
     adapted = [f"{role}: {', '.join(usage.adapted)}" for role, usage in sums.items() if usage.adapted]
     if adapted:
-        told = f"adapted      {f' {marks.dot} '.join(adapted)} (the server refused what was asked first)"
+        told = f"adapted      {f' {marks.dot} '.join(adapted)} (what the server does not take as asked)"
         lines += [Line(part) for part in wrap(marks.plain(told), width, " " * 13)]
     live = live_parties(begun) if cassette == "replay" else []
     if live:
@@ -84,7 +84,8 @@ def usage_text(usage: Usage) -> str:
     answered = [f"{usage.calls}"] if usage.calls or not usage.replayed else []
     if usage.replayed:
         answered.append(f"{usage.replayed} replayed")
-    return " + ".join(answered) + _price(usage)
+    thoughts = f", {usage.reasoning_tokens} tokens of thoughts" if usage.reasoning_tokens else ""
+    return " + ".join(answered) + _price(usage) + thoughts
 
 
 def _price(usage: Usage) -> str:

@@ -23,7 +23,7 @@ from pytest_agentbench.core.variants import vary_chat
 from pytest_agentbench.core.verdict import Finding
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
-from pytest_agentbench.llm.chat import Paused
+from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_models import RunModels

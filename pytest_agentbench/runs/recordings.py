@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -113,6 +113,11 @@ class RunRecorder:
             if self._session is not None:
                 body, response = self._session.recorded(body), self._session.recorded(response)
             self._recorder.keep(self._known(caller), body, response)
+
+    def note(self, model: str, facts: Sequence[str]) -> None:
+        """Note what was learnt of a model's server; raise `NotRunError` where it cannot be written."""
+        with unwritable_is_not_run():
+            self._recorder.note(model, facts)
 
     def _known(self, caller: Caller) -> Caller:
         return caller.model_copy(update={"run": self._name})

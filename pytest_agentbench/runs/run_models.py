@@ -17,8 +17,9 @@ from pytest_agentbench.core.run import BUDGET
 from pytest_agentbench.core.termination import Limits, Termination
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.chat import ChatModel, Paused
+from pytest_agentbench.llm.chat import ChatModel
 from pytest_agentbench.llm.prices import server_of
+from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.session_name import SessionName

@@ -13,7 +13,7 @@ from pytest_agentbench.core.transcript import Message, Transcript
 def agent_turn(
     messages: Sequence[Message], results: Sequence[Message], *, session_id: str, context: Any, tools: Toolset
 ) -> Turn:
-    """Give the agent the texts of both parties and its own calls; what the user did and meant stays the user's."""
+    """Give the agent the texts of both parties and its own calls; what the user did, meant and thought is its own."""
     visible = tuple(
         # most messages are plain texts, and every turn looks at all of them
         message if message.role != "user" else _spoken(message)
@@ -35,7 +35,7 @@ def agent_turn(
 def user_view(
     scenario: Scenario, messages: Sequence[Message], *, begun: int, tools: Toolset, feedback: str = ""
 ) -> View:
-    """Give the user the texts of both parties, its own calls and what it knows; never the agent's calls or checks.
+    """Give the user the texts of both parties, its own calls and what it knows; never calls or thoughts of others.
 
     The first `begun` messages were exchanged before the run. `feedback` says why what the user closed is not over.
     """
@@ -43,7 +43,7 @@ def user_view(
     instructions = story.instructions if story else None
     told = instructions if isinstance(instructions, Instructions) else Instructions(reason_for_call=instructions)
     return View(
-        messages=tuple(message for message in messages if _user_sees(message)),
+        messages=tuple(_heard(message) for message in messages if _user_sees(message)),
         feedback=feedback,
         begun=sum(_user_sees(message) for message in messages[:begun]),
         persona=story.persona if story else None,
@@ -92,9 +92,13 @@ def _agent_sees(message: Message) -> bool:
 
 
 def _spoken(message: Message) -> Message:
-    if not message.tool_calls and message.acts is None:
+    if not message.tool_calls and message.acts is None and message.thoughts is None:
         return message
-    return message.model_copy(update={"tool_calls": (), "acts": None})
+    return message.model_copy(update={"tool_calls": (), "acts": None, "thoughts": None})
+
+
+def _heard(message: Message) -> Message:
+    return message if message.thoughts is None else message.model_copy(update={"thoughts": None})
 
 
 def _user_sees(message: Message) -> bool:

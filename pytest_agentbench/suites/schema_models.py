@@ -32,6 +32,10 @@ _REACH: Schema = {
     "temperature": {"type": "number", "minimum": 0, "maximum": 2, "description": "a number from 0 to 2"},
     "seed": {"type": "integer", "description": "a whole number"},
     "max_tokens": _POSITIVE,
+    "effort": {
+        "enum": ["none", "minimal", "low", "medium", "high", "xhigh", "max"],
+        "description": "how long a reasoning model may think: none, minimal, low, medium, high, xhigh or max",
+    },
     "seconds": {**_SECONDS, "description": "seconds that one request may take, more than 0"},
     "retries": {"type": "integer", "minimum": 0, "description": "a whole number, 0 or more"},
     "extra_body": {**FREE, "description": "a mapping of further keys of the request"},
@@ -40,7 +44,10 @@ _REACH: Schema = {
     "in_flight": _POSITIVE,
     "requests_per_minute": _POSITIVE,
     "tokens_per_minute": _POSITIVE,
-    "structured": {"enum": ["auto", "json_schema", "tool", "json"], "description": "how JSON answers are asked for"},
+    "structured": {
+        "enum": ["auto", "json_schema", "tool", "json", "prompt"],
+        "description": "how JSON answers are asked for",
+    },
     "transport": {"enum": ["direct", "openai", "pydantic_ai"], "description": "who posts requests"},
 }
 

@@ -94,7 +94,7 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], Termination, Blame | None, str]] = 
     "truncated": ([truncated("It is on")], {}, FINISHED, None, ""),
     "empty": ([text("")], {}, CRASHED, Blame.AGENT, "'m' answered with neither text nor a tool call (finish_reason"),
     "blank": ([text(" \n ")], {}, CRASHED, Blame.AGENT, "neither text nor a tool call"),
-    "truncated before a word": ([truncated("")], {}, CRASHED, Blame.AGENT, "raise `max_tokens`"),
+    "truncated before a word": ([truncated("")], {}, CRASHED, Blame.PROVIDER, "raise `max_tokens`"),
     "calls without end": (
         lambda _: call("find", id="W1"),
         {"rounds": 3},

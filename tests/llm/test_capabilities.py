@@ -10,13 +10,16 @@ from pydantic import BaseModel
 from pytest_agentbench.core.errors import SendError
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.capabilities import OUTPUT_BOUND
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.structured import structured
-from pytest_agentbench.testing import ModelRequest, ModelServer, fault, text
+from pytest_agentbench.testing import ModelRequest, ModelServer, call, fault, text
 from pytest_agentbench.testing.script import Given
 
 T = TypeVar("T")
 HELLO = [{"role": "user", "content": "hello"}]
+TOOL = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}
+OVERFLOW = "context_length_exceeded"
 
 
 class Verdict(BaseModel):
@@ -51,6 +54,13 @@ def play(
         return asyncio.run(played()), [dict(request.body) for request in server.requests]
 
 
+async def ask(models: Models, spec: ModelSpec) -> Usage:
+    """Ask once, as a role without wishes does."""
+    chat = models.chat(spec, Caller(role="agent"))
+    await chat.complete(HELLO)
+    return chat.usage
+
+
 async def ask_twice(models: Models, spec: ModelSpec) -> Usage:
     """Ask as two runs do, at a role's own temperature and bound."""
     for role in ("judge", "user"):
@@ -83,11 +93,11 @@ def test_each_fact_costs_one_request() -> None:
     assert bodies[-1].keys() == {"model", "messages", "max_completion_tokens"}
 
 
-@pytest.mark.parametrize(("key", "value"), [("temperature", 0.7), ("seed", 1)])
+@pytest.mark.parametrize(("key", "value"), [("temperature", 0.7), ("seed", 1), ("effort", "low")])
 def test_what_the_suite_sets_is_sent_or_an_error_names_the_key(key: str, value: float) -> None:
     """A suite that fixes a seed must not be played without one unknowingly."""
     with pytest.raises(SendError, match=f"the suite sets `{key}` for this model"):
-        play(refusing(key), ask_twice, **{key: value})
+        play(refusing({"effort": "reasoning_effort"}.get(key, key)), ask_twice, **{key: value})
 
 
 def test_what_the_suite_sets_beats_what_a_role_prefers() -> None:
@@ -97,11 +107,171 @@ def test_what_the_suite_sets_beats_what_a_role_prefers() -> None:
     assert {body["temperature"] for body in bodies} == {1.0}
 
 
+def test_what_the_suite_sets_is_not_left_out_for_another_roles_sake() -> None:
+    """The judge's temperature is dropped; the user's, which the suite wants, is an error of its own."""
+
+    async def judge_then_user(models: Models, spec: ModelSpec) -> None:
+        await models.chat(spec, Caller(role="judge")).complete(HELLO, temperature=0.0)
+        warm = spec.model_copy(update={"temperature": 0.7})
+        with pytest.raises(SendError, match="the suite sets `temperature`"):
+            await models.chat(warm, Caller(role="user")).complete(HELLO)
+
+    _, bodies = play(refusing("temperature"), judge_then_user)
+
+    assert [body.get("temperature") for body in bodies] == [0.0, None, 0.7]
+
+
+def test_a_new_name_is_found_in_either_direction() -> None:
+    """Some servers know `max_tokens` alone, where a suite sends the newer name."""
+    _, bodies = play(refusing("max_completion_tokens"), ask, extra_body={"max_completion_tokens": 77})
+
+    assert [(body.get("max_completion_tokens"), body.get("max_tokens")) for body in bodies] == [(77, None), (None, 77)]
+
+
+def test_a_bound_that_goes_under_neither_name_is_left_out_where_it_is_ours() -> None:
+    """The suite's own is an error that names its key."""
+    usage, bodies = play(refusing("max_tokens", "max_completion_tokens"), ask_twice)
+    assert usage.adapted == ("max_completion_tokens left out",)
+    assert len(bodies) == 2 + 2
+
+    with pytest.raises(SendError, match="the suite sets `max_tokens` for this model"):
+        play(refusing("max_tokens", "max_completion_tokens"), ask_twice, max_tokens=50)
+
+
+def test_every_answer_is_bounded() -> None:
+    """A model that never stops costs one answer, unless the suite or the role says how long it may be."""
+    _, bodies = play(refusing(), ask)
+    assert bodies == [{"model": "m", "messages": HELLO, "max_tokens": OUTPUT_BOUND}]
+
+    _, bodies = play(refusing(), ask, extra_body={"max_completion_tokens": 9})
+    assert bodies == [{"model": "m", "messages": HELLO, "max_completion_tokens": 9}]
+
+
+def test_a_bound_that_is_too_much_is_left_out_and_not_renamed() -> None:
+    """An objection to the value says that the name is known."""
+    usage, bodies = play(refusing("max_tokens", code="invalid_value"), ask)
+
+    assert usage.adapted == ("max_tokens left out",)
+    assert len(bodies) == 2
+
+
+def test_an_overflow_is_tried_without_our_bound_and_teaches_nothing() -> None:
+    """What a long conversation leaves no room for, a short one may have."""
+
+    def react(request: ModelRequest) -> Given:
+        room = 10_000 - request.characters
+        return fault.refused("messages", code=OVERFLOW) if request.body.get("max_tokens", 0) > room else text("fine")
+
+    async def scene(models: Models, spec: ModelSpec) -> Usage:
+        chat = models.chat(spec, Caller(role="user"))
+        await chat.complete([{"role": "user", "content": "long " * 1_000}])
+        await chat.complete(HELLO)
+        return chat.usage
+
+    usage, bodies = play(react, scene)
+
+    assert ["max_tokens" in body for body in bodies] == [True, False, True]
+    assert usage.adapted == ()
+
+
+@pytest.mark.parametrize(
+    ("taken", "fact", "asked"),
+    [
+        # refused, taken without both, the likelier one alone: the other one is left out from then on
+        (lambda body: "max_tokens" not in body, "max_tokens left out", ["tm", "", "t", "t", "t"]),
+        # the likelier one is refused again: it is left out, and the other one is taken
+        (lambda body: "temperature" not in body, "temperature left out", ["tm", "", "t", "", "m", "m"]),
+    ],
+)
+def test_a_refusal_that_names_no_field_is_found_out_by_trial(
+    taken: Callable[[dict[str, Any]], bool], fact: str, asked: list[str]
+) -> None:
+    """No prose is read: what the server takes without our defaults says which of them it was."""
+
+    async def four(models: Models, spec: ModelSpec) -> Usage:
+        chat = models.chat(spec, Caller(role="judge"))
+        for _ in range(4):
+            await chat.complete(HELLO, temperature=0.0)
+        return chat.usage
+
+    usage, bodies = play(lambda request: text("fine") if taken(dict(request.body)) else fault.status(400), four)
+
+    assert usage.adapted == (fact,)
+    assert ["t" * ("temperature" in body) + "m" * ("max_tokens" in body) for body in bodies] == asked
+
+
+def test_a_doubt_is_settled_by_one_request_whoever_asks() -> None:
+    """Twenty judges at once waste three requests on a server that names no field."""
+
+    def react(request: ModelRequest) -> Given:
+        return fault.status(400) if "temperature" in request.body else text("fine")
+
+    async def crowd(models: Models, spec: ModelSpec) -> Usage:
+        chats = [models.chat(spec, Caller(role="judge")) for _ in range(20)]
+        await asyncio.gather(*(chat.complete(HELLO, temperature=0.0) for chat in chats))
+        await asyncio.gather(*(chat.complete(HELLO, temperature=0.0) for chat in chats))
+        return chats[0].usage
+
+    usage, bodies = play(react, crowd)
+
+    assert usage.adapted == ("temperature left out",)
+    assert sum("temperature" in body for body in bodies) <= 3
+
+
+def test_a_refusal_of_the_suites_own_that_names_no_field_lists_the_keys_it_may_mean() -> None:
+    """One line says what to take out."""
+    with pytest.raises(SendError) as raised:
+        play(lambda _: fault.status(400, "unsupported"), ask, temperature=0.3, effort="high", max_tokens=9)
+
+    assert "may mean what the suite sets for this model: `effort`, `max_tokens`, `temperature`)" in str(raised.value)
+
+
+def test_what_is_refused_whatever_is_left_out_is_tried_once_more_and_no_oftener() -> None:
+    """A wrong request is not sent twice for ever."""
+
+    def react(request: ModelRequest) -> Given:
+        return fault.status(400, "bad tools") if request.tools else text("fine")
+
+    async def scene(models: Models, spec: ModelSpec) -> None:
+        chat = models.chat(spec, Caller(role="agent"))
+        await chat.complete(HELLO)
+        for _ in range(3):
+            with pytest.raises(SendError, match="bad tools"):
+                await chat.complete(HELLO, tools=[TOOL])
+
+    _, bodies = play(react, scene)
+
+    assert len(bodies) == 1 + 2 + 1 + 1
+
+
+def test_a_named_tool_that_cannot_be_demanded_is_demanded_less_strictly() -> None:
+    """Some servers take `required` or `auto` alone: the form stays, and its schema."""
+
+    def react(request: ModelRequest) -> Given:
+        if not request.tools:
+            return fault.refused("response_format")
+        return call("Verdict", kept=True) if request.body["tool_choice"] == "auto" else fault.refused("tool_choice")
+
+    async def judge(models: Models, spec: ModelSpec) -> Usage:
+        for _ in range(2):
+            chat = models.chat(spec, Caller(role="judge"))
+            assert (await structured(chat, Verdict, HELLO)).kept
+        return chat.usage
+
+    usage, bodies = play(react, judge)
+
+    choices = [body.get("tool_choice") for body in bodies]
+    assert [choice if isinstance(choice, str) else bool(choice) for choice in choices] == [
+        False, True, "required", "auto", "auto",
+    ]  # fmt: skip
+    assert usage.adapted == ("structured answers as tool calls", "tool_choice sent as auto")
+
+
 @pytest.mark.parametrize(
     "answer",
     [
         fault.status(400, "temperature is not supported, please remove it"),
-        fault.refused("temperature", code="context_length_exceeded"),
+        fault.refused("temperature", code=OVERFLOW),
         fault.refused("messages"),
         fault.raw('{"error": {"param": "temperature"}}', status=401),
     ],
@@ -171,3 +341,56 @@ def test_a_server_that_ignores_the_form_is_told_the_schema_and_asked_so_from_the
 
     assert kept == [True] * 5
     assert len(bodies) == 6
+
+
+def test_a_form_is_looked_for_once_however_many_ask() -> None:
+    """Twenty judges at once waste two requests on a server that takes JSON mode alone."""
+
+    def react(request: ModelRequest) -> Given:
+        form = (request.body.get("response_format") or {}).get("type")
+        return text('{"kept": true}') if form == "json_object" else fault.refused("response_format")
+
+    async def crowd(models: Models, spec: ModelSpec) -> int:
+        chats = [models.chat(spec, Caller(role="judge")) for _ in range(20)]
+        verdicts = await asyncio.gather(*(structured(chat, Verdict, HELLO) for chat in chats))
+        return sum(verdict.kept for verdict in verdicts)
+
+    kept, bodies = play(react, crowd)
+
+    assert (kept, len(bodies)) == (20, 2 + 20)
+
+
+def test_a_schema_that_is_not_enforced_goes_into_the_prompt() -> None:
+    """An answer that lacks a field shows that the server ignores the schema: two questions cost three requests."""
+
+    def react(request: ModelRequest) -> Given:
+        return text('{"kept": true}' if '"kept"' in str(request.messages) else '{"verdict": "kept"}')
+
+    async def judge(models: Models, spec: ModelSpec) -> Usage:
+        for _ in range(2):
+            chat = models.chat(spec, Caller(role="judge"))
+            await structured(chat, Verdict, HELLO)
+        return chat.usage
+
+    usage, bodies = play(react, judge)
+
+    assert len(bodies) == 3
+    assert usage.adapted == ("structured answers in JSON mode, the schema in the prompt",)
+
+
+def test_an_overflow_of_a_structured_question_is_not_taken_for_a_refused_form() -> None:
+    """It is asked once, and once without our bound."""
+    with ModelServer(lambda _: fault.refused("messages", code=OVERFLOW)) as server:
+
+        async def scene() -> None:
+            models = Models(environ={})
+            chat = models.chat(ModelSpec(model="m", base_url=server.base_url, retries=0), Caller(role="judge"))
+            try:
+                with pytest.raises(SendError):
+                    await structured(chat, Verdict, HELLO)
+            finally:
+                await models.close()
+
+        asyncio.run(scene())
+
+    assert len(server.requests) == 2

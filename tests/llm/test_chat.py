@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -11,10 +11,11 @@ from pytest_agentbench.core.errors import BudgetSpentError, CassetteMissError, K
 from pytest_agentbench.core.model import ModelSpec, Price, Usage
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.chat import Paused, Ways
+from pytest_agentbench.llm.chat import Ways
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Recorded
+from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.testing import ModelRequest, ModelServer, fault, text
 from pytest_agentbench.testing.script import Given
 from tests.llm.virtual import Pauses, Time
@@ -45,6 +46,9 @@ class Memory:
     def keep(self, caller: Caller, body: dict[str, Any], response: dict[str, Any]) -> None:
         """Keep an answer."""
         self.kept.append((caller, body, response))
+
+    def note(self, model: str, facts: Sequence[str]) -> None:
+        """Keep nothing of servers: the answers are what these tests ask for."""
 
 
 def play(scene: Callable[[Models], Awaitable[T]], ways: Ways | None = None, **options: Any) -> T:

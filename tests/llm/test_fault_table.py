@@ -32,7 +32,7 @@ class Row:
     """`faults` are given one after another; the last request of an answered row gets a good completion.
 
     `asked` is how many requests the server sees, `slept` the seconds waited in all (None: any), `says` parts of the
-    error's text, `charged` the number of calls that the budget counts.
+    error's text, `charged` the number of calls that the budget counts, `trials` that of requests without our defaults.
     """
 
     faults: tuple[Given, ...]
@@ -44,6 +44,7 @@ class Row:
     slept: float | None = None
     seconds: float = 30.0
     paused: bool = True
+    trials: int = 0
     check: Callable[[ChatReply], bool] = field(default=lambda reply: reply.text == "fine")
 
 
@@ -62,6 +63,11 @@ def lasting(given: Given, *says: str, charged: int = 0, **more: Any) -> Row:
 def final(given: Given, *says: str, charged: int = 0, **more: Any) -> Row:
     """An answer after which sending again is pointless: the call fails at once."""
     return Row(faults=(given,), asked=1, charged=charged, answered=False, says=says, slept=0, paused=False, **more)
+
+
+def refused(given: Given, *says: str) -> Row:
+    """A request that is refused for no field that is named: it is sent once more without what we added."""
+    return Row(faults=(given, given), asked=2, charged=0, answered=False, says=says, trials=1, slept=0, paused=False)
 
 
 def plain(given: Given, check: Callable[[ChatReply], bool]) -> Row:
@@ -121,11 +127,12 @@ TABLE = {
         charged=1,
     ),
     # refused: nothing was charged
-    "400": final(fault.status(400, "bad tools"), "400 Bad Request", "'bad tools'"),
+    "400": refused(fault.status(400, "bad tools"), "400 Bad Request", "'bad tools'"),
+    "400 of our bound": Row(faults=(fault.status(400),), asked=2, charged=1, trials=1, slept=0, paused=False),
     "401": final(fault.status(401, "wrong key sk-planted-key"), "401 Unauthorized", "'wrong key [hidden]'"),
     "403": final(fault.status(403), "403 Forbidden"),
     "404": final(fault.status(404), "404 Not Found"),
-    "422": final(fault.status(422), "422 Unprocessable"),
+    "422": refused(fault.status(422), "422 Unprocessable"),
     "302": final(fault.raw("", status=302), "302 Found", "redirect"),
     # good answers, however odd
     "tool call to an unknown tool": plain(call("no_such_tool", a=1), lambda r: r.calls[0].name == "no_such_tool"),
@@ -168,7 +175,7 @@ def test_a_misbehaving_server_leads_to(row: Row, transport: Any) -> None:
         assert [part for part in row.says if part not in str(outcome)] == []
         assert "sk-planted-key" not in str(outcome)
     assert asked == row.asked
-    assert usage.retries == asked - 1
+    assert usage.retries == asked - 1 - row.trials
     assert (pauses.count > 0, pauses.open) == (row.paused, 0)
     assert row.slept is None or sum(time.slept) == pytest.approx(row.slept, abs=0.01)
     assert (spent.calls, spent.in_flight) == (row.charged, 0)

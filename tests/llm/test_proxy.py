@@ -147,7 +147,7 @@ def test_one_recording_serves_streams_and_whole_answers(tmp_path: Path, recorded
         ]  # fmt: skip
         assert proxy.usage(RUN).model_dump(exclude={"seconds"}) == {
             "calls": 0, "replayed": 1, "retries": 0, "input_tokens": 7, "cached_tokens": 0, "output_tokens": 5,
-            "cost_usd": 0.0, "unpriced": 0, "latencies": (), "adapted": (),
+            "reasoning_tokens": 0, "cost_usd": 0.0, "unpriced": 0, "latencies": (), "adapted": (),
         }  # fmt: skip
 
     with serving(recorder=recorder(tmp_path, Mode.REPLAY), replaying=True) as proxy:

@@ -43,9 +43,13 @@ class Exchange:
 
 @dataclass
 class Cassette:
-    """What a cassette file holds; `made` is the header's free text."""
+    """What a cassette file holds.
+
+    `made` is the header's free text, `servers` says of each model what its server was found not to take as asked.
+    """
 
     made: str = MADE
+    servers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     runs: dict[RunName, Roles] = field(default_factory=dict)
 
     def exchanges(self) -> Iterable[Exchange]:
@@ -68,12 +72,12 @@ def read_cassette(path: Path) -> Cassette:
         return Cassette()
     except OSError as error:
         raise SuiteError([Problem(file=path, message=f"cannot be read: {error.strerror}")]) from error
-    made = _header(path, lines[0] if lines else b"")
+    made, servers = _header(path, lines[0] if lines else b"")
     reader = _Reader(path)
     for number, line in enumerate(lines[1:], start=2):
         if line.strip():
             reader.read(number, line)
-    cassette = Cassette(made=made, runs=reader.runs())
+    cassette = Cassette(made=made, servers=servers, runs=reader.runs())
     if reader.problems:
         raise SuiteError(sorted(reader.problems, key=lambda problem: problem.line))
     return cassette
@@ -81,7 +85,11 @@ def read_cassette(path: Path) -> Cassette:
 
 def write_cassette(path: Path, cassette: Cassette) -> bool:
     """Write the file at one stroke if it says anything else than before; give whether it did."""
-    lines = [dumps({"agentbench_cassette": VERSION, "made": cassette.made})]
+    header: dict[str, JsonValue] = {"agentbench_cassette": VERSION, "made": cassette.made}
+    servers: list[JsonValue] = [
+        {"model": model, "facts": sorted(set(facts))} for model, facts in sorted(cassette.servers.items()) if facts
+    ]
+    lines = [dumps({**header, "servers": servers} if servers else header)]
     before: Exchange | None = None
     for exchange in cassette.exchanges():
         follows = before is not None and (before.run, before.role) == (exchange.run, exchange.role)
@@ -119,7 +127,7 @@ def _line(exchange: Exchange, before: Exchange | None) -> dict[str, JsonValue]:
     }
 
 
-def _header(path: Path, line: bytes) -> str:
+def _header(path: Path, line: bytes) -> tuple[str, dict[str, tuple[str, ...]]]:
     try:
         header = loads(line.decode("ascii"))
     except ValueError:
@@ -132,7 +140,17 @@ def _header(path: Path, line: bytes) -> str:
         message = f"is a cassette of version {version!r}; this pytest-agentbench reads version {VERSION}"
         raise SuiteError([Problem(file=path, line=1, column=1, message=message, hint="delete it to record anew")])
     made = header.get("made")
-    return made if isinstance(made, str) else MADE
+    return made if isinstance(made, str) else MADE, _servers(header.get("servers"))
+
+
+def _servers(listed: JsonValue) -> dict[str, tuple[str, ...]]:
+    """Read what was learnt of servers; whatever else stands there decides nothing and is left out."""
+    servers: dict[str, tuple[str, ...]] = {}
+    for one in listed if isinstance(listed, list) else []:
+        model, facts = (one.get("model"), one.get("facts")) if isinstance(one, dict) else (None, None)
+        if isinstance(model, str) and isinstance(facts, list):
+            servers[model] = tuple(fact for fact in facts if isinstance(fact, str))
+    return servers
 
 
 class _Reader:

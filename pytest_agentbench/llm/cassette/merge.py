@@ -28,7 +28,8 @@ def merge(cassette: Path, shards: Iterable[Path]) -> Merged:
 
     Of a run that was played to its end the cassette then holds what that play used and recorded, in this order; its
     last finished play decides. What was recorded of an unfinished run is added, so that it is not paid for twice,
-    except in a refresh that has not replaced everything. Runs that were not played stay as they are.
+    except in a refresh that has not replaced everything. Runs that were not played stay as they are. What this
+    session learnt of a model's server replaces what the header said of it.
     Raise `SuiteError` where the cassette cannot be read; the shards then stay.
     """
     found = sorted((shard for shard in shards if shard.is_file()), key=_session)
@@ -38,9 +39,14 @@ def merge(cassette: Path, shards: Iterable[Path]) -> Merged:
         held = read_cassette(cassette)
         before = _count(held)
         plays: dict[RunName, list[Play]] = {}
+        servers: dict[str, tuple[str, ...]] = {}
         for shard in found:
-            for play in read_shard(shard):
+            listed, facts = read_shard(shard)
+            for play in listed:
                 plays.setdefault(play.run, []).append(play)
+            for model, learnt in facts.items():
+                servers[model] = (*servers.get(model, ()), *learnt)
+        held.servers.update(servers)
         for run, played in plays.items():
             _put(held, run, _outcome(held.runs.get(run, {}), played))
         _drop_later_attempts(held, plays)

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,7 @@ class CassetteRecorder:
         self._runs = read_cassette(cassette).runs if mode.reads else {}
         self._shard = Shard(shard, mode) if mode.writes and shard is not None else None
         self._plays: dict[RunName, _Play] = {}
+        self._learnt: dict[str, tuple[str, ...]] = {}
         self._begun = 0
         self._lock = threading.Lock()
 
@@ -128,6 +129,13 @@ class CassetteRecorder:
             asked, place = self._waiting(conversation, body)
             conversation.kept.add(asked.key)
             self._shard.kept(play.number, place, Exchange(name, caller.role, 0, asked.key, asked.request, answer))
+
+    def note(self, model: str, facts: Sequence[str]) -> None:
+        """Note what was learnt of a model's server; the latest note of this process counts."""
+        with self._lock:
+            if self._shard is not None and self._learnt.get(model) != tuple(facts):
+                self._learnt[model] = tuple(facts)
+                self._shard.learnt(str(self._redact(model)), facts)
 
     def close(self) -> None:
         """Close the shard; closing twice is fine. Merging is the controller's affair."""

@@ -1,7 +1,7 @@
 """What one process notes while it plays: recordings used, requests asked live, runs played to their end."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -89,6 +89,10 @@ class Shard:
         """Note that a run was played to its end."""
         self._append({"play": play, "run": run.written(), "finished": True})
 
+    def learnt(self, model: str, facts: Sequence[str]) -> None:
+        """Note what is known of a model's server by now."""
+        self._append({"model": model, "facts": list(facts)})
+
     def forget(self, play: int) -> None:
         """Let go of what later lines of a play would have referred to."""
         for conversation in [conversation for conversation in self._before if conversation[0] == play]:
@@ -115,6 +119,7 @@ class _Plays:
 
     def __init__(self) -> None:
         self.plays: dict[tuple[int, int], Play] = {}
+        self.facts: dict[str, list[str]] = {}
         self._mode = Mode.RECORD
         self._opened = 0
         self._before: dict[tuple[int, int, str], Exchange] = {}
@@ -123,6 +128,9 @@ class _Plays:
         if "opened" in record:
             self._opened += 1
             self._mode = Mode(record["opened"])
+            return
+        if "facts" in record:
+            self.facts[record["model"]] = record["facts"]
             return
         number = (self._opened, record["play"])
         run = RunName.read(record["run"])
@@ -149,9 +157,13 @@ class _Plays:
         return gathered
 
 
-def read_shard(path: Path) -> list[Play]:
-    """Give the plays noted in a shard, in the order they began; lines left unfinished by a killed process are none."""
-    return list(_Plays.of(path).plays.values())
+def read_shard(path: Path) -> tuple[list[Play], dict[str, list[str]]]:
+    """Give the plays noted in a shard, in the order they began, and what was learnt of each model's server.
+
+    Lines left unfinished by a killed process are none.
+    """
+    gathered = _Plays.of(path)
+    return list(gathered.plays.values()), gathered.facts
 
 
 def _lines(path: Path) -> Iterator[dict[str, JsonValue]]:

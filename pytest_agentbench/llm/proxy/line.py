@@ -10,11 +10,11 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, SendError
 from pytest_agentbench.core.model import ModelSpec, Price, Usage, latency
 from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.chat import Paused
 from pytest_agentbench.llm.prices import cost_of, server_of
 from pytest_agentbench.llm.reading import answering_model, read_tokens
 from pytest_agentbench.llm.reply import TokenCount
 from pytest_agentbench.llm.seams import Recorder
+from pytest_agentbench.llm.turns import Paused
 
 _WRONG_REQUEST = frozenset({400, 404, 413, 422})
 """Statuses by which a model server says that the request was wrong, which is its sender's fault."""
@@ -113,4 +113,9 @@ class Line:
 
 
 def _counted(tokens: TokenCount) -> Usage:
-    return Usage(input_tokens=tokens.input, output_tokens=tokens.output, cached_tokens=tokens.cached)
+    return Usage(
+        input_tokens=tokens.input,
+        output_tokens=tokens.output,
+        cached_tokens=tokens.cached,
+        reasoning_tokens=tokens.reasoning,
+    )

@@ -14,12 +14,12 @@ from pytest_agentbench.core.errors import AgentBenchError, ProviderError, SendEr
 from pytest_agentbench.core.model import Price, Usage
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.chat import Paused
 from pytest_agentbench.llm.direct import Connections, where
 from pytest_agentbench.llm.proxy.app import Endpoint
 from pytest_agentbench.llm.proxy.line import Line
 from pytest_agentbench.llm.reserving import Sleep
 from pytest_agentbench.llm.seams import Budget, Recorder
+from pytest_agentbench.llm.turns import Paused
 
 HOST = "127.0.0.1"
 

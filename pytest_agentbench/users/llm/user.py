@@ -1,17 +1,20 @@
 """The simulated user that a language model plays: it knows what its view holds, and guard rails check what it says."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pytest_agentbench.core.acts import Act, ActKind
 from pytest_agentbench.core.approvals import ApprovalRequest, values_of
 from pytest_agentbench.core.conversation import Stop, UserFault, UserTurn, View
+from pytest_agentbench.core.errors import ProviderError
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.llm.reply import ChatReply, RequestedCall
 from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.unsaid import PARSER
 from pytest_agentbench.users.llm.draft import Draft, read_draft
 from pytest_agentbench.users.llm.flipped import flipped
 from pytest_agentbench.users.llm.guards import Alarm, alarms
@@ -37,13 +40,18 @@ _NOTHING = Draft()
 
 @dataclass(frozen=True)
 class _Attempt:
-    """What one answer of the model comes to: calls, or a draft with what is wrong with it, or why it is unusable."""
+    """What one answer of the model comes to: calls, or a draft with what is wrong with it, or why it is unusable.
+
+    `written` names the tool that it called in words.
+    """
 
     calls: tuple[ToolCall, ...] = ()
     draft: Draft = _NOTHING
     alarms: tuple[Alarm, ...] = ()
     unusable: str = ""
     content: str = ""
+    thoughts: str | None = None
+    written: str = ""
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -72,18 +80,21 @@ class LlmUser:
         """Ask the model for the next message or calls of the user's own tools, or for the decision to close.
 
         Stops with reason `done` (###STOP###), `handed over` (###TRANSFER###) or, with blame *user*, `out of scope: …`
-        (###OUT-OF-SCOPE###) and `no usable reply: …`. Raises what `chat` raises.
+        (###OUT-OF-SCOPE###) and `no usable reply: …`. Raises what `chat` raises, and `ProviderError` where the model
+        writes its calls as text.
         """
         attempt = await self._attempt_twice(view)
         if attempt.draft.closing and not self._is_closing and waiting(self._behaviours, view):
             self._is_closing = True  # what was to come later comes now, since there will be no later
             attempt = await self._attempt_twice(view)
+        if attempt.written:
+            raise ProviderError(f"the simulated user wrote a call of {_quoted(attempt.written)} as text; {PARSER}")
         if attempt.unusable:
             reason = f"no usable reply of the simulated user: {attempt.unusable}"
             return UserTurn(stop=Stop(reason=reason, blame=Blame.USER))
         if attempt.calls:
-            return UserTurn(tool_calls=attempt.calls)
-        return self._said(view, attempt)
+            return UserTurn(tool_calls=attempt.calls, thoughts=attempt.thoughts)
+        return self._said(view, attempt).model_copy(update={"thoughts": attempt.thoughts})
 
     def _said(self, view: View, attempt: _Attempt) -> UserTurn:
         text = attempt.draft.sendable
@@ -125,7 +136,7 @@ class LlmUser:
         if requests:
             calls = "\n".join(f"- {request.call}" for request in requests)
             messages.append({"role": "user", "content": render("approval.v1", {"calls": calls})})
-        first = _read(await self._chat.complete(messages, tools=tools), checked, decides=bool(requests))
+        first = await self._attempt(messages, tools, checked, decides=bool(requests))
         if not first.reasons:
             return first
         self.regenerated += 1
@@ -134,8 +145,14 @@ class LlmUser:
             {"role": "assistant", "content": shorten(first.content, _LONGEST) or "(nothing)"},
             {"role": "user", "content": render("again.v1", {"reasons": reasons})},
         ]
-        second = _read(await self._chat.complete([*messages, *again], tools=tools), checked, decides=bool(requests))
+        second = await self._attempt([*messages, *again], tools, checked, decides=bool(requests))
         return first if _is_worse(second, first) else second
+
+    async def _attempt(
+        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], view: View, *, decides: bool
+    ) -> _Attempt:
+        reply = await self._chat.complete(messages, tools=tools)
+        return replace(_read(reply, view, decides=decides), thoughts=reply.thoughts)
 
     def _prompted(self, view: View, acting: Sequence[Behaviour]) -> str:
         """Give the system prompt, which is the same in most turns."""
@@ -171,6 +188,9 @@ def _read(reply: ChatReply, view: View, *, decides: bool) -> _Attempt:
     """Sort one answer of the model."""
     if reply.calls:
         return _read_calls(reply.calls, view, reply.text)
+    if reply.written_call:
+        told = f"you wrote a call of {reply.written_call} as text; call the tool itself, or write what you would say"
+        return _Attempt(unusable=told, content=reply.text, written=reply.written_call)
     if reply.refusal or reply.finish_reason == "content_filter":
         told = f": {_quoted(reply.refusal)}" if reply.refusal else ""
         return _Attempt(unusable=f"you refused to answer{told}; write what this person would say", content=reply.text)
