@@ -12,6 +12,9 @@ Redact = Callable[[JsonValue], JsonValue]
 Ids = Mapping[str, str]
 """What stands in a recording for the ids that servers make up."""
 
+Replayed = Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]
+"""Requests and the answers that a recording gave them, by the ids of the answers, which no server knows."""
+
 
 class Home(NamedTuple):
     """Where an API is at home: the variable that leads its clients elsewhere, and its maker's own server."""
@@ -77,11 +80,18 @@ class Api(Protocol):
         ...
 
     def ids(self, answer: Mapping[str, Any], key: str) -> dict[str, str]:
-        """Map the ids of a live answer that later requests may name to those that `restored` gives with this `key`."""
+        """Map the ids of an answer that later requests may name to those that `restored` gives with this `key`.
+
+        None where a request repeats all that it refers to.
+        """
         ...
 
     def is_whole(self, answer: Mapping[str, Any]) -> bool:
         """Whether an object is a whole answer, and nothing else that a server may send with status 200."""
+        ...
+
+    def live(self, body: Mapping[str, Any], replayed: Replayed) -> dict[str, Any] | None:
+        """Give a request that names what was only replayed as a server can read it; None where it names nothing."""
         ...
 
     def with_usage(self, body: Mapping[str, Any]) -> dict[str, Any] | None:

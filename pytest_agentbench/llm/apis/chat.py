@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.llm.apis.api import OPENAI, Home, Ids, Redact
+from pytest_agentbench.llm.apis.api import OPENAI, Home, Ids, Redact, Replayed
 from pytest_agentbench.llm.apis.keeping import bare, by_name, decided, dicts, numbers, written
 
 IRRELEVANT = frozenset(
@@ -79,6 +79,10 @@ class ChatApi:
     def is_whole(self, answer: Mapping[str, Any]) -> bool:
         """Whether there are choices."""
         return isinstance(answer.get("choices"), list) and bool(answer["choices"])
+
+    def live(self, body: Mapping[str, Any], replayed: Replayed) -> dict[str, Any] | None:
+        """Give None: completions repeat the conversation, and name nothing that a server must know."""
+        return None
 
     def with_usage(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
         """Give the request with `stream_options` that ask for the usage, unless it asks for it itself."""

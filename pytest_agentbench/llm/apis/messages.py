@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.llm.apis.api import ANTHROPIC, Home, Ids, Redact
+from pytest_agentbench.llm.apis.api import ANTHROPIC, Home, Ids, Redact, Replayed
 from pytest_agentbench.llm.apis.keeping import bare, by_name, decided, dicts, formal, numbers, written
 
 _IRRELEVANT = frozenset({"stream", "metadata", "service_tier", "cache_control"})
@@ -89,6 +89,10 @@ class MessagesApi:
     def is_whole(self, answer: Mapping[str, Any]) -> bool:
         """Whether there is a content, which may be empty, and a reason for its end."""
         return isinstance(answer.get("content"), list) and isinstance(answer.get("stop_reason"), str)
+
+    def live(self, body: Mapping[str, Any], replayed: Replayed) -> dict[str, Any] | None:
+        """Give None: messages repeat the conversation, and name nothing that a server must know."""
+        return None
 
     def with_usage(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
         """Give None: the first event and the last but one tell the usage."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.llm.apis.api import OPENAI, Home, Ids, Redact
+from pytest_agentbench.llm.apis.api import OPENAI, Home, Ids, Redact, Replayed
 from pytest_agentbench.llm.apis.chat import IRRELEVANT
 from pytest_agentbench.llm.apis.keeping import bare, by_name, decided, dicts, formal, numbers, written
 
@@ -59,11 +59,8 @@ class ResponsesApi:
     def deciding(self, body: Mapping[str, Any], ids: Ids) -> dict[str, JsonValue]:
         """Give what decides a response: no ids of items, calls by position, earlier responses by what `ids` says."""
         request = decided(body, IRRELEVANT)
-        given = request.get("input")
-        if isinstance(given, str):
-            given = [{"role": "user", "content": given}]
-        if isinstance(given, list):
-            request["input"] = _renamed([_told(item, ids) for item in given])
+        if isinstance(given := request.get("input"), str | list):
+            request["input"] = _renamed([_told(item, ids) for item in _items(given)])
         if isinstance(earlier := request.get("previous_response_id"), str):
             request["previous_response_id"] = ids.get(earlier, earlier)
         return request
@@ -129,6 +126,14 @@ class ResponsesApi:
         status = answer.get("status", "completed")
         return isinstance(answer.get("output"), list) and status in ("completed", "incomplete")
 
+    def live(self, body: Mapping[str, Any], replayed: Replayed) -> dict[str, Any] | None:
+        """Give a request with the conversation that it names, and without the ids of items that no server has."""
+        invented = {str(item.get("id")) for _, answer in replayed.values() for item in dicts(answer.get("output"))}
+        whole = _spelled_out(body, replayed)
+        items = [_real(item, invented) for item in _items(whole.get("input"))]
+        told = [item for item in items if item is not None]
+        return None if whole is body and told == _items(body.get("input")) else {**whole, "input": told}
+
     def with_usage(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
         """Give None: the last event tells the usage."""
         return None
@@ -179,6 +184,37 @@ class ResponseAssembly:
         if isinstance(self._whole.get("output"), list):
             return self._whole
         return {**self._whole, "output": [item for _, item in sorted(self._items.items())]}
+
+
+def _items(given: object) -> list[Any]:
+    """Give an input as items; a text is what the user says."""
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    return given if isinstance(given, list) else []
+
+
+def _spelled_out(body: Mapping[str, Any], replayed: Replayed) -> Mapping[str, Any]:
+    """Give a request with the conversation in its input, as far back as it was replayed."""
+    named = body.get("previous_response_id")
+    if not isinstance(named, str) or named not in replayed:
+        return body
+    asked, answer = replayed[named]
+    before = _spelled_out(asked, replayed)
+    whole = {**body, "input": [*_items(before.get("input")), *dicts(answer.get("output")), *_items(body.get("input"))]}
+    del whole["previous_response_id"]
+    earlier = before.get("previous_response_id")
+    return {**whole, "previous_response_id": earlier} if earlier else whole
+
+
+def _real(item: Any, invented: set[str]) -> Any:
+    """Give an item without an id that was made up; None for thoughts whose content only the server had."""
+    if not isinstance(item, dict) or not isinstance(named := item.get("id"), str) or named not in invented:
+        return item
+    if item.get("encrypted_content"):  # its id is its own
+        return item
+    if item.get("type") in ("reasoning", "item_reference"):
+        return None
+    return {name: value for name, value in item.items() if name != "id"}
 
 
 def _told(item: JsonValue, ids: Ids) -> JsonValue:

@@ -119,6 +119,8 @@ class Endpoint:
         telling = api.with_usage(body) if streamed else None
         if (recorded := line.find(api, asked)) is not None:
             return await _replay(request, api, recorded, streamed=streamed, with_usage=telling is None)
+        if (live := api.live(body, line.replayed)) is not None:
+            content = encode(live)
         instead = None
         if telling is not None:
             instead, content = content, encode(telling)

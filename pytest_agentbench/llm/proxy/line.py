@@ -29,7 +29,8 @@ class Line:
 
     `upstream` "" means `OPENAI_BASE_URL`, else OpenAI's; for Anthropic's API `ANTHROPIC_BASE_URL`, else Anthropic's.
     `replaying` says that nothing may be asked live. `asked` maps each request that has no answer yet to when it was
-    sent. `paused` stops the clock of the caller's run while it waits for a budget.
+    sent. `paused` stops the clock of the caller's run while it waits for a budget. `replayed` holds what recordings
+    answered, by the ids of the answers.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Line:
         self.working: set[asyncio.Task[Any]] = set()
         self.asked: dict[int, float] = {}
         self._recorder = recorder
+        self.replayed: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._remembered: dict[str, int] = {}
         self._unanswered: Counter[str] = Counter()
 
@@ -85,14 +87,16 @@ class Line:
                 )
             return None
         tokens = tokens_of(recorded.response)
-        self._remember(recorded.response, tokens)
+        self._remember(api, recorded.response, tokens)
+        if api.ids(recorded.response, ""):
+            self.replayed[str(recorded.response.get("id"))] = (body, recorded.response)
         self.usage += Usage(replayed=1) + _counted(tokens or TokenCount(input=0, output=0))
         return recorded.response
 
     def keep(self, api: Api, body: dict[str, Any], response: dict[str, Any]) -> None:
         """Remember a good answer."""
         self.failure = None
-        self._remember(response, tokens_of(response))
+        self._remember(api, response, tokens_of(response))
         if self._recorder:
             self._recorder.keep(self.caller, body, response, api.name)
 
@@ -121,10 +125,10 @@ class Line:
         took = Usage(seconds=seconds, latencies=(latency(seconds),))
         self.usage += took + counted + Usage(calls=1, cost_usd=cost or 0.0, unpriced=int(cost is None))
 
-    def _remember(self, response: Mapping[str, Any], tokens: TokenCount | None) -> None:
+    def _remember(self, api: Api, response: Mapping[str, Any], tokens: TokenCount | None) -> None:
         """Note how long the conversation is that an answer ends: whoever names it is billed for all of it."""
-        if tokens is not None and isinstance(identity := response.get("id"), str):
-            self._remembered[identity] = tokens.input + tokens.output
+        if tokens is not None and api.ids(response, ""):
+            self._remembered[str(response.get("id"))] = tokens.input + tokens.output
 
     def close(self) -> None:
         """End what is in flight and refuse what comes later."""
