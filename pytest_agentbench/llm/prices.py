@@ -57,13 +57,14 @@ def cost_of(spec: ModelSpec, model: str, tokens: TokenCount) -> float | None:
     return None
 
 
-def worst_case(spec: ModelSpec, body: Mapping[str, Any]) -> float | None:
+def worst_case(spec: ModelSpec, body: Mapping[str, Any], *, earlier: int = 0) -> float | None:
     """Give the most that posting `body` is taken to cost, in US dollars; None where nobody knows the price.
 
     The input is estimated generously (one token for three ASCII characters, two for each other one); the output is the
-    limit that the body or the spec sets, else 4096 tokens, times the number of answers asked for.
+    limit that the body or the spec sets, else 4096 tokens, times the number of answers asked for. `earlier` tokens are
+    those of a conversation that the server remembers.
     """
-    bound = TokenCount(input=input_bound(body), output=_output(spec, body))
+    bound = TokenCount(input=input_bound(body) + earlier, output=_output(spec, body))
     return cost_of(spec, str(body.get("model") or spec.model), bound)
 
 

@@ -22,22 +22,22 @@ class Transport(Protocol):
 
 
 class Recorded(Model):
-    """An answer taken from a cassette: the `chat.completion` object as the server gave it, redacted."""
+    """An answer taken from a cassette: the object as the server gave it, redacted."""
 
     response: dict[str, Any]
 
 
 class Recorder(Protocol):
-    """Remembers answers. Requests and answers are JSON objects as posted and received."""
+    """Remembers answers. Requests and answers are JSON objects as posted to and received from `api`."""
 
-    def find(self, caller: Caller, body: dict[str, Any]) -> Recorded | None:
+    def find(self, caller: Caller, body: dict[str, Any], api: str = "chat") -> Recorded | None:
         """Give what was recorded for the next request like `body` of this caller, or None: it must be asked live.
 
         Raise `CassetteMissError` where nothing may be asked live.
         """
         ...
 
-    def keep(self, caller: Caller, body: dict[str, Any], response: dict[str, Any]) -> None:
+    def keep(self, caller: Caller, body: dict[str, Any], response: dict[str, Any], api: str = "chat") -> None:
         """Remember the answer to a request for which `find` gave None."""
         ...
 

@@ -139,13 +139,13 @@ class SessionModels:
             if self._proxy is None:
                 from pytest_agentbench.llm.proxy.server import Proxy  # noqa: PLC0415 - imports aiohttp
 
-                proxy = Proxy(budget=self._budgets, replaying=self._recordings.mode is Mode.REPLAY)
+                replaying = self._recordings.mode is Mode.REPLAY
+                proxy = Proxy(budget=self._budgets, replaying=replaying, environ=self._environ)
                 await proxy.start()
                 self._proxy = proxy  # one that could not start is tried again by the next run
         recorder = self._recordings.of(caller)
-        url = upstream or self._environ.get("OPENAI_BASE_URL", "")
         replaying = self._recordings.mode is Mode.REPLAY
-        return self._proxy.url(caller, url, price=price, recorder=recorder, replaying=replaying, paused=paused)
+        return self._proxy.url(caller, upstream, price=price, recorder=recorder, replaying=replaying, paused=paused)
 
     def unanswered(self, run: RunKey) -> float:
         """Give the seconds for which a call of a run's own agent has been waiting for its model server; 0 without."""

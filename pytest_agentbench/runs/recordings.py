@@ -100,19 +100,19 @@ class RunRecorder:
         with unwritable_is_not_run():
             self._recorder.finished(self._name)
 
-    def find(self, caller: Caller, body: dict[str, Any]) -> Recorded | None:
+    def find(self, caller: Caller, body: dict[str, Any], api: str = "chat") -> Recorded | None:
         """Give the recorded answer; see `Recorder`."""
-        found = self._recorder.find(self._known(caller), self._session.recorded(body) if self._session else body)
+        found = self._recorder.find(self._known(caller), self._session.recorded(body) if self._session else body, api)
         if found is None or self._session is None:
             return found
         return Recorded(response=self._session.played(found.response))
 
-    def keep(self, caller: Caller, body: dict[str, Any], response: dict[str, Any]) -> None:
+    def keep(self, caller: Caller, body: dict[str, Any], response: dict[str, Any], api: str = "chat") -> None:
         """Keep an answer; raise `NotRunError` where it cannot be written."""
         with unwritable_is_not_run():
             if self._session is not None:
                 body, response = self._session.recorded(body), self._session.recorded(response)
-            self._recorder.keep(self._known(caller), body, response)
+            self._recorder.keep(self._known(caller), body, response, api)
 
     def note(self, model: str, facts: Sequence[str]) -> None:
         """Note what was learnt of a model's server; raise `NotRunError` where it cannot be written."""

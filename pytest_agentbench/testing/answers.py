@@ -30,30 +30,47 @@ class ScriptedCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Tokens:
-    """What the server says that a call took; `cached` of the `input` tokens came from its cache."""
+    """What the server says that a call took.
+
+    `cached` of the `input` tokens came from its cache, `reasoning` of the `output` tokens were thoughts.
+    """
 
     input: int
     output: int
     cached: int = 0
+    reasoning: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer(Timed):
-    """One chat completion. `choices` says how many times it is given; 0 is a completion without any.
+    """One answer, whichever API is asked. `choices` says how many times it is given; 0 is an answer without any.
 
-    `usage` None is estimated at 4 characters a token, `"none"` is left out.
+    `finish_reason` is in the words of chat completions. `usage` None is estimated at 4 characters a token, `"none"` is
+    left out.
     """
 
     content: str | None = None
+    thoughts: str | None = None
     calls: tuple[ScriptedCall, ...] = ()
     refusal: str | None = None
     finish_reason: str | None = None
     usage: Tokens | str | None = None
     choices: int = 1
 
-    def using(self, *, input: int, output: int, cached: int = 0) -> Self:  # noqa: A002 - what the API calls it
+    def using(
+        self,
+        *,
+        input: int,  # noqa: A002 - what the API calls it
+        output: int,
+        cached: int = 0,
+        reasoning: int = 0,
+    ) -> Self:
         """Give the same answer with these numbers of tokens."""
-        return dataclasses.replace(self, usage=Tokens(input=input, output=output, cached=cached))
+        return dataclasses.replace(self, usage=Tokens(input=input, output=output, cached=cached, reasoning=reasoning))
+
+    def thinking(self, thoughts: str) -> Self:
+        """Give the same answer after these thoughts, which the API gives beside it."""
+        return dataclasses.replace(self, thoughts=thoughts)
 
     def without_usage(self) -> Self:
         """Give the same answer from a server that does not say how many tokens it took."""
@@ -61,7 +78,7 @@ class Answer(Timed):
 
     @property
     def reason(self) -> str:
-        """Why the model stopped, in the API's words."""
+        """Why the model stopped, in the words of chat completions."""
         return self.finish_reason or ("tool_calls" if self.calls else "stop")
 
 

@@ -1,4 +1,4 @@
-"""The HTTP side of the scripted model: paths, bodies and errors of the API, and responses that go wrong on purpose."""
+"""The HTTP side of the scripted model: paths, bodies and errors of its APIs, and responses that go wrong on purpose."""
 
 import asyncio
 import json
@@ -9,12 +9,14 @@ from collections.abc import Iterable
 from aiohttp import web
 
 from pytest_agentbench.testing.answers import text
-from pytest_agentbench.testing.completion import chunks, completion, identity_of
-from pytest_agentbench.testing.fault import Fault, error_body
+from pytest_agentbench.testing.api import Api
+from pytest_agentbench.testing.chat import ChatApi
+from pytest_agentbench.testing.fault import Fault
+from pytest_agentbench.testing.messages import MessagesApi
 from pytest_agentbench.testing.request import ModelRequest
+from pytest_agentbench.testing.responses import ResponsesApi
 from pytest_agentbench.testing.script import Player, ScriptError
 
-_CHAT = "/v1/chat/completions"
 _MODELS = "/v1/models"
 _ANY_MODEL = "scripted"
 _WHOLE = text("This is a whole answer, of which a fault sends a part.")
@@ -30,53 +32,59 @@ class Endpoint:
         self.problems: list[str] = []
         self.in_flight = 0
         self.peak_in_flight = 0
+        self._openai = ChatApi()
+        self._anthropic = MessagesApi()
+        apis: tuple[Api, ...] = (self._openai, ResponsesApi(), self._anthropic)
+        self._apis = {api.path: api for api in apis}
 
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse:
         """Answer one HTTP request."""
         self.in_flight += 1
         self.peak_in_flight = max(self.peak_in_flight, self.in_flight)
+        # Anthropic's clients append `/v1/messages` to their base URL, which may end in `/v1` as OpenAI's does
+        path = http.path.replace("/v1/v1/", "/v1/", 1)
+        api = self._apis.get(path)
         try:
-            if http.path == _CHAT and http.method == "POST":
-                return await self._chat(http)
-            if http.path == _MODELS and http.method == "GET":
+            if api is not None and http.method == "POST":
+                return await self._answer(http, api)
+            if path == _MODELS and http.method == "GET":
                 return _json(self._models())
-            if http.path in {_CHAT, _MODELS}:
-                raise ScriptError(f"{http.path} does not take {http.method}", status=405, kind="method_not_allowed")
-            known = f"there are POST {_CHAT} and GET {_MODELS}"
-            raise ScriptError(f"nothing at {http.method} {http.path}; {known}", status=404, kind="not_found")
+            if path in {*self._apis, _MODELS}:
+                raise ScriptError(f"{path} does not take {http.method}", status=405, kind="method_not_allowed")
+            known = f"there are POST {', '.join(self._apis)} and GET {_MODELS}"
+            raise ScriptError(f"nothing at {http.method} {path}; {known}", status=404, kind="not_found")
         except ScriptError as error:
             self.problems.append(str(error))
-            return _json(error_body(error.status, str(error), error.kind), error.status)
+            asked = api or (self._anthropic if "anthropic-version" in http.headers else self._openai)
+            return _json(asked.error(error.status, error.error), error.status)
         finally:
             self.in_flight -= 1
 
-    async def _chat(self, http: web.BaseRequest) -> web.StreamResponse:
+    async def _answer(self, http: web.BaseRequest, api: Api) -> web.StreamResponse:
         received = await http.content.read()
-        request = self._read(http, received)
+        request = self._read(http, received, api)
         self.requests.append(request)
         answer = await self.player.answer(request)
         latency = self.latency if answer.latency is None else answer.latency
         if latency > 0:
             await asyncio.sleep(latency)
-        identity = identity_of(received)
+        identity = api.identity(received)
         if isinstance(answer, Fault):
-            return await self._fail(http, answer, request, identity)
+            return await self._fail(http, answer, _body(answer, api, request, identity), request)
         if request.stream:
-            return await _stream(http, chunks(answer, request, identity))
-        return _json(completion(answer, request, identity))
+            return await _stream(http, api.events(answer, request, identity))
+        return _json(api.whole(answer, request, identity))
 
-    def _read(self, http: web.BaseRequest, received: bytes) -> ModelRequest:
+    def _read(self, http: web.BaseRequest, received: bytes, api: Api) -> ModelRequest:
         try:
             body = json.loads(received)
         except (ValueError, RecursionError) as error:
             raise ScriptError(f"the body is no JSON: {error}", kind="invalid_request_error") from error
-        if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
-            message = "the body must be a JSON object with a list of messages"
-            raise ScriptError(message, kind="invalid_request_error")
-        if not all(isinstance(message, dict) for message in body["messages"]):
-            raise ScriptError("every message must be a JSON object", kind="invalid_request_error")
+        if not isinstance(body, dict):
+            raise ScriptError("the body must be a JSON object", kind="invalid_request_error")
+        form = api.read(body)
         headers = {name.lower(): value for name, value in http.headers.items()}
-        return ModelRequest(len(self.requests) + 1, body, headers)
+        return ModelRequest(len(self.requests) + 1, body, headers, api.name, None if form is body else form)
 
     def _models(self) -> bytes:
         names = self.player.models or [_ANY_MODEL]
@@ -84,10 +92,10 @@ class Endpoint:
         return json.dumps({"object": "list", "data": data}).encode()
 
     async def _fail(
-        self, http: web.BaseRequest, fault: Fault, request: ModelRequest, identity: str
+        self, http: web.BaseRequest, fault: Fault, content: tuple[bytes, str], request: ModelRequest
     ) -> web.StreamResponse:
         """Send what the fault lets through, then end as it says."""
-        body, content_type = _body(fault, request, identity)
+        body, content_type = content
         whole = len(body)
         body = body[: int(whole * fault.sent)]
         if fault.ending == "done":
@@ -105,12 +113,15 @@ class Endpoint:
         return response
 
 
-def _body(fault: Fault, request: ModelRequest, identity: str) -> tuple[bytes, str]:
+def _body(fault: Fault, api: Api, request: ModelRequest, identity: str) -> tuple[bytes, str]:
+    """Give the whole body of a response that a fault may cut off, and its type."""
     if fault.body is not None:
         return fault.body, fault.content_type
+    if fault.error is not None:
+        return api.error(fault.status, fault.error), fault.content_type
     if request.stream:
-        return b"".join(chunks(_WHOLE, request, identity)), "text/event-stream"
-    return completion(_WHOLE, request, identity), "application/json"
+        return b"".join(api.events(_WHOLE, request, identity)), "text/event-stream"
+    return api.whole(_WHOLE, request, identity), "application/json"
 
 
 def _json(body: bytes, status: int = 200) -> web.Response:

@@ -1,6 +1,5 @@
 """What goes wrong between a model and who asks it: `fault.status(429)`, `fault.hang()`, `fault.reset()` and others."""
 
-import json
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -8,20 +7,30 @@ from pytest_agentbench.testing.answers import Answer, Timed
 
 Ending = Literal["done", "reset", "hang"]
 
-_TYPES = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+
+@dataclass(frozen=True)
+class ErrorText:
+    """What an error says, in whichever API it is said; `kind` "" follows from the status, `code` "" is the kind."""
+
+    message: str
+    kind: str = ""
+    param: str | None = None
+    code: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fault(Timed):
     """A response that is no usable completion.
 
-    `body` None is a good completion, of which the share `sent` is sent before the response ends in the way of `ending`.
+    Its body is `body`, else the `error` as the API that was asked writes it, else a good answer; of which the share
+    `sent` is sent before the response ends in the way of `ending`.
     """
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
     body: bytes | None = None
+    error: ErrorText | None = None
     sent: float = 1.0
     ending: Ending = "done"
 
@@ -29,14 +38,13 @@ class Fault(Timed):
 def status(code: int, message: str = "scripted fault", *, retry_after: float | str | None = None) -> Fault:
     """Answer with an error status; `retry_after` is the header's seconds, or its text such as an HTTP date."""
     headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
-    return Fault(status=code, headers=headers, body=error_body(code, message))
+    return Fault(status=code, headers=headers, error=ErrorText(message))
 
 
 def refused(param: str, *, code: str = "unsupported_parameter", message: str = "") -> Fault:
     """Answer 400 as servers do that do not take a parameter for a model; `param` names it in the error."""
     told = message or f"Unsupported parameter: {param!r} is not supported with this model."
-    error = {"message": told, "type": "invalid_request_error", "param": param, "code": code}
-    return Fault(status=400, body=json.dumps({"error": error}).encode())
+    return Fault(status=400, error=ErrorText(told, "invalid_request_error", param, code))
 
 
 def hang(*, sent: float = 0.0) -> Fault:
@@ -50,7 +58,7 @@ def reset(*, sent: float = 0.5) -> Fault:
 
 
 def malformed() -> Fault:
-    """Answer 200 with the first half of a completion: no JSON."""
+    """Answer 200 with the first half of an answer: no JSON."""
     return Fault(sent=0.5)
 
 
@@ -60,17 +68,10 @@ def raw(body: bytes | str, *, status: int = 200, content_type: str = "applicatio
 
 
 def no_choices() -> Answer:
-    """Answer with a completion whose `choices` is empty."""
+    """Answer with a completion whose `choices` is empty, or with a response or a message that holds nothing."""
     return Answer(choices=0)
 
 
 def big(megabytes: float = 10) -> Answer:
     """Answer with a text of that many million characters."""
     return Answer(content="x" * int(megabytes * 1_000_000))
-
-
-def error_body(code: int, message: str, kind: str | None = None) -> bytes:
-    """Give the JSON body of an error in the API's format."""
-    kind = kind or _TYPES.get(code, "server_error" if code >= 500 else "invalid_request_error")
-    error = {"message": message, "type": kind, "param": None, "code": kind}
-    return json.dumps({"error": error}).encode()

@@ -1,17 +1,26 @@
-"""A chat completion that a scripted server was asked for."""
+"""What a scripted server was asked, read alike whichever API asked it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
+
+ApiName = Literal["chat", "responses", "messages"]
+"""Chat completions and Responses of OpenAI, Messages of Anthropic."""
 
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """One request: its number in order of arrival, from 1; its decoded body; its headers under lower-case names."""
+    """One request: its number in order of arrival, from 1; its decoded body; its headers under lower-case names.
+
+    `api` is the API that was asked, and `body` what was posted to it; all else reads the request in the form of a chat
+    completion, which is `chat_form` where the body has another one.
+    """
 
     number: int
     body: dict[str, Any]
     headers: dict[str, str]
+    api: ApiName = "chat"
+    chat_form: dict[str, Any] | None = field(default=None, repr=False)
 
     @property
     def model(self) -> str:
@@ -20,17 +29,17 @@ class ModelRequest:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The conversation as sent, in the OpenAI format."""
-        return list(self.body.get("messages") or [])
+        """The conversation, as chat completions write it."""
+        return list(self._asked.get("messages") or [])
 
     @property
     def tools(self) -> list[str]:
         """The names of the tools offered."""
-        return [tool.get("function", {}).get("name", "") for tool in self.body.get("tools") or []]
+        return [tool.get("function", {}).get("name", "") for tool in self._asked.get("tools") or []]
 
     @property
     def stream(self) -> bool:
-        """Whether the answer is wanted in chunks."""
+        """Whether the answer is wanted as a stream."""
         return bool(self.body.get("stream"))
 
     @property
@@ -47,7 +56,11 @@ class ModelRequest:
     @cached_property
     def characters(self) -> int:
         """The number of characters in all texts of messages and tools, from which tokens are estimated."""
-        return _characters(self.body.get("messages")) + _characters(self.body.get("tools"))
+        return _characters(self._asked.get("messages")) + _characters(self._asked.get("tools"))
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        return self.body if self.chat_form is None else self.chat_form
 
 
 def _text(content: object) -> str:

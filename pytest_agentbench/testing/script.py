@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
 
 from pytest_agentbench.testing.answers import Answer, text
-from pytest_agentbench.testing.fault import Fault
+from pytest_agentbench.testing.fault import ErrorText, Fault
 from pytest_agentbench.testing.request import ModelRequest
 
 Given = Answer | Fault | str
@@ -21,10 +21,10 @@ Script = Sequence[Given] | Reaction | Mapping[str, Sequence[Given] | Reaction]
 class ScriptError(Exception):
     """A script has no answer to a request; `status` is the HTTP status that says so. No client tries these again."""
 
-    def __init__(self, message: str, *, status: int = 400, kind: str = "script_error") -> None:
+    def __init__(self, message: str, *, status: int = 400, kind: str = "script_error", code: str = "") -> None:
         super().__init__(message)
         self.status = status
-        self.kind = kind
+        self.error = ErrorText(message, kind, code=code)
 
 
 class Player:

@@ -1,4 +1,4 @@
-"""The scripted model server: an OpenAI-compatible endpoint on loopback, on an event loop in a thread of its own."""
+"""The scripted model server: OpenAI's and Anthropic's APIs on loopback, on an event loop in a thread of its own."""
 
 import asyncio
 import threading
@@ -21,8 +21,9 @@ _HOST = "127.0.0.1"
 
 
 class ModelServer:
-    """A scripted, OpenAI-compatible model on loopback, served while its `with` block runs.
+    """A scripted model on loopback, served while its `with` block runs.
 
+    It speaks chat completions and Responses, as OpenAI does, and Anthropic's Messages; one script answers all of them.
     `script` is a list of answers played in order, a function from the request to an answer, or a mapping from model
     names to either. Every answer comes `latency` seconds after its request. Port 0 takes a free one.
     """
@@ -38,14 +39,14 @@ class ModelServer:
 
     @property
     def base_url(self) -> str:
-        """What a client takes as its `base_url`: `http://127.0.0.1:PORT/v1`."""
+        """What a client takes as its `base_url`, OpenAI's and Anthropic's alike: `http://127.0.0.1:PORT/v1`."""
         if self._thread is None:
             raise RuntimeError("the server is not running: use it in a `with` block, or call start()")
         return f"http://{_HOST}:{self._port}/v1"
 
     @property
     def requests(self) -> list[ModelRequest]:
-        """Every chat completion asked for so far, in order of arrival."""
+        """Every answer asked for so far, in order of arrival."""
         return self._endpoint.requests
 
     @property

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_agentbench.llm.proxy.sse import Assembly, Events
+from pytest_agentbench.llm.apis.chat import ChatAssembly
+from pytest_agentbench.llm.proxy.sse import Events
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
@@ -32,24 +33,24 @@ _CHUNK = _mostly({"id": st.text(), "choices": st.lists(_CHOICE | _JSON, max_size
 @given(st.lists(_CHUNK.filter(lambda chunk: isinstance(chunk, dict)), max_size=4))
 def test_whatever_a_server_streams_is_put_together_or_is_not_whole(chunks: list[dict[str, Any]]) -> None:
     """Parts of a wrong type raise nothing."""
-    assembly = Assembly()
+    assembly = ChatAssembly()
     for chunk in chunks:
         assembly.add(chunk)
 
-    whole = assembly.completion()
+    whole = assembly.whole()
     assert whole is None or whole["choices"]
 
 
 def test_text_that_comes_in_pieces_is_joined() -> None:
     """Contents, names and arguments grow; a role is told again and again, and what is null changes nothing."""
-    assembly = Assembly()
+    assembly = ChatAssembly()
     for content, arguments in (("a", "{"), (None, ""), ("b", "}")):
         call = {"index": 0, "id": "1", "function": {"name": "f" if arguments == "{" else None, "arguments": arguments}}
         delta = {"role": "assistant", "content": content, "tool_calls": [call]}
         assembly.add({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     assembly.add({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
 
-    completion = assembly.completion()
+    completion = assembly.whole()
     assert completion is not None
     assert completion["choices"][0]["message"] == {
         "role": "assistant",

@@ -10,6 +10,7 @@ from pathlib import Path
 from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.llm.apis.registry import CHAT, api_named
 from pytest_agentbench.llm.cassette.names import RunName
 from pytest_agentbench.llm.cassette.sharing import lengthened, shortened
 
@@ -22,9 +23,10 @@ Roles = dict[str, list["Exchange"]]
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request as `Keys.asked` reads it, and its answer as `reduced` keeps it; `line` is 0 before it was written.
+    """A request as `Keys.asked` reads it, and its answer as its API keeps it; `line` is 0 before it was written.
 
-    `n` counts from 1 within its run and role. `key` is the request's address when it was recorded.
+    `n` counts from 1 within its run and role. `key` is the request's address when it was recorded. `api` is the name of
+    what was asked; chat completions, the first to be recorded, do not say so in the file.
     """
 
     run: RunName
@@ -34,6 +36,7 @@ class Exchange:
     request: dict[str, JsonValue]
     response: dict[str, JsonValue]
     line: int = 0
+    api: str = CHAT.name
 
     @property
     def identity(self) -> str:
@@ -116,12 +119,18 @@ def numbered(exchanges: Iterable[Exchange]) -> list[Exchange]:
     return [replace(exchange, n=n) for n, exchange in enumerate(exchanges, start=1)]
 
 
+def said_api(name: str) -> dict[str, JsonValue]:
+    """Give the member of a line that says which API was asked; none for chat completions."""
+    return {} if name == CHAT.name else {"api": name}
+
+
 def _line(exchange: Exchange, before: Exchange | None) -> dict[str, JsonValue]:
     return {
         "run": exchange.run.written(),
         "role": exchange.role,
         "n": exchange.n,
         "key": exchange.key,
+        **said_api(exchange.api),
         **shortened(exchange.request, before.request if before else None),
         "response": exchange.response,
     }
@@ -190,11 +199,12 @@ class _Reader:
                     self._wrong(number, message, "delete this run's lines and record it again")
                     break
                 try:
+                    api = api_named(value.get("api", CHAT.name)).name
                     request = lengthened(value, exchanges[-1].request if exchanges else None)
                 except ValueError as error:
                     self._wrong(number, str(error))
                     break
-                exchanges.append(Exchange(run, role, n, value["key"], request, value["response"], number))
+                exchanges.append(Exchange(run, role, n, value["key"], request, value["response"], number, api))
             runs.setdefault(run, {})[role] = exchanges
         return runs
 

@@ -1,33 +1,23 @@
 """The content address of a request: equal for two requests that ask the same, whoever holds the secrets."""
 
 import hashlib
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.patterns import Pattern, PatternSyntaxError, pattern
-from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.llm.apis.api import Api, Ids, Redact
+from pytest_agentbench.llm.apis.registry import CHAT
 from pytest_agentbench.llm.cassette.memo import Memo
-
-Redact = Callable[[JsonValue], JsonValue]
-"""Gives a JSON value without secrets; doing it twice changes nothing more."""
 
 BLANK = "~"
 """What stands for text that makes no difference."""
 
-_IRRELEVANT = frozenset(
-    {"stream", "stream_options", "user", "metadata", "store", "service_tier", "prompt_cache_key", "safety_identifier"}
-)
-"""Fields that decide how an answer is sent, billed or filed, not what it says."""
-
-_KNOWN = frozenset(
-    {"model", "messages", "tools", "tool_choice", "response_format", "temperature", "seed", "max_tokens"}
-)
-_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _EXACT = 2.0**53
 """Below this every whole float is an integer of its own."""
 
@@ -40,10 +30,17 @@ class Asked:
     are digests of its parts, `key` of the whole.
     """
 
+    api: Api
     request: dict[str, JsonValue]
     fields: str
     messages: tuple[str, ...]
     key: str
+
+    @property
+    def items(self) -> list[JsonValue]:
+        """The conversation so far, as the request repeats it."""
+        listed = self.request.get(self.api.items)
+        return listed if isinstance(listed, list) else []
 
 
 class Keys:
@@ -53,45 +50,37 @@ class Keys:
         """Compile `ignore`; raise `SuiteFaultError` where a pattern is none."""
         self._redact = redact
         self._ignore = [_compiled(text) for text in ignore]
-        self._redacted: Memo[JsonValue] = Memo()
+        self._redacted: dict[str, Memo[JsonValue]] = {}
         self._digests: Memo[str] = Memo()
 
-    def asked(self, body: dict[str, Any]) -> Asked:
-        """Read a body as it is posted."""
+    def asked(self, body: Mapping[str, Any], api: Api = CHAT, ids: Ids = MappingProxyType({})) -> Asked:
+        """Read a body as it is posted; `ids` says what stands in recordings for the ids of live answers."""
+        # what an item is without secrets depends on the API whose item it is
+        memo = self._redacted.setdefault(api.name, Memo())
         request: dict[str, JsonValue] = {}
-        for name, value in to_json(body).items():
-            if name in _IRRELEVANT or value is None or (name == "tools" and value == []):
-                continue
-            if name == "messages" and isinstance(value, list):
-                request[name] = [
-                    self._redacted.made(message, partial(self._message, message))
-                    for message in _renamed([_told(message) for message in value])
-                ]
+        for name, value in api.deciding(body, ids).items():
+            if name == api.items and isinstance(value, list):
+                request[name] = [memo.made(item, partial(api.item, item, self._redact)) for item in value]
             else:
                 # together with its name: `password` tells what a value is
                 member = {name: value}
-                ((shown, redacted),) = self._redacted.made(member, partial(self._redact, member)).items()
-                request[name if name in _KNOWN else shown] = redacted
-        return self.recorded(request)
+                ((shown, redacted),) = memo.made(member, partial(self._redact, member)).items()
+                request[name if name in api.known else shown] = redacted
+        return self.recorded(request, api)
 
-    def recorded(self, request: dict[str, JsonValue]) -> Asked:
+    def recorded(self, request: dict[str, JsonValue], api: Api = CHAT) -> Asked:
         """Read a request that `asked` gave, perhaps with other patterns."""
-        messages = request.get("messages")
-        listed = messages if isinstance(messages, list) else []
-        rest = {name: value for name, value in request.items() if name != "messages" or listed is not messages}
-        digests = tuple(self._digest(message) for message in listed)
+        items = request.get(api.items)
+        listed = items if isinstance(items, list) else []
+        rest = {name: value for name, value in request.items() if name != api.items or listed is not items}
+        digests = tuple(self._digest(item) for item in listed)
         fields = _digest({name: self._digest(value) for name, value in rest.items()})
-        return Asked(request=request, fields=fields, messages=digests, key=_digest([fields, *digests]))
+        # equal words over two APIs have answers of two forms; chat completions were recorded before there were others
+        parts = [fields, *digests] if api is CHAT else [api.name, fields, *digests]
+        return Asked(api=api, request=request, fields=fields, messages=digests, key=_digest(parts))
 
     def _digest(self, value: JsonValue) -> str:
         return self._digests.made(value, lambda: _digest(self._comparable(value)))
-
-    def _message(self, message: JsonValue) -> JsonValue:
-        redacted = self._redact(message)
-        # a secret may be an ordinary word, such as the name of a database user
-        if isinstance(message, dict) and message.get("role") in _ROLES:
-            return {"role": message["role"], **{name: item for name, item in redacted.items() if name != "role"}}
-        return redacted
 
     def _comparable(self, value: JsonValue) -> JsonValue:
         """Give the form in which equal digests mean equal requests: 1.0 is 1, and what is ignored is blank."""
@@ -126,36 +115,3 @@ def _sorted(value: JsonValue) -> JsonValue:
     if isinstance(value, list):
         return [_sorted(item) for item in value]
     return value
-
-
-def _told(message: JsonValue) -> JsonValue:
-    """Drop what only some clients spell out: nulls and empty lists."""
-    if not isinstance(message, dict):
-        return message
-    return {name: item for name, item in message.items() if item is not None and item != []}
-
-
-def _renamed(messages: list[JsonValue]) -> list[JsonValue]:
-    """Name each tool call by its position; a tool message answers the first unanswered call of its id."""
-    names: dict[str, deque[str]] = {}
-    count = 0
-    renamed = []
-    for message in messages:
-        if not isinstance(message, dict):
-            renamed.append(message)
-            continue
-        changed = dict(message)
-        if isinstance(calls := message.get("tool_calls"), list):
-            changed["tool_calls"] = []
-            for call in calls:
-                if isinstance(call, dict) and isinstance(call.get("id"), str):
-                    count += 1
-                    names.setdefault(call["id"], deque()).append(f"call-{count}")
-                    changed["tool_calls"].append({**call, "id": f"call-{count}"})
-                else:
-                    changed["tool_calls"].append(call)
-        if isinstance(answered := message.get("tool_call_id"), str):
-            waiting = names.get(answered)
-            changed["tool_call_id"] = waiting.popleft() if waiting else "call-unknown"
-        renamed.append(changed)
-    return renamed

@@ -25,9 +25,10 @@ class Candidate:
 def nearest(asked: Asked, candidates: Sequence[Candidate]) -> Candidate:
     """Choose the recording that shares the most: first messages, then other fields; unused ones before used ones."""
 
-    def closeness(candidate: Candidate) -> tuple[bool, int, bool, int, int]:
+    def closeness(candidate: Candidate) -> tuple[bool, bool, int, bool, int, int]:
         return (
             candidate.asked.key == asked.key,
+            candidate.asked.api is asked.api,
             _shared(asked.messages, candidate.asked.messages),
             not candidate.used,
             candidate.asked.fields == asked.fields,
@@ -48,10 +49,12 @@ def explained(asked: Asked, candidate: Candidate, place: int, file: str) -> str:
 
 def difference(recorded: Asked, asked: Asked) -> str:
     """Say the first thing in which two requests differ: a field before the messages, then a message by its number."""
+    if recorded.api is not asked.api:
+        return f"a {recorded.api.noun} was recorded, a {asked.api.noun} asked"
     if recorded.fields != asked.fields:
-        return _field_difference(recorded.request, asked.request)
+        return _field_difference(recorded.request, asked.request, recorded.api.items)
     shared = _shared(recorded.messages, asked.messages)
-    before, now = _messages(recorded), _messages(asked)
+    before, now = recorded.items, asked.items
     if shared == len(before):
         return (
             f"{shared} messages were recorded, {len(now)} asked; message {shared + 1} is new: {_message(now[shared])}"
@@ -62,10 +65,8 @@ def difference(recorded: Asked, asked: Asked) -> str:
     return f"message {shared + 1} differs: {_parted(before[shared], now[shared])}"
 
 
-def _field_difference(recorded: Mapping[str, JsonValue], asked: Mapping[str, JsonValue]) -> str:
-    fields = [
-        name for name in sorted({*recorded, *asked} - {"messages"}) if _text(recorded, name) != _text(asked, name)
-    ]
+def _field_difference(recorded: Mapping[str, JsonValue], asked: Mapping[str, JsonValue], items: str) -> str:
+    fields = [name for name in sorted({*recorded, *asked} - {items}) if _text(recorded, name) != _text(asked, name)]
     # a difference in the model or in a parameter says more than the tools that came with it
     fields.sort(key=lambda name: (name in {"tools", "response_format"}, name))
     parts = [
@@ -93,7 +94,7 @@ def _by_name(tools: JsonValue) -> dict[str, JsonValue]:
     listed = tools if isinstance(tools, list) else []
     named = {}
     for tool in listed:
-        function = tool.get("function") if isinstance(tool, dict) else None
+        function = tool.get("function", tool) if isinstance(tool, dict) else None
         name = function.get("name") if isinstance(function, dict) else None
         named[shorten(printable(name if isinstance(name, str) else dumps(tool)), 40)] = tool
     return named
@@ -132,11 +133,6 @@ def _shown(value: JsonValue) -> str:
 
 def _message(message: JsonValue) -> str:
     return _shown({name: message[name] for name in message if name != "role"} if isinstance(message, dict) else message)
-
-
-def _messages(asked: Asked) -> list[JsonValue]:
-    messages = asked.request.get("messages")
-    return messages if isinstance(messages, list) else []
 
 
 def _text(fields: Mapping[str, JsonValue], name: str) -> str:

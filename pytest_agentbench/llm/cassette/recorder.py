@@ -9,10 +9,11 @@ from typing import Any
 
 from pytest_agentbench.core.errors import CassetteMissError
 from pytest_agentbench.core.run import RunKey
+from pytest_agentbench.llm.apis.api import Redact
+from pytest_agentbench.llm.apis.registry import CHAT, api_named
 from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.cassette.answer import reduced, restored
 from pytest_agentbench.llm.cassette.file import Exchange, read_cassette
-from pytest_agentbench.llm.cassette.key import Asked, Keys, Redact
+from pytest_agentbench.llm.cassette.key import Asked, Keys
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.names import RunName
 from pytest_agentbench.llm.cassette.nearest import Candidate, explained, nearest
@@ -69,6 +70,7 @@ class CassetteRecorder:
         self._plays: dict[RunName, _Play] = {}
         self._learnt: dict[str, tuple[str, ...]] = {}
         self._begun = 0
+        self._ids: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def started(self, run: RunKey | None) -> None:
@@ -91,14 +93,14 @@ class CassetteRecorder:
                     self._shard.finished(play.number, name)
                 self._shard.forget(play.number)
 
-    def find(self, caller: Caller, body: dict[str, Any]) -> Recorded | None:
+    def find(self, caller: Caller, body: dict[str, Any], api: str = CHAT.name) -> Recorded | None:
         """Give the recorded answer to the next request like `body`, None where it is to be asked live.
 
         Raise `CassetteMissError` in `replay`, naming the nearest recording and the first difference.
         """
         if self.mode is Mode.OFF:
             return None
-        asked = self._keys.asked(body)
+        asked = self._keys.asked(body, api_named(api), self._ids)
         name = RunName.of(caller.run)
         with self._lock:
             play = self._plays.get(name) or self._begin(name)
@@ -111,24 +113,26 @@ class CassetteRecorder:
                 if self._shard is not None:
                     used = _used(conversation, alike[repeat])
                     self._shard.used(play.number, name, caller.role, conversation.places, used)
-                return Recorded(response=restored(alike[repeat].response, asked.key))
+                return Recorded(response=asked.api.restored(alike[repeat].response, asked.key))
             if self.mode is Mode.REPLAY:
                 raise CassetteMissError(self._missed(name, caller.role, asked, conversation))
             conversation.waiting.append((body, asked, conversation.places))
             return None
 
-    def keep(self, caller: Caller, body: dict[str, Any], response: dict[str, Any]) -> None:
+    def keep(self, caller: Caller, body: dict[str, Any], response: dict[str, Any], api: str = CHAT.name) -> None:
         """Note the answer to a request for which `find` gave None."""
         if self._shard is None:
             return
-        answer = reduced(response, self._redact)
+        answer = api_named(api).reduced(response, self._redact)
         name = RunName.of(caller.run)
         with self._lock:
             play = self._plays.get(name) or self._begin(name)
             conversation = self._conversation(play, name, caller.role)
-            asked, place = self._waiting(conversation, body)
+            asked, place = self._waiting(conversation, body, api)
             conversation.kept.add(asked.key)
-            self._shard.kept(play.number, place, Exchange(name, caller.role, 0, asked.key, asked.request, answer))
+            self._ids.update(asked.api.ids(response, asked.key))
+            exchange = Exchange(name, caller.role, 0, asked.key, asked.request, answer, api=api)
+            self._shard.kept(play.number, place, exchange)
 
     def note(self, model: str, facts: Sequence[str]) -> None:
         """Note what was learnt of a model's server; the latest note of this process counts."""
@@ -151,17 +155,17 @@ class CassetteRecorder:
         if role not in play.conversations:
             listed = self._runs.get(name, {}).get(role, [])
             # keys are made anew: what makes no difference may be another thing than when it was recorded
-            recorded = [(exchange, self._keys.recorded(exchange.request)) for exchange in listed]
+            recorded = [(one, self._keys.recorded(one.request, api_named(one.api))) for one in listed]
             play.conversations[role] = _Conversation(recorded)
         return play.conversations[role]
 
-    def _waiting(self, conversation: _Conversation, body: dict[str, Any]) -> tuple[Asked, int]:
+    def _waiting(self, conversation: _Conversation, body: dict[str, Any], api: str) -> tuple[Asked, int]:
         """Give what `find` read of a body, and its place."""
         for index, (waited, asked, place) in enumerate(conversation.waiting):
             if waited is body:
                 del conversation.waiting[index]
                 return asked, place
-        read = self._keys.asked(body)
+        read = self._keys.asked(body, api_named(api), self._ids)
         for index, (_, asked, place) in enumerate(conversation.waiting):
             if asked.key == read.key:
                 del conversation.waiting[index]

@@ -9,7 +9,8 @@ from typing import Self
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.text import ascii_slug
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.llm.cassette.file import Exchange
+from pytest_agentbench.llm.apis.registry import CHAT
+from pytest_agentbench.llm.cassette.file import Exchange, said_api
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.names import RunName
 from pytest_agentbench.llm.cassette.sharing import lengthened, shortened
@@ -79,6 +80,7 @@ class Shard:
                 "role": exchange.role,
                 "at": place,
                 "kept": exchange.key,
+                **said_api(exchange.api),
                 **shortened(exchange.request, before.request if before else None),
                 "response": exchange.response,
             }
@@ -145,7 +147,8 @@ class _Plays:
             return
         before = self._before.get((*number, role))
         request = lengthened(record, before.request if before else None)
-        exchange = Exchange(run, role, 0, record["kept"], request, record["response"])
+        api = record.get("api", CHAT.name)
+        exchange = Exchange(run, role, 0, record["kept"], request, record["response"], api=api)
         self._before[(*number, role)] = exchange
         placed[record["at"]] = exchange
 

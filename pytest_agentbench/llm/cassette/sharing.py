@@ -2,6 +2,7 @@
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.llm.apis.registry import GROWING
 
 Request = dict[str, JsonValue]
 
@@ -9,17 +10,16 @@ Request = dict[str, JsonValue]
 def shortened(request: Request, before: Request | None) -> dict[str, JsonValue]:
     """Give the members of a line that say `request`: what differs from the one before it in its conversation.
 
-    `request` holds changed fields and new messages, `shared` counts the leading messages that are as before, `dropped`
-    names fields that are gone.
+    `request` holds changed fields and new messages (or items of input), `shared` counts the leading ones that are as
+    before, `dropped` names fields that are gone.
     """
     if before is None:
         return {"request": _by_name(request)}
     changed = {name: value for name, value in request.items() if name not in before or not _alike(before[name], value)}
     line: dict[str, JsonValue] = {}
-    messages, earlier = request.get("messages"), before.get("messages")
-    if isinstance(messages, list) and isinstance(earlier, list):
-        shared = _common(messages, earlier)
-        changed["messages"] = messages[shared:]
+    if name := _growing(before, request):
+        shared = _common(request[name], before[name])
+        changed[name] = request[name][shared:]
         line["shared"] = shared
     if dropped := sorted(before.keys() - request.keys()):
         line["dropped"] = dropped
@@ -40,12 +40,20 @@ def lengthened(line: dict[str, JsonValue], before: Request | None) -> Request:
     for name in dropped if isinstance(dropped, list) else []:
         request.pop(name, None)
     if "shared" in line:
-        shared, earlier = line["shared"], before.get("messages")
-        if type(shared) is not int or not isinstance(earlier, list) or not 0 <= shared <= len(earlier):
-            raise ValueError(f"`shared` is {shared!r}; the exchange before has {len(earlier or ())} messages")
-        added = part.get("messages")
-        request["messages"] = [*earlier[:shared], *(added if isinstance(added, list) else [])]
+        shared, name = line["shared"], _growing(before, request)
+        earlier = before[name] if name else []
+        if type(shared) is not int or not name or not 0 <= shared <= len(earlier):
+            raise ValueError(f"`shared` is {shared!r}; the exchange before has {len(earlier)} messages")
+        added = part.get(name)
+        request[name] = [*earlier[:shared], *(added if isinstance(added, list) else [])]
     return _by_name(request)
+
+
+def _growing(before: Request, request: Request) -> str:
+    """Name the list that both requests hold and that grows with the conversation; "" where there is none."""
+    return next(
+        (name for name in GROWING if isinstance(before.get(name), list) and isinstance(request.get(name), list)), ""
+    )
 
 
 def _by_name(request: Request) -> Request:

@@ -11,6 +11,8 @@ import aiohttp
 from aiohttp import web
 
 from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, NotRunError, SendError
+from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI, Api
+from pytest_agentbench.llm.apis.registry import api_at
 from pytest_agentbench.llm.direct import read_bounded
 from pytest_agentbench.llm.prices import worst_case
 from pytest_agentbench.llm.proxy.forwarding import (
@@ -27,17 +29,17 @@ from pytest_agentbench.llm.proxy.forwarding import (
 )
 from pytest_agentbench.llm.proxy.line import Line
 from pytest_agentbench.llm.proxy.relay import ClientGoneError, Exchange, Stream
-from pytest_agentbench.llm.proxy.sse import chunks
 from pytest_agentbench.llm.reserving import Sleep
 from pytest_agentbench.llm.seams import Budget
 from pytest_agentbench.llm.setting_aside import SetAside
 from pytest_agentbench.llm.wire import LONGEST_REPLY, encode
 
-_CHAT = "chat/completions"
 _LARGEST = 256 * 1024 * 1024
 _TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=30.0)
 _TOO_LONG = f"answered with more than {LONGEST_REPLY // 1024**2} MB"
 _FREE = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
+_ANTHROPICS = "anthropic-version"
+"""The header by which Anthropic's clients say, whatever they ask, whose they are."""
 
 FindLine = Callable[[str | None], Line | None]
 """Gives the line of a run's id (None: the session's), or None where there is none."""
@@ -95,37 +97,41 @@ class Endpoint:
                 line.working.discard(task)
 
     async def _answer(self, line: Line, request: web.Request) -> web.StreamResponse:
-        # the path as it was sent: decoding it would change what encoded slashes mean
-        tail = request.rel_url.raw_path.partition("/v1/")[2]
+        # the path as it was sent: decoding it would change what encoded slashes mean. Anthropic's clients append
+        # `/v1/messages` to a base URL that ends in `/v1` already
+        tail = request.rel_url.raw_path.partition("/v1/")[2].removeprefix("v1/")
         content = await request.read()
-        if tail.rstrip("/") == _CHAT and request.method == "POST":
-            body = _object(content)
-            if body is None:
-                return said(BAD_REQUEST, "the body of a chat completion must be a JSON object")
-            return await self._chat(line, request, tail, content, body)
-        return await self._other(line, request, tail, content)
+        api = api_at(tail.rstrip("/")) if request.method == "POST" else None
+        if api is None:
+            return await self._other(line, request, tail, content)
+        body = _object(content)
+        if body is None:
+            return said(BAD_REQUEST, f"the body of a request for a {api.noun} must be a JSON object")
+        return await self._ask(line, api, request, content, body)
 
-    async def _chat(
-        self, line: Line, request: web.Request, tail: str, content: bytes, body: dict[str, Any]
+    async def _ask(
+        self, line: Line, api: Api, request: web.Request, content: bytes, body: dict[str, Any]
     ) -> web.StreamResponse:
         # streamed or not, the answer is the same: one recording serves both
         asked = {key: value for key, value in body.items() if key not in {"stream", "stream_options"}}
         streamed = body.get("stream") is True
-        options = body.get("stream_options")
-        options = options if isinstance(options, dict) else {}
-        with_usage = bool(options.get("include_usage"))
-        if (recorded := line.find(asked)) is not None:
-            return await _replay(request, recorded, streamed=streamed, with_usage=with_usage)
+        # where the API does not tell it anyway, nobody could say what a stream cost
+        telling = api.with_usage(body) if streamed else None
+        if (recorded := line.find(api, asked)) is not None:
+            return await _replay(request, api, recorded, streamed=streamed, with_usage=telling is None)
+        if (live := api.live(body, line.replayed)) is not None:
+            content = encode(live)
         instead = None
-        if streamed and not with_usage:  # else nobody could tell what it cost
-            instead, content = content, encode({**body, "stream_options": {**options, "include_usage": True}})
-        exchange = Exchange(line=line, body=asked, recorded=True, with_usage=with_usage or not streamed)
-        return await self._forward(exchange, request, tail, content, instead)
+        if telling is not None:
+            instead, content = content, encode(telling)
+        exchange = Exchange(line=line, spec=line.spec(api.home), body=asked, api=api, with_usage=telling is None)
+        return await self._forward(exchange, request, api.path, content, instead)
 
     async def _other(self, line: Line, request: web.Request, tail: str, content: bytes) -> web.StreamResponse:
         line.refuse_unrecorded(f"{request.method} /{tail}")
+        spec = line.spec(ANTHROPIC if _ANTHROPICS in request.headers else OPENAI)
         metered = request.method not in _FREE
-        exchange = Exchange(line=line, body=_object(content) or {}, recorded=False, metered=metered)
+        exchange = Exchange(line=line, spec=spec, body=_object(content) or {}, api=None, metered=metered)
         return await self._forward(exchange, request, tail, content)
 
     async def _forward(
@@ -133,7 +139,7 @@ class Endpoint:
     ) -> web.StreamResponse:
         """Send `content`, or `instead` of it where the server does not know `stream_options`, which it adds."""
         line = exchange.line
-        worst = worst_case(line.spec, exchange.body)
+        worst = worst_case(exchange.spec, exchange.body, earlier=line.earlier(exchange.body))
         budget = self._budget if exchange.metered else None
         async with SetAside(budget, line.caller, worst, rest=lambda seconds: self._rest(line, seconds)) as money:
             exchange.began = line.asked[id(exchange)] = self._now()
@@ -170,7 +176,7 @@ class Endpoint:
         session = await self._session()
         async with session.request(
             request.method,
-            address(exchange.line.spec.base_url, tail, request.rel_url.raw_query_string),
+            address(exchange.spec.base_url, tail, request.rel_url.raw_query_string),
             data=_payload(content),
             headers=passed_on(request.headers),
             timeout=_TIMEOUT,
@@ -188,9 +194,9 @@ class Endpoint:
     ) -> web.StreamResponse:
         answer = web.StreamResponse(status=200, headers=passed_on(response.headers))
         await answer.prepare(request)
-        stream = Stream(exchange)
+        stream = Stream(exchange, lambda: exchange.account(money, stream.whole, self._now() - exchange.began))
         try:
-            ending = await stream.pass_on(response, answer)
+            await stream.pass_on(response, answer)
         except (ClientGoneError, asyncio.CancelledError) as gone:
             if stream.whole is not None:  # clients may leave before the last word
                 exchange.account(money, stream.whole, self._now() - exchange.began)
@@ -199,11 +205,11 @@ class Endpoint:
             exchange.failed(_TOO_LONG, error.status)
             return _aborted(request, answer)
         except Exception as error:  # noqa: BLE001 - whatever a server sends, whoever asked must see that it is not whole
-            exchange.failed(f"broke its answer off: {type(error).__name__}")
+            if not exchange.accounted:
+                exchange.failed(f"broke its answer off: {type(error).__name__}")
             return _aborted(request, answer)
-        exchange.account(money, stream.whole, self._now() - exchange.began)
         with contextlib.suppress(aiohttp.ClientError, OSError):  # who has left needs no last word
-            await answer.write_eof(ending)
+            await answer.write_eof()
         return answer
 
 
@@ -224,13 +230,13 @@ def _payload(content: bytes) -> bytes | io.BytesIO | None:
 
 
 async def _replay(
-    request: web.Request, recorded: dict[str, Any], *, streamed: bool, with_usage: bool
+    request: web.Request, api: Api, recorded: dict[str, Any], *, streamed: bool, with_usage: bool
 ) -> web.StreamResponse:
     if not streamed:
         return web.Response(body=encode(recorded), content_type="application/json")
     answer = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
     await answer.prepare(request)
-    await answer.write(b"".join(chunks(recorded, with_usage=with_usage)))
+    await answer.write(b"".join(api.events(recorded, with_usage=with_usage)))
     await answer.write_eof()
     return answer
 

@@ -42,11 +42,14 @@ def passed_on(headers: Mapping[str, str]) -> CIMultiDict[str]:
 
 
 def said(kind: str, message: str) -> web.Response:
-    """Answer with an error of the proxy's own, in the API's form, that says not to try again unless it may help."""
+    """Answer with an error of the proxy's own that says not to try again unless it may help.
+
+    Its form is OpenAI's and Anthropic's at once: they share the member `error`, and each has members of its own.
+    """
     again = "true" if kind == UNREACHABLE else "false"
     error = {"message": printable(message, newlines=True), "type": kind, "param": None, "code": kind}
     return web.Response(
-        body=json.dumps({"error": error}).encode(),
+        body=json.dumps({"type": "error", "error": error}).encode(),
         status=STATUS[kind],
         content_type="application/json",
         headers={"x-should-retry": again},

@@ -1,15 +1,20 @@
 """One live request: what its answer counts for, and a streamed one passed on while it comes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
 from aiohttp import web
 
+from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.llm.apis.api import Api
+from pytest_agentbench.llm.apis.usage import tokens_of
 from pytest_agentbench.llm.direct import where
+from pytest_agentbench.llm.prices import cost_of
 from pytest_agentbench.llm.proxy.line import Line
-from pytest_agentbench.llm.proxy.sse import Assembly, Event, Events
-from pytest_agentbench.llm.proxy.usage import tokens_of
+from pytest_agentbench.llm.proxy.sse import Event, Events
+from pytest_agentbench.llm.reading import answering_model
 from pytest_agentbench.llm.setting_aside import SetAside
 from pytest_agentbench.llm.wire import LONGEST_REPLY, too_long
 
@@ -18,13 +23,15 @@ from pytest_agentbench.llm.wire import LONGEST_REPLY, too_long
 class Exchange:
     """One live request of a line, and what is done with its answer.
 
-    `body` decides the answer, and is what it is recorded under where it is `recorded`. `with_usage` says that the
-    client wants the last chunk of a stream, which tells the tokens. `began` is when it was sent.
+    `body` decides the answer, and is what it is recorded under where its `api` is one whose answers are. `spec` says
+    where it goes. `with_usage` says that the client wants the chunk of a stream that tells the tokens. `began` is when
+    it was sent.
     """
 
     line: Line
+    spec: ModelSpec
     body: dict[str, Any]
-    recorded: bool
+    api: Api | None
     with_usage: bool = True
     metered: bool = True
     began: float = 0.0
@@ -33,33 +40,36 @@ class Exchange:
     @property
     def server(self) -> str:
         """The model server, without what its URL may hide."""
-        return where(self.line.spec.base_url)
+        return where(self.spec.base_url)
 
     def failed(self, what: str, status: int = 0) -> str:
-        """Note that the server gave no good answer to a chat completion; give the whole sentence.
+        """Note that the server gave no good answer to a request that is recorded; give the whole sentence.
 
         A run may end for want of one, but not for want of another path, which agents try to see what there is.
         """
         message = f"{self.server} {what}"
-        if self.recorded:
+        if self.api is not None:
             self.line.failed(self.body, message, status)
         return message
 
     def account(self, money: SetAside, response: dict[str, Any] | None, seconds: float) -> None:
-        """Settle what an answer cost, count it, and keep it where it is a whole completion."""
+        """Settle what an answer cost, count it, and keep it where it is whole; what is accounted for once stays so."""
+        if self.accounted:
+            return
         self.accounted = True
         if not self.metered:
             return
         tokens = tokens_of(response) if response else None
-        cost = self.line.cost_of(response or {}, str(self.body.get("model", "")), tokens)
+        model = answering_model(response or {}, str(self.body.get("model", "")))
+        cost = cost_of(self.spec, model, tokens) if tokens else None
         money.spend(cost)
         self.line.answered(tokens, cost, seconds)
-        if not self.recorded:
+        if self.api is None:
             return
-        if response and isinstance(response.get("choices"), list) and response["choices"]:
-            self.line.keep(self.body, response)
+        if response and self.api.is_whole(response):
+            self.line.keep(self.api, self.body, response)
         else:
-            self.failed("answered with no whole chat completion", 200)
+            self.failed(f"answered with no whole {self.api.noun}", 200)
 
 
 class ClientGoneError(Exception):
@@ -67,48 +77,53 @@ class ClientGoneError(Exception):
 
 
 class Stream:
-    """Passes a streamed answer on, event by event, and puts it together."""
+    """Passes a streamed answer on, event by event, and puts it together; `account` is called when it has all of it."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: Exchange, account: Callable[[], None]) -> None:
         self._exchange = exchange
-        self._assembly = Assembly()
+        self._account = account
+        self._assembly = exchange.api.assembly() if exchange.api is not None else None
         self._last: dict[str, Any] | None = None
 
     @property
     def whole(self) -> dict[str, Any] | None:
         """The whole answer, or what is known of one that is not recorded; None where it is not whole (yet)."""
-        return self._assembly.completion() if self._exchange.recorded else self._last
+        return self._assembly.whole() if self._assembly is not None else self._last
 
-    async def pass_on(self, response: aiohttp.ClientResponse, answer: web.StreamResponse) -> bytes:
-        """Pass on all but the last word, which is given: a client that has it may go on, or end, at once.
+    async def pass_on(self, response: aiohttp.ClientResponse, answer: web.StreamResponse) -> None:
+        """Pass all on. The answer is accounted for before its last event: a client that has it may end at once.
 
         Raise `ClientGoneError` where nobody listens any more, what aiohttp raises where the server broke off,
         `SendError` beyond 32 MB.
         """
         events = Events()
-        ending = b""
         size = 0
         async for part in response.content.iter_any():
             if (size := size + len(part)) > LONGEST_REPLY:
                 raise too_long(self._exchange.server)
             for event in events.feed(part):
-                if event.done:
-                    ending += event.raw
-                    continue
-                self._read(event)
-                if self._exchange.with_usage or not _tells_only_usage(event):
-                    await _write(answer, event.raw)
+                await self._pass_on(event, answer)
         rest = events.rest()
         self._read(rest)
-        return ending + rest.raw
+        self._account()
+        if rest.raw:
+            await _write(answer, rest.raw)
 
-    def _read(self, event: Event) -> None:
+    async def _pass_on(self, event: Event, answer: web.StreamResponse) -> None:
+        if self._read(event) and self.whole is not None:
+            self._account()
+        if self._exchange.with_usage or not _tells_only_usage(event):
+            await _write(answer, event.raw)
+
+    def _read(self, event: Event) -> bool:
+        """Read an event; give whether it is the last that matters."""
         if event.data is None:
-            return
-        if self._exchange.recorded:
-            self._assembly.add(event.data)
-        else:
+            return event.done
+        if self._assembly is None or self._exchange.api is None:
             self._last = event.data
+            return False
+        self._assembly.add(event.data)
+        return self._exchange.api.is_last(event.data)
 
 
 async def _write(answer: web.StreamResponse, part: bytes) -> None:

@@ -1,9 +1,10 @@
 """The proxy itself: a loopback port, a base URL for each run, and what each of them took."""
 
 import asyncio
+import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 
 from aiohttp import web
@@ -13,6 +14,7 @@ from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import AgentBenchError, ProviderError, SendError
 from pytest_agentbench.core.model import Price, Usage
 from pytest_agentbench.core.run import RunKey
+from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.direct import Connections, where
 from pytest_agentbench.llm.proxy.app import Endpoint
@@ -31,8 +33,9 @@ class Proxy:
     """A recording, replaying, metering endpoint on loopback, serving on the loop that `start` is awaited on.
 
     `upstream`, `price`, `recorder` and `replaying` hold for what is registered without its own, and for what no run can
-    be told of; where nothing else was named for those, a useless `OPENAI_BASE_URL` only leaves them refused. With
-    `open_runs` any id in a URL names a run. All but `start` and `stop` may be called from any thread.
+    be told of; where nothing else was named for those, a useless `OPENAI_BASE_URL` only leaves them refused. `environ`
+    holds that variable and Anthropic's. With `open_runs` any id in a URL names a run. All but `start` and `stop` may be
+    called from any thread.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Proxy:
         price: Price | None = None,
         port: int = 0,
         open_runs: bool = False,
+        environ: Mapping[str, str] = os.environ,
         now: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
@@ -54,6 +58,7 @@ class Proxy:
         self._price = price
         self._port = port
         self._open_runs = open_runs
+        self._environ = environ
         self._lines: dict[str, Line] = {}
         self._connections = Connections()
         self._now = now
@@ -164,14 +169,24 @@ class Proxy:
             recorder=recorder or self._recorder,
             replaying=self._replaying if replaying is None else replaying,
             paused=paused,
+            environ=self._environ,
         )
-        target = _url(line.spec.base_url)
-        if target.host in {HOST, "localhost"} and target.port == self._port:
-            raise ProviderError(
-                f"the upstream {where(line.spec.base_url)} is the proxy itself: name the model server, or unset "
-                "OPENAI_BASE_URL"
-            )
+        _url(line.spec(OPENAI).base_url)
+        for home in (OPENAI, ANTHROPIC):
+            upstream = line.spec(home).base_url
+            if self._is_own(upstream):
+                raise ProviderError(
+                    f"the upstream {where(upstream)} is the proxy itself: name the model server, or unset "
+                    f"{home.variable}"
+                )
         return line
+
+    def _is_own(self, upstream: str) -> bool:
+        try:
+            target = URL(upstream)
+        except ValueError:
+            return False
+        return target.host in {HOST, "localhost"} and target.port == self._port
 
     def _line_of(self, run: str | None) -> Line | None:
         found = self._lines.get(run or _SESSION)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_agentbench.llm.apis.registry import CHAT
 from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.cassette.answer import reduced, restored
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.results.redact import Redactor
 from tests.llm.cassette.talk import Bench, ask, body, completion, run
@@ -90,8 +90,8 @@ def test_what_was_redacted_replays(tmp_path):
 
 def test_a_secret_that_is_a_number_leaves_counts(tmp_path):
     """Token counts stay numbers, and reasons to stop stay what they are, whatever the secrets are."""
-    kept = reduced(answer("x"), Redactor(["7777", "stop", "tool_calls", "assistant"]).json)
-    counted = reduced({"choices": [], "usage": {"prompt_tokens": 7777, "note": "7777"}}, Redactor(["7777"]).json)
+    kept = CHAT.reduced(answer("x"), Redactor(["7777", "stop", "tool_calls", "assistant"]).json)
+    counted = CHAT.reduced({"choices": [], "usage": {"prompt_tokens": 7777, "note": "7777"}}, Redactor(["7777"]).json)
 
     assert counted["usage"] == {"prompt_tokens": 7777}
     assert kept["choices"][0]["finish_reason"] == "tool_calls"
@@ -111,6 +111,6 @@ choices = st.dictionaries(st.sampled_from(["index", "message", "finish_reason", 
 def test_any_answer_is_kept(response):
     """Whatever a server sends as an object can be kept and given again, and keeping that changes nothing more."""
     redact = Redactor().json
-    kept = reduced(response, redact)
+    kept = CHAT.reduced(response, redact)
 
-    assert reduced(restored(kept, "k"), redact) == kept
+    assert CHAT.reduced(CHAT.restored(kept, "k"), redact) == kept

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from pytest_agentbench.testing import Answer, ModelRequest
-from pytest_agentbench.testing.completion import completion, identity_of
+from pytest_agentbench.testing.chat import ChatApi
 
 Script = Callable[[ModelRequest], Answer]
 
@@ -50,7 +50,7 @@ def _handler(script: Script, problems: list[str]) -> type[BaseHTTPRequestHandler
         def do_POST(self) -> None:
             received = self.rfile.read(int(self.headers["Content-Length"]))
             try:
-                status, answered = 200, _answer(script, self.path, json.loads(received), identity_of(received))
+                status, answered = 200, _answer(script, self.path, json.loads(received), ChatApi().identity(received))
             except Exception as error:  # noqa: BLE001 - whatever a script raises is told to the client, and to the test
                 problems.append(f"{self.path}: {error!r}")
                 status, answered = 400, json.dumps({"error": {"message": repr(error)}}).encode()
@@ -71,7 +71,7 @@ def _answer(script: Script, path: str, body: dict[str, Any], identity: str) -> b
         raise ValueError("streams are not served")
     if path == "/v1/chat/completions":
         request = ModelRequest(0, body, {})
-        return completion(script(request), request, identity)
+        return ChatApi().whole(script(request), request, identity)
     if path == "/v1/responses":
         return json.dumps(_response(script(_asked(body, _from_responses(body))), identity)).encode()
     if path.endswith(":generateContent"):

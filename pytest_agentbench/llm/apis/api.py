@@ -1,0 +1,111 @@
+"""The seam between recording and the API that was asked: one implementation for each API, in a file of its own."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from pytest_agentbench.core.providers import PROVIDERS
+from pytest_agentbench.core.values import JsonValue
+
+Redact = Callable[[JsonValue], JsonValue]
+"""Gives a JSON value without secrets; doing it twice changes nothing more."""
+
+Ids = Mapping[str, str]
+"""What stands in a recording for the ids that servers make up."""
+
+Replayed = Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]
+"""Requests and the answers that a recording gave them, by the ids of the answers, which no server knows."""
+
+
+class Home(NamedTuple):
+    """Where an API is at home: the variable that leads its clients elsewhere, and its maker's own server."""
+
+    variable: str
+    url: str
+    has_version: bool
+    """Whether a base URL of it ends in `/v1`, as OpenAI's do; Anthropic's clients append `/v1/messages` themselves."""
+
+    def base_url(self, upstream: str, environ: Mapping[str, str]) -> str:
+        """Give what paths such as `messages` are appended to: `upstream`, else the variable, else the maker's own."""
+        base = upstream or environ.get(self.variable) or self.url
+        if self.has_version:
+            return base
+        address, mark, query = base.partition("?")
+        return f"{address.rstrip('/').removesuffix('/v1')}/v1{mark}{query}"
+
+
+OPENAI = Home("OPENAI_BASE_URL", PROVIDERS["openai"].url, has_version=True)
+ANTHROPIC = Home("ANTHROPIC_BASE_URL", PROVIDERS["anthropic"].url, has_version=False)
+
+
+class Assembly(Protocol):
+    """Puts the events of a streamed answer together; whatever a server sends, it raises nothing."""
+
+    def add(self, event: Mapping[str, Any], /) -> None:
+        """Add one event."""
+        ...
+
+    def whole(self) -> dict[str, Any] | None:
+        """Give the whole answer, or None where the stream ended, or broke, before it was whole."""
+        ...
+
+
+class Api(Protocol):
+    """One way to ask a model: `POST …/v1/PATH`.
+
+    `items` is the list in which a request repeats the conversation so far, `known` are the fields whose names are never
+    taken for secrets. `noun` is what one answer is called.
+    """
+
+    name: str
+    path: str
+    noun: str
+    items: str
+    known: frozenset[str]
+    home: Home
+
+    def deciding(self, body: Mapping[str, Any], ids: Ids) -> dict[str, JsonValue]:
+        """Give what of a request decides its answer; ids that servers made up have names that are always the same."""
+        ...
+
+    def item(self, item: JsonValue, redact: Redact) -> JsonValue:
+        """Give one item of the conversation without secrets; the words of its form stay."""
+        ...
+
+    def reduced(self, answer: Mapping[str, Any], redact: Redact) -> dict[str, JsonValue]:
+        """Give a redacted answer without volatile ids and times, so that equal answers have equal bytes."""
+        ...
+
+    def restored(self, stored: Mapping[str, JsonValue], key: str) -> dict[str, JsonValue]:
+        """Give the answer of which `reduced` made `stored`, with ids that follow from `key` and a time of 0."""
+        ...
+
+    def ids(self, answer: Mapping[str, Any], key: str) -> dict[str, str]:
+        """Map the ids of an answer that later requests may name to those that `restored` gives with this `key`.
+
+        None where a request repeats all that it refers to.
+        """
+        ...
+
+    def is_whole(self, answer: Mapping[str, Any]) -> bool:
+        """Whether an object is a whole answer, and nothing else that a server may send with status 200."""
+        ...
+
+    def live(self, body: Mapping[str, Any], replayed: Replayed) -> dict[str, Any] | None:
+        """Give a request that names what was only replayed as a server can read it; None where it names nothing."""
+        ...
+
+    def with_usage(self, body: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Give a streamed request that asks for its usage as well; None where the API tells it anyway."""
+        ...
+
+    def assembly(self) -> Assembly:
+        """Begin to put a streamed answer together."""
+        ...
+
+    def is_last(self, event: Mapping[str, Any]) -> bool:
+        """Whether an event ends a stream: nothing that comes later changes the answer."""
+        ...
+
+    def events(self, answer: Mapping[str, Any], *, with_usage: bool) -> Iterator[bytes]:
+        """Give a whole answer as the events of a stream; `with_usage` says whether the request asked for it."""
+        ...

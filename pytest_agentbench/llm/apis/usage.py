@@ -1,0 +1,33 @@
+"""How many tokens an answer took, in whichever form its endpoint says so."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_agentbench.llm.reading import read_tokens
+from pytest_agentbench.llm.reply import TokenCount
+
+_BESIDE = ("cache_read_input_tokens", "cache_creation_input_tokens")
+"""What Anthropic counts beside `input_tokens`, not among them."""
+
+
+def tokens_of(answer: Mapping[str, Any]) -> TokenCount | None:
+    """Read `usage` of a completion, a response, a message or an embedding; None where the server did not say.
+
+    The input holds what came from a cache or went into one, the output what the model thought: all of it is billed.
+    """
+    usage = answer.get("usage")
+    if not isinstance(usage, dict):
+        nested = answer.get("response")  # the last event of a streamed response
+        return tokens_of(nested) if isinstance(nested, dict) else None
+    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
+    given = usage.get("prompt_tokens", usage.get("input_tokens"))
+    beside = [usage.get(name) for name in _BESIDE]
+    if type(given) is int and any(type(count) is int for count in beside):
+        given += sum(count for count in beside if type(count) is int)
+        details = {"cached_tokens": beside[0]}
+    as_chat = {
+        "prompt_tokens": given,
+        "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens", 0)),
+        "prompt_tokens_details": details,
+    }
+    return read_tokens({"usage": as_chat})
