@@ -10,6 +10,7 @@ from pytest_agentbench.agents.calling import call_user
 from pytest_agentbench.agents.failure import guard_sync
 from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
 from pytest_agentbench.agents.frameworks.recognition import framework_agent, is_of_framework
+from pytest_agentbench.agents.http.app import check_app
 from pytest_agentbench.agents.openai_chat import OpenAIChatAgent
 from pytest_agentbench.agents.signature import UserFunction, declares, fill, is_required, is_single, parameters
 from pytest_agentbench.agents.visibility import declares_tools
@@ -24,7 +25,7 @@ from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.messages.content import shown
 
-if TYPE_CHECKING:  # aiohttp takes a fifth of a second to import, and few suites need it
+if TYPE_CHECKING:  # httpx2 takes a fifth of a second to import, and few suites need it
     from pytest_agentbench.agents.http.connections import HttpConnections
 
 T = TypeVar("T")
@@ -64,23 +65,28 @@ async def build_agent(
         varied = vary_chat(_needed(spec.openai, spec), keywords)
         return OpenAIChatAgent(_needed(chat, spec)(varied.model), varied)
     if spec.kind == "http":
-        from pytest_agentbench.agents.http.agent import HttpAgent  # noqa: PLC0415 - imports aiohttp
+        from pytest_agentbench.agents.http.agent import HttpAgent  # noqa: PLC0415 - imports httpx2
+        from pytest_agentbench.agents.http.connections import HttpConnections  # noqa: PLC0415 - as above
 
-        context: Any = offered.get("context") or {}
-        return HttpAgent(vary_http(_needed(spec.http, spec), keywords), context=context, connections=http)
+        endpoint = vary_http(_needed(spec.http, spec), keywords)
+        way = await (http or HttpConnections()).way_to(endpoint, root)
+        return HttpAgent(endpoint, context=offered.get("context") or {}, connections=way)
     return await _build_own(
         spec.target, spec, root=root, keywords=keywords, offered=offered, run_sync=run_sync, other=other
     )
 
 
-def check_import(target: str, root: Path) -> None:
-    """Import what an agent's path leads to and call nothing of it.
+def check_import(spec: AgentSpec, root: Path) -> None:
+    """Import what an agent's path leads to, if it has one, and call nothing of it.
 
     Raise `ImportPathError` where it leads nowhere, `SuiteFaultError` where no agent can come from what it leads to.
     """
-    found = load_object(target, root)
-    if not is_of_framework(found):
-        _callable(found, target)
+    if spec.http is not None and spec.http.app:
+        check_app(spec.http.app, root, factory=spec.http.factory)
+    elif spec.kind in ("factory", "callable"):
+        found = load_object(spec.target, root)
+        if not is_of_framework(found):
+            _callable(found, spec.target)
 
 
 def base_url_default(factory: UserFunction) -> str | None:

@@ -28,6 +28,8 @@ class OpenAIAgentSpec(Model):
 class HttpAgentSpec(Model):
     """An agent behind an HTTP endpoint: what is posted each turn, and where its answer holds what.
 
+    `app` is the import path of an ASGI app that is played in this process, of a `factory` that gives one where that is
+    set; `url` may then be a path of it.
     `body` is a JSON template in which `$message`, `$messages`, `$session_id`, `$session`, `$context` and `$tools` stand
     for values, and `$decisions`. `reply`, `calls`, `approvals`, `session`, `stop` and `output` (a typed answer) are
     dotted paths into the answer;
@@ -35,7 +37,9 @@ class HttpAgentSpec(Model):
     session in its last answer.
     """
 
-    url: str
+    url: str = "/"
+    app: str = ""
+    factory: bool = False
     headers: dict[str, str] = {}
     body: dict[str, Any] = {"message": "$message", "session_id": "$session_id"}
     reply: str = "reply"
@@ -46,6 +50,11 @@ class HttpAgentSpec(Model):
     stop: str = ""
     output: str = ""
     seconds: float = 60.0
+
+    @property
+    def address(self) -> str:
+        """Where a turn is posted to; an app is called `app` where the suite names no host."""
+        return f"http://app{self.url}" if self.app and self.url.startswith("/") else self.url
 
 
 class AgentSpec(Model):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.agents.http.app import Apps
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.core.secret_keys import keyed
@@ -61,6 +62,7 @@ class Accounts:
         self._has_budget = options.max_cost is not None or options.max_calls is not None
         mode = Mode(options.cassette)
         self.recordings = Recordings(mode, folder=self._shards, process=process, redact=redact)
+        self._apps = Apps()
         self._budgets = Budgets(self.ledger, session=self._has_budget)
 
     def _shards(self) -> Path:
@@ -75,6 +77,7 @@ class Accounts:
             budgets=self._budgets,
             share=share,
             judges=self._options.judge,
+            apps=self._apps,
         )
 
     def ledger(self) -> Ledger:
@@ -97,6 +100,7 @@ class Accounts:
 
     def close(self) -> None:
         """Close what this process writes; closing twice is fine."""
+        self._apps.close()
         self.recordings.close()
         if self._ledger is not None:
             self._ledger.close()

@@ -61,10 +61,8 @@ def _unimportable_agent(suite: Suite) -> Iterator[Problem]:
 
     pytest imports test modules at the same time. Nothing of the agent is called.
     """
-    if suite.agent.kind not in ("factory", "callable"):
-        return
     try:
-        check_import(suite.agent.target, suite.root)
+        check_import(suite.agent, suite.root)
     except AgentBenchError as error:
         yield Problem(file=suite.path, key="agent", message=str(error))
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from pytest_agentbench.agents.http.app import Apps
 from pytest_agentbench.core.errors import AgentBenchError, NotRunError, ResultsError, SendError
 from pytest_agentbench.core.model import ModelSpec, Price, Usage
+from pytest_agentbench.core.proxies import keep_loopback_direct
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.llm.caller import Caller
@@ -93,8 +95,14 @@ class SessionModels:
         budgets: Budgets,
         share: float = 1.0,
         judges: bool = True,
+        apps: Apps | None = None,
     ) -> None:
-        """Share what runs of one process share; `judges` False asks no judge anything."""
+        """Share what runs of one process share; `judges` False asks no judge anything.
+
+        `apps` are those that agents of this process are behind; None means its own, which close with it.
+        """
+        self._apps = apps or Apps()
+        self._owns_apps = apps is None
         self.judges = judges
         self._recordings = recordings
         self._budgets = budgets
@@ -108,9 +116,9 @@ class SessionModels:
     def http(self) -> "HttpConnections":
         """The connections to agents behind HTTP."""
         if self._http is None:
-            from pytest_agentbench.agents.http.connections import HttpConnections  # noqa: PLC0415 - imports aiohttp
+            from pytest_agentbench.agents.http.connections import HttpConnections  # noqa: PLC0415 - imports httpx2
 
-            self._http = HttpConnections()
+            self._http = HttpConnections(self._apps)
         return self._http
 
     @property
@@ -142,6 +150,7 @@ class SessionModels:
                 replaying = self._recordings.mode is Mode.REPLAY
                 proxy = Proxy(budget=self._budgets, replaying=replaying, environ=self._environ)
                 await proxy.start()
+                keep_loopback_direct()  # the agent's own client asks it, and reads the environment by itself
                 self._proxy = proxy  # one that could not start is tried again by the next run
         recorder = self._recordings.of(caller)
         replaying = self._recordings.mode is Mode.REPLAY
@@ -164,4 +173,6 @@ class SessionModels:
             await self._proxy.stop()
         if self._http is not None:
             await self._http.close()
+        if self._owns_apps:
+            await asyncio.to_thread(self._apps.close)
         await self._models.close()

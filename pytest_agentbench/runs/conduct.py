@@ -206,7 +206,7 @@ class Stage:
                 },
                 run_sync=self.runner,
                 chat=partial(self.cast.chat, "agent"),
-                http=self.models.http if self.models else None,
+                http=self.models.http if self.models and spec.http else None,
                 other=self.plan.extensions.agent,
             )
 

@@ -63,7 +63,7 @@ class ModelReader:
     def http_agent(self, form: Form, *, serial: bool) -> AgentSpec:
         """Read `agent: {http: …}`."""
         spec = HttpAgentSpec.model_validate(form)
-        return AgentSpec(kind="http", target=spec.url, serial=serial, http=spec)
+        return AgentSpec(kind="http", target=spec.app or spec.url, serial=serial, http=spec)
 
     def judge(self, form: Form | None) -> JudgeSpec | None:
         """Read `judge:`."""

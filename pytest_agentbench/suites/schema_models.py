@@ -1,6 +1,6 @@
 """The form of what reaches a model or an endpoint: models, chat agents, HTTP agents, the simulated user, cassettes."""
 
-from pytest_agentbench.suites.schema_forms import FREE, TEXT, Schema, mapping, texts
+from pytest_agentbench.suites.schema_forms import FREE, IMPORT_PATH, TEXT, Schema, mapping, texts
 from pytest_agentbench.suites.schema_modifiers import MODIFIERS
 
 _FILE: Schema = {"type": "string", "pattern": r"\S", "description": "the path of a file"}
@@ -64,26 +64,46 @@ OPENAI_AGENT = mapping(
     "a mapping such as {model: …, system: …}",
 )
 
-HTTP_AGENT = mapping(
-    {
-        "url": _URL,
-        "headers": _HEADERS,
-        "body": {**FREE, "description": "a mapping to post, with $message, $messages, $session_id and others in it"},
-        "reply": _PATH,
-        "calls": _PATH,
-        "call": mapping(
-            dict.fromkeys(("name", "arguments", "result", "error", "id"), _PATH),
-            "{name: …, arguments: …, result: …, error: …, id: …}: paths within each call",
+_POSTED: Schema = {
+    "headers": _HEADERS,
+    "body": {**FREE, "description": "a mapping to post, with $message, $messages, $session_id and others in it"},
+    "reply": _PATH,
+    "calls": _PATH,
+    "call": mapping(
+        dict.fromkeys(("name", "arguments", "result", "error", "id"), _PATH),
+        "{name: …, arguments: …, result: …, error: …, id: …}: paths within each call",
+    ),
+    "approvals": _PATH,
+    "session": _PATH,
+    "stop": _PATH,
+    "output": _PATH,
+    "seconds": _SECONDS,
+}
+_PART_OF_APP: Schema = {
+    "type": "string",
+    "pattern": r"^(https?:/)?/\S*$",
+    "description": "a path such as /chat, or an address such as https://host/chat",
+}
+
+HTTP_AGENT: Schema = {
+    "anyOf": [
+        mapping({"url": _URL, **_POSTED}, "a mapping such as {url: …, body: …, reply: …}", ("url",)),
+        mapping(
+            {
+                "app": IMPORT_PATH,
+                "factory": {
+                    "type": "boolean",
+                    "description": "true: calling `app` gives the app",
+                },
+                "url": _PART_OF_APP,
+                **_POSTED,
+            },
+            "a mapping such as {app: package.module:name, url: /chat, reply: …}",
+            ("app",),
         ),
-        "approvals": _PATH,
-        "session": _PATH,
-        "stop": _PATH,
-        "output": _PATH,
-        "seconds": _SECONDS,
-    },
-    "a mapping such as {url: …, body: …, reply: …}",
-    ("url",),
-)
+    ],
+    "description": "{url: …}, an endpoint, or {app: package.module:name}, an ASGI app that is played in this process",
+}
 
 USER: Schema = {
     "anyOf": [

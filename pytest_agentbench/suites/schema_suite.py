@@ -25,7 +25,7 @@ _AGENT: Schema = {
         ),
         mapping({"callable": IMPORT_PATH, "serial": _SERIAL}, "{callable: package.module:name}", ("callable",)),
         mapping({"openai": OPENAI_AGENT}, "{openai: {model: …, system: …}}", ("openai",)),
-        mapping({"http": HTTP_AGENT, "serial": _SERIAL}, "{http: {url: …}}", ("http",)),
+        mapping({"http": HTTP_AGENT, "serial": _SERIAL}, "{http: {url: …}} or {http: {app: …}}", ("http",)),
         mapping(
             {
                 "transcripts": {

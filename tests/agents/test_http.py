@@ -19,7 +19,7 @@ FIND = ToolSpec(name="find", parameters={"type": "object", "properties": {"id": 
 
 def agent_at(url: str, *, context: dict[str, Any] | None = None, **parts: Any) -> HttpAgent:
     """Give an agent at an endpoint, with connections of its own."""
-    return HttpAgent(HttpAgentSpec(url=url, **parts), context=context or {})
+    return HttpAgent(HttpAgentSpec(url=url, **parts), context=context or {}, connections=HttpConnections())
 
 
 def turn(message: str, **parts: Any) -> Turn:

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from pytest_agentbench.agents.http.agent import HttpAgent
-from pytest_agentbench.agents.http.connections import MAX_BODY
+from pytest_agentbench.agents.http.connections import MAX_BODY, HttpConnections
 from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.suite import HttpAgentSpec
 from tests.agents.http_endpoint import endpoint
@@ -142,7 +142,7 @@ async def test_an_endpoint_that_is_not_there_is_asked_after() -> None:
 async def test_an_endpoint_without_a_valid_certificate_is_not_trusted() -> None:
     """Speaking TLS to an endpoint that does not is told apart from one that is not there."""
     async with endpoint({"reply": "hi"}) as there:
-        with pytest.raises(AgentError, match=r"cannot be trusted: Client.*SSL"):
+        with pytest.raises(AgentError, match=r"cannot be trusted: SSL"):
             await agent_at(there.url.replace("http://", "https://")).reply(turn("Hi"))
 
 
@@ -162,7 +162,7 @@ async def test_a_session_that_fits_no_header_is_the_agents() -> None:
     async with endpoint({"reply": "hi", "session": "a\r\nX-Admin: 1"}) as there:
         agent = agent_at(there.url, headers={"X-Session": "$session"}, session="session")
         await agent.reply(turn("Hi"))
-        with pytest.raises(AgentError, match="cannot be asked: ValueError: "):
+        with pytest.raises(AgentError, match="cannot be asked: ValueError: the header 'X-Session' holds"):
             await agent.reply(turn("Hi"))
 
     assert len(there.bodies) == 1
@@ -188,4 +188,6 @@ def test_what_the_suite_states_wrongly_is_its_own_fault(
 ) -> None:
     """A request that cannot be made from the run's context is refused when the agent is built."""
     with pytest.raises(SuiteFaultError, match=says):
-        HttpAgent(HttpAgentSpec(**{"url": "http://127.0.0.1/chat", **parts}), context=context)
+        HttpAgent(
+            HttpAgentSpec(**{"url": "http://127.0.0.1/chat", **parts}), context=context, connections=HttpConnections()
+        )

@@ -59,5 +59,7 @@ def test_what_does_not_fit_is_the_suites_fault(keywords: dict[str, Any], says: s
 
 def test_an_endpoint_has_no_temperature() -> None:
     """Keywords of a model are none of an endpoint's."""
-    with pytest.raises(SuiteFaultError, match="sets 'temperature', but an agent behind HTTP has only url, headers"):
+    with pytest.raises(
+        SuiteFaultError, match="sets 'temperature', but an agent behind HTTP has only url, app, factory,"
+    ):
         vary_http(HTTP, {"temperature": 1})

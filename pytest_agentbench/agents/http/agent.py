@@ -1,10 +1,10 @@
-"""The `Agent` of one run behind an HTTP endpoint."""
+"""The `Agent` of one run behind an HTTP endpoint, or behind an ASGI app in this process."""
 
 from typing import Any
 from urllib.parse import quote
 
 from pytest_agentbench.agents.http.answer import read_answer
-from pytest_agentbench.agents.http.connections import HttpConnections, Poster, is_address
+from pytest_agentbench.agents.http.connections import AppSender, HttpConnections, Poster, is_address
 from pytest_agentbench.agents.pairing import paired
 from pytest_agentbench.agents.replies import typed, with_output
 from pytest_agentbench.core.codec import dumps
@@ -13,6 +13,7 @@ from pytest_agentbench.core.errors import AgentError, SuiteFaultError
 from pytest_agentbench.core.placeholders import fill, fill_text
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.environment.http_client import fits_header
 
 
 class HttpAgent:
@@ -21,13 +22,13 @@ class HttpAgent:
     `log` collects what the transcript does not show, such as paths that led nowhere in some answer.
     """
 
-    def __init__(self, spec: HttpAgentSpec, *, context: Any, connections: HttpConnections | None = None) -> None:
+    def __init__(self, spec: HttpAgentSpec, *, context: Any, connections: HttpConnections | AppSender) -> None:
         """Raise `SuiteFaultError` where the address is none, or the context lacks what the request needs."""
         self.calls_visible = bool(spec.calls)
         self.shows = frozenset({"output"} if spec.output else ())
         self.log: list[str] = []
         self._spec = spec
-        self._poster = Poster(connections, seconds=spec.seconds)
+        self._poster = Poster(connections.sender, seconds=spec.seconds)
         self._session: JsonValue = None
         self._number = 0
         self._check({"context": to_json(context)})
@@ -35,7 +36,7 @@ class HttpAgent:
     async def reply(self, turn: Turn) -> Reply:
         """Post the turn; raise `AgentError` where no answer comes, or one that cannot be read."""
         values = self._values(turn)
-        url = fill_text(self._spec.url, values, escape=lambda text: quote(text, safe="", errors="replace"))
+        url = fill_text(self._spec.address, values, escape=lambda text: quote(text, safe="", errors="replace"))
         headers = {name: fill_text(text, values) for name, text in self._spec.headers.items()}
         answer = await self._poster.post(url, headers, dumps(fill(self._spec.body, values)))
         heard = read_answer(answer.value(text_too=not self._spec.reply), self._spec)
@@ -60,14 +61,10 @@ class HttpAgent:
         }
 
     def _check(self, values: dict[str, JsonValue]) -> None:
-        if not is_address(fill_text(self._spec.url, values)):
+        if not is_address(fill_text(self._spec.address, values)):
             wanted = "it must begin with http:// or https:// and name a host"
             raise SuiteFaultError(f"the agent's url is {self._spec.url!r}, which is no address; {wanted}")
         fill(self._spec.body, values)
         for name, text in self._spec.headers.items():
-            if not _fits_header(fill_text(text, values)):
+            if not fits_header(fill_text(text, values)):
                 raise SuiteFaultError(f"the agent's header {name!r} holds a character that no header may hold")
-
-
-def _fits_header(text: str) -> bool:
-    return not any(char in "\r\n\0" or 0xD800 <= ord(char) <= 0xDFFF for char in text)

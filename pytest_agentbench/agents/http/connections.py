@@ -1,14 +1,22 @@
 """Posting to agents: one pool of connections for all runs, cookies for each run apart, and what may go wrong."""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
-import aiohttp
-import yarl
+import httpx2
 
+from pytest_agentbench.agents.http.app import Apps, InProcessApp
+from pytest_agentbench.agents.http.asgi import Asked
 from pytest_agentbench.core.errors import AgentError
+from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.text import printable, raised_text, shorten
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.environment.http_client import HttpClient, http_request, unreached, untrusted
 from pytest_agentbench.llm.per_loop import PerLoop
 
 MAX_BODY = 8 * 2**20
@@ -17,32 +25,72 @@ MAX_BODY = 8 * 2**20
 QUOTED = 300
 """Characters of an answer that an error quotes."""
 
-_KEPT = 1.0
-"""Seconds for which an idle connection is kept: less than servers keep theirs, which would look like their failure."""
+
+class Sender(Protocol):
+    """Sends requests, over a network or to an app in this process."""
+
+    def send(self, request: httpx2.Request) -> AbstractAsyncContextManager[httpx2.Response]:
+        """Send a request and give its answer, whose body is still to be read."""
+        ...
 
 
 class HttpConnections:
     """The connections of a session, shared by all runs of an event loop; they close with it, or with `close`."""
 
-    def __init__(self) -> None:
-        self._connectors = PerLoop(_connector, _shut)
+    def __init__(self, apps: Apps | None = None) -> None:
+        """Play apps among `apps`, which are closed by whoever made them."""
+        self._apps = apps or Apps()
+        self._clients = PerLoop(HttpClient, HttpClient.aclose)
 
-    async def session(self, cookies: aiohttp.CookieJar) -> aiohttp.ClientSession:
-        """Give a session with cookies of its own; closing it leaves the connections open."""
-        connector = await self._connectors.get()
-        return aiohttp.ClientSession(connector=connector, connector_owner=False, cookie_jar=cookies)
+    async def way_to(self, spec: HttpAgentSpec, root: Path) -> "HttpConnections | AppSender":
+        """Give what an agent is asked through: these connections, or its app, started; raise as `Apps.started`."""
+        if not spec.app:
+            return self
+        return AppSender(await self._apps.started(spec.app, root, factory=spec.factory))
+
+    async def sender(self) -> Sender:
+        """Give the connections of the running loop."""
+        return await self._clients.get()
 
     async def close(self) -> None:
         """Close all connections; closing twice is fine."""
-        await self._connectors.close()
+        await self._clients.close()
 
 
-def _connector() -> aiohttp.TCPConnector:
-    return aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT)
+class AppSender:
+    """Sends requests to an app in this process, without a port."""
 
+    def __init__(self, app: InProcessApp) -> None:
+        self._app = app
 
-async def _shut(connector: aiohttp.TCPConnector) -> None:
-    await connector.close()
+    async def sender(self) -> Sender:
+        """Give itself: an app is asked from any loop."""
+        return self
+
+    @asynccontextmanager
+    async def send(self, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
+        """Have the app answer a request; raise `AgentError` or `ProviderError` for whatever it raises."""
+        url = request.url
+        raw_path, _, query = url.raw_path.partition(b"?")
+        answered = await self._app.ask(
+            Asked(
+                method=request.method,
+                scheme=url.scheme,
+                host=url.host,
+                port=url.port or (443 if url.scheme == "https" else 80),
+                raw_path=raw_path,
+                path=url.path,
+                query=query,
+                headers=request.headers.raw,
+                body=request.content,
+                most=MAX_BODY,
+            )
+        )
+        is_cut = answered.is_stream or len(answered.body) > MAX_BODY
+        if not answered.whole and not is_cut:
+            raise httpx2.RemoteProtocolError("the app's call ended before its answer was whole")
+        stream = httpx2.ByteStream(bytes(answered.body))
+        yield httpx2.Response(answered.status, headers=answered.headers, stream=stream, request=request)
 
 
 @dataclass(frozen=True)
@@ -69,70 +117,62 @@ class Answer:
 class Poster:
     """Posts the turns of one run to one address; keeps that run's cookies, and never sends anything twice."""
 
-    def __init__(self, connections: HttpConnections | None, *, seconds: float) -> None:
-        """Without `connections`, each request opens and closes its own."""
-        self._connections = connections
+    def __init__(self, sender: Callable[[], Awaitable[Sender]], *, seconds: float) -> None:
+        """Post through what `sender` gives; `seconds` bounds each request as a whole."""
+        self._sender = sender
         self._seconds = seconds
-        self._cookies: aiohttp.CookieJar | None = None
+        self._cookies = httpx2.Cookies()
 
     async def post(self, url: str, headers: dict[str, str], body: str) -> Answer:
         """Post a JSON text; raise `AgentError` for anything but a whole answer with a status of success."""
         endpoint = shown_url(url)
+        sent = {"Content-Type": "application/json", **headers}
         try:
-            async with (
-                await self._session() as session,
-                session.post(
-                    url,
-                    data=body.encode(),
-                    headers={"Content-Type": "application/json", **headers},
-                    timeout=aiohttp.ClientTimeout(total=self._seconds),
-                    allow_redirects=False,
-                ) as response,
-            ):
-                return await self._read(response, endpoint)
+            request = http_request("POST", url, headers=sent, body=body.encode(), cookies=self._cookies)
+            sender = await self._sender()
+            async with asyncio.timeout(self._seconds), sender.send(request) as response:
+                self._cookies.extract_cookies(response)
+                return await _read(response, endpoint)
         except TimeoutError:
             raise AgentError(f"{endpoint} has not answered within {self._seconds:g} s (`seconds` bounds it)") from None
-        except aiohttp.ClientSSLError as error:
-            raise AgentError(f"{endpoint} cannot be trusted: {raised_text(error)}") from error
-        except aiohttp.ClientConnectorError as error:
-            reason = printable(error.os_error.strerror or str(error.os_error))
-            raise AgentError(f"{endpoint} cannot be reached: {shorten(reason, QUOTED)} (is it running?)") from error
-        except ValueError as error:  # also an address that is none: it may hold a part that the endpoint named
+        except httpx2.HTTPError as error:
+            raise AgentError(f"{endpoint} {_told(error)}") from error
+        except (OSError, ValueError) as error:  # also an address that is none: it may hold a part the endpoint named
             raise AgentError(f"{endpoint} cannot be asked: {raised_text(error)}") from error
-        except (aiohttp.ClientError, OSError) as error:
-            raise AgentError(f"{endpoint} gave no whole answer: {raised_text(error)}") from error
 
-    async def _session(self) -> aiohttp.ClientSession:
-        if self._cookies is None:
-            self._cookies = aiohttp.CookieJar(unsafe=True)  # unsafe: addresses without a name have cookies too
-        if self._connections is not None:
-            return await self._connections.session(self._cookies)
-        return aiohttp.ClientSession(cookie_jar=self._cookies)
 
-    async def _read(self, response: aiohttp.ClientResponse, endpoint: str) -> Answer:
-        succeeded = 200 <= response.status < 300
-        if succeeded and response.content_type == "text/event-stream":
-            raise AgentError(f"{endpoint} answers with a stream of events; let it answer as one JSON value")
-        body = bytearray()
-        async for chunk in response.content.iter_any():
-            body += chunk
-            if len(body) > MAX_BODY:
-                raise AgentError(f"{endpoint} answered with more than {MAX_BODY} bytes: {quoted(bytes(body[:9999]))}")
-        if not succeeded:
-            reason = f" {printable(response.reason)}" if response.reason else ""
-            moved = response.headers.get("Location")
-            hint = f" (redirects are not followed; it names {shown_url(moved)})" if moved else ""
-            raise AgentError(f"{endpoint} answered {response.status}{reason}: {quoted(bytes(body))}{hint}")
-        return Answer(endpoint, bytes(body), is_text=response.content_type.startswith("text/"))
+async def _read(response: httpx2.Response, endpoint: str) -> Answer:
+    media = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if response.is_success and media == "text/event-stream":
+        raise AgentError(f"{endpoint} answers with a stream of events; let it answer as one JSON value")
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise AgentError(f"{endpoint} answered with more than {MAX_BODY} bytes: {quoted(bytes(body[:9999]))}")
+    if not response.is_success:
+        reason = f" {printable(response.reason_phrase)}" if response.reason_phrase else ""
+        moved = response.headers.get("Location")
+        hint = f" (redirects are not followed; it names {shown_url(moved)})" if moved else ""
+        raise AgentError(f"{endpoint} answered {response.status_code}{reason}: {quoted(bytes(body))}{hint}")
+    return Answer(endpoint, bytes(body), is_text=media.startswith("text/"))
+
+
+def _told(error: httpx2.HTTPError) -> str:
+    if (why := untrusted(error)) is not None:
+        return f"cannot be trusted: {why}"
+    if (why := unreached(error)) is not None:
+        return f"cannot be reached: {why} (is it running?)"
+    return f"gave no whole answer: {raised_text(error)}"
 
 
 def is_address(url: str) -> bool:
     """Whether something can be posted to `url`."""
     try:
-        address = yarl.URL(url)
-        return address.scheme in {"http", "https"} and bool(address.host) and address.port is not None
-    except ValueError:
+        address = httpx2.URL(url)
+    except httpx2.InvalidURL:
         return False
+    return address.scheme in {"http", "https"} and bool(address.host)
 
 
 def quoted(body: bytes) -> str:
@@ -144,7 +184,7 @@ def quoted(body: bytes) -> str:
 def shown_url(url: str) -> str:
     """Show an address without user, password and query, which may hold secrets."""
     try:
-        bare = yarl.URL(url).with_user(None).with_query(None).with_fragment(None)
-    except ValueError:
+        bare = httpx2.URL(url).copy_with(userinfo=b"", query=None, fragment=None)
+    except httpx2.InvalidURL:
         return "the endpoint"
     return shorten(printable(str(bare)), 200)

@@ -1,15 +1,16 @@
 """HTTP requests of one run: sent once, answers read whole, and whatever keeps a service from answering named."""
 
+import asyncio
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlencode
 
-import aiohttp
-import yarl
+import httpx2
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
-from pytest_agentbench.core.text import printable, raised_text, shorten
+from pytest_agentbench.core.text import printable, raised_text
+from pytest_agentbench.environment.http_client import HttpClient, http_request, unreached, untrusted
 from pytest_agentbench.environment.openapi.request import Request
 
 LARGEST = 8 * 2**20
@@ -38,22 +39,21 @@ class Sender:
         self.base_url = ""
         self._headers = headers
         self._seconds = seconds
-        self._session: aiohttp.ClientSession | None = None
+        self._cookies = httpx2.Cookies()
+        self._client: HttpClient | None = None
 
     async def __aenter__(self) -> Self:
         """Open the pool of connections."""
-        self._session = aiohttp.ClientSession(
-            cookie_jar=aiohttp.CookieJar(unsafe=True),  # unsafe: addresses without a name have cookies too
-            timeout=aiohttp.ClientTimeout(total=self._seconds),
-        )
+        self._client = HttpClient()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close it."""
-        if self._session is not None:
-            await self._session.close()
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.aclose()
 
     async def send(self, request: Request) -> Answer:
         """Send a request; raise `EnvironmentFaultError` where no whole answer comes back."""
@@ -61,10 +61,10 @@ class Sender:
         url = f"{self.base_url}{request.path}{query}"
         answer = await self._one(request.method, url, request)
         for _ in range(_HOPS):
-            moved = yarl.URL(url).join(yarl.URL(answer.location)) if answer.location else None
-            if moved is None or request.method not in ("GET", "HEAD") or moved.origin() != yarl.URL(url).origin():
+            moved = _moved(url, answer.location) if request.method in ("GET", "HEAD") else None
+            if moved is None:
                 break
-            url = str(moved)
+            url = moved
             answer = await self._one(request.method, url, request)
         return answer
 
@@ -83,51 +83,85 @@ class Sender:
             return False
 
     async def _one(self, method: str, url: str, request: Request) -> Answer:
-        if self._session is None:
+        if self._client is None:
             raise EnvironmentFaultError("the environment is closed")
         shown = printable(url.partition("?")[0])  # the query may hold a key
         try:
-            async with self._session.request(
+            made = http_request(
                 method,
-                yarl.URL(url, encoded=True),
+                url,
                 headers={"Accept": "application/json, */*;q=0.5", **self._headers, **request.headers},
-                cookies=request.cookies,
-                data=request.body,
-                allow_redirects=False,
-            ) as response:
+                body=request.body,
+                cookies=self._with_own(request.cookies),
+            )
+            async with asyncio.timeout(self._seconds), self._client.send(made) as response:
+                self._cookies.extract_cookies(response)
                 return await _read(response)
         except TimeoutError:
             raise EnvironmentFaultError(
                 f"{method} {shown}: no answer within {self._seconds:g} s (environment.tools.seconds bounds it)"
             ) from None
-        except aiohttp.ClientConnectorError as error:
-            reason = shorten(printable(error.os_error.strerror or str(error.os_error)), 200)
-            raise EnvironmentFaultError(
-                f"{method} {shown}: cannot be reached: {reason} (is the service up?)"
-            ) from error
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise EnvironmentFaultError(f"{method} {shown}: gave no whole answer: {raised_text(error)}") from error
+        except httpx2.HTTPError as error:
+            raise EnvironmentFaultError(f"{method} {shown}: {_told(error)}") from error
+        except (OSError, ValueError) as error:
+            raise EnvironmentFaultError(f"{method} {shown}: cannot be asked: {raised_text(error)}") from error
+
+    def _with_own(self, cookies: dict[str, str]) -> httpx2.Cookies:
+        """Give the cookies that the server set, and those of one request."""
+        if not cookies:
+            return self._cookies
+        together = httpx2.Cookies(self._cookies)
+        together.update(cookies)
+        return together
 
 
-async def _read(response: aiohttp.ClientResponse) -> Answer:
-    body = await response.content.read(LARGEST + 1) if response.method != "HEAD" else b""
-    while len(body) <= LARGEST and not response.content.at_eof():
-        more = await response.content.read(LARGEST + 1 - len(body))
-        if not more:
-            break
-        body += more
+def _told(error: httpx2.HTTPError) -> str:
+    if (why := untrusted(error)) is not None:
+        return f"cannot be trusted: {why}"
+    if (why := unreached(error)) is not None:
+        return f"cannot be reached: {why} (is the service up?)"
+    return f"gave no whole answer: {raised_text(error)}"
+
+
+def _moved(url: str, location: str) -> str | None:
+    """Give where a redirect leads; None where there is none, and where it leads to another server."""
+    if not location:
+        return None
+    try:
+        here = httpx2.URL(url)
+        there = here.join(location)
+    except httpx2.InvalidURL:
+        return None
+    return str(there) if (there.scheme, there.netloc) == (here.scheme, here.netloc) else None
+
+
+async def _read(response: httpx2.Response) -> Answer:
+    body = bytearray()
+    if response.request.method != "HEAD":
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > LARGEST:
+                break
     return Answer(
-        status=response.status,
-        reason=response.reason or "",
-        text=_text(response, body),
-        location=response.headers.get("Location", "") if 300 <= response.status < 400 else "",
+        status=response.status_code,
+        reason=response.reason_phrase,
+        text=_text(response, bytes(body)),
+        location=response.headers.get("Location", "") if 300 <= response.status_code < 400 else "",
     )
 
 
-def _text(response: aiohttp.ClientResponse, body: bytes) -> str:
+def _text(response: httpx2.Response, body: bytes) -> str:
     """Give a text answer as it is; any other is described."""
-    media = response.content_type.lower()
+    media = response.headers.get("Content-Type", "application/octet-stream").partition(";")[0].strip().lower()
     if body and not media.startswith("text/") and not any(kind in media for kind in _TEXTS) and b"\0" in body[:1024]:
-        return f"[{media}, {len(body)} bytes]"
-    text = body[:LARGEST].decode(response.charset or "utf-8", "replace")
+        return f"[{printable(media)}, {min(len(body), LARGEST)} bytes]"
+    text = _decoded(body[:LARGEST], response.charset_encoding or "utf-8")
     return text if len(body) <= LARGEST else f"{text}\n[cut after {LARGEST} bytes]"
+
+
+def _decoded(body: bytes, charset: str) -> str:
+    """Decode by the encoding that an answer states, by UTF-8 where that is none of text."""
+    try:
+        return body.decode(charset, "replace")
+    except (LookupError, UnicodeError):
+        return body.decode("utf-8", "replace")

@@ -1,0 +1,260 @@
+"""An ASGI app in this process: its own event loop in its own daemon thread, lifespan and all requests on that loop.
+
+Code that blocks the loop keeps the runs of this app waiting and nobody else.
+"""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import inspect
+import threading
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from pytest_agentbench.agents.failure import failure
+from pytest_agentbench.agents.http.asgi import VERSION, Answered, App, Asked, Message, ask
+from pytest_agentbench.agents.signature import is_required, parameters
+from pytest_agentbench.core.errors import AgentBenchError, AgentError, SuiteFaultError
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.environment.import_path import load_object
+from pytest_agentbench.messages.content import shown
+
+T = TypeVar("T")
+
+_BEAT = 0.25
+"""Seconds within which a loop that nothing blocks comes round."""
+
+_GOODBYE = 5.0
+"""Seconds that the shutdown of an app may take at the end of a session."""
+
+
+class Apps:
+    """The apps of a process: one for each suite's folder and import path, shared by all runs, on whatever loop."""
+
+    def __init__(self) -> None:
+        self._apps: dict[tuple[Path, str, bool], InProcessApp] = {}
+        self._lock = threading.Lock()
+
+    async def started(self, target: str, root: Path, *, factory: bool) -> "InProcessApp":
+        """Give the app at an import path; the first who asks starts it, and all wait until it has started.
+
+        Raise `ImportPathError` where the path leads nowhere, `SuiteFaultError` where no ASGI app is there, `AgentError`
+        where its start fails, each time alike.
+        """
+        key = (root.resolve(), target, factory)
+        with self._lock:
+            if key not in self._apps:
+                self._apps[key] = InProcessApp(target, root, factory=factory)
+            app = self._apps[key]
+        await app.started()
+        return app
+
+    def close(self) -> None:
+        """Shut all apps down, each within five seconds; one whose loop is blocked is left behind at once."""
+        with self._lock:
+            apps, self._apps = list(self._apps.values()), {}
+        closing = [threading.Thread(target=app.close, daemon=True) for app in apps]
+        for thread in closing:
+            thread.start()
+        for thread in closing:
+            thread.join(_GOODBYE + 2 * _BEAT)
+
+
+class InProcessApp:
+    """An app that is played without a port."""
+
+    def __init__(self, target: str, root: Path, *, factory: bool) -> None:
+        self.name = target
+        self._root = root
+        self._factory = factory
+        self._loop = _LoopOfApp(target)
+        self._lifespan = _Lifespan()
+        self._app: App | None = None
+        self._starting = self._loop.submit(self._start())
+
+    async def started(self) -> None:
+        """Wait for the start; raise why it failed."""
+        failed = await asyncio.shield(asyncio.wrap_future(self._starting))
+        if failed is not None:
+            raise failed.with_traceback(None)
+
+    async def ask(self, asked: Asked) -> Answered:
+        """Give an app's answer; raise `AgentError`, or `ProviderError`, for whatever it raises.
+
+        The app sees the context variables of whoever asks. Being cancelled does not wait for the app.
+        """
+        answered = await asyncio.wrap_future(self._loop.submit(self._answer(asked)))
+        if answered.raised is not None:
+            raise failure(answered.raised, who=f"the app {self.name}", root=self._root) from answered.raised
+        return answered
+
+    def close(self) -> None:
+        """Run the shutdown and end the loop, five seconds at most; closing twice is fine."""
+        if self._loop.comes_round():
+            concurrent.futures.wait([self._loop.submit(self._lifespan.shut_down())], timeout=_GOODBYE)
+        self._loop.end()
+
+    async def _answer(self, asked: Asked) -> Answered:
+        if self._app is None:
+            raise AgentError(f"the app {self.name} is not running")
+        return await ask(self._app, asked, self._lifespan.state)
+
+    async def _start(self) -> AgentBenchError | None:
+        """Import the app and run its startup; give why it failed."""
+        who = f"the app {self.name}, as it starts,"
+        try:
+            app = await self._made()
+            raised = await self._lifespan.start_up(app)
+        except AgentBenchError as error:
+            return error
+        except BaseException as error:  # noqa: BLE001 - an exit must end the runs of this app, never its loop
+            return failure(error, who=who, root=self._root)
+        if raised is not None:
+            return failure(raised, who=who, root=self._root)
+        if self._lifespan.failed is not None:
+            said = shorten(printable(self._lifespan.failed), 500)
+            return AgentError(f"{who} says that it failed: {said or '(it gives no reason)'}")
+        self._app = app
+        return None
+
+    async def _made(self) -> App:
+        found: Any = check_app(self.name, self._root, factory=self._factory)
+        if not self._factory:
+            return cast("App", found)
+        made = found()
+        made = await made if inspect.isawaitable(made) else made
+        if not _takes_scope(made):
+            raise SuiteFaultError(f"the factory {self.name!r} gave {type(made).__name__} {shown(made)}, {_NO_APP}")
+        return cast("App", made)
+
+
+_NO_APP = "which is no ASGI app: it must be callable as app(scope, receive, send)"
+
+
+def check_app(target: str, root: Path, *, factory: bool) -> object:
+    """Import an app, or its factory, and call nothing of it.
+
+    Raise `ImportPathError` where the path leads nowhere, `SuiteFaultError` where what it leads to can be neither.
+    """
+    found = load_object(target, root)
+    if factory:
+        if not callable(found) or any(is_required(one) for one in parameters(found) or ()):
+            raise SuiteFaultError(f"{target!r} is {type(found).__name__} {shown(found)}, which is no factory of an app")
+        return found
+    if not _takes_scope(found):
+        hint = ""
+        if callable(found) and not any(is_required(one) for one in parameters(found) or ()):
+            hint = "; if it gives one, write `factory: true`"
+        elif callable(found) and len([one for one in parameters(found) or () if is_required(one)]) == 2:
+            hint = "; if it is a WSGI app (Flask, Django), wrap it: `asgiref.wsgi.WsgiToAsgi(app)`"
+        raise SuiteFaultError(f"{target!r} is {type(found).__name__} {shown(found)}, {_NO_APP}{hint}")
+    return found
+
+
+def _takes_scope(found: object) -> bool:
+    """Whether something can be called with scope, receive and send; where Python cannot tell, it is taken to be."""
+    if not callable(found):
+        return False
+    try:
+        inspect.signature(found).bind(None, None, None)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
+class _Lifespan:
+    """The startup and shutdown of an app, in one task; an app that raises at once has neither (as uvicorn sees it)."""
+
+    def __init__(self) -> None:
+        self.state: dict[str, Any] = {}
+        self.failed: str | None = None
+        self._told: asyncio.Queue[Message] = asyncio.Queue()
+        self._said = asyncio.Event()
+        self._has_one = False
+        self._task: asyncio.Task[BaseException | None] | None = None
+
+    async def start_up(self, app: App) -> BaseException | None:
+        """Run the startup; give what it raised where it failed."""
+        self._told.put_nowait({"type": "lifespan.startup"})
+        self._task = asyncio.create_task(self._live(app))
+        await self._said.wait()
+        if self.failed is None:
+            return None
+        await asyncio.wait({self._task}, timeout=_BEAT)  # frameworks raise what they said was the matter
+        return self._task.result() if self._task.done() and not self._task.cancelled() else None
+
+    async def shut_down(self) -> None:
+        """Run the shutdown; whatever it raises is lost."""
+        if self._has_one and self._task is not None:
+            self._told.put_nowait({"type": "lifespan.shutdown"})
+            await asyncio.wait({self._task})
+
+    async def _live(self, app: App) -> BaseException | None:
+        scope = {"type": "lifespan", "asgi": VERSION, "state": self.state}
+        try:
+            await app(scope, self._told.get, self._hear)
+        except BaseException as error:  # noqa: BLE001 - exits included: the loop is shared
+            return error
+        finally:
+            self._said.set()
+        return None
+
+    async def _hear(self, message: Message) -> None:
+        if message["type"] == "lifespan.startup.failed":
+            self.failed = str(message.get("message", ""))
+        elif message["type"] == "lifespan.startup.complete":
+            self._has_one = True
+        self._said.set()
+
+
+class _LoopOfApp:
+    """An event loop in a daemon thread, which survives exits that are raised in its tasks."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._ending = asyncio.Event()
+        # thread pools of frameworks live as long as the task that a loop was started with
+        self._root = self._loop.create_task(self._until_its_end())
+        self._thread = threading.Thread(target=self._work, name=f"agentbench-app-{name}", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        """Run a coroutine on the loop, in a copy of the caller's context."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def comes_round(self) -> bool:
+        """Whether the loop runs and nothing blocks it."""
+        seen = threading.Event()
+        self._call(seen.set)
+        return seen.wait(_BEAT)
+
+    def end(self) -> None:
+        """Cancel what still runs and let the thread end, as soon as the loop comes round."""
+        self._call(self._ending.set)
+        self._thread.join(_BEAT)
+
+    def _call(self, function: Callable[[], object]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(function)
+
+    async def _until_its_end(self) -> None:
+        await self._ending.wait()
+        others = asyncio.all_tasks() - {self._root}
+        for task in others:
+            task.cancel()
+        if others:
+            await asyncio.wait(others, timeout=_BEAT / 2)
+        await self._loop.shutdown_asyncgens()
+
+    def _work(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        while not self._root.done():
+            with contextlib.suppress(BaseException):
+                self._loop.run_until_complete(self._root)
+        if left := asyncio.all_tasks(self._loop):
+            threading.Event().wait()  # what swallows its cancellation stays in memory: thrown away it would go on here
+            left.clear()
+        self._loop.close()

@@ -1,0 +1,80 @@
+"""Which proxy of the environment a request goes through: one rule for every HTTP client, loopback always direct."""
+
+import ipaddress
+import os
+import urllib.request
+from collections.abc import MutableMapping
+from urllib.parse import urlsplit
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""The names of this machine that `NO_PROXY` is given, for clients which do not know them by themselves."""
+
+
+def proxy_for(url: str) -> str | None:
+    """Give the address of the proxy for a URL, None where it is reached directly.
+
+    `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say so, in either case; where the environment names no
+    proxy, macOS and Windows are asked for theirs. `NO_PROXY` holds names of hosts, which stand for what is below them
+    too, addresses, and networks such as `10.0.0.0/8`. A loopback address never goes through a proxy.
+    """
+    host, scheme, netloc = _parts(url)
+    if not host or is_loopback(host):
+        return None
+    proxies = urllib.request.getproxies()
+    found = proxies.get(scheme) or proxies.get("all")
+    if not found or _is_exempt(host, netloc, proxies.get("no", "")):
+        return None
+    return found if "://" in found else f"http://{found}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine by its loopback interface."""
+    if host.rstrip(".").lower() == "localhost":
+        return True
+    address = _address(host)
+    return address is not None and address.is_loopback
+
+
+def keep_loopback_direct(environ: MutableMapping[str, str] = os.environ) -> None:
+    """Add the loopback addresses to `NO_PROXY` where a proxy is set, for clients that read the environment themselves.
+
+    An agent's own client would ask the proxy for the recording endpoint, which stands on this machine.
+    """
+    if not any(environ.get(name) for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")):
+        return
+    for name in ("no_proxy", "NO_PROXY"):
+        if name not in environ and name.swapcase() in environ:
+            continue  # clients look at the other one alone
+        listed = [entry.strip() for entry in environ.get(name, "").split(",") if entry.strip()]
+        if "*" not in listed:
+            environ[name] = ",".join([*listed, *(host for host in LOOPBACK if host not in listed)])
+
+
+def _parts(url: str) -> tuple[str, str, str]:
+    """Give host, scheme and host with port of a URL; empty where it is none."""
+    try:
+        parts = urlsplit(url)
+        return parts.hostname or "", parts.scheme, parts.netloc.rpartition("@")[2]
+    except ValueError:
+        return "", "", ""
+
+
+def _is_exempt(host: str, netloc: str, exempt: str) -> bool:
+    if urllib.request.proxy_bypass(netloc):  # names, what is below them, and the system's own list
+        return True
+    address = _address(host)
+    return address is not None and any(_holds(entry.strip(), address) for entry in exempt.split(","))
+
+
+def _holds(entry: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    try:
+        return "/" in entry and address in ipaddress.ip_network(entry, strict=False)
+    except ValueError:
+        return False
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None

@@ -1,0 +1,162 @@
+"""Requests over httpx2 that are not on the hot path: to agents behind HTTP, and to services whose operations are tools.
+
+Transports are used without the client above them: that one writes whole addresses, queries with keys included, into
+logs, and mixes the cookies of runs that share its connections.
+"""
+
+import base64
+import os
+import re
+import ssl
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from functools import lru_cache
+
+import httpx2
+
+from pytest_agentbench.core.proxies import proxy_for
+from pytest_agentbench.core.text import printable, shorten
+
+_USER_AGENT = "pytest-agentbench"
+
+_KEPT = 1.0
+"""Seconds for which an idle connection is kept: less than servers keep theirs, which would look like their failure."""
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""What the name of a header is made of (RFC 9110 §5.6.2)."""
+
+_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEPT)
+
+
+class HttpClient:
+    """Keeps connections to any server, directly or through the environment's proxy; belongs to one event loop.
+
+    It follows no redirect, sends nothing twice and bounds no time: `asyncio.timeout` around a request does.
+    """
+
+    def __init__(self) -> None:
+        self._transports: dict[tuple[str, str | None], httpx2.AsyncHTTPTransport] = {}
+        self._proxies: dict[tuple[str, bytes], str | None] = {}
+
+    @asynccontextmanager
+    async def send(self, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
+        """Send a request and give its answer, whose body is still to be read.
+
+        Raise `httpx2.HTTPError` where none comes, `ValueError` for an address or a proxy that is none.
+        """
+        response = await self._transport(request.url).handle_async_request(request)
+        response.request = request
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    async def aclose(self) -> None:
+        """Close all connections; closing twice is fine."""
+        transports, self._transports = list(self._transports.values()), {}
+        for transport in transports:
+            await transport.aclose()
+
+    def _transport(self, url: httpx2.URL) -> httpx2.AsyncHTTPTransport:
+        origin = (url.scheme, url.netloc)
+        if origin not in self._proxies:
+            self._proxies[origin] = proxy_for(f"{url.scheme}://{url.netloc.decode('ascii')}")
+        proxy = self._proxies[origin]
+        found = self._transports.get((url.scheme, proxy))
+        if found is None:
+            trusted = _trusted() if url.scheme == "https" else _none_trusted()
+            found = httpx2.AsyncHTTPTransport(verify=trusted, proxy=proxy, limits=_LIMITS)
+            self._transports[url.scheme, proxy] = found
+        return found
+
+
+def http_request(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    body: bytes | None = None,
+    cookies: httpx2.Cookies | None = None,
+) -> httpx2.Request:
+    """Give a request; user and password of its address become basic authorization, `headers` win over all defaults.
+
+    Raise `ValueError` for an address that is none and for a header that HTTP cannot hold; the message shows no value.
+    """
+    try:
+        address = httpx2.URL(url)
+    except httpx2.InvalidURL as error:
+        raise ValueError(f"the address is none: {printable(str(error))}") from None
+    if address.scheme not in ("http", "https") or not address.host:
+        raise ValueError("the address must begin with http:// or https:// and name a host")
+    request = httpx2.Request(method, address, headers=_encoded(headers), content=body)
+    if cookies is not None and "Cookie" not in request.headers:
+        cookies.set_cookie_header(request)
+    if address.userinfo:
+        known = base64.b64encode(f"{address.username}:{address.password}".encode()).decode()
+        request.headers.setdefault("Authorization", f"Basic {known}")
+    request.headers.setdefault("Accept", "*/*")
+    request.headers.setdefault("Accept-Encoding", "gzip, deflate")
+    request.headers.setdefault("User-Agent", _USER_AGENT)
+    return request
+
+
+def unreached(error: httpx2.HTTPError) -> str | None:
+    """Say why no connection came about; None where one did."""
+    if isinstance(error, httpx2.ProxyError):
+        return f"the proxy of the environment says {shorten(printable(str(error)), 200)}"
+    if not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+        return None
+    reasons = [cause.strerror or str(cause) for cause in _beneath(error) if isinstance(cause, OSError)]
+    return shorten(printable(reasons[-1] if reasons else str(error)), 200)
+
+
+def untrusted(error: httpx2.HTTPError) -> str | None:
+    """Say why a server is not trusted: it has no certificate that a known authority signed, or speaks no TLS."""
+    if not isinstance(error, httpx2.ConnectError):
+        return None
+    found = next((cause for cause in _beneath(error) if isinstance(cause, ssl.SSLError)), None)
+    return shorten(printable(f"{type(found).__name__}: {found}"), 200) if found is not None else None
+
+
+def _beneath(error: BaseException) -> Iterator[BaseException]:
+    """Give an exception and what it came of, outermost first: httpcore2 keeps what it met as its argument."""
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        yield found
+        if isinstance(found, BaseExceptionGroup):
+            found = found.exceptions[0]
+            continue
+        held = found.args[0] if found.args and isinstance(found.args[0], BaseException) else None
+        found = held or found.__cause__ or found.__context__
+
+
+def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Give headers as they are sent; of two that differ in case alone the last one wins."""
+    sent: dict[str, tuple[bytes, bytes]] = {}
+    for name, value in headers.items():
+        if not _TOKEN.fullmatch(name) or not fits_header(value):
+            raise ValueError(f"the header {printable(name)!r} holds a character that no header may hold")
+        sent[name.lower()] = (name.encode("ascii"), value.strip().encode())
+    return list(sent.values())
+
+
+def fits_header(text: str) -> bool:
+    """Whether a header may hold a text."""
+    return not any((char < " " and char != "\t") or char == "\x7f" or "\ud800" <= char <= "\udfff" for char in text)
+
+
+def _trusted() -> ssl.SSLContext:
+    """Give what HTTPS servers are trusted by: `SSL_CERT_FILE` or `SSL_CERT_DIR`, else the system's authorities."""
+    return _authorities(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@lru_cache(maxsize=4)
+def _authorities(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+    return httpx2.create_ssl_context()  # reads both from the environment, and takes 20 ms of CPU
+
+
+@lru_cache(maxsize=1)
+def _none_trusted() -> ssl.SSLContext:
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
