@@ -1,0 +1,125 @@
+"""Suites over each family of model servers: the right verdict, or one line that says which key to set."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.llm.family_model import CRITERION, POLICY, SHOP
+from tests.llm.family_server import KEY, Family, FamilyServer
+from tests.llm.server_families import BY_NAME, FAMILIES, OF_THE_SUITE
+from tests.plugin.models_project import models_suite
+from tests.plugin.project import Project
+
+RUNS = 3
+CALLS = 7
+"""Two of the user and two of the agent; then the ending, the policy and the rubric are judged once each."""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> Project:
+    """A user's project, run in one process."""
+    return Project(pytester=pytester)
+
+
+def play(project: Project, server: FamilyServer, **llm: Any) -> list[str]:
+    """Run the suite over a family with these keys of `llm`; give the lines of the report."""
+    reach = {"base_url": server.base_url, "model": "large-1", "api_key": KEY}
+    models_suite(
+        project,
+        server.base_url,
+        count=RUNS,
+        llm={**reach, **server.family.llm, **llm},
+        agent={"openai": {"system": SHOP}},
+        user={"llm": {}},
+        judge={"llm": {}},
+        rubric=[CRITERION],
+        policies=[POLICY],
+    )
+    suite = project.pytester.path / "bench/agentbench.yaml"
+    suite.write_text(suite.read_text().replace('"id": "s', f'"policies": ["{POLICY["id"]}"], "id": "s'))
+    result = project.run()
+    return [*result.outlines, *result.errlines]
+
+
+def played(project: Project) -> dict[str, str]:
+    """Give the verdict of each run, and what of it nobody could measure."""
+    return {
+        one.key.scenario: " ".join([str(one.verdict), *(f"without {part.part}" for part in one.unmeasured)])
+        for one in project.document.results
+    }
+
+
+def named(lines: list[str], words: tuple[str, ...]) -> bool:
+    """Tell whether one line holds all these words."""
+    return any(all(word in line for word in words) for line in lines)
+
+
+def check(family: Family, server: FamilyServer) -> None:
+    """Assert that no request was wasted, and that no thought was taken for words."""
+    assert len(server.requests) <= RUNS * CALLS + family.facts
+    assert server.overheard == []
+
+
+def by_name(family: Family) -> str:
+    """Name a row of the table."""
+    return family.name
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if not family.line], ids=by_name)
+def test_it_ends_with_the_right_verdict(project: Project, family: Family) -> None:
+    """Nothing has to be set: user, agent, judge and a policy in words all play."""
+    with FamilyServer(family) as server:
+        lines = play(project, server)
+
+    assert played(project) == family.verdicts, "\n".join(lines)
+    check(family, server)
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family.line], ids=by_name)
+def test_it_ends_rightly_or_says_what_to_set(project: Project, family: Family) -> None:
+    """What cannot be played is nobody's fault but the provider's, and one line of the report says why."""
+    with FamilyServer(family) as server:
+        lines = play(project, server)
+
+    if played(project) != family.verdicts:
+        assert named(lines, family.line), "\n".join(lines)
+        blamed = {str(one.blame) for one in project.document.results if str(one.verdict) == "error"}
+        assert blamed <= {"provider"}
+    check(family, server)
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family.cure], ids=by_name)
+def test_the_key_that_is_named_cures_it(project: Project, family: Family) -> None:
+    """What the line says is true."""
+    with FamilyServer(family) as server:
+        lines = play(project, server, **family.cure)
+
+    assert played(project) == family.verdicts, "\n".join(lines)
+    check(family, server)
+
+
+@pytest.mark.parametrize(("name", "keys", "word"), OF_THE_SUITE)
+def test_what_the_suite_sets_is_never_left_out(
+    project: Project, name: str, keys: Mapping[str, Any], word: str
+) -> None:
+    """A server that refuses it is the provider's error, and the report names the key."""
+    with FamilyServer(BY_NAME[name]) as server:
+        lines = play(project, server, **keys)
+
+    blamed = {(str(one.verdict), str(one.blame)) for one in project.document.results}
+    assert blamed == {("error", "provider")}, "\n".join(lines)
+    assert named(lines, (word,)), "\n".join(lines)
+    assert all(asked.body.get(key) == value for asked in server.requests for key, value in keys.items())
+    check(BY_NAME[name], server)
+
+
+def test_a_bound_keeps_its_value_under_its_new_name(project: Project) -> None:
+    """Renaming `max_tokens` is always allowed."""
+    family = BY_NAME["openai-reasoning"]
+    with FamilyServer(family) as server:
+        lines = play(project, server, max_tokens=4000)
+
+    assert played(project) == family.verdicts, "\n".join(lines)
+    assert {asked.body["max_completion_tokens"] for asked in server.requests[1:]} == {4000}
+    check(family, server)
