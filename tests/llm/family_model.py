@@ -70,6 +70,11 @@ class Asked:
         return str((self.body.get("response_format") or {}).get("type") or "")
 
     @property
+    def shape(self) -> str:
+        """How data is asked for, in the words of the suite's key `structured`."""
+        return "tool" if self.body.get("tools") else {"json_object": "json"}.get(self.form, self.form)
+
+    @property
     def forced(self) -> bool:
         """Whether a tool must be called."""
         return self.named or self.body.get("tool_choice") in {"required", "any"}
@@ -152,24 +157,29 @@ def _schemas(words: str) -> Iterator[dict[str, Any]]:
 
 
 def _filled(schema: dict[str, Any], asked: Asked) -> Any:
-    return _value(schema, schema, "", RUDE_WORDS in asked.words)
+    return _value(schema, schema, "", asked)
 
 
-_TEXTS = {"policy": POLICY["id"], "criterion": CRITERION["id"], "quote": "It is refunded", "feedback": ""}
+_TEXTS = {"policy": POLICY["id"], "criterion": CRITERION["id"], "feedback": ""}
+_QUOTES = ("It is refunded", '"name": "refund"', "refuse", "")
+"""What the agent may have said, in the order in which it is quoted."""
+
 _NUMBERS = {"turn": 2, "score": 9}
 
 
-def _value(schema: dict[str, Any], root: dict[str, Any], name: str, rude: bool) -> Any:
+def _value(schema: dict[str, Any], root: dict[str, Any], name: str, asked: Asked) -> Any:
     """Fill a schema by the names of its properties."""
     if "$ref" in schema:
-        return _value(root["$defs"][schema["$ref"].rpartition("/")[2]], root, name, rude)
+        return _value(root["$defs"][schema["$ref"].rpartition("/")[2]], root, name, asked)
     if "properties" in schema:
-        return {key: _value(part, root, key, rude) for key, part in schema["properties"].items()}
+        return {key: _value(part, root, key, asked) for key, part in schema["properties"].items()}
     kind = schema.get("type")
     if kind == "array":
-        return [_value(schema["items"], root, name, rude)]
+        return [_value(schema["items"], root, name, asked)]
     if kind == "boolean":
-        return rude if name == "violated" else True
+        return RUDE_WORDS in asked.words if name == "violated" else True
     if kind in {"integer", "number"}:
         return _NUMBERS[name]
+    if name == "quote":
+        return next(words for words in _QUOTES if words in asked.words)
     return _TEXTS.get(name, "So it is.")

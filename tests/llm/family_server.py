@@ -13,6 +13,9 @@ from tests.llm.family_model import THOUGHT, Asked, Said, answer, text_of
 
 KEY = "key-of-the-family"
 
+RIGHTLY = {"s1": "passed", "s2": "passed", "s3": "failed broke polite"}
+"""What comes of the runs where everybody plays: over the third order the agent is rude."""
+
 Dressing = Callable[[dict[str, Any], Asked, Said], None]
 """Turns a plain completion into the one that a family gives, in place."""
 
@@ -51,7 +54,9 @@ class Family:
     llm: dict[str, Any] = field(default_factory=dict)
     line: tuple[str, ...] = ()
     cure: dict[str, Any] = field(default_factory=dict)
-    verdicts: dict[str, str] = field(default_factory=lambda: {"s1": "passed", "s2": "passed", "s3": "failed"})
+    verdicts: dict[str, str] = field(
+        default_factory=lambda: {"s1": "passed", "s2": "passed", "s3": "failed broke polite"}
+    )
 
 
 class FamilyServer:

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from pytest_agentbench.core.run import Result
 from tests.llm.family_model import CRITERION, POLICY, SHOP
 from tests.llm.family_server import KEY, Family, FamilyServer
-from tests.llm.server_families import BY_NAME, FAMILIES, OF_THE_SUITE
+from tests.llm.server_families import BY_NAME, FAMILIES, FORMS_OF_THE_SUITE, OF_THE_SUITE
 from tests.plugin.models_project import models_suite
 from tests.plugin.project import Project
 
@@ -42,12 +43,22 @@ def play(project: Project, server: FamilyServer, **llm: Any) -> list[str]:
     return [*result.outlines, *result.errlines]
 
 
+def results(project: Project) -> tuple[Result, ...]:
+    """Give what came of the runs; nothing, where the session did not start."""
+    return project.document.results if (project.pytester.path / ".agentbench/results.json").exists() else ()
+
+
 def played(project: Project) -> dict[str, str]:
-    """Give the verdict of each run, and what of it nobody could measure."""
-    return {
-        one.key.scenario: " ".join([str(one.verdict), *(f"without {part.part}" for part in one.unmeasured)])
-        for one in project.document.results
-    }
+    """Give the verdict of each run, the policies that it broke, and what of it nobody could measure."""
+    return {one.key.scenario: _verdict(one) for one in results(project)}
+
+
+def _verdict(result: Result) -> str:
+    """Put into words what came of a run; of one that nobody could judge, whose fault that is."""
+    if str(result.verdict) == "error":
+        return f"error {result.blame} {result.termination}"
+    broken = [f"broke {outcome.policy}" for outcome in result.policies if outcome.kept is False]
+    return " ".join([str(result.verdict), *broken, *(f"without {part.part}" for part in result.unmeasured)])
 
 
 def named(lines: list[str], words: tuple[str, ...]) -> bool:
@@ -82,10 +93,10 @@ def test_it_ends_rightly_or_says_what_to_set(project: Project, family: Family) -
     with FamilyServer(family) as server:
         lines = play(project, server)
 
+    assert results(project), "\n".join(lines)
     if played(project) != family.verdicts:
         assert named(lines, family.line), "\n".join(lines)
-        blamed = {str(one.blame) for one in project.document.results if str(one.verdict) == "error"}
-        assert blamed <= {"provider"}
+        assert {str(one.blame) for one in results(project) if one.blame} <= {"provider", "agent"}
     check(family, server)
 
 
@@ -100,17 +111,28 @@ def test_the_key_that_is_named_cures_it(project: Project, family: Family) -> Non
 
 
 @pytest.mark.parametrize(("name", "keys", "word"), OF_THE_SUITE)
-def test_what_the_suite_sets_is_never_left_out(
-    project: Project, name: str, keys: Mapping[str, Any], word: str
-) -> None:
+def test_what_the_suite_sets_is_never_left_out(project: Project, name: str, keys: Mapping[str, Any], word: str) -> None:
     """A server that refuses it is the provider's error, and the report names the key."""
     with FamilyServer(BY_NAME[name]) as server:
         lines = play(project, server, **keys)
 
-    blamed = {(str(one.verdict), str(one.blame)) for one in project.document.results}
+    blamed = {(str(one.verdict), str(one.blame)) for one in results(project)}
     assert blamed == {("error", "provider")}, "\n".join(lines)
     assert named(lines, (word,)), "\n".join(lines)
     assert all(asked.body.get(key) == value for asked in server.requests for key, value in keys.items())
+    check(BY_NAME[name], server)
+
+
+@pytest.mark.parametrize(("name", "form"), FORMS_OF_THE_SUITE)
+def test_a_form_that_the_suite_sets_is_not_changed(project: Project, name: str, form: str) -> None:
+    """What judges would have said is not measured, the verdict of the code stands, and the report names the key."""
+    with FamilyServer(BY_NAME[name]) as server:
+        lines = play(project, server, structured=form)
+
+    without = {one.key.scenario: [part.part for part in one.unmeasured] for one in results(project)}
+    assert without == {name: ["rubric", "policy polite"] for name in ("s1", "s2", "s3")}, "\n".join(lines)
+    assert named(lines, ("structured",)), "\n".join(lines)
+    assert {asked.shape for asked in server.requests if asked.role == "judge"} == {form}
     check(BY_NAME[name], server)
 
 
