@@ -19,10 +19,12 @@ def _refuses(name: str, code: str = "unsupported_parameter") -> Refusal:
 
 
 def always(asked: Asked) -> bool:
+    """Hold of every request."""
     return True
 
 
 def warm(asked: Asked) -> bool:
+    """Hold of a temperature other than the default."""
     return asked.body.get("temperature") not in {None, 1}
 
 
@@ -93,15 +95,19 @@ def also(**fields: Any) -> Dressing:
 HIDDEN = usage(completion_tokens_details={"reasoning_tokens": 18}, prompt_tokens_details={"cached_tokens": 0})
 
 
+def bound(asked: Asked) -> int:
+    """Give how many tokens an answer may take; 0 where nothing bounds it."""
+    return int(asked.body.get("max_completion_tokens") or asked.body.get("max_tokens") or 0)
+
+
 def exhausted(needed: int) -> Dressing:
     """Say nothing where the bound leaves no more than the thoughts take, as reasoning models of OpenAI do."""
 
     def cut(made: dict[str, Any], asked: Asked, said: Said) -> None:
-        bound = asked.body.get("max_completion_tokens") or asked.body.get("max_tokens")
-        if bound is None or bound > needed:
-            return
-        made["choices"][0] |= {"message": {"role": "assistant", "content": ""}, "finish_reason": "length"}
-        made["usage"] |= {"completion_tokens": bound, "completion_tokens_details": {"reasoning_tokens": bound}}
+        spent = bound(asked)
+        if 0 < spent <= needed:
+            made["choices"][0] |= {"message": {"role": "assistant", "content": ""}, "finish_reason": "length"}
+            made["usage"] |= {"completion_tokens": spent, "completion_tokens_details": {"reasoning_tokens": spent}}
 
     return cut
 
@@ -138,6 +144,18 @@ def ends_with_eos(made: dict[str, Any], asked: Asked, said: Said) -> None:
     """Name the sign that the model ended with, where others say that it stopped."""
     if said.call is None:
         made["choices"][0]["finish_reason"] = "eos"
+
+
+def bare(made: dict[str, Any], asked: Asked, said: Said) -> None:
+    """Leave out all of a completion that is no choice."""
+    for name in set(made) - {"choices"}:
+        del made[name]
+
+
+def filtered_answer(made: dict[str, Any], asked: Asked, said: Said) -> None:
+    """Keep back what the agent says of the second order."""
+    if asked.role == "agent" and "W2" in asked.words:
+        made["choices"][0] |= {"message": {"role": "assistant"}, "finish_reason": "content_filter"}
 
 
 def calls(**fields: Any) -> Dressing:
@@ -195,11 +213,13 @@ def _mistral_detail(asked: Asked) -> list[dict[str, Any]]:
 
 
 def mistral_nested(asked: Asked) -> dict[str, Any]:
+    """Give the error that holds its detail within its message."""
     detail = {"detail": _mistral_detail(asked)}
     return {"object": "error", "message": detail, "type": "invalid_request_error", "param": None, "code": None}
 
 
 def mistral_flat(asked: Asked) -> dict[str, Any]:
+    """Give the error that holds its detail at the top."""
     detail = _mistral_detail(asked)
     return {"object": "Error", "detail": detail, "message": detail, "type": "invalid_request_error", "code": 3001}
 
@@ -224,6 +244,7 @@ _GEMINI = _unlike(
 
 
 def gemini_error(message: str, **details: Any) -> list[dict[str, Any]]:
+    """Give an error as Google's endpoint does, in a list."""
     return [{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT", **details}}]
 
 
@@ -238,6 +259,7 @@ SIGNATURE = {"google": {"thought_signature": "c2lnbmVk"}}
 
 
 def unsigned(asked: Asked) -> bool:
+    """Tell whether a call came back without the signature that it was given with."""
     made = [call for one in asked.messages for call in one.get("tool_calls") or ()]
     return any(call.get("extra_content") != SIGNATURE for call in made)
 
@@ -248,6 +270,7 @@ def unthought(asked: Asked) -> bool:
 
 
 def deepseek(message: str) -> dict[str, Any]:
+    """Give an error as DeepSeek does, which names no parameter."""
     return error(message, code="invalid_request_error")
 
 
@@ -283,12 +306,15 @@ AZURE_DENIAL = {"error": {"code": "401", "message": "Access denied due to invali
 
 
 def judging(asked: Asked) -> bool:
+    """Hold of what judges ask."""
     return asked.role == "judge"
 
 
 def llama(message: str, kind: str, code: int, **more: Any) -> dict[str, Any]:
+    """Give an error as llama.cpp does, whose code is the status."""
     return {"error": {"code": code, "message": message, "type": kind, **more}}
 
 
 def has_tools(asked: Asked) -> bool:
+    """Hold of requests that offer tools."""
     return bool(asked.body.get("tools"))

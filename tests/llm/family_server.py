@@ -13,8 +13,14 @@ from tests.llm.family_model import THOUGHT, Asked, Said, answer, text_of
 
 KEY = "key-of-the-family"
 
+LATENCY = 0.01
+"""Seconds after which an answer comes: long enough for runs side by side to ask before any of them has learnt."""
+
 RIGHTLY = {"s1": "passed", "s2": "passed", "s3": "failed broke polite"}
 """What comes of the runs where everybody plays: over the third order the agent is rude."""
+
+UNREAD = {"s1": "passed", "s2": "passed", "s3": "passed"}
+"""What comes of the runs where no judge could read them, and somebody says so."""
 
 Dressing = Callable[[dict[str, Any], Asked, Said], None]
 """Turns a plain completion into the one that a family gives, in place."""
@@ -35,7 +41,8 @@ class Refusal:
 class Family:
     """One kind of model server, and what a suite over it must come to.
 
-    A session may waste `facts` requests: one for each thing that cannot be known before. Where `line` is empty, every
+    A session may waste one request for each refusal that it meets, one where the form of answers is ignored, and
+    `spare` more. Where `line` is empty, every
     run must end with the right verdict. Else it may also end with one line of the report that holds these words, and
     with the keys of `cure` in `llm` it must end rightly.
     """
@@ -50,13 +57,12 @@ class Family:
     refusals: tuple[Refusal, ...] = ()
     ignored: frozenset[str] = frozenset()
     dressings: tuple[Dressing, ...] = ()
-    facts: int = 0
+    padding: str = ""
+    spare: int = 0
     llm: dict[str, Any] = field(default_factory=dict)
     line: tuple[str, ...] = ()
     cure: dict[str, Any] = field(default_factory=dict)
-    verdicts: dict[str, str] = field(
-        default_factory=lambda: {"s1": "passed", "s2": "passed", "s3": "failed broke polite"}
-    )
+    verdicts: dict[str, str] = field(default_factory=RIGHTLY.copy)
 
 
 class FamilyServer:
@@ -66,6 +72,7 @@ class FamilyServer:
         self.family = family
         self.requests: list[Asked] = []
         self._used: set[int] = set()
+        self._stopped = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
@@ -73,6 +80,11 @@ class FamilyServer:
     def base_url(self) -> str:
         """What a suite names as its `base_url`."""
         return f"http://127.0.0.1:{self._http.server_address[1]}{self.family.base}"
+
+    @property
+    def facts(self) -> int:
+        """How many requests were bound to be wasted: on what nobody can know of a server before it is asked."""
+        return len(self._used) + ("response_format" in self.family.ignored) + self.family.spare
 
     @property
     def overheard(self) -> list[str]:
@@ -87,6 +99,7 @@ class FamilyServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._stopped.set()
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
@@ -100,7 +113,8 @@ class FamilyServer:
                 body = refusal.body(asked) if callable(refusal.body) else refusal.body
                 written = body if isinstance(body, str) else json.dumps(body)
                 return refusal.status, refusal.content_type, written.encode()
-        return 200, "application/json", json.dumps(_completion(self.family, asked)).encode()
+        made = json.dumps(_completion(self.family, asked))
+        return 200, "application/json", (self.family.padding + made).encode()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         server = self
@@ -113,6 +127,7 @@ class FamilyServer:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 status, content_type, answered = server.respond(Asked(self.path, headers, body))
+                server._stopped.wait(LATENCY)
                 self.send_response(status)
                 self.send_header("Content-Type", content_type)
                 self.send_header("Content-Length", str(len(answered)))
@@ -130,6 +145,11 @@ def error(
 ) -> dict[str, Any]:
     """Give an error body in OpenAI's format."""
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def flat(message: str, **fields: Any) -> dict[str, Any]:
+    """Give an error body whose fields stand at the top."""
+    return {"object": "error", **error(message, **fields)["error"]}
 
 
 def _gate(family: Family) -> tuple[Refusal, ...]:

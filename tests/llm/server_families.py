@@ -23,6 +23,8 @@ from tests.llm.family_habits import (
     aloud,
     also,
     always,
+    bare,
+    bound,
     calls,
     choice,
     chunks,
@@ -30,6 +32,7 @@ from tests.llm.family_habits import (
     empty,
     ends_with_eos,
     exhausted,
+    filtered_answer,
     gemini_error,
     has_tools,
     judging,
@@ -44,7 +47,9 @@ from tests.llm.family_habits import (
     written_calls,
 )
 from tests.llm.family_model import THOUGHT
-from tests.llm.family_server import KEY, Family, Refusal, error
+from tests.llm.family_server import KEY, RIGHTLY, UNREAD, Family, Refusal, error, flat
+
+OPENAI_V1: dict[str, Any] = {"base": "/openai/v1", "target": "/openai/v1/chat/completions"}
 
 FAMILIES = (
     Family(
@@ -58,23 +63,20 @@ FAMILIES = (
         source="OpenAI, Reasoning models; langchain issue 29704, AI SDK issue 6034 (bodies of the 400s)",
         refusals=REASONING,
         dressings=(message(refusal=None, annotations=[]), HIDDEN),
-        facts=3,
     ),
     Family(
         name="openai-thinks-long",
         source="OpenAI, Reasoning models: leave room for thoughts; covan pull request 112 (1,408 tokens of thoughts)",
         refusals=REASONING,
         dressings=(exhausted(1500), HIDDEN),
-        facts=3,
     ),
     Family(
         name="openai-exhausted",
         source="OpenAI, Reasoning models: finish_reason length with an empty content",
         refusals=REASONING,
         dressings=(exhausted(1500),),
-        facts=3,
         llm={"max_tokens": 50},
-        line=("max_tokens", "50"),
+        line=("max_tokens",),
         cure={"max_tokens": 4000},
     ),
     Family(
@@ -87,7 +89,6 @@ FAMILIES = (
                 body=error("Function tools with reasoning_effort are not supported.", param="reasoning_effort"),
             ),
         ),
-        facts=3,
         llm={"effort": "low"},
         line=("effort",),
         cure={"effort": "none"},
@@ -102,7 +103,7 @@ FAMILIES = (
             ),
         ),
         line=("context",),
-        verdicts={"s1": "passed", "s2": "passed", "s3": "passed"},
+        verdicts=UNREAD,
     ),
     Family(
         name="azure-deployment",
@@ -125,17 +126,23 @@ FAMILIES = (
         denial=AZURE_DENIAL,
         refusals=REASONING,
         dressings=AZURE,
-        facts=3,
     ),
     Family(
         name="azure-filter",
         source="Azure OpenAI, Content filtering: 400 content_filter with param prompt and an innererror",
-        base="/openai/v1",
-        target="/openai/v1/chat/completions",
+        **OPENAI_V1,
         denial=AZURE_DENIAL,
         refusals=(Refusal(when=lambda asked: asked.role == "agent" and "W2" in asked.words, body=FILTERED),),
         dressings=AZURE,
-        verdicts={"s1": "passed", "s2": "error provider FINISHED", "s3": "failed broke polite"},
+        verdicts=RIGHTLY | {"s2": "error provider FINISHED"},
+    ),
+    Family(
+        name="azure-filter-of-the-answer",
+        source="Azure OpenAI, Content filtering: finish_reason content_filter, content left out",
+        **OPENAI_V1,
+        denial=AZURE_DENIAL,
+        dressings=(*AZURE, filtered_answer),
+        verdicts=RIGHTLY | {"s2": "error provider FINISHED"},
     ),
     Family(
         name="anthropic",
@@ -143,7 +150,6 @@ FAMILIES = (
         base="/v1/",
         ignored=frozenset({"response_format"}),
         dressings=(usage(completion_tokens_details=None, prompt_tokens_details=None),),
-        facts=1,
     ),
     Family(
         name="anthropic-no-temperature",
@@ -151,7 +157,6 @@ FAMILIES = (
         base="/v1/",
         refusals=(Refusal(when=warm, body=error("`temperature` is deprecated.", code="invalid_request_error")),),
         ignored=frozenset({"response_format"}),
-        facts=2,
         line=("temperature",),
         cure={"temperature": 1},
     ),
@@ -177,8 +182,7 @@ FAMILIES = (
     Family(
         name="bedrock",
         source="Amazon Bedrock, Invoke a model with the OpenAI Chat Completions API; BrowserOS issue 167 (<reasoning>)",
-        base="/openai/v1",
-        target="/openai/v1/chat/completions",
+        **OPENAI_V1,
         dressings=(aloud("<reasoning>", "</reasoning>"), message(refusal=None)),
     ),
     Family(
@@ -196,8 +200,7 @@ FAMILIES = (
     Family(
         name="groq",
         source="GroqDocs, Structured Outputs and API reference; AI SDK pull request 16540 (JSON with tools)",
-        base="/openai/v1",
-        target="/openai/v1/chat/completions",
+        **OPENAI_V1,
         refusals=(
             Refusal(
                 when=lambda asked: asked.form == "json_schema",
@@ -209,13 +212,11 @@ FAMILIES = (
             ),
         ),
         dressings=(usage(queue_time=0.1, total_time=0.2), also(x_groq={"id": "req"}), message(reasoning=THOUGHT)),
-        facts=1,
     ),
     Family(
         name="groq-tool-use-failed",
         source="GroqDocs, Tool use: tool_use_failed with failed_generation, to be tried again",
-        base="/openai/v1",
-        target="/openai/v1/chat/completions",
+        **OPENAI_V1,
         refusals=(
             Refusal(
                 when=lambda asked: asked.role == "agent",
@@ -230,8 +231,25 @@ FAMILIES = (
                 },
             ),
         ),
-        facts=2,  # the run is played again from its first word
+        spare=1,  # the run is played again, from the first word of the user
         line=("tool_use_failed",),
+    ),
+    Family(
+        name="cerebras",
+        source="Cerebras docs, Structured outputs; claude-code-router issue 708, free-claude-code issue 1136",
+        refusals=(
+            Refusal(
+                when=lambda asked: asked.form == "json_schema",
+                body=error("Unsupported JSON schema fields.", param="response_format", code="wrong_api_format")[
+                    "error"
+                ],
+            ),
+            Refusal(
+                when=lambda asked: any("reasoning_content" in one for one in asked.messages),
+                body=flat("Unsupported property.", param="validation_error", code="wrong_api_format"),
+            ),
+        ),
+        dressings=(message(reasoning=THOUGHT), absent("content"), also(time_info={"total_time": 0.1})),
     ),
     Family(
         name="openrouter",
@@ -258,15 +276,12 @@ FAMILIES = (
             choice(native_finish_reason="end_turn", error=None),
             message(reasoning=THOUGHT, reasoning_details=[{"type": "reasoning.text", "text": THOUGHT}], refusal=None),
         ),
-        facts=1,
     ),
     Family(
         name="deepseek",
         source="DeepSeek API docs, JSON Output and Create Chat Completion; llm-exe issue 662 (no json_schema)",
         refusals=(DEEPSEEK_FORM, DEEPSEEK_JSON),
         dressings=(usage(prompt_cache_hit_tokens=0, prompt_cache_miss_tokens=120),),
-        facts=1,
-        line=("structured",),
         cure={"structured": "tool"},
     ),
     Family(
@@ -279,8 +294,6 @@ FAMILIES = (
             Refusal(when=unthought, body=deepseek("The reasoning_content must be passed back to the API.")),
         ),
         dressings=(message(reasoning_content=THOUGHT), HIDDEN, empty),
-        facts=2,
-        line=("structured",),
         cure={"structured": "json"},
     ),
     Family(
@@ -318,6 +331,45 @@ FAMILIES = (
         line=("--enable-auto-tool-choice",),
     ),
     Family(
+        name="vllm-no-tool-parser-flat",
+        source="OpenManus issue 331 (vLLM 0.6: the error stands at the top of the body)",
+        header="",
+        refusals=(
+            Refusal(
+                when=lambda asked: has_tools(asked) and not asked.named,
+                body=flat("--enable-auto-tool-choice must be set", code=400, kind="BadRequestError"),
+            ),
+        ),
+        line=("--enable-auto-tool-choice",),
+    ),
+    Family(
+        name="vllm-overflow",
+        source="vLLM, VLLMValidationError of a prompt that is too long: param input_tokens, code 400",
+        header="",
+        refusals=(
+            Refusal(
+                when=judging,
+                body=error("maximum context length", param="input_tokens", code=400, kind="BadRequestError"),
+            ),
+        ),
+        line=("context",),
+        verdicts=UNREAD,
+    ),
+    Family(
+        name="vllm-no-room",
+        source="vLLM, VLLMValidationError of a bound that leaves no room for the prompt: param max_tokens, code 400",
+        header="",
+        refusals=(
+            Refusal(
+                when=lambda asked: bound(asked) > 4000,
+                body=error("the bound is too large", param="max_tokens", code=400, kind="BadRequestError"),
+            ),
+        ),
+        llm={"max_tokens": 100_000},
+        line=("max_tokens",),
+        cure={"max_tokens": 2000},
+    ),
+    Family(
         name="calls-as-text",
         source="vLLM docs, Tool calling (Hermes format); what a server without a parser for it leaves in the content",
         header="",
@@ -341,7 +393,7 @@ FAMILIES = (
             ),
         ),
         line=("context",),
-        verdicts={"s1": "passed", "s2": "passed", "s3": "passed"},
+        verdicts=UNREAD,
     ),
     Family(
         name="llama-cpp-no-jinja",
@@ -378,8 +430,6 @@ FAMILIES = (
             ),
         ),
         dressings=(message(reasoning_content=THOUGHT, refusal=None), usage(num_sources_used=0)),
-        facts=1,
-        line=("structured",),
         cure={"structured": "tool"},
     ),
     Family(
@@ -401,16 +451,20 @@ FAMILIES = (
         ),
     ),
     Family(
+        name="omlx",
+        source="omlx issue 2066: spaces before the JSON keep the connection alive",
+        padding=" \n  \n",
+    ),
+    Family(
         name="gateway-drops-fields",
-        source="LiteLLM docs, Drop Unsupported Params (drop_params: true)",
+        source="LiteLLM docs, Drop Unsupported Params (drop_params: true); it keeps no more of the answer than it must",
+        dressings=(bare,),
         ignored=frozenset({"response_format", "tool_choice"}),
-        facts=1,
     ),
     Family(
         name="gateway-no-param",
         source="LiteLLM pull request 33738 (UnsupportedParamsError through the proxy: param null, code a text)",
         refusals=(Refusal(when=warm, body=error("UnsupportedParamsError", code="400")),),
-        facts=1,
         line=("temperature",),
         cure={"temperature": 1},
     ),
@@ -429,25 +483,3 @@ FAMILIES = (
     ),
 )
 """One row for each family, in the order in which people meet them."""
-
-BY_NAME = {family.name: family for family in FAMILIES}
-
-OF_THE_SUITE: tuple[tuple[str, dict[str, Any], str], ...] = (
-    ("openai-reasoning", {"temperature": 0}, "temperature"),
-    ("azure-v1", {"temperature": 0}, "temperature"),
-    ("anthropic-no-temperature", {"temperature": 0}, "temperature"),
-    ("gateway-no-param", {"temperature": 0}, "temperature"),
-    ("mistral", {"seed": 7}, "seed"),
-    ("mistral-reasoning", {"seed": 7}, "seed"),
-    ("gemini", {"seed": 7}, "seed"),
-)
-"""Families, what a suite itself sets that they refuse, and the key that the report must name."""
-
-FORMS_OF_THE_SUITE = (
-    ("lm-studio", "json"),
-    ("lm-studio", "tool"),
-    ("groq", "json_schema"),
-    ("deepseek", "json_schema"),
-    ("xai", "json"),
-)
-"""Families, and a form of structured answers that they refuse and a suite asks for."""
