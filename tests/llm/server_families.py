@@ -1,7 +1,7 @@
 """The families of model servers that people use, each as its own public documentation and its users describe it.
 
-Whoever wrote this table had not read the client. A source is the page that a row comes from; all were read on 24
-November 2026.
+Whoever wrote this table had not read the client. A source is where a row comes from: a page of documentation, an issue or
+a pull request, read on 24 November 2026, many of them as excerpts.
 """
 
 from typing import Any
@@ -49,30 +49,33 @@ from tests.llm.family_habits import (
 from tests.llm.family_model import THOUGHT
 from tests.llm.family_server import KEY, RIGHTLY, UNREAD, Family, Refusal, error, flat
 
+NAMELESS = {"error": {"code": "invalid_request_error", "message": "`temperature`", "type": "invalid_request_error"}}
+"""What Anthropic's endpoint answers: no field names the parameter, only the message does."""
+
 OPENAI_V1: dict[str, Any] = {"base": "/openai/v1", "target": "/openai/v1/chat/completions"}
 
 FAMILIES = (
     Family(
         name="openai",
-        source="OpenAI API reference, Create chat completion; Structured model outputs",
+        source="openai-java issue 139, scaleway docs commit b33aef9 (what strict mode asks of a schema)",
         refusals=PLAIN,
         dressings=(message(refusal=None, annotations=[]), also(system_fingerprint="fp", service_tier="default")),
     ),
     Family(
         name="openai-reasoning",
-        source="OpenAI, Reasoning models; langchain issue 29704, AI SDK issue 6034 (bodies of the 400s)",
+        source="chuk-llm issue 3, AI SDK issue 6034, llama_index issue 20865 (bodies of the 400s)",
         refusals=REASONING,
         dressings=(message(refusal=None, annotations=[]), HIDDEN),
     ),
     Family(
         name="openai-thinks-long",
-        source="OpenAI, Reasoning models: leave room for thoughts; covan pull request 112 (1,408 tokens of thoughts)",
+        source="covan pull request 112 (1,408 tokens of thoughts for 120 of an answer)",
         refusals=REASONING,
         dressings=(exhausted(1500), HIDDEN),
     ),
     Family(
         name="openai-exhausted",
-        source="OpenAI, Reasoning models: finish_reason length with an empty content",
+        source="apiyi docs, Why does a reasoning model return empty content; you.com docs, Inference Router Reasoning",
         refusals=REASONING,
         dressings=(exhausted(1500),),
         llm={"max_tokens": 50},
@@ -95,7 +98,7 @@ FAMILIES = (
     ),
     Family(
         name="openai-overflow",
-        source="OpenAI, Error codes: context_length_exceeded",
+        source="crewAI-examples issue 121, chathub issue 126 (param messages, code context_length_exceeded)",
         refusals=(
             Refusal(
                 when=judging,
@@ -107,7 +110,7 @@ FAMILIES = (
     ),
     Family(
         name="azure-deployment",
-        source="Azure OpenAI REST API reference (path, api-version, api-key); BotSharp issue 386 (body of the 401)",
+        source="BAML reference, azure-openai (path, api-version, api-key); BotSharp issue 386 (body of the 401)",
         base="/openai/deployments/large-1?api-version=2024-10-21",
         target="/openai/deployments/large-1/chat/completions?api-version=2024-10-21",
         header="api-key",
@@ -115,12 +118,12 @@ FAMILIES = (
         denial=AZURE_DENIAL,
         refusals=PLAIN,
         dressings=AZURE,
-        line=("401", "api_key"),
+        line=(" 401 ", "api_key"),
         cure={"headers": {"api-key": KEY}},
     ),
     Family(
         name="azure-v1",
-        source="Azure OpenAI in Foundry Models v1 API; openai-node docs/azure.md (standard client, bearer)",
+        source="Microsoft Learn, v1 API of Azure OpenAI; openai-node docs/azure.md (standard client, bearer)",
         base="/openai/v1/",
         target="/openai/v1/chat/completions",
         denial=AZURE_DENIAL,
@@ -129,19 +132,21 @@ FAMILIES = (
     ),
     Family(
         name="azure-filter",
-        source="Azure OpenAI, Content filtering: 400 content_filter with param prompt and an innererror",
+        source=".NET Studio AI, Fix Azure OpenAI content filter error (innererror); reprinted bodies (param prompt)",
         **OPENAI_V1,
         denial=AZURE_DENIAL,
         refusals=(Refusal(when=lambda asked: asked.role == "agent" and "W2" in asked.words, body=FILTERED),),
         dressings=AZURE,
+        spare=7,  # a run that is the provider's fault is played again
         verdicts=RIGHTLY | {"s2": "error provider FINISHED"},
     ),
     Family(
         name="azure-filter-of-the-answer",
-        source="Azure OpenAI, Content filtering: finish_reason content_filter, content left out",
+        source="developersdigest.tech, Azure OpenAI 200 finish_reason: content_filter (no content)",
         **OPENAI_V1,
         denial=AZURE_DENIAL,
         dressings=(*AZURE, filtered_answer),
+        spare=7,  # a run that is the provider's fault is played again
         verdicts=RIGHTLY | {"s2": "error provider FINISHED"},
     ),
     Family(
@@ -153,16 +158,16 @@ FAMILIES = (
     ),
     Family(
         name="anthropic-no-temperature",
-        source="Claude docs, Messages: temperature is deprecated for newer models; RooCode issue 12162",
+        source="picoclaw issue 2939 (the error names no param); aido release 1.4.2 (which models)",
         base="/v1/",
-        refusals=(Refusal(when=warm, body=error("`temperature` is deprecated.", code="invalid_request_error")),),
+        refusals=(Refusal(when=warm, body=NAMELESS),),
         ignored=frozenset({"response_format"}),
         line=("temperature",),
         cure={"temperature": 1},
     ),
     Family(
         name="gemini",
-        source="Gemini API, OpenAI compatibility; ChatterUI issue 227 (errors in a list); adk issue 951 (ids of calls)",
+        source="ChatterUI issue 227 (errors in a list, fields unknown); adk-python issue 951 (no ids of calls)",
         base="/v1beta/openai/",
         target="/v1beta/openai/chat/completions",
         refusals=(GEMINI_UNKNOWN,),
@@ -170,7 +175,7 @@ FAMILIES = (
     ),
     Family(
         name="gemini-thinking",
-        source="Gemini API, Thought signatures, OpenAI compatibility; oai-compatible-copilot issue 49",
+        source="continue pull request 8865 (extra_content); opensquilla issue 225 (body of the 400)",
         base="/v1beta/openai",
         target="/v1beta/openai/chat/completions",
         refusals=(
@@ -187,19 +192,19 @@ FAMILIES = (
     ),
     Family(
         name="mistral",
-        source="Mistral API reference; eca issue 231 and opencode issue 1680 (422 with a detail, ids of nine signs)",
+        source="eca issues 231 and 233, LiteLLM issue 30835 (422 with a detail, also of messages; ids of nine signs)",
         refusals=(Refusal(when=lambda asked: bool(MISTRAL(asked)), status=422, body=mistral_nested), FOREIGN_ID),
         dressings=(message(prefix=False), empty),
     ),
     Family(
         name="mistral-reasoning",
-        source="Mistral docs, Reasoning (content as thinking and text); php-mistral issue 76 (detail at the top)",
+        source="braintrust-sdk issue 1857 (content as thinking and text); php-mistral issue 76 (detail at the top)",
         refusals=(Refusal(when=lambda asked: bool(MISTRAL(asked)), status=422, body=mistral_flat), FOREIGN_ID),
         dressings=(message(prefix=False), chunks),
     ),
     Family(
         name="groq",
-        source="GroqDocs, Structured Outputs and API reference; AI SDK pull request 16540 (JSON with tools)",
+        source="GroqDocs, Structured Outputs; Vane issue 980 (400); AI SDK pull request 16540 (JSON with tools)",
         **OPENAI_V1,
         refusals=(
             Refusal(
@@ -215,7 +220,7 @@ FAMILIES = (
     ),
     Family(
         name="groq-tool-use-failed",
-        source="GroqDocs, Tool use: tool_use_failed with failed_generation, to be tried again",
+        source="groq-typescript issue 28, picoclaw issue 748 (tool_use_failed with a failed_generation)",
         **OPENAI_V1,
         refusals=(
             Refusal(
@@ -236,7 +241,7 @@ FAMILIES = (
     ),
     Family(
         name="cerebras",
-        source="Cerebras docs, Structured outputs; claude-code-router issue 708, free-claude-code issue 1136",
+        source="claude-code-router issue 708 (json_schema), free-claude-code issue 1136 (reasoning_content)",
         refusals=(
             Refusal(
                 when=lambda asked: asked.form == "json_schema",
@@ -279,14 +284,14 @@ FAMILIES = (
     ),
     Family(
         name="deepseek",
-        source="DeepSeek API docs, JSON Output and Create Chat Completion; llm-exe issue 662 (no json_schema)",
+        source="llm-exe issue 662 (json_schema refused, param null); DeepSeek API references, JSON Output",
         refusals=(DEEPSEEK_FORM, DEEPSEEK_JSON),
         dressings=(usage(prompt_cache_hit_tokens=0, prompt_cache_miss_tokens=120),),
         cure={"structured": "tool"},
     ),
     Family(
         name="deepseek-thinking",
-        source="DeepSeek API docs, Thinking Mode (reasoning_content goes back); oai-compatible-copilot issue 215",
+        source="DeepSeek API docs, Thinking Mode; oai-compatible-copilot issue 215, integration issue 598 (tool_choice)",
         refusals=(
             DEEPSEEK_FORM,
             DEEPSEEK_JSON,
@@ -298,7 +303,7 @@ FAMILIES = (
     ),
     Family(
         name="vllm",
-        source="vLLM docs, OpenAI-compatible server, Tool calling, Reasoning outputs (field reasoning)",
+        source="vLLM docs, Tool Calling, Reasoning Outputs; vllm engine/protocol.py (extra fields are ignored)",
         header="",
         dressings=(
             message(reasoning=THOUGHT, reasoning_content=THOUGHT, refusal=None, function_call=None),
@@ -308,19 +313,19 @@ FAMILIES = (
     ),
     Family(
         name="vllm-think-tags",
-        source="vLLM docs, Reasoning outputs: without --reasoning-parser thoughts stay in the content",
+        source="vLLM docs, Reasoning Outputs (--reasoning-parser); llama.cpp pull request 16394 (thoughts left unparsed)",
         header="",
         dressings=(aloud("<think>\n", "\n</think>\n\n"),),
     ),
     Family(
         name="vllm-think-unopened",
-        source="DeepSeek-R1 model card: the chat template writes <think>, the model only closes it",
+        source="DeepSeek-R1 issue 526, vLLM issue 13125 (the template opens the tag, the model only closes it)",
         header="",
         dressings=(aloud("", "\n</think>\n\n"),),
     ),
     Family(
         name="vllm-no-tool-parser",
-        source="vLLM docs, Tool calling; langchain4j issue 3475 (body of the 400, code as a number, param null)",
+        source="vLLM docs, Tool Calling; vllm engine/protocol.py (ErrorInfo: param may be null, code is a number)",
         header="",
         refusals=(
             Refusal(
@@ -344,7 +349,7 @@ FAMILIES = (
     ),
     Family(
         name="vllm-overflow",
-        source="vLLM, VLLMValidationError of a prompt that is too long: param input_tokens, code 400",
+        source="VLLMValidationError in forks of vLLM (a prompt that is too long: param input_tokens)",
         header="",
         refusals=(
             Refusal(
@@ -357,7 +362,7 @@ FAMILIES = (
     ),
     Family(
         name="vllm-no-room",
-        source="vLLM, VLLMValidationError of a bound that leaves no room for the prompt: param max_tokens, code 400",
+        source="VLLMValidationError in forks of vLLM and their tests (a bound that is too large: param max_tokens)",
         header="",
         refusals=(
             Refusal(
@@ -371,7 +376,7 @@ FAMILIES = (
     ),
     Family(
         name="calls-as-text",
-        source="vLLM docs, Tool calling (Hermes format); what a server without a parser for it leaves in the content",
+        source="mlx-openai-server issue 83, vLLM issue 43104 (calls that no parser took out of the content)",
         header="",
         dressings=(written_calls,),
         line=("parser",),
@@ -397,7 +402,7 @@ FAMILIES = (
     ),
     Family(
         name="llama-cpp-no-jinja",
-        source="llama.cpp, docs/function-calling.md; LLMKube issue 126 (500: tools need --jinja)",
+        source="llama.cpp, tools/server/README.md (--jinja); LLMKube issue 126 (500)",
         header="",
         refusals=(Refusal(when=has_tools, status=500, body=llama("use the --jinja flag", "server_error", 500)),),
         llm={"retries": 0},
@@ -422,7 +427,7 @@ FAMILIES = (
     ),
     Family(
         name="xai",
-        source="xAI docs, Chat; LiteLLM issue 6610 (code and error are texts, response_format unsupported)",
+        source="LiteLLM issue 6610 (code and error are texts, response_format unsupported); uni-api issue 105",
         refusals=(
             Refusal(
                 when=lambda asked: bool(asked.form),
@@ -443,7 +448,7 @@ FAMILIES = (
     ),
     Family(
         name="together",
-        source="Together docs, OpenAI compatibility; openai-dotnet pull request 267 (finish reason eos)",
+        source="openai-dotnet pull request 267, vespa pull request 33327 (finish reason eos)",
         dressings=(
             ends_with_eos,
             choice(seed=1, text=None),
@@ -470,7 +475,7 @@ FAMILIES = (
     ),
     Family(
         name="gateway-html",
-        source="MDN, 403 Forbidden; what web application firewalls answer with: a page in place of JSON",
+        source="none: any web application firewall, which answers with a page of its own",
         refusals=(
             Refusal(
                 when=always,
@@ -479,7 +484,7 @@ FAMILIES = (
                 body="<html><head><title>Request blocked</title></head><body><h1>Blocked</h1></body></html>",
             ),
         ),
-        line=("403",),
+        line=(" 403 ",),
     ),
 )
 """One row for each family, in the order in which people meet them."""

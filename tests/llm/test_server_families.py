@@ -143,7 +143,7 @@ def test_the_key_that_is_named_cures_it(project: Project, family: Family) -> Non
     check(server)
 
 
-@pytest.mark.parametrize(("name", "keys", "word"), OF_THE_SUITE)
+@pytest.mark.parametrize(("name", "keys", "word"), OF_THE_SUITE, ids=[f"{row[0]}-{row[2]}" for row in OF_THE_SUITE])
 def test_what_the_suite_sets_is_never_left_out(project: Project, name: str, keys: Mapping[str, Any], word: str) -> None:
     """A server that refuses it is the provider's error, and the report names the key."""
     with FamilyServer(BY_NAME[name]) as server:
