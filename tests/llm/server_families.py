@@ -1,7 +1,7 @@
 """The families of model servers that people use, each as its own public documentation and its users describe it.
 
-Whoever wrote this table had not read the client. A source is where a row comes from: a page of documentation, an issue or
-a pull request, read on 24 November 2026, many of them as excerpts.
+Whoever wrote this table had not read the client. A source is where a row comes from: a page of documentation, an
+issue or a pull request, read on 24 November 2026, many of them as excerpts.
 """
 
 from typing import Any
@@ -291,7 +291,7 @@ FAMILIES = (
     ),
     Family(
         name="deepseek-thinking",
-        source="DeepSeek API docs, Thinking Mode; oai-compatible-copilot issue 215, integration issue 598 (tool_choice)",
+        source="DeepSeek API docs, Thinking Mode; oai-compatible-copilot issue 215, awesome-deepseek issue 598",
         refusals=(
             DEEPSEEK_FORM,
             DEEPSEEK_JSON,
@@ -313,7 +313,7 @@ FAMILIES = (
     ),
     Family(
         name="vllm-think-tags",
-        source="vLLM docs, Reasoning Outputs (--reasoning-parser); llama.cpp pull request 16394 (thoughts left unparsed)",
+        source="vLLM docs, Reasoning Outputs (--reasoning-parser); llama.cpp pull request 16394 (unparsed thoughts)",
         header="",
         dressings=(aloud("<think>\n", "\n</think>\n\n"),),
     ),

@@ -31,7 +31,7 @@ OF_THE_SUITE: tuple[tuple[str, dict[str, Any], str], ...] = (
 
 FORMS_OF_THE_SUITE = (
     ("lm-studio", "json"),
-    ("lm-studio", "tool"),
+    ("deepseek-thinking", "tool"),
     ("groq", "json_schema"),
     ("deepseek", "json_schema"),
     ("xai", "json"),
