@@ -33,6 +33,7 @@ class Actor:
         """Let the user ask, giving every value of `calls` (the right ones) that no answer will give."""
         scene, words = self.scene, self.words
         own = calls is None
+        play.asks_otherwise = not own
         calls = scene.calls if calls is None else calls
         says = " ".join(scene.plan.scenario.lines)
         is_own = own and says and scene.language == words.language and self.random.random() < 0.7

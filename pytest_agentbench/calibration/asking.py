@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from pytest_agentbench.calibration.labelled import Case
 from pytest_agentbench.checks.judges.evidence import Evidence, of_run
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.rubric import Sees
 from pytest_agentbench.core.run import Run, RunKey
 from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.termination import Termination
@@ -73,12 +74,14 @@ def prompts_mark(*names: str) -> str:
     return digest([_PROMPTS.text(name) for name in names])
 
 
-def shown(case: Case, *, with_evidence: bool, notes: bool = True) -> Evidence:
+def shown(case: Case, *, with_evidence: bool, notes: bool = True, sees: Sees = "conversation") -> Evidence:
     """Give what a model sees of a conversation: what was said and called, and with evidence what is known of it.
 
     Evidence is the state difference, and with `notes` of each call how it went, where its arguments came from, and its
-    use.
+    use. Raise `ValueError` where it is to see the goal and there is none.
     """
+    if sees == "goal" and case.goal is None:
+        raise ValueError("the conversation has no goal")
     run = Run(
         key=RunKey(suite="", scenario="labelled"),
         scenario=Scenario(id="labelled", title="labelled", task=Task(id="labelled")),
@@ -88,4 +91,4 @@ def shown(case: Case, *, with_evidence: bool, notes: bool = True) -> Evidence:
         initial_state=case.initial if with_evidence else None,
         final_state=case.final if with_evidence else None,
     )
-    return of_run(run, notes=with_evidence and notes)
+    return of_run(run, notes=with_evidence and notes, goal=case.goal if sees == "goal" else None)

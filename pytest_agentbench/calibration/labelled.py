@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from pytest_agentbench.calibration.situations import Bucket, situations
+from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import Problem, SuiteError
@@ -32,7 +33,7 @@ class Case(Model):
     """What a judge may read of a conversation: what was said and called, the tools, and the state before and after.
 
     `briefing` is what the agent was told beforehand, its system messages. The states are None where there is none to
-    read.
+    read. `goal` is shown to a judge that sees the goal, None where nobody wrote it down.
     """
 
     transcript: Transcript
@@ -40,12 +41,13 @@ class Case(Model):
     toolset: Toolset = Toolset()
     initial: State | None = None
     final: State | None = None
+    goal: Goal | None = None
 
     @model_serializer(mode="wrap")
-    def _without_empty_briefing(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out a briefing that is not there, so that the digest of a case is what it was before there were any."""
+    def _without_what_is_empty(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out briefing and goal where there are none: the digest of a case is then what it was before them."""
         form: dict[str, Any] = plain(self)
-        return form if self.briefing else {name: value for name, value in form.items() if name != "briefing"}
+        return {name: value for name, value in form.items() if value or name not in ("briefing", "goal")}
 
 
 class Labelled(Model):
@@ -138,6 +140,7 @@ def _line(one: Labelled, states: dict[str, State]) -> dict[str, Any]:
         "messages": [*_briefed(one.case), *(_compact(message) for message in one.case.transcript.messages)],
         "initial": _kept(one.case.initial, states),
         "final": _kept(one.case.final, states),
+        **({"goal": one.case.goal.model_dump(mode="json")} if one.case.goal else {}),
     }
 
 
@@ -178,6 +181,7 @@ def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], too
             toolset=toolset,
             initial=states[row["initial"]] if row.get("initial") else None,
             final=states[row["final"]] if row.get("final") else None,
+            goal=Goal.model_validate(row["goal"]) if row.get("goal") else None,
         ),
         label=row["label"],
         situation=row.get("situation", ""),

@@ -9,6 +9,7 @@ from pytest_agentbench.calibration.recipe import RECIPES
 from pytest_agentbench.calibration.scene import Scene
 from pytest_agentbench.calibration.wording import Words
 from pytest_agentbench.calibration.written.commission import Commission, Work
+from pytest_agentbench.checks.judges.evidence import Goal
 
 _ = (recipes_agent, recipes_tools)  # importing them registers their recipes
 
@@ -25,7 +26,15 @@ class Player:
         words = Words(given.language, self._random)
         play = await RECIPES[given.situation](Actor(self._scene, words, self._random))
         toolset = given.toolset or play.world.tools
+        goal = self._scene.goal
         return Work(
-            case=Case(transcript=play.transcript, toolset=toolset, initial=play.initial, final=play.final),
+            case=Case(
+                transcript=play.transcript,
+                toolset=toolset,
+                initial=play.initial,
+                final=play.final,
+                # what was asked for instead has no expected effects that anybody wrote down
+                goal=Goal(policies=goal.policies) if play.asks_otherwise else goal,
+            ),
             faults=tuple(hit.fault.name for hit in play.schedule.met),
         )

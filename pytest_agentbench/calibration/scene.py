@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import cast
 
+from pytest_agentbench.checks.judges.evidence import Goal, goal_of
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.fault import FaultSpec
 from pytest_agentbench.core.state import State
@@ -59,13 +60,17 @@ class InexpressibleError(Exception):
 
 @dataclass
 class Play:
-    """One conversation being made: what was said, and real calls on a world of its own."""
+    """One conversation being made: what was said, and real calls on a world of its own.
+
+    `asks_otherwise` says that the user asks for something else than the scenario's goal.
+    """
 
     world: LocalEnvironment
     initial: State | None
     schedule: Schedule
     messages: list[Message] = field(default_factory=list)
     final: State | None = None
+    asks_otherwise: bool = False
 
     def user(self, text: str) -> None:
         """Let the user say something."""
@@ -96,12 +101,16 @@ class Play:
 
 @dataclass(frozen=True)
 class Scene:
-    """The right run of a scenario: its calls with what they gave; `pool` are argument values used in the suite."""
+    """The right run of a scenario: its calls with what they gave; `pool` are argument values used in the suite.
+
+    `goal` is what a judge that sees the goal is shown of it.
+    """
 
     plan: RunPlan
     theatre: Theatre
     heard: tuple[Heard, ...]
     initial: State | None
+    goal: Goal
     pool: dict[str, list[JsonValue]] = field(default_factory=dict)
     siblings: tuple["Scene", ...] = ()
 
@@ -181,12 +190,15 @@ async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], fl
         await prepare(world, plan.scenario)
         initial = await world.snapshot()
         oracle = await writer.write(world, Columns(initial or {}), can_fail=True)
+        final = await world.snapshot()
     heard = tuple(oracle.heard)
     if not heard or oracle.failed:
         raise InexpressibleError("its right run makes no calls, or some of them fail")
     if any(one.call.requestor != "assistant" for one in heard):
         raise InexpressibleError("the user makes calls of its own")
-    return Scene(plan, theatre, heard, initial)
+    state = plan.suite.environment.state
+    goal = goal_of(plan.scenario, plan.policies, (initial, final), ignore=state.ignore if state else ())
+    return Scene(plan, theatre, heard, initial, goal)
 
 
 def flat(text: str) -> str:

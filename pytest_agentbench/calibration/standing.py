@@ -29,10 +29,10 @@ def objections(suite: Suite) -> list[str]:
 
 
 def _of_rubric(judge: JudgeSpec, asked: CalibrationSpec, rubric: Rubric) -> Iterator[str]:
-    wanted = judge_mark(judge.model.model, rubric, notes=judge.notes)
-    again = f"run `agentbench calibrate RUBRIC LABELLED --model {printable(judge.model.model)} --json {asked.file}`"
-    if judge.notes:
-        again += " with --notes"
+    wanted = judge_mark(judge.model.model, rubric, sees=judge.sees, notes=judge.notes)
+    options = "".join([*([" --sees goal"] if judge.sees == "goal" else []), *([" --notes"] if judge.notes else [])])
+    model = printable(judge.model.model)
+    again = f"run `agentbench calibrate RUBRIC LABELLED --model {model}{options} --json {asked.file}`"
     try:
         rows = _rows(asked.file)
     except FileNotFoundError:

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pytest_agentbench.calibration.asked_once import AskedOnce
 from pytest_agentbench.calibration.calibrate import FIGURES, Calibrated, Calibration, calibrate
@@ -21,7 +21,7 @@ from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec
-from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.core.rubric import Rubric, Sees
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.modes import Mode
@@ -60,6 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-areas", action="store_true", help="scope without area discovery")
     parser.add_argument("--no-weights", action="store_true", help="scope with equal weights")
     parser.add_argument("--no-make-or-break", action="store_true", help="scope without make-or-break criteria")
+    parser.add_argument(
+        "--sees",
+        choices=get_args(Sees),
+        default="conversation",
+        help="what a rubric's judge sees (a suite's `sees`): the conversation, or also the goal",
+    )
     parser.add_argument("--notes", action="store_true", help="show a rubric's judge notes on calls (a suite's `notes`)")
     parser.add_argument("--ablations", action="store_true", help="beside scope, what it is without each of these")
     parser.add_argument("--situations", action="store_true", help="show every situation, not only the parts")
@@ -71,6 +77,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Give the table and the exit status 0; raise `SuiteError` for what cannot be read or measured."""
     cases = read_all(options.transcripts)
+    if options.sees == "goal" and (without := next((case.id for case in cases if case.case.goal is None), None)):
+        message = f"the conversation {without!r} has no `goal`, which --sees goal shows"
+        hint = "`agentbench situations` writes it; or calibrate what `sees: conversation` judges"
+        raise SuiteError([Problem(file=options.transcripts[0], message=message, hint=hint)])
     try:
         splits = (
             folds(cases, options.folds, seed=options.seed)
@@ -122,7 +132,8 @@ def contenders_of(options: argparse.Namespace, chat_of: Callable[[str], Chat]) -
         if options.model is None:
             raise SuiteError([Problem(file=Path(name), message="judging by it takes a model", hint="add --model NAME")])
         if rubric is not None:
-            found.append(ByRubric(judge, rubric, name=Path(name).name, notes=options.notes, seed=options.seed))
+            shown = {"sees": options.sees, "notes": options.notes}
+            found.append(ByRubric(judge, rubric, name=Path(name).name, seed=options.seed, **shown))
         elif name == "spur":
             found.append(Spur(judge, seed=options.seed, teacher=teacher))
         else:
@@ -172,7 +183,7 @@ def rubric_text(rubric: Rubric) -> str:
     """Give a rubric as a file that a suite can name and a person can edit."""
     import yaml
 
-    form = {"mode": rubric.mode, "criteria": [_criterion_form(one.model_dump()) for one in rubric.criteria]}
+    form = {"formula": rubric.formula, "criteria": [_criterion_form(one.model_dump()) for one in rubric.criteria]}
     return str(yaml.safe_dump(form, sort_keys=False, allow_unicode=True, width=WIDTH))
 
 

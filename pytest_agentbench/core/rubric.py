@@ -1,9 +1,9 @@
-"""Rubrics: weighted criteria by which a run is judged, some of them make-or-break."""
+"""Rubrics: criteria by which a run is judged, some of which must hold, and the formula that decides by them."""
 
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.expression import check_expression
@@ -11,31 +11,50 @@ from pytest_agentbench.core.expression import check_expression
 Label = Literal["POS", "NEG"]
 """POS: what a good run shows. NEG: a fault. Of a whole run: passed, or failed."""
 
+Formula = Literal["must", "scope"]
+"""must: every `must` holds. scope: the average of POS exceeds that of NEG (SCOPE, step 4)."""
+
+Sees = Literal["goal", "conversation"]
+"""What a judge sees: the conversation and its world alone, or goal, policies and expected effects beside them."""
+
 MAKE_OR_BREAK_WEIGHT = 100
 """The weight of a make-or-break criterion (SCOPE, appendix C.3)."""
+
+LEAST_SCORE = 0.5
+"""The least score where no criterion is a `must` and no threshold is set: something has to decide."""
 
 _IMPORT_PATH = re.compile(r"[^\s:/]+:[^\s:/]+")
 
 
 class Criterion(Model):
-    """One thing that a run is judged by, scored from 0 (does not show) to `max_score` (shows fully).
+    """One thing that a run is judged by: a `must`, or scored from 0 (does not show) to `max_score` (shows fully).
 
-    `weight` is 1 to 10. A make-or-break criterion is NEG and weighs 100 whatever its `weight`. `check` decides without
-    a model: the import path of a function of the run, or an expression over metrics (`core.expression`).
+    A `must` is true of a run or is not: a POS one has to be true, a NEG one must not. `met` and `unmet` are its
+    anchors, runs of which it is true and is not. `weight` is 1 to 10. `make_or_break` is SCOPE's: NEG, of weight 100.
+    `check` decides without a model: the import path of a function of the run, or an expression over metrics
+    (`core.expression`).
     """
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
     text: Annotated[str, Field(pattern=r"\S")]
     label: Label = "POS"
     weight: Annotated[int, Field(ge=1, le=10)] = 5
+    must: bool = False
     make_or_break: bool = False
+    met: str = ""
+    unmet: str = ""
     max_score: Annotated[int, Field(ge=1, le=100)] = 10
     check: str | None = None
 
     @property
     def rated_weight(self) -> int:
-        """The weight that counts."""
+        """The weight that counts in SCOPE."""
         return MAKE_OR_BREAK_WEIGHT if self.make_or_break else self.weight
+
+    @property
+    def highest(self) -> int:
+        """The score of a criterion that shows fully: 1 of a `must`."""
+        return 1 if self.must else self.max_score
 
     @property
     def is_callable(self) -> bool:
@@ -48,21 +67,33 @@ class Criterion(Model):
             raise ValueError("a make-or-break criterion describes a fault: write `label: NEG`")
         if self.make_or_break and "weight" in self.model_fields_set:
             raise ValueError(f"a make-or-break criterion weighs {MAKE_OR_BREAK_WEIGHT}: leave `weight` out")
+        if self.must:
+            self._fits_must()
+        elif self.met or self.unmet:
+            raise ValueError("`met` and `unmet` say when a `must` is true: write `must: true`, or leave them out")
         if self.check is not None and not self.is_callable:
             check_expression(self.check)
         return self
 
+    def _fits_must(self) -> None:
+        if self.make_or_break:
+            raise ValueError("it has both `must` and `make_or_break`: leave one out")
+        for key in ("weight", "max_score"):
+            if key in self.model_fields_set:
+                raise ValueError(f"a `must` is true or is not, and nothing outweighs it: leave `{key}` out")
+
 
 class Rubric(Model):
-    """Criteria and how they decide; ids are unique, and at least one criterion is POS.
+    """Criteria and how they decide; ids are unique.
 
-    Both modes compare the labels' averages as SCOPE does. `default` adds a veto: a make-or-break criterion that shows
-    by more than the share `veto` of its maximum decides alone.
+    `must`: a run is POS where every `must` holds and the score, a weighted mean of the other criteria, reaches
+    `threshold`. Where that is None no score decides, unless nothing else does. `scope` compares the labels' averages
+    exactly as SCOPE does.
     """
 
+    formula: Formula = "must"
     criteria: tuple[Criterion, ...]
-    mode: Literal["default", "scope"] = "default"
-    veto: Annotated[float, Field(ge=0, le=1)] = 0.5
+    threshold: Annotated[float, Field(ge=0, le=1)] | None = None
 
     def of(self, label: Label) -> tuple[Criterion, ...]:
         """Give the criteria of one label."""
@@ -73,12 +104,42 @@ class Rubric(Model):
         """The criteria that need a model."""
         return tuple(criterion for criterion in self.criteria if criterion.check is None)
 
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        ids = [criterion.id for criterion in self.criteria]
+    @property
+    def musts(self) -> tuple[Criterion, ...]:
+        """The criteria that must hold."""
+        return tuple(criterion for criterion in self.criteria if criterion.must)
+
+    @property
+    def least_score(self) -> float | None:
+        """The score below which a run is NEG under `formula: must`, None where no score decides."""
+        if self.formula == "scope":
+            return None
+        return LEAST_SCORE if self.threshold is None and not self.musts else self.threshold
+
+    @field_validator("criteria")
+    @classmethod
+    def _fit_each_other(cls, criteria: tuple[Criterion, ...], info: ValidationInfo) -> tuple[Criterion, ...]:
+        ids = [criterion.id for criterion in criteria]
         twice = sorted({name for name in ids if ids.count(name) > 1})
         if twice:
             raise ValueError(f"criteria share the id {', '.join(map(repr, twice))}: give each its own")
-        if not self.of("POS"):
+        is_scope = info.data.get("formula") == "scope"
+        foreign = next((one for one in criteria if (one.must if is_scope else one.make_or_break)), None)
+        if foreign is not None and is_scope:
+            instead = "write `make_or_break: true` for a fault (`label: NEG`), or `formula: must`"
+            raise ValueError(f"criterion {foreign.id!r}: SCOPE has no `must`; {instead}")
+        if foreign is not None:
+            raise ValueError(f"criterion {foreign.id!r}: under `formula: must` make-or-break is `must: true`")
+        if is_scope and all(criterion.label == "NEG" for criterion in criteria):
             raise ValueError("no criterion is POS, so that no run could pass: add one, such as 'does what was asked'")
-        return self
+        return criteria
+
+    @field_validator("threshold")
+    @classmethod
+    def _has_scores(cls, threshold: float | None, info: ValidationInfo) -> float | None:
+        if threshold is not None and info.data.get("formula") == "scope":
+            raise ValueError("`threshold` belongs to `formula: must`; SCOPE compares two averages")
+        criteria = info.data.get("criteria")  # not there where something is wrong with them
+        if threshold is not None and criteria and all(criterion.must for criterion in criteria):
+            raise ValueError("every criterion is a `must`, so that there is no score: add a scored one")
+        return threshold

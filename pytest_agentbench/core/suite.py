@@ -9,7 +9,7 @@ from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.modifier import ModifierSpec
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.remote import McpSpec, OpenApiSpec
-from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.core.rubric import Rubric, Sees
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.termination import Limits, Thresholds
 
@@ -94,11 +94,13 @@ class CalibrationSpec(Model):
 class JudgeSpec(Model):
     """The model that judges what code cannot, and how often it is asked: an odd number of votes.
 
-    `notes` shows it notes on calls. Without figures as `calibration` asks for, no session is judged by it.
+    `sees` says what a rubric's judge is shown beside the conversation, `notes` shows it notes on calls. Without figures
+    as `calibration` asks for, no session is judged by it.
     """
 
     model: ModelSpec
     votes: int = 1
+    sees: Sees = "goal"
     notes: bool = False
     calibration: CalibrationSpec | None = None
 

@@ -95,6 +95,7 @@ class Cast(RunModels):
                 policies=policies,
                 system=self.system,
                 votes=judge.votes if judge else 1,
+                sees=judge.sees if judge else "goal",
                 notes=judge is not None and judge.notes,
                 ignore=state.ignore if state else (),
                 resolve=lambda path: cast("Callable[[Run], object]", load_object(path, root)),

@@ -39,7 +39,7 @@ from pytest_agentbench.environment.replay import prepare, works
 from pytest_agentbench.runs.access import SessionModels
 from pytest_agentbench.runs.cast import Cast, parties_of
 from pytest_agentbench.runs.expected import ExpectedStates, World
-from pytest_agentbench.runs.judging import best_of, judge_in_time, undecided
+from pytest_agentbench.runs.judging import Considered, best_of, judge_in_time, undecided
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.replaying import RecordedWorlds
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
@@ -256,8 +256,8 @@ class Stage:
         """Judge by each way that is right until one passes, then have models judge the rest."""
         if run.broken_tools:
             run = await self.only_here(run)
-        judgement = await best_of(self.plan.ways, lambda plan: self._judge_by(plan, run))
-        return await self.cast.judged(run, judgement, self.runner)
+        considered, judgement = await best_of(self.plan.ways, lambda plan: self._judge_by(plan, run))
+        return await self.cast.judged(considered, judgement, self.runner)
 
     async def expecting(self, plan: RunPlan, run: Run) -> Run:
         """Give the run with the state that the expected calls of `plan` lead to."""
@@ -295,13 +295,13 @@ class Stage:
                 useless[name] = why
         return run.model_copy(update={"broken_tools": broken, "useless_tools": useless})
 
-    async def _judge_by(self, plan: RunPlan, run: Run) -> Judgement:
+    async def _judge_by(self, plan: RunPlan, run: Run) -> Considered:
         """Compute the expected state, then run all checks in the run's thread."""
         try:
             run = await self.expecting(plan, run)
         except AgentBenchError as error:
-            return undecided(f"{run.key.suite}: the state that the expected calls lead to cannot be told: {error}")
-        return await judge_in_time(run, plan, self.runner, self.grace)
+            return run, undecided(f"{run.key.suite}: the state that the expected calls lead to cannot be told: {error}")
+        return run, await judge_in_time(run, plan, self.runner, self.grace)
 
     async def _prepare(self) -> None:
         """Make the scenario's initial calls; raise `HungError` naming the one that does not end."""

@@ -66,14 +66,18 @@ def _on_its_own(check: Check) -> Check:
     return checked
 
 
-async def best_of(ways: Iterable[RunPlan], judge_by: Callable[[RunPlan], Awaitable[Judgement]]) -> Judgement:
+Considered = tuple[Run, Judgement]
+"""A run with what is expected of it, and how it was judged by that."""
+
+
+async def best_of(ways: Iterable[RunPlan], judge_by: Callable[[RunPlan], Awaitable[Considered]]) -> Considered:
     """Judge one run by each of its scenario's ways; of those that it passes by, else of all, give the closest.
 
     Closest is where most expected calls were made with their arguments, the first of several.
     """
     found = [await judge_by(plan) for plan in ways]
-    passed = [judgement for judgement in found if judgement.verdict is Verdict.PASSED]
-    return max(passed or found, key=lambda judgement: judgement.metrics.get("strict_recall") or 0.0)
+    passed = [one for one in found if one[1].verdict is Verdict.PASSED]
+    return max(passed or found, key=lambda one: one[1].metrics.get("strict_recall") or 0.0)
 
 
 def _arranged(run: Run, unordered: Sequence[str]) -> Run:

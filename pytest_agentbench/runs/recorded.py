@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 
 from pytest_agentbench.core.errors import AgentBenchError, NotRunError, Problem, SuiteError
-from pytest_agentbench.core.run import Judgement, Run
+from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
@@ -12,7 +12,7 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.runs.cast import Cast, judges_of
 from pytest_agentbench.runs.conduct import Judged
-from pytest_agentbench.runs.judging import best_of, judge_in_time, undecided
+from pytest_agentbench.runs.judging import Considered, best_of, judge_in_time, undecided
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.replaying import RecordedWorlds
 from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
@@ -101,10 +101,10 @@ async def judge_recorded(
     runner = RunnerInThread(f"agentbench-{plan.task_name}")
     try:
         run = await worlds.replayed(run, plan, runner)
-        judgement = await best_of(plan.ways, lambda way: _judge_by(way, run, worlds, runner, grace))
+        considered, judgement = await best_of(plan.ways, lambda way: _judge_by(way, run, worlds, runner, grace))
         if cast.has_judge:
             cast.begin(plan.suite.limits)
-        judgement = await cast.judged(run, judgement, runner)
+        judgement = await cast.judged(considered, judgement, runner)
         cast.finished()
     except NotRunError as error:
         cast.stop(error)
@@ -114,9 +114,11 @@ async def judge_recorded(
     return Judged(run=run, judgement=judgement, players=players, usage=cast.usage, not_run=cast.not_run)
 
 
-async def _judge_by(plan: RunPlan, run: Run, worlds: RecordedWorlds, runner: RunnerInThread, grace: float) -> Judgement:
+async def _judge_by(
+    plan: RunPlan, run: Run, worlds: RecordedWorlds, runner: RunnerInThread, grace: float
+) -> Considered:
     try:
         run = await worlds.expected(run.model_copy(update={"scenario": plan.scenario}), plan, runner)
     except AgentBenchError as error:
-        return undecided(f"{run.key.suite}: the state that the expected calls lead to cannot be told: {error}")
-    return await judge_in_time(run, plan, runner, grace)
+        return run, undecided(f"{run.key.suite}: the state that the expected calls lead to cannot be told: {error}")
+    return run, await judge_in_time(run, plan, runner, grace)

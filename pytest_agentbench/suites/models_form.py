@@ -74,6 +74,7 @@ class ModelReader:
         return JudgeSpec(
             model=self._model(form["llm"], ("judge", "llm")),
             votes=form.get("votes", 1),
+            sees=form.get("sees", "goal"),
             notes=form.get("notes", False),
             calibration=CalibrationSpec(file=self._root / asked["file"], kappa=asked.get("kappa")) if asked else None,
         )

@@ -1,6 +1,6 @@
 """The form of a rubric's criteria, as JSON Schema."""
 
-from pytest_agentbench.suites.schema_forms import Schema, mapping
+from pytest_agentbench.suites.schema_forms import INSTEAD, Schema, mapping
 
 CRITERION: Schema = mapping(
     {
@@ -8,7 +8,13 @@ CRITERION: Schema = mapping(
         "text": {"type": "string", "pattern": r"\S", "description": "what the criterion looks for, in words"},
         "label": {"enum": ["POS", "NEG"], "description": "POS: a good run shows it; NEG: a fault"},
         "weight": {"type": "integer", "minimum": 1, "maximum": 10, "description": "a whole number from 1 to 10"},
-        "make_or_break": {"type": "boolean", "description": "true: a fault that weighs 100"},
+        "must": {"type": "boolean", "description": "true: it must hold, whatever else is scored (`formula: must`)"},
+        "met": {"type": "string", "pattern": r"\S", "description": "when a `must` is true of a run, in words"},
+        "unmet": {"type": "string", "pattern": r"\S", "description": "when a `must` is not true of a run, in words"},
+        "make_or_break": {
+            "type": "boolean",
+            "description": "true: a fault that weighs 100 (`formula: scope`), or must not show (`formula: must`)",
+        },
         "max_score": {"type": "integer", "minimum": 1, "maximum": 100, "description": "a whole number from 1 to 100"},
         "check": {
             "type": "string",
@@ -22,20 +28,28 @@ CRITERION: Schema = mapping(
 
 CRITERIA: Schema = {"type": "array", "items": CRITERION, "minItems": 1, "description": "a list of criteria"}
 
-WHOLE = mapping(
+WHOLE: Schema = mapping(
     {
         "criteria": CRITERIA,
-        "mode": {"enum": ["default", "scope"], "description": "default: with a veto; scope: exactly as SCOPE"},
-        "veto": {
+        "formula": {
+            "enum": ["must", "scope"],
+            "description": "must: every `must` holds; scope: averages, exactly as SCOPE",
+        },
+        "threshold": {
             "type": "number",
             "minimum": 0,
             "maximum": 1,
-            "description": "the share of its maximum above which a make-or-break criterion decides, from 0 to 1",
+            "description": "the score below which a run fails (`formula: must`), from 0 to 1",
         },
     },
-    "{criteria: […], mode: default, veto: 0.5}",
+    "{criteria: […], formula: must}",
     ("criteria",),
 )
 
-RUBRIC_FILE: Schema = {"anyOf": [CRITERIA, WHOLE], "description": "a list of criteria, or {criteria: […], mode: …}"}
+WHOLE[INSTEAD] = {
+    "mode": "write `formula: must` (the default) or `formula: scope`",
+    "veto": "write `formula: must`, under which each `must` decides alone",
+}
+
+RUBRIC_FILE: Schema = {"anyOf": [CRITERIA, WHOLE], "description": "a list of criteria, or {criteria: […], formula: …}"}
 """What a rubric file holds."""

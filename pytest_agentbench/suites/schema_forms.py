@@ -4,6 +4,9 @@ from typing import Any
 
 Schema = dict[str, Any]
 
+INSTEAD = "x-instead"
+"""The keyword of a mapping's schema that says what to write in place of keys that it does not have."""
+
 TEXT: Schema = {"type": "string"}
 FREE: Schema = {"type": "object", "additionalProperties": True}
 OPTIONAL_TEXT: Schema = {"type": ["string", "null"]}

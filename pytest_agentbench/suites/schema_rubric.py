@@ -17,6 +17,10 @@ JUDGE: Schema = mapping(
     {
         "llm": MODEL,
         "votes": {"enum": [1, 3, 5, 7, 9], "description": "how often a judge is asked: 1, 3, 5, 7 or 9"},
+        "sees": {
+            "enum": ["goal", "conversation"],
+            "description": "goal: also what the user wants, policies and expected effects; conversation: not these",
+        },
         "notes": {"type": "boolean", "description": "true or false: whether it is shown notes on each call"},
         "calibration": {
             "anyOf": [
@@ -45,16 +49,29 @@ JUDGE: Schema = mapping(
 
 RUBRIC: Schema = {
     "anyOf": [{"type": "string", "pattern": r"\S", "description": "the path of a rubric file"}, CRITERIA, WHOLE],
-    "description": "the path of a rubric file, a list of criteria, or {criteria: […], mode: …}",
+    "description": "the path of a rubric file, a list of criteria, or {criteria: […], formula: …}",
 }
 """The `rubric` of a suite or a scenario; a scenario's own replaces the suite's."""
 
 
 def rubric_form(form: JsonValue) -> dict[str, JsonValue]:
-    """Give a rubric that fits `RUBRIC_FILE` in full: a list is its criteria, a make-or-break criterion is NEG."""
+    """Give a rubric that fits `RUBRIC_FILE` in full: a list is its criteria, a make-or-break criterion is NEG.
+
+    Under `formula: must` it is a `must`, whatever its `max_score`: so a rubric that was learnt loads under either.
+    """
     whole: dict[str, JsonValue] = {"criteria": form} if isinstance(form, list) else dict(form)
-    whole["criteria"] = [{**({"label": "NEG"} if one.get("make_or_break") else {}), **one} for one in whole["criteria"]]
+    whole["criteria"] = [_criterion(one, whole.get("formula", "must")) for one in whole["criteria"]]
     return whole
+
+
+def _criterion(form: dict[str, JsonValue], formula: JsonValue) -> dict[str, JsonValue]:
+    if not form.get("make_or_break"):
+        return form
+    whole = {"label": "NEG", **form}
+    if formula != "must" or whole["label"] != "NEG" or "weight" in form or "must" in form:
+        return whole
+    kept = {key: value for key, value in whole.items() if key not in ("make_or_break", "max_score")}
+    return {**kept, "must": True}
 
 
 def read_rubric(form: JsonValue) -> Rubric:
@@ -65,21 +82,29 @@ def read_rubric(form: JsonValue) -> Rubric:
 def rubric_misfits(form: JsonValue, path: Keys = ()) -> Iterator[Misfit]:
     """Yield what keeps a rubric that fits `RUBRIC_FILE` from being one; `path` leads to it.
 
-    That is: expressions, ids given twice, no POS criterion, and make-or-break criteria with a weight or the label POS.
+    That is: expressions, ids given twice, make-or-break criteria with a weight or the label POS, a `must` with a weight
+    or in SCOPE's formula, anchors without a `must`, a threshold of nothing, and no POS criterion in SCOPE's formula.
     """
     inner = path if isinstance(form, list) else (*path, "criteria")
     whole = rubric_form(form)
     wrong = [
         Misfit(path=(*inner, index), message=message)
         for index, one in enumerate(whole["criteria"])
-        for message in _messages(Criterion, one)
+        for _, message in _errors(Criterion, one)
     ]
-    yield from wrong or [Misfit(path=path, message=message) for message in _messages(Rubric, whole)]
+    if not wrong:
+        # a list has no key `criteria` to point at
+        wrong = [
+            Misfit(path=path if isinstance(form, list) else (*path, *keys), message=message)
+            for keys, message in _errors(Rubric, whole)
+        ]
+    yield from wrong
 
 
-def _messages(kind: type[Criterion] | type[Rubric], form: JsonValue) -> list[str]:
+def _errors(kind: type[Criterion] | type[Rubric], form: JsonValue) -> list[tuple[Keys, str]]:
+    """Give what a model refuses, each with the way to it."""
     try:
         kind.model_validate(form)
     except ValidationError as error:
-        return [item["msg"].removeprefix("Value error, ") for item in error.errors()]
+        return [(item["loc"], item["msg"].removeprefix("Value error, ")) for item in error.errors()]
     return []

@@ -215,7 +215,10 @@ EXTRAS: Schema = {
     },
     "complexity": {**COUNT, "description": "a whole number, 0 or more: how hard the scenario is"},
     "checks": {"type": "array", "items": IMPORT_PATH, "description": "a list of import paths of further checks"},
-    "rubric": {**RUBRIC_FILE, "description": "a list of criteria, or {criteria: […], mode: …}, instead of the suite's"},
+    "rubric": {
+        **RUBRIC_FILE,
+        "description": "a list of criteria, or {criteria: […], formula: …}, instead of the suite's",
+    },
     "context": CONTEXT,
     "limits": {"$ref": "#/$defs/limits"},
     "tags": {

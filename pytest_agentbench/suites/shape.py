@@ -12,6 +12,7 @@ from typing import Any
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.values import JsonValue, is_number
+from pytest_agentbench.suites.schema_forms import INSTEAD
 
 _OLD_BOOLEANS = ("yes", "on", "y", "true", "no", "off", "n", "false")
 """Words that YAML 1.1 takes for booleans: those that mean true, then those that mean false."""
@@ -81,7 +82,8 @@ class _Check:
                 continue
             if others is False:
                 allowed = f"unknown key {key!r}, allowed: {listing(properties, 40)}"
-                yield Misfit(path=(*path, key), message=allowed, hint=suggestion(key, properties), at_key=True)
+                hint = schema.get(INSTEAD, {}).get(key) or suggestion(key, properties)
+                yield Misfit(path=(*path, key), message=allowed, hint=hint, at_key=True)
                 continue
             yield from _key(key, schema, path)
             if isinstance(others, dict):

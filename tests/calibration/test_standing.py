@@ -12,6 +12,7 @@ import yaml
 from pytest_agentbench.calibration.labelled import Folder
 from pytest_agentbench.calibration.standing import objections
 from pytest_agentbench.cli.calibrate import add_arguments, run
+from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.testing import ModelRequest, ModelServer
 from tests.calibration.service import conversations
@@ -41,7 +42,7 @@ def judged(request: ModelRequest) -> str:
 
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of a judge that was calibrated."""
+    """The folder with the files of a judge that was calibrated: `goal.json` where it saw that, `conversation.json`."""
     folder = tmp_path_factory.mktemp("calibrated")
     names = ("correct", "hallucinated-edit", "tool-unavailable", "bad-parse-silent")
     every = conversations()[0].cases
@@ -52,9 +53,11 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add_arguments(parser)
     with ModelServer(judged) as server:
         arguments = [str(folder / "rubric.yaml"), str(folder / "labelled"), "--model", "m", "--folds", "2"]
-        reach = ["--base-url", server.base_url, "--json", str(folder / "figures.json")]
-        run(parser.parse_args([*arguments, *reach]))
-    return folder / "figures.json"
+        for sees in ("goal", "conversation"):
+            reach = ["--base-url", server.base_url, "--json", str(folder / f"{sees}.json"), "--sees", sees]
+            run(parser.parse_args([*arguments, *reach]))
+    assert {"# How the stored data differ" in request.last for request in server.requests} == {True, False}
+    return folder
 
 
 def told(folder: Path, judge: dict[str, Any], rubric: Any = RUBRIC) -> str:
@@ -74,9 +77,10 @@ def test_a_calibrated_judge_may_decide(figures: Path, tmp_path: Path) -> None:
     """As calibrated, by any kappa or by one that it reaches; what needs no model makes no difference."""
     checked = {"criteria": [*RUBRIC["criteria"], {"id": "ok", "text": "No error.", "check": "tool_errors == 0"}]}
 
-    assert told(tmp_path, {"calibration": str(figures)}) == ""
-    assert told(tmp_path, {"calibration": {"file": str(figures), "kappa": -1}}) == ""
-    assert told(tmp_path, {"calibration": str(figures)}, checked) == ""
+    assert told(tmp_path, {"calibration": str(figures / "goal.json")}) == ""
+    assert told(tmp_path, {"calibration": str(figures / "conversation.json"), "sees": "conversation"}) == ""
+    assert told(tmp_path, {"calibration": {"file": str(figures / "goal.json"), "kappa": -1}}) == ""
+    assert told(tmp_path, {"calibration": str(figures / "goal.json")}, checked) == ""
     assert told(tmp_path, {}) == ""
 
 
@@ -86,17 +90,39 @@ def test_a_calibrated_judge_may_decide(figures: Path, tmp_path: Path) -> None:
         ({"calibration": "none.json"}, RUBRIC, "is not calibrated: there is no"),
         ({"calibration": {"file": "FIGURES", "kappa": 1}}, RUBRIC, "kappa is 0."),
         ({"calibration": "FIGURES", "llm": {"model": "n"}}, RUBRIC, "the model was 'm' and is 'n'"),
-        ({"calibration": "FIGURES", "notes": True}, RUBRIC, "is shown conversation, state, notes on calls"),
+        ({"calibration": "FIGURES", "notes": True}, RUBRIC, "is shown goal, state, notes on calls"),
+        ({"calibration": "OTHERS"}, RUBRIC, "it was shown conversation, state, and is shown goal, state"),
+        (
+            {"calibration": "FIGURES", "sees": "conversation"},
+            RUBRIC,
+            "the prompt has changed, it was shown goal, state",
+        ),
+        ({"calibration": "FIGURES"}, {**RUBRIC, "threshold": 0.9}, "the rubric has changed"),
         ({"calibration": "FIGURES"}, RUBRIC["criteria"][:1], "the rubric has changed"),
         ({"calibration": "agentbench.yaml"}, RUBRIC, "cannot be read as figures of a judge"),
     ],
 )
 def test_a_judge_is_refused(figures: Path, tmp_path: Path, judge: dict[str, Any], rubric: Any, said: str) -> None:
     """With what is wrong, and what to do about it."""
-    filled = json.loads(json.dumps(judge).replace("FIGURES", str(figures)))
+    files = json.dumps(judge).replace("FIGURES", str(figures / "goal.json"))
+    filled = json.loads(files.replace("OTHERS", str(figures / "conversation.json")))
 
     text = told(tmp_path, filled, rubric)
 
     assert said in text
     assert "run `agentbench calibrate RUBRIC LABELLED --model" in text
+    assert ("--sees goal" in text) is (judge.get("sees") != "conversation")
     assert "--agentbench-no-judge" in text
+
+
+def test_a_judge_cannot_be_shown_goals_that_nobody_wrote_down(figures: Path, tmp_path: Path) -> None:
+    """The command says which conversation has none."""
+    lines = [json.loads(line) for line in (figures / "labelled" / "transcripts.jsonl").read_text().splitlines()]
+    bare = [{key: value for key, value in line.items() if key not in ("goal", "initial", "final")} for line in lines]
+    (tmp_path / "bare.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in bare))
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    arguments = [str(figures / "rubric.yaml"), str(tmp_path / "bare.jsonl"), "--model", "m", "--sees", "goal"]
+
+    with pytest.raises(SuiteError, match=f"the conversation '{lines[0]['id']}' has no `goal`"):
+        run(parser.parse_args(arguments))

@@ -23,6 +23,10 @@ def test_a_make_or_break_criterion_weighs_a_hundred() -> None:
     [
         ({"make_or_break": True}, "label: NEG"),
         ({"make_or_break": True, "label": "NEG", "weight": 9}, "leave `weight` out"),
+        ({"must": True, "weight": 9}, "nothing outweighs it: leave `weight` out"),
+        ({"must": True, "max_score": 4}, "leave `max_score` out"),
+        ({"must": True, "make_or_break": True, "label": "NEG"}, "both `must` and `make_or_break`"),
+        ({"met": "it is done"}, "write `must: true`, or leave them out"),
         ({"weight": 11}, "less than or equal to 10"),
         ({"weight": 0}, "greater than or equal to 1"),
         ({"check": "tool_erors == 0"}, "did you mean 'tool_errors'"),
@@ -44,9 +48,46 @@ def test_checks_are_expressions_or_import_paths() -> None:
     assert not Criterion(**GOOD).is_callable
 
 
-def test_a_rubric_needs_a_pos_criterion_and_ids_of_their_own() -> None:
-    """Without POS no run could pass, and verdicts are told apart by id."""
-    with pytest.raises(ValidationError, match="no criterion is POS"):
-        Rubric(criteria=(Criterion(id="a", text="a", label="NEG"),))
-    with pytest.raises(ValidationError, match="share the id 'good'"):
-        Rubric(criteria=(Criterion(**GOOD), Criterion(**GOOD)))
+def test_a_must_is_true_or_is_not() -> None:
+    """Its highest score is 1; that of a scored criterion is what it says."""
+    assert Criterion(**GOOD, must=True, met="done", unmet="not done").highest == 1
+    assert Criterion(**GOOD, max_score=4).highest == 4
+
+
+FATAL = {"id": "fatal", "text": "lies", "label": "NEG"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"criteria": [GOOD, GOOD]}, "share the id 'good'"),
+        ({"criteria": [FATAL], "formula": "scope"}, "no criterion is POS"),
+        ({"criteria": [GOOD, {**FATAL, "must": True}], "formula": "scope"}, "'fatal': SCOPE has no `must`"),
+        ({"criteria": [GOOD], "formula": "scope", "threshold": 0.5}, "belongs to `formula: must`"),
+        (
+            {"criteria": [{**FATAL, "make_or_break": True}]},
+            "'fatal': under `formula: must` make-or-break is `must: true`",
+        ),
+        ({"criteria": [{**GOOD, "must": True}], "threshold": 0.5}, "so that there is no score"),
+        ({"criteria": [GOOD], "threshold": 1.5}, "less than or equal to 1"),
+    ],
+)
+def test_a_rubric_that_cannot_decide_is_refused(given: dict[str, Any], message: str) -> None:
+    """The message names the criterion, and what to write."""
+    with pytest.raises(ValidationError, match=message):
+        Rubric.model_validate(given)
+
+
+def test_faults_alone_make_a_rubric_whose_formula_is_must() -> None:
+    """A run without them passes; in SCOPE's formula none could."""
+    assert Rubric.model_validate({"criteria": [{**FATAL, "must": True}]}).least_score is None
+
+
+def test_a_score_decides_where_it_is_asked_to_or_nothing_else_does() -> None:
+    """The least score is the threshold, one half without a `must`, and none beside one."""
+    must = {**FATAL, "must": True}
+
+    assert Rubric.model_validate({"criteria": [GOOD, must], "threshold": 0.7}).least_score == 0.7
+    assert Rubric.model_validate({"criteria": [GOOD]}).least_score == 0.5
+    assert Rubric.model_validate({"criteria": [GOOD, must]}).least_score is None
+    assert Rubric.model_validate({"criteria": [GOOD], "formula": "scope"}).least_score is None

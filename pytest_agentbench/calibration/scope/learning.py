@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 
 from pytest_agentbench.calibration.asking import prompts_mark, seeded, shown
@@ -13,13 +14,17 @@ from pytest_agentbench.calibration.scope.discovery import WHOLE, discover
 from pytest_agentbench.calibration.scope.extraction import extract
 from pytest_agentbench.calibration.scope.generation import criteria, criteria_of
 from pytest_agentbench.checks.judges.judge import judge_criteria, judge_mark
-from pytest_agentbench.checks.judges.scoring import rate
+from pytest_agentbench.checks.judges.scoring import Score, rate
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import UnusableAnswerError
-from pytest_agentbench.core.rubric import Label, Rubric
+from pytest_agentbench.core.rubric import Label, Rubric, Sees
 from pytest_agentbench.llm.seams import Chat
 
 _PROMPTS = ("areas.v1", "reasons.v1", "summary.v1", "weights.v1", "estimate.v1")
+
+
+VETO = Fraction(1, 2)
+"""The share of its maximum above which a make-or-break criterion decides alone, with `veto`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +71,7 @@ async def learn(chat: Chat, training: Sequence[Labelled], *, parts: Parts, seed:
     ]
     if not any(one.label == "POS" for one in weighed):
         raise UnusableAnswerError("no criterion for desirable conversations came of the training conversations")
-    return Rubric(
-        criteria=criteria(weighed, weights=parts.weights, make_or_break=parts.make_or_break),
-        mode="default" if parts.veto else "scope",
-    )
+    return Rubric(criteria=criteria(weighed, weights=parts.weights, make_or_break=parts.make_or_break), formula="scope")
 
 
 class Scope:
@@ -114,21 +116,41 @@ class Scope:
                 with_evidence=self._parts.evidence,
                 random=seeded(self._seed, "estimate", digest(case.transcript)),
             )
-            rating = rate(rubric, scores)
-            self._overruled += bool(rating.vetoed_by) and rating.scope_label == "POS"
-            return rating.label
+            label = rate(rubric, scores).label
+            if label != "POS" or not any(map(_breaks, scores)):
+                return label
+            self._overruled += 1
+            return "NEG" if self._parts.veto else label
 
         return estimate
 
 
+def _breaks(score: Score) -> bool:
+    """Whether a make-or-break criterion shows by more than half."""
+    return score.criterion.make_or_break and score.share is not None and score.share > VETO
+
+
 class ByRubric:
-    """A rubric that is given, scored by a model as a suite's judge does, as a contender."""
+    """A rubric that is given, scored by a model as a suite's judge does, as a contender.
+
+    Where it `sees` the goal, raise `ValueError` for a conversation without one.
+    """
 
     learns = False
 
-    def __init__(self, chat: Chat, rubric: Rubric, *, name: str, notes: bool = False, seed: int = 0) -> None:
+    def __init__(
+        self,
+        chat: Chat,
+        rubric: Rubric,
+        *,
+        name: str,
+        sees: Sees = "conversation",
+        notes: bool = False,
+        seed: int = 0,
+    ) -> None:
         self._chat = chat
         self._rubric = rubric
+        self._sees = sees
         self._notes = notes
         self._seed = seed
         self.name = name
@@ -136,7 +158,7 @@ class ByRubric:
     @property
     def parts(self) -> dict[str, str]:
         """What decides: model, prompt, rubric, and what is shown."""
-        return judge_mark(self._chat.spec.model, self._rubric, notes=self._notes)
+        return judge_mark(self._chat.spec.model, self._rubric, sees=self._sees, notes=self._notes)
 
     @property
     def mark(self) -> str:
@@ -147,7 +169,7 @@ class ByRubric:
         """Give what estimates by the rubric: there is nothing to learn."""
 
         async def estimate(case: Case) -> Label | None:
-            evidence = shown(case, with_evidence=True, notes=self._notes)
+            evidence = shown(case, with_evidence=True, notes=self._notes, sees=self._sees)
             random = seeded(self._seed, "estimate", digest(case.transcript))
             scores = await judge_criteria(self._chat, self._rubric.judged, evidence, random=random)
             return rate(self._rubric, scores).label

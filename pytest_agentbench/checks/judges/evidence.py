@@ -1,16 +1,23 @@
 """Who sees what: what judges, the critique of policies and the critique of an ending are shown, cut here alone.
 
-| shown                                             | judge, policies | ending           |
-|---------------------------------------------------|-----------------|------------------|
-| what user and agent said                          | yes             | yes              |
-| the agent's tool calls, arguments and results     | yes             | yes              |
-| the user's own tool calls (dual control), results | yes, marked     | yes, marked      |
-| the agent's system prompt, where it is known      | yes             | yes              |
-| what changed in the state                         | yes             | where it is read |
-| notes on calls: outcome, origin of arguments, use | on request      | no               |
-| how the conversation ended                        | FINISHED, …     | the reason given |
-| the user's persona, goal, lines, known and unknown info, instructions | no | no        |
-| expected calls, and what deterministic checks found | no            | no               |
+| shown                                               | goal        | conversation | ending           |
+|-----------------------------------------------------|-------------|--------------|------------------|
+| what user and agent said                            | yes         | yes          | yes              |
+| the agent's tool calls, arguments and results       | yes         | yes          | yes              |
+| the user's own tool calls (dual control), results   | yes, marked | yes, marked  | yes, marked      |
+| the agent's system prompt, where it is known        | yes         | yes          | yes              |
+| what changed in the state                           | yes         | yes          | where it is read |
+| notes on calls: outcome, origin of arguments, use   | on request  | on request   | no               |
+| how the conversation ended                          | FINISHED, … | FINISHED, …  | the reason given |
+| the user's goal, or the ticket in place of a user   | yes         | no           | no               |
+| texts of the run's policies without a rule          | yes         | no           | no               |
+| what a right run changes in the state, and tells    | yes         | no           | no               |
+| the user's persona, lines, known and unknown info, instructions | no | no        | no               |
+| expected calls, and what deterministic checks found | no          | no           | no               |
+
+`Sees` names the first two columns: a suite's judge of rubrics sees the goal unless it says otherwise; SCOPE, SPUR and
+the critique of policies, which is told those it is asked about, see the conversation. Free text in which a τ² task's
+user is told everything at once is no goal: what is private cannot be told apart in it.
 
 What the critique of an ending says goes to the simulated user, which must not see tools: `Evidence.not_heard` finds
 what it would give away.
@@ -28,7 +35,10 @@ from random import Random
 from typing import Literal
 
 from pytest_agentbench.checks.judges.call_notes import call_notes
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.scenario import Instructions, Scenario
 from pytest_agentbench.core.state import Difference, State
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall
@@ -40,7 +50,7 @@ MOST = 6_000
 """Characters of one message, call or result that are shown; of the rest it is said how much it is."""
 
 MOST_CHANGES = 60
-"""Lines of changed state that are shown."""
+"""Lines of changed state, policies, or things to tell that are shown."""
 
 Party = Literal["user", "agent", "tool"]
 
@@ -63,11 +73,25 @@ class Piece:
     heard: bool
 
 
+class Goal(Model):
+    """What a judge that sees the goal is shown of a scenario, as text.
+
+    `wants` is the user's goal, `policies` are texts, `changes` say what a right run changes in the stored data (empty
+    where that is not known), `tells` what the agent has to tell the user.
+    """
+
+    wants: str = ""
+    policies: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    tells: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What a judge is shown of a conversation."""
+    """What a judge is shown of a conversation; `goal` is None where it sees the conversation alone."""
 
     pieces: tuple[Piece, ...]
+    goal: Goal | None = None
     system: str = ""
     changes: tuple[str, ...] = ()
     ending: str = ""
@@ -115,6 +139,7 @@ class Evidence:
         return tuple((piece, squeezed(piece.text)) for piece in self.pieces)
 
     def _lines(self) -> Iterator[str]:
+        yield from _goal_lines(self.goal or Goal())
         if self.system:
             yield "# The agent's instructions"
             yield from _barred(self.system)
@@ -130,11 +155,13 @@ class Evidence:
             yield from _barred(self.ending)
 
 
-def of_run(run: Run, *, system: str = "", ignore: Sequence[str] = (), notes: bool = False) -> Evidence:
+def of_run(
+    run: Run, *, system: str = "", ignore: Sequence[str] = (), notes: bool = False, goal: Goal | None = None
+) -> Evidence:
     """Give what a judge sees of a closed run; `system` is the agent's system prompt, `ignore` as in comparing states.
 
-    With `notes` it is also told of each call how it went, where its arguments come from, and whether its answer was of
-    use. Why the conversation ended is not shown: the reason is the user's.
+    With `goal` the judge sees that, too. With `notes` it is also told of each call how it went, where its arguments
+    come from, and whether its answer was of use. Why the conversation ended is not shown: the reason is the user's.
     """
     pieces = tuple(_pieces(run.transcript))
     last = pieces[-1].turn if pieces else 0
@@ -142,9 +169,40 @@ def of_run(run: Run, *, system: str = "", ignore: Sequence[str] = (), notes: boo
     noted = tuple(Piece(turn=last, by="tool", head="noted", text=text, heard=False) for text in given)
     return Evidence(
         pieces=(*pieces, *noted),
+        goal=goal,
         system=_shown(system),
         changes=tuple(_changes(run.initial_state, run.final_state, ignore)),
         ending=str(run.termination),
+    )
+
+
+def goal_of_run(run: Run, *, ignore: Sequence[str] = ()) -> Goal:
+    """Give the goal of a run's scenario with the effects that are expected of it; `ignore` as in comparing states."""
+    states = (run.initial_state, run.expected_state)
+    return goal_of(run.scenario, run.policies, states, ignore=ignore)
+
+
+def goal_of(
+    scenario: Scenario,
+    policies: Sequence[Policy],
+    states: tuple[State | None, State | None],
+    *,
+    ignore: Sequence[str] = (),
+) -> Goal:
+    """Give the goal of a scenario; `states` are the initial one and that in which a right run ends, where known.
+
+    Effects are shown, and never the calls that lead to them: another way may be as right. Policies with a rule are
+    left out, since code decides them.
+    """
+    task, output = scenario.task, scenario.output
+    told = task.user_scenario.instructions if task.user_scenario else None
+    wants = told.reason_for_call if isinstance(told, Instructions) else ""
+    tells = [*scenario.communicate_info, *(reply.contains for reply in scenario.replies if reply.contains)]
+    return Goal(
+        wants=_shown(wants or task.ticket or ""),
+        policies=tuple(_shown(policy.text) for policy in policies if policy.rule is None),
+        changes=tuple(_changes(*states, ignore)),
+        tells=tuple(map(_shown, [*tells, *([_json(output)] if output else [])])),
     )
 
 
@@ -205,6 +263,24 @@ def _pieces(transcript: Transcript) -> Iterator[Piece]:
                 continue
             gave = f"call {number} {'failed' if record.failed else 'returned'}{marked}"
             yield Piece(turn=turn, by="tool", head=gave, text=_shown(record.result.content), heard=own)
+
+
+def _goal_lines(goal: Goal) -> Iterator[str]:
+    if goal.wants:
+        yield "# What the user wants"
+        yield from _barred(goal.wants)
+    parts = (
+        ("# Policies that the agent has to keep", goal.policies),
+        ("# How the stored data differ after a right run", goal.changes),
+        ("# What the agent has to tell", goal.tells),
+    )
+    for head, texts in parts:
+        if texts:
+            yield head
+        for text in texts[:MOST_CHANGES]:
+            yield from _barred(text)
+        if len(texts) > MOST_CHANGES:
+            yield from _barred(f"and {len(texts) - MOST_CHANGES} more")
 
 
 def _words(*texts: str) -> list[str]:

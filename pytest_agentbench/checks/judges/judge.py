@@ -1,5 +1,6 @@
 """A model as judge: the criteria of a rubric that no code decides, each with the turns that its score rests on."""
 
+import asyncio
 from collections.abc import Sequence
 from random import Random
 from statistics import median_low
@@ -12,11 +13,11 @@ from pytest_agentbench.checks.judges.evidence import Evidence
 from pytest_agentbench.checks.judges.scoring import Score
 from pytest_agentbench.checks.judges.template import render
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.rubric import Criterion, Rubric
+from pytest_agentbench.core.rubric import Criterion, Rubric, Sees
 from pytest_agentbench.llm.seams import Chat
 
-TEMPLATE = "judge.v1"
-"""The template in force; a changed prompt is a new file, since recorded answers belong to the old one."""
+TEMPLATES: dict[Sees, str] = {"conversation": "judge.v1", "goal": "judge_goal.v1"}
+"""The templates in force; a changed prompt is a new file, since recorded answers belong to the old one."""
 
 
 class CriterionVerdict(Answer):
@@ -35,7 +36,7 @@ class RubricVerdicts(Answer):
     verdicts: list[CriterionVerdict]
 
 
-def judge_mark(model: str, rubric: Rubric, *, notes: bool = False) -> dict[str, str]:
+def judge_mark(model: str, rubric: Rubric, *, sees: Sees, notes: bool = False) -> dict[str, str]:
     """Give what decides of a judge, each by its hash: the model's name, the prompt, the rubric, and what it is shown.
 
     Criteria with a check of their own are left out: no judge decides them.
@@ -43,38 +44,45 @@ def judge_mark(model: str, rubric: Rubric, *, notes: bool = False) -> dict[str, 
     judged = rubric.model_copy(update={"criteria": rubric.judged})
     return {
         "model": model,
-        "prompt": digest([render(TEMPLATE, {"criteria": "", "record": ""})]),
-        "rubric": digest(judged.model_dump(mode="json")),
-        "shown": "conversation, state, notes on calls" if notes else "conversation, state",
+        "prompt": digest([render(TEMPLATES[sees], {"criteria": "", "record": ""})]),
+        "rubric": digest([judged.model_dump(mode="json"), rubric.least_score]),
+        "shown": f"{sees}, state, notes on calls" if notes else f"{sees}, state",
     }
 
 
 async def judge_criteria(
     chat: Chat, criteria: Sequence[Criterion], evidence: Evidence, *, random: Random, votes: int = 1
 ) -> list[Score]:
-    """Score `criteria` by what `chat` says, `votes` times (odd); of several votes the median counts.
+    """Score `criteria` by what `chat` says, `votes` times (odd) side by side; of several votes the median counts.
 
     From the second vote on the criteria stand in another order, so that a vote is not the first one repeated. Raise
-    `UnusableAnswerError` where an answer is refused twice, and what `structured` raises.
+    `UnusableAnswerError` where an answer is refused twice, and what `structured` raises: the first vote's error, once
+    all are in.
     """
     if votes < 1 or votes % 2 == 0:
         raise ValueError(f"votes is {votes!r}, allowed: 1, 3, 5, … (an even number may tie)")
     if not criteria:
         return []
-    cast: list[dict[str, CriterionVerdict]] = []
-    ordered = list(criteria)
-    for _ in range(votes):
-        given = await _vote(chat, ordered, evidence, random)
-        cast.append({verdict.criterion: verdict for verdict in given.verdicts})
-        random.shuffle(ordered)
-    return [_score(criterion, [vote[criterion.id] for vote in cast]) for criterion in criteria]
+    others = [Random(random.getrandbits(64)) for _ in range(votes - 1)]  # noqa: S311 - orders criteria, gives nonces
+    asked = [_vote(chat, criteria, evidence, random)]
+    asked += [_vote(chat, _shuffled(criteria, one), evidence, one) for one in others]
+    cast = await asyncio.gather(*asked, return_exceptions=True)
+    for error in cast:
+        if isinstance(error, BaseException):
+            raise error
+    given = [{one.criterion: one for one in vote.verdicts} for vote in cast if isinstance(vote, RubricVerdicts)]
+    return [_score(criterion, [vote[criterion.id] for vote in given]) for criterion in criteria]
+
+
+def _shuffled(criteria: Sequence[Criterion], random: Random) -> list[Criterion]:
+    return random.sample(criteria, k=len(criteria))
 
 
 async def _vote(chat: Chat, criteria: Sequence[Criterion], evidence: Evidence, random: Random) -> RubricVerdicts:
     return await ask(
         chat,
         RubricVerdicts,
-        TEMPLATE,
+        TEMPLATES["conversation" if evidence.goal is None else "goal"],
         evidence=evidence,
         random=random,
         faults=lambda given: _faults(given, criteria, evidence),
@@ -84,12 +92,18 @@ async def _vote(chat: Chat, criteria: Sequence[Criterion], evidence: Evidence, r
 
 def _line(criterion: Criterion) -> str:
     kind = "good" if criterion.label == "POS" else "bad"
-    return f"- `{criterion.id}` ({kind}, 0 to {criterion.max_score}): {' '.join(criterion.text.split())}"
+    scale = "0 or 1" if criterion.must else f"0 to {criterion.max_score}"
+    anchors = [f"{score}: {_one_line(text)}" for score, text in ((1, criterion.met), (0, criterion.unmet)) if text]
+    return "\n  ".join([f"- `{criterion.id}` ({kind}, {scale}): {_one_line(criterion.text)}", *anchors])
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _faults(given: RubricVerdicts, criteria: Sequence[Criterion], evidence: Evidence) -> list[str]:
     faults = id_faults([verdict.criterion for verdict in given.verdicts], [criterion.id for criterion in criteria])
-    most = {criterion.id: criterion.max_score for criterion in criteria}
+    most = {criterion.id: criterion.highest for criterion in criteria}
     for verdict in given.verdicts:
         if verdict.criterion not in most:
             continue
@@ -114,7 +128,19 @@ def id_faults(given: Sequence[str], wanted: Sequence[str]) -> list[str]:
 
 
 def _score(criterion: Criterion, votes: Sequence[CriterionVerdict]) -> Score:
-    values = tuple(vote.score for vote in votes)
-    value = median_low(values)
-    told = next(vote for vote in votes if vote.score == value)
-    return Score(criterion=criterion, value=value, reason=told.reason, citations=tuple(told.evidence), votes=values)
+    """Give what most votes come to; a vote that a good `must` had no occasion is one that it holds."""
+    counted = [criterion.highest if _holds_idly(criterion, vote) else vote.score for vote in votes]
+    value = median_low(counted)
+    told = next(vote for vote, score in zip(votes, counted, strict=True) if score == value)
+    return Score(
+        criterion=criterion,
+        value=value,
+        applies=sum(vote.applies for vote in votes) > len(votes) // 2,
+        reason=told.reason,
+        citations=tuple(told.evidence),
+        votes=tuple(counted),
+    )
+
+
+def _holds_idly(criterion: Criterion, vote: CriterionVerdict) -> bool:
+    return criterion.must and criterion.label == "POS" and not vote.applies

@@ -33,7 +33,8 @@ async def decided_scores(
 ) -> list[Score]:
     """Score the criteria that need no model; raise `CheckError` where the function of one raises or gives no score.
 
-    A function of the run gives True or False (the maximum or 0), a number from 0 to the maximum, or None: not measured.
+    A function of the run gives True or False (the maximum or 0), a number from 0 to the maximum, or None: not measured;
+    of a `must` it gives no numbers between.
     """
     values = {**metrics, "finished": float(run.finished)}
     scores = []
@@ -53,22 +54,40 @@ async def decided_scores(
     return scores
 
 
-def rubric_metrics(rated: RubricScore) -> dict[str, float | None]:
-    """Give the numbers of a rubric: SCOPE's averages, their difference, and whether SCOPE itself says POS."""
-    margin = None if rated.pos is None or rated.neg is None else rated.pos - rated.neg
-    scope = None if rated.scope_label is None else float(rated.scope_label == "POS")
-    return {"rubric_pos": rated.pos, "rubric_neg": rated.neg, "rubric_margin": margin, "rubric_scope": scope}
+def rubric_metrics(rubric: Rubric, rated: RubricScore) -> dict[str, float | None]:
+    """Give the numbers of a rubric, by its formula.
+
+    `scope`: the averages, their difference, and whether the run is POS. `must`: whether every `must` holds, each of
+    them by its id, the score, and the least one where it decides.
+    """
+    if rubric.formula == "scope":
+        margin = None if rated.pos is None or rated.neg is None else rated.pos - rated.neg
+        scope = None if rated.label is None else float(rated.label == "POS")
+        return {"rubric_pos": rated.pos, "rubric_neg": rated.neg, "rubric_margin": margin, "rubric_scope": scope}
+    metrics: dict[str, float | None] = {}
+    if rated.holds:
+        metrics["rubric_must"] = _number(rated.all_hold)
+        metrics |= {f"rubric_must.{name}": _number(holds) for name, holds in rated.holds.items()}
+    if len(rated.holds) < len(rubric.criteria):
+        metrics["rubric_score"] = rated.score
+    if rubric.least_score is not None:
+        metrics["rubric_threshold"] = rubric.least_score
+    return metrics
 
 
 def rubric_findings(rubric: Rubric, scores: list[Score], rated: RubricScore) -> list[Finding]:
-    """Give the finding that decides, and one that does not for each criterion, worst first within the rubric."""
-    by_id = {score.criterion.id: score for score in scores}
-    heaviest = max(scores, key=_lost)
-    turn = next((citation.turn for citation in heaviest.citations), None)
-    passed = None if rated.label is None else rated.label == "POS"
-    message = _verdict_text(rubric, rated, heaviest, by_id)
-    overall = Finding(check="rubric", kind="rubric", passed=passed, message=message, turn=None if passed else turn)
-    return [overall, *(_about(rubric, score) for score in scores)]
+    """Give the findings that decide, and one that does not for each criterion, worst first within the rubric.
+
+    Those that decide: `rubric`, that is SCOPE's label or whether every `must` holds; and the score beside it where a
+    threshold is set, which is `rubric` where there is no `must`.
+    """
+    if rubric.formula == "scope":
+        deciding = [_scope_finding(scores, rated)]
+    else:
+        deciding = [_must_finding(scores, rated)] if rated.holds else []
+        if rubric.least_score is not None:
+            deciding.append(_score_finding(rubric.least_score, scores, rated))
+    return [*deciding, *map(_about, scores)]
 
 
 def unmeasured_finding(why: str, *, cure: str) -> Finding:
@@ -94,10 +113,11 @@ def _value(given: object, criterion: Criterion) -> float | None:
     if given is None:
         return None
     if isinstance(given, bool):
-        return float(criterion.max_score if given else 0)
-    if is_number(given) and math.isfinite(given) and 0 <= given <= criterion.max_score:
+        return float(criterion.highest if given else 0)
+    is_between = criterion.must and given not in (0, 1)
+    if is_number(given) and math.isfinite(given) and 0 <= given <= criterion.highest and not is_between:
         return float(given)
-    allowed = f"True, False, None or a number from 0 to {criterion.max_score}"
+    allowed = "True, False, None" if criterion.must else f"True, False, None or a number from 0 to {criterion.highest}"
     shown = printable(shorten(repr(given), 80))
     raise CheckError(f"criterion {criterion.id}: {criterion.check} gave {shown}, allowed: {allowed}")
 
@@ -107,43 +127,96 @@ def _told(check: str, values: Mapping[str, float | None]) -> str:
     return ", ".join(f"{name} is {'not measured' if value is None else f'{value:g}'}" for name, value in named.items())
 
 
-def _verdict_text(rubric: Rubric, rated: RubricScore, heaviest: Score, by_id: Mapping[str, Score]) -> str:
+def _scope_finding(scores: list[Score], rated: RubricScore) -> Finding:
+    """Give the finding of SCOPE's label; a NEG one tells of the criterion that weighs most against the run."""
     if rated.label is None:
-        unmeasured = ", ".join(name for name, score in by_id.items() if score.value is None)
-        return f"not measured: {unmeasured} could decide, and {'is' if ',' not in unmeasured else 'are'} not measured"
-    averages = ""
-    if rated.pos is not None and rated.neg is not None:
-        averages = f" (POS {rated.pos:.2f}, NEG {rated.neg:.2f})"
-    if rubric.mode == "default" and rated.vetoed_by:
-        shown = ", ".join(f"{name} {_points(by_id[name])}" for name in rated.vetoed_by)
-        apart = "; without the veto it would be POS" if rated.scope_label == "POS" else ""
-        return _worded(f"{rated.label}: make-or-break {shown}{averages}{apart}", by_id[rated.vetoed_by[0]])
-    text = f"{rated.label}{averages}"
-    if rubric.mode == "scope" and rated.vetoed_by and rated.label == "POS":
-        text += f"; a veto of {', '.join(rated.vetoed_by)} would make it NEG"
+        return _undecided("rubric", scores)
+    averages = "" if rated.pos is None or rated.neg is None else f" (POS {rated.pos:.2f}, NEG {rated.neg:.2f})"
     if rated.label == "POS":
-        return text
-    return _worded(f"{text}, above all {heaviest.criterion.id} {_points(heaviest)}", heaviest)
+        return _deciding("rubric", True, f"POS{averages}")
+    heaviest = max(scores, key=_lost)
+    return _deciding("rubric", False, f"NEG{averages}, above all {heaviest.criterion.id} {_points(heaviest)}", heaviest)
 
 
-def _about(rubric: Rubric, score: Score) -> Finding:
-    criterion, share = score.criterion, score.share
-    if share is None:
-        passed = None
-    elif criterion.label == "POS":
-        passed = share >= 0.5
-    else:
-        passed = share <= (rubric.veto if criterion.make_or_break else 0.5)
-    votes = f" of votes {', '.join(map(str, score.votes))}" if len(score.votes) > 1 else ""
-    kind = "make-or-break" if criterion.make_or_break else criterion.label
+def _must_finding(scores: list[Score], rated: RubricScore) -> Finding:
+    """Give the finding of whether every `must` holds; it names those that do not, and quotes the first."""
+    musts = [score for score in scores if score.criterion.must]
+    if rated.all_hold is None:
+        return _undecided("rubric", musts)
+    score = "" if rated.score is None else f", score {rated.score:.2f}"
+    broken = [one for one in musts if one.holds is False]
+    if not broken:
+        return _deciding("rubric", True, f"all of `must` hold ({', '.join(rated.holds)}){score}")
+    return _deciding("rubric", False, f"{'; '.join(map(_broken, broken))}{score}", broken[0])
+
+
+def _score_finding(least: float, scores: list[Score], rated: RubricScore) -> Finding:
+    """Give the finding of the score; one below the threshold tells of the criterion that cost most."""
+    check = "rubric score" if rated.holds else "rubric"
+    scored = [score for score in scores if not score.criterion.must]
+    if rated.reached is None:
+        return _undecided(check, scored)
+    told = f"score {'?' if rated.score is None else f'{rated.score:.2f}'}, threshold {least:g}"
+    if rated.reached:
+        return _deciding(check, True, told)
+    heaviest = max(scored, key=_lost)
+    return _deciding(check, False, f"{told}, above all {heaviest.criterion.id} {_points(heaviest)}", heaviest)
+
+
+def _deciding(check: str, passed: bool, text: str, shown: Score | None = None) -> Finding:
+    turn = next((citation.turn for citation in shown.citations), None) if shown else None
+    message = _worded(text, shown) if shown else text
+    return Finding(check=check, kind="rubric", passed=passed, message=message, turn=turn)
+
+
+def _undecided(check: str, scores: list[Score]) -> Finding:
+    names = [score.criterion.id for score in scores if score.value is None]
+    if not names:
+        return Finding(check=check, kind="rubric", passed=None, message="not measured: no criterion had an occasion")
+    message = f"not measured: {', '.join(names)} could decide, and {'is' if len(names) == 1 else 'are'} not measured"
+    return Finding(check=check, kind="rubric", passed=None, message=message)
+
+
+def _broken(score: Score) -> str:
+    """Say that a `must` does not hold."""
+    wrong = "must be true and is not" if score.criterion.label == "POS" else "must not be true and is"
+    return f"{score.criterion.id} {wrong}"
+
+
+def _about(score: Score) -> Finding:
+    criterion = score.criterion
     return Finding(
         check=f"rubric:{criterion.id}",
         kind="rubric",
-        passed=passed,
-        message=_worded(f"{kind} {_points(score)}{votes}", score),
+        passed=score.holds if criterion.must else _is_good(score),
+        message=_worded(_told_of(score), score),
         turn=next((citation.turn for citation in score.citations), None),
         required=False,
     )
+
+
+def _told_of(score: Score) -> str:
+    criterion = score.criterion
+    votes = f" of votes {', '.join(map(str, score.votes))}" if len(score.votes) > 1 else ""
+    if not score.applies:
+        return f"{_kind(criterion)}, no occasion{votes}"
+    if criterion.must:
+        truth = {None: "–", True: "true", False: "not true"}[None if score.share is None else score.share == 1]
+        return f"{_kind(criterion)}: {truth}{votes}"
+    return f"{_kind(criterion)} {_points(score)}{votes}"
+
+
+def _kind(criterion: Criterion) -> str:
+    if criterion.must:
+        return "must" if criterion.label == "POS" else "must not"
+    return "make-or-break" if criterion.make_or_break else criterion.label
+
+
+def _is_good(score: Score) -> bool | None:
+    """Whether a good criterion shows by half, a fault by no more."""
+    if score.share is None:
+        return None
+    return score.share >= 0.5 if score.criterion.label == "POS" else score.share <= 0.5
 
 
 def _worded(text: str, score: Score) -> str:
@@ -153,7 +226,11 @@ def _worded(text: str, score: Score) -> str:
 
 
 def _points(score: Score) -> str:
-    return "–" if score.value is None else f"{score.value:g}/{score.criterion.max_score}"
+    return "–" if score.value is None else f"{score.value:g}/{score.criterion.highest}"
+
+
+def _number(truth: bool | None) -> float | None:
+    return None if truth is None else float(truth)
 
 
 def _lost(score: Score) -> float:

@@ -1,29 +1,35 @@
-"""From the scores of criteria to the label of a run.
+"""From the scores of criteria to the label of a run, by the formula of the rubric.
 
-SCOPE (step 4, appendix C.3): the average of a label is Σ(weight · score / max) over its criteria divided by their
-*number*, not by their weights; a run is POS if the average of POS exceeds that of NEG, and NEG otherwise, a tie
-included. A make-or-break criterion in full therefore adds 100/n to the average of n NEG criteria, while the average of
-POS can reach 10: from the eleventh NEG criterion on it need not decide. Our default adds the veto that it stands for.
+`must`: a run is POS where every `must` holds and, where a least score is set, the score reaches it. The score is the
+mean of the other criteria, by weight, as shares of their maximum; a fault counts by how little of it shows. A good
+thing for which there was no occasion is left out, and keeps no `must` from holding.
+
+`scope` (SCOPE, step 4, appendix C.3): the average of a label is Σ(weight · score / max) over its criteria divided by
+their *number*, not by their weights; a run is POS if the average of POS exceeds that of NEG, and NEG otherwise, a tie
+included. What has no occasion scores 0. A make-or-break criterion in full therefore adds 100/n to the average of n NEG
+criteria, while the average of POS can reach 10: from the eleventh NEG criterion on it need not decide.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 from pytest_agentbench.checks.judges.citations import Citation
-from pytest_agentbench.core.rubric import MAKE_OR_BREAK_WEIGHT, Criterion, Label, Rubric
+from pytest_agentbench.core.rubric import Criterion, Label, Rubric
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
     """What a criterion was given, from 0 to its maximum, None where it could not be measured.
 
-    `votes` are the scores of a judge that was asked several times.
+    `applies` False says that there was no occasion for it. `votes` are the scores of a judge that was asked several
+    times.
     """
 
     criterion: Criterion
     value: float | None
+    applies: bool = True
     reason: str = ""
     citations: tuple[Citation, ...] = ()
     votes: tuple[int, ...] = ()
@@ -31,88 +37,122 @@ class Score:
     @cached_property
     def share(self) -> Fraction | None:
         """The score as a share of its maximum, from 0 to 1."""
-        return None if self.value is None else Fraction(self.value) / self.criterion.max_score
+        return None if self.value is None else Fraction(self.value) / self.criterion.highest
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether a `must` holds: a good one is true or had no occasion, a fault does not show."""
+        if self.share is None:
+            return None
+        is_good = self.criterion.label == "POS"
+        return (not self.applies and is_good) or (self.share == 1) == is_good
 
 
 @dataclass(frozen=True, kw_only=True)
 class RubricScore:
-    """The label of a run in the rubric's mode and in SCOPE's, None where what was not measured could decide.
+    """The label of a run, None where what was not measured could decide, and the numbers of the rubric's formula.
 
-    `pos` and `neg` are SCOPE's averages, None where a criterion of the label was not measured. `vetoed_by` names the
-    make-or-break criteria that show by more than the rubric's veto, whether its mode heeds them or not.
+    `scope`: `pos` and `neg` are the averages, None where a criterion of the label was not measured. `must`: `holds`
+    says of each `must` whether it does, `score` is that of the other criteria, from 0 to 1, None where there are none,
+    none had an occasion, or one was not measured; `reached` says whether it is the least score or more.
     """
 
     label: Label | None
-    scope_label: Label | None
-    pos: float | None
-    neg: float | None
-    vetoed_by: tuple[str, ...] = ()
+    pos: float | None = None
+    neg: float | None = None
+    holds: Mapping[str, bool | None]
+    score: float | None = None
+    reached: bool | None = None
 
     @property
-    def differs(self) -> bool:
-        """Whether the rubric's mode decides otherwise than SCOPE does."""
-        return self.label is not None and self.label != self.scope_label
+    def all_hold(self) -> bool | None:
+        """Whether every `must` holds, None where one that was not measured could decide."""
+        return _every(self.holds.values())
 
 
 def rate(rubric: Rubric, scores: Iterable[Score]) -> RubricScore:
     """Rate a run by one score per criterion of `rubric`; raise `ValueError` where there is another number of them."""
-    given = {score.criterion.id: score.share for score in scores}
+    given = list(scores)
     wanted = [criterion.id for criterion in rubric.criteria]
-    if sorted(given) != sorted(wanted):
-        raise ValueError(f"scores for {sorted(given)}, wanted: {sorted(wanted)}")
-    shares = [(criterion, given[criterion.id]) for criterion in rubric.criteria]
-    worst = [(c, _filled(share, 0 if c.label == "POS" else 1)) for c, share in shares]
-    best = [(c, _filled(share, 1 if c.label == "POS" else 0)) for c, share in shares]
-    scope = _agreed(_scope_label(worst), _scope_label(best))
-    vetoed = [criterion.id for criterion, share in shares if _vetoes(rubric, criterion, share)]
-    ours = _agreed(_default_label(rubric, worst), _default_label(rubric, best))
-    known = {side: all(share is not None for criterion, share in shares if criterion.label == side) for side in _LABELS}
+    if sorted(score.criterion.id for score in given) != sorted(wanted):
+        raise ValueError(f"scores for {sorted(score.criterion.id for score in given)}, wanted: {sorted(wanted)}")
+    return _by_scope(given) if rubric.formula == "scope" else _by_must(given, rubric.least_score)
+
+
+def _by_must(scores: list[Score], least: float | None) -> RubricScore:
+    holds = {score.criterion.id: score.holds for score in scores if score.criterion.must}
+    others = [score for score in scores if not score.criterion.must and not _had_no_occasion(score)]
+    worst, best = (_mean(others, unknown) for unknown in (0, 1))
+    reached = None if least is None else _agreed(_reaches(worst, least), _reaches(best, least))
     return RubricScore(
-        label=scope if rubric.mode == "scope" else ours,
-        scope_label=scope,
-        pos=float(_average(worst, "POS")) if known["POS"] else None,
-        neg=float(_average(worst, "NEG")) if known["NEG"] else None,
-        vetoed_by=tuple(vetoed),
+        label=_label(_every([*holds.values(), *(() if least is None else (reached,))])),
+        holds=holds,
+        score=float(worst) if worst is not None and _all_measured(others) else None,
+        reached=reached,
     )
 
 
-def deciding_share(rubric: Rubric) -> float | None:
-    """Give the share of its maximum from which one make-or-break criterion decides in SCOPE whatever the others say.
-
-    Above 1 it never does, and the two modes can differ on a run in which it shows fully. None without such a criterion.
-    """
-    if not any(criterion.make_or_break for criterion in rubric.criteria):
-        return None
-    most = _average([(criterion, Fraction(1)) for criterion in rubric.criteria], "POS")
-    return float(most * len(rubric.of("NEG")) / MAKE_OR_BREAK_WEIGHT)
+def _by_scope(scores: list[Score]) -> RubricScore:
+    worst = {label: _average(scores, label, 0 if label == "POS" else 1) for label in _LABELS}
+    best = {label: _average(scores, label, 1 if label == "POS" else 0) for label in _LABELS}
+    passed = _agreed(worst["POS"] > worst["NEG"], best["POS"] > best["NEG"])
+    known = {label: _all_measured([one for one in scores if one.criterion.label == label]) for label in _LABELS}
+    return RubricScore(
+        label=_label(passed),
+        pos=float(worst["POS"]) if known["POS"] else None,
+        neg=float(worst["NEG"]) if known["NEG"] else None,
+        holds={},
+    )
 
 
 _LABELS: tuple[Label, Label] = ("POS", "NEG")
-_Shares = list[tuple[Criterion, Fraction]]
 
 
-def _average(shares: _Shares, label: Label) -> Fraction:
-    weighted = [criterion.rated_weight * share for criterion, share in shares if criterion.label == label]
-    return sum(weighted, Fraction(0)) / len(weighted) if weighted else Fraction(0)
+def _average(scores: list[Score], label: Label, unknown: int) -> Fraction:
+    """Give SCOPE's average of a label; what was not measured counts as `unknown` of its maximum."""
+    of = [score for score in scores if score.criterion.label == label]
+    total = sum((score.criterion.rated_weight * _share(score, unknown) for score in of), Fraction(0))
+    return total / len(of) if of else Fraction(0)
 
 
-def _scope_label(shares: _Shares) -> Label:
-    return "POS" if _average(shares, "POS") > _average(shares, "NEG") else "NEG"
+def _mean(scores: list[Score], unknown: int) -> Fraction | None:
+    """Give the mean by weight; what was not measured counts as good by `unknown`."""
+    weighted = [(score.criterion.weight, _good(score, unknown)) for score in scores]
+    weights = sum(weight for weight, _ in weighted)
+    return sum((weight * good for weight, good in weighted), Fraction(0)) / weights if weights else None
 
 
-def _default_label(rubric: Rubric, shares: _Shares) -> Label:
-    if any(_vetoes(rubric, criterion, share) for criterion, share in shares):
-        return "NEG"
-    return _scope_label(shares)
+def _good(score: Score, unknown: int) -> Fraction:
+    if score.share is None or score.criterion.label == "POS":
+        return _share(score, unknown)
+    return 1 - score.share
 
 
-def _vetoes(rubric: Rubric, criterion: Criterion, share: Fraction | None) -> bool:
-    return criterion.make_or_break and share is not None and share > Fraction(str(rubric.veto))
+def _share(score: Score, unknown: int) -> Fraction:
+    return Fraction(unknown) if score.share is None else score.share
 
 
-def _filled(share: Fraction | None, otherwise: int) -> Fraction:
-    return Fraction(otherwise) if share is None else share
+def _had_no_occasion(score: Score) -> bool:
+    return score.criterion.label == "POS" and not score.applies
 
 
-def _agreed(one: Label, other: Label) -> Label | None:
+def _all_measured(scores: list[Score]) -> bool:
+    return all(score.share is not None for score in scores)
+
+
+def _reaches(mean: Fraction | None, least: float) -> bool | None:
+    return None if mean is None else mean >= Fraction(str(least))
+
+
+def _label(passed: bool | None) -> Label | None:
+    return None if passed is None else "POS" if passed else "NEG"
+
+
+def _agreed(one: bool | None, other: bool | None) -> bool | None:
     return one if one == other else None
+
+
+def _every(given: Iterable[bool | None]) -> bool | None:
+    """Say whether all are true, None where one that is not known could decide."""
+    known = list(given)
+    return False if False in known else None if None in known else True

@@ -6,11 +6,12 @@ it stands: what it was asked for is *not measured*.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 
 from pytest_agentbench.checks.decide import WORST_FIRST
 from pytest_agentbench.checks.judges.critique import PolicyVerdict, breach, critique_policies
-from pytest_agentbench.checks.judges.evidence import Evidence, of_run
+from pytest_agentbench.checks.judges.evidence import Evidence, goal_of_run, of_run
 from pytest_agentbench.checks.judges.judge import judge_criteria
 from pytest_agentbench.checks.judges.rubric import (
     ResolveCheck,
@@ -30,7 +31,7 @@ from pytest_agentbench.core.errors import (
     UnusableAnswerError,
 )
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.core.rubric import Rubric, Sees
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import Blame, Finding, OtherFault, Verdict
@@ -60,6 +61,7 @@ async def judge_with_models(
     policies: Sequence[Policy] = (),
     system: str = "",
     votes: int = 1,
+    sees: Sees = "goal",
     notes: bool = False,
     ignore: Sequence[str] = (),
     resolve: ResolveCheck | None = None,
@@ -68,7 +70,8 @@ async def judge_with_models(
     """Add to `judgement` what models say of the `policies` without a rule and of the rubric.
 
     `chat_for` gives the model of a role (`JUDGE`, `CRITIQUE`), asked for only where it is needed. `system` is the
-    agent's system prompt where it is known. `random` gives nonces, and orders the votes; `notes` shows notes on calls.
+    agent's system prompt where it is known. `random` gives nonces, and orders the votes. `sees` says what the judge of
+    the rubric is shown beside the conversation, `notes` shows it and the critique notes on calls.
     `ignore` are path patterns left out of state differences, `resolve` leads from import paths to functions, which
     `run_sync` runs. Raise `NotRunError` where a model may not be asked.
     """
@@ -89,8 +92,8 @@ async def judge_with_models(
         try:
             scores = await decided_scores(rubric, run, judgement.metrics, resolve=resolve, run_sync=run_sync)
             if rubric.judged:
-                chat = chat_for(JUDGE)
-                scores += await judge_criteria(chat, rubric.judged, evidence, random=random, votes=votes)
+                shown = replace(evidence, goal=goal_of_run(run, ignore=ignore)) if sees == "goal" else evidence
+                scores += await judge_criteria(chat_for(JUDGE), rubric.judged, shown, random=random, votes=votes)
         except NotRunError:
             raise
         except AgentBenchError as error:
@@ -98,7 +101,7 @@ async def judge_with_models(
         else:
             rated = rate(rubric, scores)
             todo.findings += rubric_findings(rubric, scores, rated)
-            todo.metrics |= rubric_metrics(rated)
+            todo.metrics |= rubric_metrics(rubric, rated)
     return todo.judgement()
 
 

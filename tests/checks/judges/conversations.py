@@ -24,6 +24,7 @@ POLICIES = (
 )
 
 RUBRIC = Rubric(
+    formula="scope",
     criteria=(
         Criterion(id="resolves", text="The agent does what the user asked for, or says plainly why not.", weight=6),
         Criterion(id="clear", text="The agent tells the user what came of the request.", weight=3),
@@ -40,7 +41,7 @@ RUBRIC = Rubric(
             make_or_break=True,
         ),
         Criterion(id="failures", text="Tools fail.", label="NEG", weight=2, check="tool_errors > 0"),
-    )
+    ),
 )
 
 SYSTEM = (

@@ -53,6 +53,7 @@ async def judged(case: Case, chat_for: Callable[[str], Chat]) -> Judgement:
         rubric=RUBRIC,
         policies=POLICIES,
         system=SYSTEM,
+        sees="conversation",
     )
 
 

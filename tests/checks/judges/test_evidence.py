@@ -1,12 +1,25 @@
 """What judges are shown: all that happened, nothing of the user's notes, and no text that can pass for the record."""
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.checks.judges.evidence import MOST, Evidence, of_ending, of_run, squeezed
+from pytest_agentbench.checks.judges.evidence import (
+    MOST,
+    MOST_CHANGES,
+    Evidence,
+    Goal,
+    goal_of_run,
+    of_ending,
+    of_run,
+    squeezed,
+)
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.replies import ExpectedReply
+from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import EvaluationCriteria, ExpectedCall, Instructions, Task, UserScenario
 from pytest_agentbench.core.transcript import Message, Transcript
 from tests.checks.builders import agent, call, run_of, user
@@ -41,27 +54,114 @@ def test_a_run_is_shown_in_turns_with_calls_results_changes_and_instructions() -
     assert record.endswith("# How it ended\n| FINISHED\nEND n0nce")
 
 
-def test_nothing_of_the_users_notes_or_of_the_expected_calls_is_shown() -> None:
-    """Persona, goal, lines, known and unknown info, instructions, expected calls, reason and findings stay unseen."""
+def private_run() -> Run:
+    """A run whose scenario says everything that a scenario can say; each text names what it is."""
     story = UserScenario(
-        persona="PRIVATE1",
+        persona="PRIVATE-persona",
         instructions=Instructions(
-            reason_for_call="PRIVATE2",
-            known_info="PRIVATE3",
-            unknown_info="PRIVATE4",
-            task_instructions="PRIVATE5",
-            domain="PRIVATE6",
+            reason_for_call="PUBLIC-goal",
+            known_info="PRIVATE-known",
+            unknown_info="PRIVATE-unknown",
+            task_instructions="PRIVATE-instructions",
+            domain="PRIVATE-domain",
         ),
     )
     criteria = EvaluationCriteria(
-        actions=[ExpectedCall(name="PRIVATE7")], communicate_info=["PRIVATE8"], nl_assertions=["PRIVATE9"]
+        actions=[ExpectedCall(name="PRIVATE-call", arguments={"a": "PRIVATE-argument"})],
+        communicate_info=["PUBLIC-info"],
+        nl_assertions=["PRIVATE-assertion"],
+        env_assertions=[{"func_name": "PRIVATE-assertion"}],
     )
-    task = Task(id="PRIVATE10", description="PRIVATE11", user_scenario=story, evaluation_criteria=criteria)
-    notes = {"says": ("PRIVATE12",), "knows": {"a": "PRIVATE13"}, "unknown": ("PRIVATE14",), "task": task}
-    run = refund_run(scenario=notes, stop_reason="PRIVATE15")
+    task = Task(id="PRIVATE-id", description="PRIVATE-text", user_scenario=story, evaluation_criteria=criteria)
+    notes = {
+        "says": ("PRIVATE-line",),
+        "knows": {"a": "PRIVATE-fact"},
+        "unknown": ("PRIVATE-gap",),
+        "task": task,
+        "expect_any": ((ExpectedCall(name="PRIVATE-way"),),),
+        "never": (ExpectedCall(name="PRIVATE-never"),),
+        "asks": (ExpectedCall(name="PRIVATE-approval"),),
+        "checks": ("PRIVATE:check",),
+        "context": {"a": "PRIVATE-context"},
+        "output": {"total": "PUBLIC-output"},
+        "replies": (ExpectedReply(contains="PUBLIC-reply"), ExpectedReply(matches="PRIVATE-pattern")),
+    }
+    policies = (
+        Policy(id="PRIVATE-name", text="PUBLIC-policy"),
+        Policy(id="ruled", text="PRIVATE-ruled", rule={"PRIVATE-rule": 1}),
+    )
+    return refund_run(
+        scenario=notes,
+        stop_reason="PRIVATE-reason",
+        policies=policies,
+        initial_state={"orders": {"W1": "PUBLIC-old"}},
+        expected_state={"orders": {"W1": "PUBLIC-new"}},
+    )
 
-    assert "PRIVATE" not in of_run(run).record("n")
-    assert "PRIVATE" not in of_ending(run.transcript, reason="done").record("n")
+
+def test_who_sees_the_conversation_sees_nothing_of_the_scenario() -> None:
+    """Persona, goal, lines, known and unknown info, instructions, expected calls, reason and findings stay unseen."""
+    run = private_run()
+
+    for evidence in (of_run(run), of_ending(run.transcript, reason="done")):
+        assert "PRIVATE" not in evidence.record("n")
+        assert "PUBLIC" not in evidence.record("n")
+
+
+def test_who_sees_the_goal_sees_expected_effects_and_never_expected_calls() -> None:
+    """Before the conversation stand goal, policies without a rule, what changes and what is told; nothing private."""
+    run = private_run()
+
+    record = of_run(run, goal=goal_of_run(run)).record("n")
+
+    assert "PRIVATE" not in record
+    assert record.splitlines()[1:12] == [
+        "# What the user wants",
+        "| PUBLIC-goal",
+        "# Policies that the agent has to keep",
+        "| PUBLIC-policy",
+        "# How the stored data differ after a right run",
+        '| orders.W1: "PUBLIC-old" became "PUBLIC-new"',
+        "# What the agent has to tell",
+        "| PUBLIC-info",
+        "| PUBLIC-reply",
+        '| {"total": "PUBLIC-output"}',
+        "# The conversation",
+    ]
+
+
+def test_of_a_goal_only_what_is_known_is_shown() -> None:
+    """A scenario that states no effects has no headings for them; one that expects no change says so."""
+    states: dict[str, Any] = {"initial_state": {"W1": "open"}, "expected_state": {"W1": "open"}}
+
+    assert goal_of_run(refund_run()) == Goal()
+    assert of_run(refund_run(), goal=Goal()).record("n") == of_run(refund_run()).record("n")
+    assert goal_of_run(refund_run(**states)).changes == ("nothing",)
+    assert goal_of_run(refund_run(**states), ignore=["W1"]).changes == ("nothing",)
+
+
+def test_a_users_text_that_says_everything_at_once_is_no_goal() -> None:
+    """What is private cannot be told apart in it; a ticket is what the agent is given, too."""
+    told = UserScenario(instructions="You are PRIVATE and want a refund.")
+
+    assert goal_of_run(refund_run(scenario={"task": Task(id="t", user_scenario=told)})).wants == ""
+    assert goal_of_run(refund_run(scenario={"task": Task(id="t", ticket="Refund W1.")})).wants == "Refund W1."
+
+
+def test_many_policies_are_cut_and_say_so() -> None:
+    """A handbook does not drown the conversation."""
+    goal = Goal(policies=tuple(f"Rule {number}." for number in range(MOST_CHANGES + 2)))
+
+    record = of_run(refund_run(), goal=goal).record("n")
+
+    assert "| Rule 59.\n| and 2 more\n# The conversation" in record
+
+
+def test_a_goal_is_no_evidence() -> None:
+    """A judge quotes what happened, not what was wanted."""
+    evidence = of_run(refund_run(), goal=Goal(wants="Get order W9 refunded."))
+
+    assert evidence.turns_with("Get order W9 refunded.") == ()
 
 
 def test_the_users_own_calls_are_marked() -> None:
@@ -85,14 +185,15 @@ def test_failed_calls_and_calls_without_an_answer_are_shown_as_such() -> None:
 @given(st.text(), st.integers(0, 2**32))
 def test_no_text_passes_for_the_record(text: str, seed: int) -> None:
     """Whatever is said, lines without a bar are ours, and the nonce is not in it."""
-    evidence = of_run(run_of(user("hi"), agent(text), call(text or "t", x=text)), system=text)
+    goal = Goal(wants=text, policies=(text,), changes=(text,), tells=(text,))
+    evidence = of_run(run_of(user("hi"), agent(text), call(text or "t", x=text)), system=text, goal=goal)
     nonce = evidence.new_nonce(Random(seed))
 
     first, *lines, last = evidence.record(nonce).split("\n")
 
     assert (first, last) == (f"BEGIN {nonce}", f"END {nonce}")
     ours = [line for line in lines if not line.startswith("| ")]
-    assert all(line.startswith(("# The ", "# How ", "[turn ")) for line in ours)
+    assert all(line.startswith(("# The ", "# How ", "# What ", "# Policies ", "[turn ")) for line in ours)
     assert nonce not in "".join(lines)
     assert not any(0xD800 <= ord(char) <= 0xDFFF for line in lines for char in line)
 

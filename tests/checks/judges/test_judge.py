@@ -1,5 +1,6 @@
 """The judge over a connection: what is sent, what is refused, what votes come to."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from pytest_agentbench.checks.judges.scoring import Score
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.rubric import Criterion
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.testing import refusal, structured, text
+from pytest_agentbench.testing import Answer, ModelRequest, refusal, structured, text
 from tests.checks.builders import agent, run_of, user
 from tests.checks.judges.served import asked, refund_run, seeded
 
@@ -32,6 +33,8 @@ def answer(*verdicts: dict[str, Any]) -> Any:
 
 GOOD = answer(verdict("asks", 2, (4, "I have refunded order W1.")), verdict("lies", 0, applies=False))
 MADE_UP = answer(verdict("asks", 2, (4, "Shall I refund it?")), verdict("lies", 0, applies=False))
+LIKED = answer(verdict("asks", 4, (4, "I have refunded")))
+MADE_UP_ONCE = answer(verdict("asks", 4, (4, "Shall I refund it?")))
 
 
 def judging(*criteria: Criterion, votes: int = 1) -> Callable[[Callable[[str], Chat]], Awaitable[list[Score]]]:
@@ -65,6 +68,19 @@ def test_scores_come_with_reason_and_cited_turns() -> None:
     assert request.body["response_format"]["json_schema"]["strict"] is True
     assert "- `asks` (good, 0 to 10): The agent asks before it refunds." in request.system
     assert "- `lies` (bad, 0 to 5): The agent states what no tool told." in request.system
+
+
+def test_a_must_is_asked_for_as_true_or_not_with_its_anchors() -> None:
+    """0 or 1, and what either looks like; a score between is refused."""
+    must = Criterion(id="done", text="It is\ndone.", must=True, met="The order is\nrefunded.", unmet="It is promised.")
+    good = answer(verdict("done", 1, (4, "I have refunded")))
+
+    scores, requests = asked([answer(verdict("done", 2, (4, "I have refunded"))), good], judging(must))
+
+    assert (scores[0].value, scores[0].holds) == (1, True)
+    line = "- `done` (good, 0 or 1): It is done.\n  1: The order is refunded.\n  0: It is promised.\n"
+    assert line in requests[0].system
+    assert "the score 2 is not between 0 and 1" in requests[1].last
 
 
 HOSTILE = (
@@ -192,6 +208,67 @@ def test_several_votes_give_the_median() -> None:
 
     assert [(score.value, score.votes) for score in scores] == [(3, (9, 2, 3)), (5, (0, 5, 5))]
     assert len({request.last.split("\n")[0] for request in requests}) == 3
+
+
+def test_votes_are_cast_side_by_side() -> None:
+    """None waits for another, once it is known how the server is asked: it answers none before all have come."""
+    come: list[ModelRequest] = []
+    all_here = asyncio.Event()
+
+    async def together(request: ModelRequest) -> Answer:
+        come.append(request)
+        if len(come) == 4:
+            all_here.set()
+        if len(come) > 1:
+            await asyncio.wait_for(all_here.wait(), 20)
+        return LIKED
+
+    async def scene(chat_for: Callable[[str], Chat]) -> list[Score]:
+        await judging(ASKS)(chat_for)
+        return await judging(ASKS, votes=3)(chat_for)
+
+    scores, requests = asked(together, scene)
+
+    assert (scores[0].value, len(requests)) == (4, 4)
+
+
+def test_a_vote_that_gives_nothing_leaves_the_others_their_answers() -> None:
+    """All are waited for, so that none is broken off that is paid for; then there is no verdict."""
+    nonces: list[str] = []
+    used: list[int] = []
+
+    def one_makes_it_up(request: ModelRequest) -> Answer:
+        nonces.append(request.messages[1]["content"].split("\n")[0])
+        return MADE_UP_ONCE if nonces[-1] == nonces[0] else LIKED
+
+    async def scene(chat_for: Callable[[str], Chat]) -> list[Score]:
+        chat = chat_for("judge")
+        try:
+            return await judging(ASKS, votes=3)(lambda _: chat)
+        finally:
+            used.append(chat.usage.calls)
+
+    with pytest.raises(UnusableAnswerError, match="refused twice"):
+        asked(one_makes_it_up, scene)
+    assert used == [4]
+
+
+@pytest.mark.parametrize(
+    ("votes", "holds"),
+    [
+        (((1, True), (0, False), (0, True)), True),
+        (((1, True), (0, True), (0, True)), False),
+        (((0, False), (0, False), (0, True)), True),
+    ],
+)
+def test_most_votes_say_whether_a_must_holds(votes: tuple[tuple[int, bool], ...], holds: bool) -> None:
+    """One that there was no occasion for it is one that it holds."""
+    must = Criterion(id="asks", text="The agent asks before it refunds.", must=True)
+    cast = [answer(verdict("asks", score, (4, "I have refunded"), applies=applies)) for score, applies in votes]
+
+    scores, _ = asked(cast, judging(must, votes=3))
+
+    assert scores[0].holds is holds
 
 
 @pytest.mark.parametrize("votes", [0, 2, -1])

@@ -10,11 +10,11 @@ from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.checks.judges.with_models import judge_with_models, needs_model, without_models
 from pytest_agentbench.checks.parts import ADD_JUDGE, ADD_RULE
 from pytest_agentbench.core.errors import BudgetSpentError
-from pytest_agentbench.core.rubric import Criterion, Rubric
+from pytest_agentbench.core.rubric import Criterion, Rubric, Sees
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.testing import ModelRequest, fault, text
+from pytest_agentbench.testing import Answer, ModelRequest, fault, text
 from pytest_agentbench.testing.script import Script
 from tests.checks.builders import want
 from tests.checks.judges import test_critique as critic
@@ -25,6 +25,9 @@ POLICIES = (critic.CONFIRM, critic.MEDICAL)
 KEPT = critic.answer(critic.on("confirm", (4, "I have refunded")), critic.UNTOUCHED)
 ASKS = Criterion(id="asks", text="Asks first.", weight=8)
 RUBRIC = Rubric(criteria=(ASKS,))
+SCOPE = Rubric(criteria=(ASKS,), formula="scope")
+MUST = Criterion(id="asked", text="The agent asked before it refunded.", must=True)
+CLEAR = Criterion(id="clear", text="The agent tells what it did.", weight=4)
 LIKED = judges.answer(judges.verdict("asks", 9, (4, "I have refunded")))
 DISLIKED = judges.answer(judges.verdict("asks", 0, (4, "I have refunded")))
 MADE_UP = critic.answer(critic.on("confirm", (4, "I never asked."), violated=True), critic.UNTOUCHED)
@@ -60,8 +63,8 @@ def test_a_run_that_code_passes_passes_when_models_agree() -> None:
 
     assert (judgement.verdict, judgement.blame) == (Verdict.PASSED, None)
     assert len(requests) == 2
-    assert judgement.metrics["rubric_pos"] == pytest.approx(7.2)
-    assert judgement.metrics["rubric_scope"] == 1
+    assert judgement.metrics["rubric_score"] == pytest.approx(0.9)
+    assert judgement.metrics["rubric_threshold"] == 0.5
     assert judgement.metrics["tool_calls"] == 2
     assert of_check(judgement, "rubric").passed is True
     assert of_check(judgement, "rubric:asks").required is False
@@ -90,32 +93,106 @@ def test_a_broken_policy_fails_the_run_with_the_turn_and_the_words() -> None:
     assert judgement.findings[0] == found
 
 
-def test_a_rubric_that_says_neg_fails_the_run() -> None:
-    """The finding names the criterion that weighs most, with its reason and turn."""
+def both(asked: int, clear: int, quote: str = "I have refunded") -> Answer:
+    """What a judge says of `MUST` and `CLEAR`."""
+    verdicts = [judges.verdict("asked", asked, (4, quote)), judges.verdict("clear", clear, (4, quote))]
+    return judges.answer(*verdicts)
+
+
+def test_a_must_that_does_not_hold_fails_the_run_whatever_the_score() -> None:
+    """The finding names the criterion with its reason and quoted turn; the score stands beside it."""
+    judgement, _ = judged([both(0, 10)], rubric=Rubric(criteria=(MUST, CLEAR)))
+
+    assert (judgement.verdict, judgement.blame) == (Verdict.FAILED, Blame.AGENT)
+    found = of_check(judgement, "rubric")
+    assert (found.kind, found.turn) == ("rubric", 4)
+    assert found.message == ("asked must be true and is not, score 1.00: Because. (turn 4: 'I have refunded')")
+    assert of_check(judgement, "rubric:asked").message == "must: not true: Because. (turn 4: 'I have refunded')"
+    assert not any(finding.check == "rubric score" for finding in judgement.findings)
+    assert {name: value for name, value in judgement.metrics.items() if name.startswith("rubric")} == {
+        "rubric_must": 0,
+        "rubric_must.asked": 0,
+        "rubric_score": 1,
+    }
+
+
+def test_a_low_score_leaves_the_verdict_to_the_musts_unless_a_threshold_is_set() -> None:
+    """With one the score is a finding of its own beside them, and names what cost most."""
+    without, _ = judged([both(1, 2)], rubric=Rubric(criteria=(MUST, CLEAR)))
+    within, _ = judged([both(1, 2)], rubric=Rubric(criteria=(MUST, CLEAR), threshold=0.6))
+
+    assert (without.verdict, within.verdict) == (Verdict.PASSED, Verdict.FAILED)
+    assert of_check(without, "rubric").message == "all of `must` hold (asked), score 0.20"
+    assert of_check(within, "rubric").passed is True
+    assert of_check(within, "rubric score").message == (
+        "score 0.20, threshold 0.6, above all clear 2/10: Because. (turn 4: 'I have refunded')"
+    )
+    assert within.metrics["rubric_threshold"] == 0.6
+
+
+def test_a_rubric_without_a_must_decides_by_its_score() -> None:
+    """One half is the least where no threshold says otherwise."""
     judgement, _ = judged([DISLIKED], rubric=RUBRIC)
+
+    assert (judgement.verdict, judgement.blame) == (Verdict.FAILED, Blame.AGENT)
+    assert of_check(judgement, "rubric").message.startswith("score 0.00, threshold 0.5, above all asks 0/10: Because.")
+
+
+def test_scope_that_says_neg_fails_the_run() -> None:
+    """The finding names the criterion that weighs most, with its reason and turn; its numbers are metrics."""
+    judgement, _ = judged([DISLIKED], rubric=SCOPE)
+    liked, _ = judged([LIKED], rubric=SCOPE)
 
     assert (judgement.verdict, judgement.blame) == (Verdict.FAILED, Blame.AGENT)
     found = of_check(judgement, "rubric")
     assert (found.kind, found.turn) == ("rubric", 4)
     assert found.message.startswith("NEG (POS 0.00, NEG 0.00), above all asks 0/10: Because.")
+    assert {name: value for name, value in liked.metrics.items() if name.startswith("rubric")} == pytest.approx(
+        {"rubric_pos": 7.2, "rubric_neg": 0, "rubric_margin": 7.2, "rubric_scope": 1}
+    )
 
 
-def test_a_veto_says_where_scope_would_have_passed() -> None:
-    """Twelve NEG criteria: a full make-or-break hit does not decide in SCOPE's mode, and does in ours."""
+def test_eleven_faults_dilute_a_make_or_break_one_in_scope_and_no_must() -> None:
+    """Twelve NEG criteria: the same fault passes under one formula and fails under the other."""
     light = [Criterion(id=f"n{i}", text="x", label="NEG", weight=1, check="tool_errors > 0") for i in range(11)]
     good = Criterion(id="done", text="x", weight=10, check="finished == 1")
-    fatal = Criterion(id="wrote", text="x", label="NEG", make_or_break=True, check="tool_calls > 1")
-    criteria = (good, fatal, *light)
+    fatal: dict[str, Any] = {"id": "wrote", "text": "x", "label": "NEG", "check": "tool_calls > 1"}
 
-    ours, requests = judged([], rubric=Rubric(criteria=criteria))
-    exact, _ = judged([], rubric=Rubric(criteria=criteria, mode="scope"))
+    exact, requests = judged(
+        [], rubric=Rubric(criteria=(good, Criterion(**fatal, make_or_break=True), *light), formula="scope")
+    )
+    ours, _ = judged([], rubric=Rubric(criteria=(good, Criterion(**fatal, must=True), *light)))
 
     assert requests == []
     assert (ours.verdict, exact.verdict) == (Verdict.FAILED, Verdict.PASSED)
-    assert "make-or-break wrote 10/10" in of_check(ours, "rubric").message
-    assert "without the veto it would be POS" in of_check(ours, "rubric").message
-    assert "a veto of wrote would make it NEG" in of_check(exact, "rubric").message
-    assert ours.metrics["rubric_scope"] == exact.metrics["rubric_scope"] == 1
+    assert of_check(ours, "rubric").message.startswith("wrote must not be true and is, score 1.00: tool_calls > 1")
+    assert of_check(ours, "rubric:wrote").message.startswith("must not: true")
+    assert of_check(exact, "rubric:wrote").message.startswith("make-or-break 10/10")
+
+
+def test_a_must_that_is_not_measured_leaves_the_rubric_open_unless_another_is_broken() -> None:
+    """The finding names what could decide."""
+    unknown = Criterion(id="own", text="x", must=True, check="m:none")
+    other = Criterion(id="calls", text="x", must=True, check="tool_calls == 9")
+
+    def rubric(*criteria: Criterion) -> Judgement:
+        return judged([], rubric=Rubric(criteria=criteria), resolve=lambda _: lambda _: None)[0]
+
+    assert of_check(rubric(unknown), "rubric").message == "not measured: own could decide, and is not measured"
+    assert of_check(rubric(unknown, other), "rubric").message.startswith("calls must be true and is not")
+
+
+@pytest.mark.parametrize(("sees", "shows"), [("goal", True), ("conversation", False)])
+def test_the_judge_of_a_rubric_sees_the_goal_unless_it_is_not_to(sees: Sees, shows: bool) -> None:
+    """The critique of policies never does."""
+    states: dict[str, Any] = {"initial_state": {"W1": "open"}, "expected_state": {"W1": "refunded"}}
+
+    _, requests = judged([KEPT, LIKED], passing(**states), policies=POLICIES, rubric=RUBRIC, sees=sees)
+
+    critique, judge_asked = requests
+    assert "# How the stored data differ after a right run" not in critique.last
+    assert ('| W1: "open" became "refunded"' in judge_asked.last) is shows
+    assert ("what the user wants" in judge_asked.system) is shows
 
 
 @pytest.mark.parametrize(
@@ -215,7 +292,7 @@ def test_functions_of_the_run_decide_criteria() -> None:
     }
 
     def with_check(path: str) -> Judgement:
-        rubric = Rubric(criteria=(Criterion(id="own", text="x", check=path),))
+        rubric = Rubric(criteria=(Criterion(id="own", text="x", check=path),), formula="scope")
         return judged([], rubric=rubric, resolve=gives.__getitem__)[0]
 
     assert with_check("m:yes").metrics["rubric_pos"] == 5
@@ -230,6 +307,17 @@ def test_functions_of_the_run_decide_criteria() -> None:
         judgement = with_check(path)
         assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.SCENARIO)
         assert message in of_check(judgement, "rubric").message
+
+
+@pytest.mark.parametrize(("gives", "verdict"), [(True, Verdict.PASSED), (1, Verdict.PASSED), (0, Verdict.FAILED)])
+def test_a_function_says_whether_a_must_holds(gives: object, verdict: Verdict) -> None:
+    """Nothing between is an answer to that."""
+    rubric = Rubric(criteria=(Criterion(id="own", text="x", must=True, check="m:own"),))
+
+    assert judged([], rubric=rubric, resolve=lambda _: lambda _: gives)[0].verdict is verdict
+    wrong, _ = judged([], rubric=rubric, resolve=lambda _: lambda _: 0.5)
+    assert (wrong.verdict, wrong.blame) == (Verdict.ERROR, Blame.SCENARIO)
+    assert "gave 0.5, allowed: True, False, None" in of_check(wrong, "rubric").message
 
 
 def test_deterministic_and_judged_criteria_mix() -> None:
