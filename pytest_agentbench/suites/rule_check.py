@@ -8,11 +8,12 @@ from typing import Any
 
 from pytest_agentbench.core.matchers import REFERENCES, holds_reference, is_reference, matcher_misfits, regex_misfits
 from pytest_agentbench.core.misfit import Keys, Misfit
+from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.suites.rule_types import Fault, Form, form_of, missing_step, never_true
+from pytest_agentbench.suites.rule_types import Fault, Form, at_steps, form_of, missing_step, never_true, unreckonable
 from pytest_agentbench.suites.schema_rules import RULE, RULE_DEFINITIONS
 from pytest_agentbench.suites.shape import misfits
 
@@ -123,9 +124,9 @@ def _spoken(text: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
         yield from _spoken(text["text"], (*path, "text"), call)
     elif isinstance(text, Mapping) and "pattern" in text:
         yield from regex_misfits(text["pattern"], (*path, "pattern"))
-    elif is_reference(text):
+    elif is_reference(text) or is_moment(text):
         yield from matcher_misfits(text, path, references=True)
-        if not call:
+        if not call and is_reference(text):
             yield Misfit(path=path, message=_WITHOUT_CALL)
 
 
@@ -206,8 +207,9 @@ class _Names:
         if REFERENCES[0] in form and form[REFERENCES[0]] != ".":
             yield from self._argument(form[REFERENCES[0]].split(".")[0], about, (*path, REFERENCES[0]))
         if REFERENCES[1] in form and form[REFERENCES[1]] != ".":
-            steps = form[REFERENCES[1]].split(".")
-            yield from missing_step(steps, self._results(about), (*path, REFERENCES[1]), _whose(about))
+            steps, where = form[REFERENCES[1]].split("."), (*path, REFERENCES[1])
+            yield from missing_step(steps, self._results(about), where, _whose(about))
+            yield from unreckonable(form, at_steps(steps, self._results(about)), where, _whose(about))
 
     def _never_true_of_arguments(self, given: JsonValue, tools: tuple[str, ...], path: Keys) -> Iterator[Fault]:
         """Yield values that no argument of these tools ever has."""

@@ -36,12 +36,21 @@ _COUNT: Schema = {
 }
 _ABOUT: Schema = {"calls": _CALLS, "where": _WHERE, "result": _RESULT}
 
+_RECKONED: Schema = {
+    "times": {"description": "a number to multiply by"},
+    "plus": {"description": "a number to add, or a span by which a date is moved, such as 30d"},
+}
+
 _TEXT: Schema = {
     "anyOf": [
         {"type": ["string", "number"], "pattern": r"\S", "description": "a text"},
         mapping({"pattern": {"type": "string", "description": "a regular expression"}}, "{pattern: …}", ("pattern",)),
-        mapping({"$argument": {"type": "string"}}, "{$argument: name}: an argument of the call", ("$argument",)),
-        mapping({"$result": {"type": "string"}}, "{$result: name}: what the call gave", ("$result",)),
+        mapping(
+            {"$argument": {"type": "string"}, **_RECKONED}, "{$argument: name}: an argument of the call", ("$argument",)
+        ),
+        mapping({"$result": {"type": "string"}, **_RECKONED}, "{$result: name}: what the call gave", ("$result",)),
+        mapping({"$today": {"type": "string"}}, "{$today: 30d}: a day counted from the suite's now", ("$today",)),
+        mapping({"$now": {"type": "string"}}, "{$now: 1h}: a time counted from the suite's now", ("$now",)),
         {
             "type": "array",
             "items": {"$ref": "#/$defs/spoken"},

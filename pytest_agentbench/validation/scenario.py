@@ -99,7 +99,7 @@ class _Validation:
         self._scenario: Scenario = plan.scenario
         self._shared = shared
         self._theatre = theatre
-        self._rules = Rules(plan.policies, plan.toolset, self._resolve)
+        self._rules = Rules(plan.policies, plan.toolset, self._resolve, plan.suite.now)
         self._columns = Columns({})
         self._state: State | None = None
         self._found: dict[str, JsonValue] = {}
@@ -252,6 +252,7 @@ class _Validation:
             key=plan.key,
             scenario=plan.scenario,
             policies=plan.policies,
+            now=plan.suite.now,
             transcript=transcript,
             termination=Termination.FINISHED,
             stop_reason="done",
