@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.suites.calls import handoffs_of
-from pytest_agentbench.suites.rule_check import ABOUT, rule_misfits
+from pytest_agentbench.suites.rule_check import ABOUT, rule_misfits, summed
 
 Calls = tuple[str, ...] | Literal["writes", "any"]
 """The tools that a rule is about; *writes* are all that write."""
@@ -25,7 +25,8 @@ UNSAID: Any = object()
 class Described:
     """Calls of these tools whose arguments match `where` and whose result matches `result`.
 
-    `same` are arguments equal to those of the call that the description is about.
+    `same` are arguments equal to those of the call that the description is about. `times` says which such call, or how
+    many of them; as a trigger they are counted apart for each value of `per`.
     """
 
     calls: Calls
@@ -33,6 +34,8 @@ class Described:
     result: Any = UNSAID
     same: tuple[str, ...] = ()
     failed: bool = False
+    times: int | None = None
+    per: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,20 @@ class AtMost:
 
 
 @dataclass(frozen=True)
+class SumAtMost:
+    """What described calls that do not fail come to in all is `lte` at most, apart for each value of `per`.
+
+    `of` is a reference to the number, in the arguments or the result of each such call; `lte` is a number, or a
+    reference to one of the call around the rule.
+    """
+
+    about: Described
+    of: Mapping[str, Any]
+    lte: Any
+    per: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class When:
     """Each time the trigger occurs, `then` is judged from there on; a trigger None is the beginning."""
 
@@ -119,10 +136,11 @@ class When:
 
 @dataclass(frozen=True)
 class Says:
-    """A party says something."""
+    """A party says something; where `times` is given, for that time."""
 
     speaker: Speaker
     spoken: Spoken
+    times: int | None = None
 
 
 @dataclass(frozen=True)
@@ -148,10 +166,14 @@ class Not:
 
 @dataclass(frozen=True)
 class Other:
-    """A described call was made before (`earlier`) or is made after the point; it did not fail unless asked for."""
+    """A described call was made before (`earlier`) or is made after the point; it did not fail unless asked for.
+
+    Where given, it is made in one of the agent's `within` next turns, the one that the point lies in included.
+    """
 
     about: Described
     earlier: bool
+    within: int | None = None
 
 
 @dataclass(frozen=True)
@@ -204,6 +226,7 @@ Rule = (
     | ConfirmBefore
     | OnlyIf
     | AtMost
+    | SumAtMost
     | When
     | AllOf
     | AnyOf
@@ -261,7 +284,7 @@ def needs_consent(rule: Rule) -> bool:
 def tools_of(rule: Rule) -> set[str]:
     """The tools that a rule is about, *writes* and *any* among them."""
     match rule:
-        case Before() | Never() | ConfirmBefore() | AtMost() | OnlyIf():
+        case Before() | Never() | ConfirmBefore() | AtMost() | SumAtMost() | OnlyIf():
             about = rule.about.calls
         case When() if isinstance(rule.trigger, Described):
             about = rule.trigger.calls
@@ -287,7 +310,7 @@ def _rule(form: Mapping[str, Any]) -> Rule:
             needs = tuple(_rule({key: body[key]}) for key in body if key not in ABOUT)
             return OnlyIf(_described(body), needs[0] if len(needs) == 1 else AllOf(needs))
         case "at_most":
-            return AtMost(_described(body), body["times"], tuple(body.get("per", ())))
+            return _at_most(body)
         case "all" | "any":
             parts = tuple(map(_rule, body))
             return AllOf(parts) if operator == "all" else AnyOf(parts)
@@ -302,10 +325,17 @@ def _before(body: Mapping[str, Any]) -> Before:
     return Before(_described(body, same=False), tools, tuple(body.get("same", ())), handoffs_of(body["first"]))
 
 
+def _at_most(body: Mapping[str, Any]) -> AtMost | SumAtMost:
+    about, per = _described({**body, "times": None, "per": ()}), tuple(body.get("per", ()))
+    if "times" in body:
+        return AtMost(about, body["times"], per)
+    return SumAtMost(about, summed(body["sum"]), body["lte"], per)
+
+
 def _requirement(operator: str, body: Any) -> Rule:
     match operator:
         case "earlier" | "later":
-            return Other(_described(body), earlier=operator == "earlier")
+            return Other(_described(body), earlier=operator == "earlier", within=body.get("within"))
         case "arguments":
             return Arguments(dict(body))
         case "user_said" | "agent_said":
@@ -324,8 +354,8 @@ def _trigger(form: Any) -> Described | Says | None:
         return None
     if "calls" in form:
         return _described(form)
-    ((key, body),) = form.items()
-    return Says(_speaker(key), _spoken(body))
+    ((key, body),) = ((key, body) for key, body in form.items() if key != "times")
+    return Says(_speaker(key), _spoken(body), form.get("times"))
 
 
 def _speaker(key: str) -> Speaker:
@@ -341,6 +371,8 @@ def _described(body: Mapping[str, Any], *, same: bool = True) -> Described:
         body.get("result", UNSAID),
         tuple(body.get("same", ())) if same else (),
         bool(body.get("failed", False)),
+        body.get("times"),
+        tuple(body.get("per", ())),
     )
 
 

@@ -16,7 +16,7 @@ from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 
 _COMPARISONS = frozenset(COMPARISONS)
 
-_DECIMALS = 9
+DECIMALS = 9
 """Decimals of a number that was reckoned: 0.1 times 3 is 0.3 in a message and in what must be said."""
 
 _SCALAR = ("$approx", "$size", *COMPARISONS)
@@ -103,6 +103,14 @@ class Facts:
                 raise NotThereError
         return _reckoned(found, reference.get("times"), reference.get("plus"))
 
+    def number(self, reference: Mapping[str, Any], subject: int | None) -> float | None:
+        """Give the number that a reference leads to, None where there is none."""
+        try:
+            found = self.referred(reference, subject)
+        except NotThereError:
+            return None
+        return found if is_number(found) else None
+
     def moment(self, value: Mapping[str, str]) -> str:
         """Give the date or time that `{$today: …}` or `{$now: …}` stands for; raise `ValueError` without a clock."""
         if self.run.now is None:
@@ -176,7 +184,7 @@ def _reckoned(value: JsonValue, factor: float | None, more: float | str | None) 
     reckoned = value * (1 if factor is None else factor) + (more or 0)
     if not is_number(reckoned):
         raise NotThereError
-    return round(reckoned, _DECIMALS)
+    return round(reckoned, DECIMALS)
 
 
 def _dated(text: str) -> Any:

@@ -111,9 +111,19 @@ class _Places:
                 yield from matcher_misfits(body[key], (*path, key), references=True)
                 if not call and holds_reference(body[key]):
                     yield Misfit(path=(*path, key), message=_WITHOUT_CALL)
+        for key in ("sum", "lte"):
+            if isinstance(body.get(key), Mapping):
+                yield from matcher_misfits(body[key], (*path, key), references=True)
+                if key == "lte" and not call:
+                    yield Misfit(path=(*path, key), message=_WITHOUT_CALL)
         for key in _TEXTS:
             if key in body:
                 yield from _spoken(body[key], (*path, key), call)
+
+
+def summed(of: JsonValue) -> dict[str, Any]:
+    """Give what `sum` adds up as a reference into each call: a text is the way to an argument."""
+    return {REFERENCES[0]: of} if isinstance(of, str) else dict(of)
 
 
 def _spoken(text: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
@@ -177,12 +187,31 @@ class _Names:
             case "result":
                 yield from never_true(body, self._results(own), path, _whose(own))
                 yield from self.rule(body, path, about)
+            case "sum":
+                yield from self._sum(body, path, own)
             case "only_if":
                 for name, item in body.items():
                     inner = about if name in ABOUT else _listed(body)
                     yield from self._part(body, name, item, (*path, name), inner)
             case _:
                 yield from self.rule(body, path, about)
+
+    def _sum(self, of: JsonValue, path: Keys, tools: tuple[str, ...]) -> Iterator[Fault]:
+        """Yield what is added up and is not there, or is never a number."""
+        ((kind, way),) = summed(of).items()
+        steps = way.split(".")
+        if kind == REFERENCES[0]:
+            yield from self._argument(steps[0], tools, path)
+        else:
+            yield from self._reference(of, path, tools)
+        for name in tools:
+            spec = self._toolset.get(name)
+            known = spec.parameters.get("properties", {}) if spec else {}
+            form = at_steps(steps[1:], form_of([known.get(steps[0])], spec.parameters)) if spec else Form()
+            form = form if kind == REFERENCES[0] else at_steps(steps, self._results(tools))
+            if form.kinds and "number" not in form.kinds:
+                yield path, f"{way} of {name!r} is {form.words}, and sum adds up numbers", ""
+                return
 
     def _tools(self, listed: JsonValue, path: Keys) -> Iterator[Fault]:
         for index, name in enumerate(listed if isinstance(listed, list) else ()):

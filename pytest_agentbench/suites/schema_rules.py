@@ -34,6 +34,10 @@ _COUNT: Schema = {
     "minimum": 1,
     "description": "a whole number from 1; write never to forbid such calls",
 }
+_TIMES: Schema = {"type": "integer", "minimum": 1, "description": "a whole number from 1"}
+_WITHIN: Schema = {"type": "integer", "minimum": 1, "description": "a whole number from 1"}
+_PER: Schema = {**_SAME, "description": "a list of arguments: counted for each value"}
+_FAILED: Schema = {"type": "boolean", "description": "true: such a call that failed"}
 _ABOUT: Schema = {"calls": _CALLS, "where": _WHERE, "result": _RESULT}
 
 _RECKONED: Schema = {
@@ -61,10 +65,42 @@ _TEXT: Schema = {
     "description": "a text, {pattern: …}, {$argument: …}, {$result: …} or a list of these",
 }
 
-_OTHER_CALL = mapping(
-    {**_ABOUT, "same": _SAME, "failed": {"type": "boolean", "description": "true: such a call that failed"}},
-    "{calls: …, where: {…}, result: …, same: […]}: another call",
-    ("calls",),
+_SUM: Schema = {
+    "anyOf": [
+        {"type": "string", "pattern": r"^[^\s.]+(\.[^\s.]+)*$", "description": "the name of an argument"},
+        mapping({"$result": {"type": "string"}}, "{$result: name}: what each call gave", ("$result",)),
+    ],
+    "description": "the name of an argument, or {$result: name}: what each call gave",
+}
+_LIMIT: Schema = {
+    "anyOf": [
+        {"type": "number", "description": "a number"},
+        mapping({"$argument": {"type": "string"}, **_RECKONED}, "{$argument: name}", ("$argument",)),
+        mapping({"$result": {"type": "string"}, **_RECKONED}, "{$result: name}", ("$result",)),
+    ],
+    "description": "a number, or {$argument: …} or {$result: …} of the call around the rule",
+}
+_AT_MOST: Schema = {
+    "anyOf": [
+        mapping(
+            {**_ABOUT, "times": _COUNT, "per": _PER},
+            "{calls: …, times: n}: such calls are made n times in all",
+            ("calls", "times"),
+        ),
+        mapping(
+            {**_ABOUT, "sum": _SUM, "lte": _LIMIT, "per": _PER},
+            "{calls: …, sum: amount, lte: n}: such calls come to n in all",
+            ("calls", "sum", "lte"),
+        ),
+    ],
+    "description": "{calls: …, times: n}: such calls are made n times in all; "
+    "or {calls: …, sum: amount, lte: n}: they come to n in all",
+}
+
+_OTHER: Schema = {**_ABOUT, "same": _SAME, "failed": _FAILED, "times": _TIMES}
+_OTHER_CALL = mapping(_OTHER, "{calls: …, where: {…}, result: …, same: […]}: another call", ("calls",))
+_LATER_CALL = mapping(
+    {**_OTHER, "within": _WITHIN}, "{calls: …, within: 1}: another call, in one of the agent's next turns", ("calls",)
 )
 
 _SPOKEN: Schema = {"$ref": "#/$defs/spoken"}
@@ -72,7 +108,7 @@ _RULES: Schema = {"type": "array", "items": {"$ref": "#/$defs/rule"}, "minItems"
 
 _REQUIREMENTS: Schema = {
     "earlier": {**_OTHER_CALL, "description": "{calls: …}: such a call was made earlier and did not fail"},
-    "later": {**_OTHER_CALL, "description": "{calls: …}: such a call is made later and does not fail"},
+    "later": {**_LATER_CALL, "description": "{calls: …}: such a call is made later and does not fail"},
     "arguments": {**_WHERE, "description": "a mapping: the call has these arguments"},
     "user_said": _SPOKEN,
     "agent_said": _SPOKEN,
@@ -87,12 +123,12 @@ _TRIGGER: Schema = {
     "anyOf": [
         {"enum": ["always"], "description": "always"},
         mapping(
-            {**_ABOUT, "failed": {"type": "boolean", "description": "true: such a call that failed"}},
+            {**_ABOUT, "failed": _FAILED, "times": _TIMES, "per": _PER},
             "{calls: …}: such a call was made and did not fail",
             ("calls",),
         ),
-        mapping({"user_says": _SPOKEN}, "{user_says: …}", ("user_says",)),
-        mapping({"agent_says": _SPOKEN}, "{agent_says: …}", ("agent_says",)),
+        mapping({"user_says": _SPOKEN, "times": _TIMES}, "{user_says: …}", ("user_says",)),
+        mapping({"agent_says": _SPOKEN, "times": _TIMES}, "{agent_says: …}", ("agent_says",)),
     ],
     "description": "{calls: …}, {user_says: …}, {agent_says: …} or always",
 }
@@ -110,17 +146,13 @@ _OPERATORS: Schema = {
         ("calls",),
     ),
     "only_if": mapping({**_ABOUT, **_REQUIREMENTS}, "{calls: …, earlier: {…}}: such a call needs all this", ("calls",)),
-    "at_most": mapping(
-        {**_ABOUT, "times": _COUNT, "per": {**_SAME, "description": "a list of arguments: counted for each value"}},
-        "{calls: …, times: n}: such calls are made n times in all",
-        ("calls", "times"),
-    ),
+    "at_most": _AT_MOST,
     **_REQUIREMENTS,
     "must_say": {
         "anyOf": [
             *_TEXT["anyOf"],
             mapping(
-                {"text": _SPOKEN, "within": {"type": "integer", "minimum": 1, "description": "a whole number from 1"}},
+                {"text": _SPOKEN, "within": _WITHIN},
                 "{text: …, within: 1}: in one of the agent's next messages",
                 ("text",),
             ),

@@ -78,7 +78,11 @@ class Rules:
                     self._read(one, about)
             case AnyOf():
                 self._read(rule.rules[0], about)
-            case Other() if rule.earlier and about is not None and not isinstance(rule.about.calls, str):
+            case Other() if (
+                rule.earlier
+                and about is not None
+                and not (isinstance(rule.about.calls, str) or rule.about.failed or (rule.about.times or 1) > 1)
+            ):
                 self._before.append((about, rule.about.calls))
             case Confirmed() if about is not None:
                 self._confirm.append(about)

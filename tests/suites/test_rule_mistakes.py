@@ -219,6 +219,60 @@ class _Any(dict[str, str]):
 @pytest.mark.parametrize(
     ("rule", "key", "said"),
     [
+        ("{at_most: ^{calls: [refund]}}", "at_most", "the key 'times' is missing"),
+        ("{at_most: ^{calls: [refund], sum: amount}}", "at_most", "the key 'lte' is missing"),
+        ("{at_most: {calls: [refund], sum: ^amont, lte: 5}}", "at_most.sum", "(did you mean 'amount'?)"),
+        (
+            "{at_most: {calls: [refund], sum: ^order_id, lte: 5}}",
+            "at_most.sum",
+            "order_id of 'refund' is a string, and sum adds up numbers",
+        ),
+        (
+            "{at_most: {calls: [get_order], sum: ^{$result: due}, lte: 5}}",
+            "at_most.sum",
+            "due of 'get_order' is a string, and sum adds up numbers",
+        ),
+        (
+            "{at_most: {calls: [get_order], sum: {$result: ^amont}, lte: 5}}",
+            "at_most.sum.$result",
+            "has no 'amont'",
+        ),
+        ("{at_most: {calls: [refund], sum: amount, lte: ^many}}", "at_most.lte", "expected a number"),
+        (
+            "{at_most: {calls: [refund], sum: amount, lte: ^{$result: total}}}",
+            "at_most.lte",
+            "there is no call that this could be about",
+        ),
+        ("{at_most: {calls: [refund], sum: amount, lte: 5, ^times: 2}}", "at_most.times", "unknown key 'times'"),
+        ("{when: {calls: [refund], times: ^0}, then: {must_say: x}}", "when.times", "expected a whole number from 1"),
+        ("{when: {calls: [refund], times: 2, per: [^ordr_id]}, then: {must_say: x}}", "when.per[0]", "'order_id'?"),
+        ("{when: {user_says: x, times: ^1.5}, then: {must_say: x}}", "when.times", "expected a whole number from 1"),
+        (
+            "{when: {user_says: x}, then: {later: {calls: [refund], within: ^0}}}",
+            "then.later.within",
+            "expected a whole number from 1",
+        ),
+        (
+            "{only_if: {calls: [refund], earlier: {calls: [look], ^within: 2}}}",
+            "only_if.earlier.within",
+            "unknown key 'within'",
+        ),
+    ],
+)
+def test_counts_and_sums_that_cannot_be_meant(tmp_path: Path, rule: str, key: str, said: str) -> None:
+    """Each with the place (^) where it stands."""
+    column = len("- {id: p, text: x, rule: ") + rule.index("^") + 1
+
+    found = problems(tmp_path, rule.replace("^", ""))
+
+    assert len({one.partition(": policies")[0] for one in found}) == 1
+    assert found[0].startswith(f"agentbench.yaml:3:{column}: policies[0].rule.{key}: ")
+    assert said in found[0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "key", "said"),
+    [
         (
             "{never: {calls: [refund], where: {when: {$lt: {$today: ^-30}}}}}",
             "never.where.when.$lt.$today",
