@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_agentbench.core.events import ExpectedHandoff
-from pytest_agentbench.suites.calls import handoffs_of
+from pytest_agentbench.suites.calls import HANDOFF, handoffs_of
 from pytest_agentbench.suites.rule_check import ABOUT, rule_misfits, summed
 
 Calls = tuple[str, ...] | Literal["writes", "any"]
@@ -50,6 +50,28 @@ class Never:
     """A call of these tools is judged, one that is described wholly is forbidden."""
 
     about: Described
+
+
+@dataclass(frozen=True)
+class Only:
+    """Every call of the agent is one that is described: the list of what is allowed."""
+
+    about: Described
+
+
+@dataclass(frozen=True)
+class NeverHandOver:
+    """No such handoff takes place."""
+
+    handoff: ExpectedHandoff
+
+
+@dataclass(frozen=True)
+class HandOverOnlyIf:
+    """Each such handoff needs what is required."""
+
+    handoff: ExpectedHandoff
+    needs: "Rule"
 
 
 @dataclass(frozen=True)
@@ -130,7 +152,7 @@ class SumAtMost:
 class When:
     """Each time the trigger occurs, `then` is judged from there on; a trigger None is the beginning."""
 
-    trigger: "Described | Says | None"
+    trigger: "Described | Says | ExpectedHandoff | None"
     then: "Rule"
 
 
@@ -178,9 +200,11 @@ class Other:
 
 @dataclass(frozen=True)
 class HandedOver:
-    """Such a handoff took place before the point."""
+    """Such a handoff took place before the point (`earlier`), or does after it; `within` as in `Other`."""
 
     handoff: ExpectedHandoff
+    earlier: bool = True
+    within: int | None = None
 
 
 @dataclass(frozen=True)
@@ -223,6 +247,9 @@ class MustNotSay:
 Rule = (
     Before
     | Never
+    | Only
+    | NeverHandOver
+    | HandOverOnlyIf
     | ConfirmBefore
     | OnlyIf
     | AtMost
@@ -252,8 +279,10 @@ def read_rule(rule: Mapping[str, Any]) -> Rule:
 def reads_calls(rule: Rule) -> bool:
     """Whether calls must be seen to judge a rule; what is only about words needs none."""
     match rule:
-        case Said() | MustSay() | MustNotSay():
+        case Said() | MustSay() | MustNotSay() | HandedOver() | NeverHandOver():
             return False
+        case HandOverOnlyIf():
+            return reads_calls(rule.needs)
         case AllOf() | AnyOf():
             return any(map(reads_calls, rule.rules))
         case Not():
@@ -264,12 +293,31 @@ def reads_calls(rule: Rule) -> bool:
             return True
 
 
+def reads_handoffs(rule: Rule) -> bool:
+    """Whether a rule says something of handoffs."""
+    match rule:
+        case HandedOver() | NeverHandOver() | HandOverOnlyIf():
+            return True
+        case Before():
+            return bool(rule.handoffs)
+        case OnlyIf():
+            return reads_handoffs(rule.needs)
+        case When():
+            return isinstance(rule.trigger, ExpectedHandoff) or reads_handoffs(rule.then)
+        case AllOf() | AnyOf():
+            return any(map(reads_handoffs, rule.rules))
+        case Not():
+            return reads_handoffs(rule.rule)
+        case _:
+            return False
+
+
 def needs_consent(rule: Rule) -> bool:
     """Whether nothing is known of a rule as long as nobody knows what the user agreed to."""
     match rule:
         case ConfirmBefore() | Confirmed():
             return True
-        case OnlyIf():
+        case OnlyIf() | HandOverOnlyIf():
             return needs_consent(rule.needs)
         case When():
             return needs_consent(rule.then)
@@ -286,6 +334,8 @@ def tools_of(rule: Rule) -> set[str]:
     match rule:
         case Before() | Never() | ConfirmBefore() | AtMost() | SumAtMost() | OnlyIf():
             about = rule.about.calls
+        case Only():
+            about = "any"
         case When() if isinstance(rule.trigger, Described):
             about = rule.trigger.calls
         case AllOf() | AnyOf():
@@ -303,12 +353,17 @@ def _rule(form: Mapping[str, Any]) -> Rule:
         case "before":
             return _before(body)
         case "never":
-            return Never(_described(body))
+            return NeverHandOver(_handoff(body)) if "handoff" in body else Never(_described(body))
+        case "only":
+            return Only(_described(body))
         case "confirm_before":
             return ConfirmBefore(_described(body), tuple(body.get("stating", ())))
         case "only_if":
             needs = tuple(_rule({key: body[key]}) for key in body if key not in ABOUT)
-            return OnlyIf(_described(body), needs[0] if len(needs) == 1 else AllOf(needs))
+            needed = needs[0] if len(needs) == 1 else AllOf(needs)
+            if "handoff" in body:
+                return HandOverOnlyIf(_handoff(body), needed)
+            return OnlyIf(_described(body), needed)
         case "at_most":
             return _at_most(body)
         case "all" | "any":
@@ -335,7 +390,10 @@ def _at_most(body: Mapping[str, Any]) -> AtMost | SumAtMost:
 def _requirement(operator: str, body: Any) -> Rule:
     match operator:
         case "earlier" | "later":
-            return Other(_described(body), earlier=operator == "earlier", within=body.get("within"))
+            is_earlier, within = operator == "earlier", body.get("within")
+            if "handoff" in body:
+                return HandedOver(_handoff(body), is_earlier, within)
+            return Other(_described(body), is_earlier, within)
         case "arguments":
             return Arguments(dict(body))
         case "user_said" | "agent_said":
@@ -349,11 +407,18 @@ def _requirement(operator: str, body: Any) -> Rule:
             return MustSay(_spoken(body["text"]), body.get("within")) if full else MustSay(_spoken(body))
 
 
-def _trigger(form: Any) -> Described | Says | None:
+def _handoff(body: Mapping[str, Any]) -> ExpectedHandoff:
+    (found,) = handoffs_of([{HANDOFF: body[HANDOFF]}])
+    return found
+
+
+def _trigger(form: Any) -> Described | Says | ExpectedHandoff | None:
     if isinstance(form, str):
         return None
     if "calls" in form:
         return _described(form)
+    if HANDOFF in form:
+        return _handoff(form)
     ((key, body),) = ((key, body) for key, body in form.items() if key != "times")
     return Says(_speaker(key), _spoken(body), form.get("times"))
 

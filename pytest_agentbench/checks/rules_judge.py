@@ -22,10 +22,13 @@ from pytest_agentbench.checks.rules import (
     Confirmed,
     Described,
     HandedOver,
+    HandOverOnlyIf,
     MustNotSay,
     MustSay,
     Never,
+    NeverHandOver,
     Not,
+    Only,
     OnlyIf,
     Other,
     Rule,
@@ -38,6 +41,8 @@ from pytest_agentbench.checks.rules import (
 from pytest_agentbench.checks.rules_text import described, find, places
 from pytest_agentbench.checks.rules_values import DECIMALS, Facts, NotThereError
 from pytest_agentbench.checks.wording import call_text, value_text
+from pytest_agentbench.core.events import ExpectedHandoff
+from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.values import is_number, same, to_json
 
 
@@ -46,7 +51,8 @@ class Point:
     """A place in a conversation: the last message before it, and the call (its position) where it is one.
 
     `subject` is the call that references lead to, `what` names the point in messages (nothing at the beginning).
-    `set_off` says that a trigger led here.
+    `set_off` says that a trigger led here, `handoff` is the handoff (its position) where it is one, just before the
+    message.
     """
 
     message: int = -1
@@ -54,11 +60,12 @@ class Point:
     subject: int | None = None
     what: str = ""
     set_off: bool = False
+    handoff: int | None = None
 
     @property
-    def place(self) -> tuple[int, int | None]:
+    def place(self) -> tuple[int, int | None, int | None]:
         """What tells points apart."""
-        return self.message, self.call
+        return self.message, self.call, self.handoff
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,8 @@ class Judged:
     """A point where a rule was set off; `why` says what was found there, `message` where it shows.
 
     `kept` None: not measured, and `cure` names what to add.
-    `is_open` tells that what had come later could still have changed it: nothing that was missing is proven so far.
+    `is_open` tells that what had come later could still have changed it: nothing that was missing is proven so far,
+    `is_unsure` that not even the trigger is known to have occurred.
     """
 
     point: Point
@@ -75,6 +83,7 @@ class Judged:
     message: int | None = None
     is_open: bool = False
     cure: str = ""
+    is_unsure: bool = False
 
 
 def every(known: Iterable[bool | None]) -> bool | None:
@@ -103,6 +112,10 @@ def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
     match rule:
         case Never():
             return list(_never(rule, point, facts))
+        case Only():
+            return list(_only(rule, point, facts))
+        case NeverHandOver() | HandOverOnlyIf():
+            return list(_handing_over(rule, point, facts))
         case OnlyIf() | Before() | ConfirmBefore():
             return [verdict for at in _calls(rule.about, point, facts) for verdict in _merged(rule.needs, at, facts)]
         case AtMost():
@@ -110,7 +123,7 @@ def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
         case SumAtMost():
             return list(_sum_at_most(rule, point, facts))
         case When():
-            return [verdict for at in _occasions(rule.trigger, point, facts) for verdict in _from(rule.then, at, facts)]
+            return list(_when(rule, point, facts))
         case AllOf():
             return [verdict for part in rule.rules for verdict in _judge(part, point, facts)]
         case AnyOf():
@@ -120,6 +133,30 @@ def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
             return [replace(one, kept=opposite(one.kept)) for one in _merged(rule.rule, point, facts)]
         case _:
             return _requirement(rule, point, facts)
+
+
+def _when(rule: When, point: Point, facts: Facts) -> Iterator[Judged]:
+    if isinstance(rule.trigger, ExpectedHandoff) and not facts.run.tells_handoffs:
+        yield _untold(point)
+        return
+    for at in _occasions(rule.trigger, point, facts):
+        for verdict in _from(rule.then, at, facts):
+            yield replace(verdict, is_unsure=False)
+
+
+def _untold(point: Point) -> Judged:
+    return Judged(point, None, NOT_TOLD, cure=SHOW_AGENTS, is_unsure=True)
+
+
+def _handing_over(rule: NeverHandOver | HandOverOnlyIf, point: Point, facts: Facts) -> Iterator[Judged]:
+    if not facts.run.tells_handoffs:
+        yield _untold(point)
+        return
+    for at in _handoffs(rule.handoff, point, facts):
+        if isinstance(rule, NeverHandOver):
+            yield Judged(at, False, "must never take place")
+        else:
+            yield from _merged(rule.needs, at, facts)
 
 
 def _from(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
@@ -147,7 +184,7 @@ def _are_open(found: Iterable[Judged]) -> bool:
 
 def _any(branches: list[list[Judged]]) -> list[Judged]:
     """One branch is enough: where several judge the same point, there; otherwise in the conversation."""
-    verdicts: dict[tuple[int, int | None], list[Judged]] = {}
+    verdicts: dict[tuple[int, int | None, int | None], list[Judged]] = {}
     for branch in branches:
         for one in branch:
             verdicts.setdefault(one.point.place, []).append(one)
@@ -183,10 +220,20 @@ def _at_call(place: int, facts: Facts) -> Point:
     return Point(record.message, place, place, call_text(record.call.name, record.call.arguments), set_off=True)
 
 
-def _occasions(trigger: Described | Says | None, point: Point, facts: Facts) -> Iterator[Point]:
+def _handoffs(wanted: ExpectedHandoff, point: Point, facts: Facts) -> Iterator[Point]:
+    """Give such handoffs after a point; each came just before the message that holds it."""
+    for number, (index, event) in enumerate(handoffs_of(facts.run)):
+        is_after = index > point.message if point.handoff is None else number > point.handoff
+        if is_after and wanted.fits(event):
+            yield Point(index, None, point.subject, printable(str(event)), set_off=True, handoff=number)
+
+
+def _occasions(trigger: Described | Says | ExpectedHandoff | None, point: Point, facts: Facts) -> Iterator[Point]:
     if trigger is None:
         if facts.run.transcript.texts("assistant") or facts.calls:
             yield replace(point, set_off=True)
+    elif isinstance(trigger, ExpectedHandoff):
+        yield from _handoffs(trigger, point, facts)
     elif isinstance(trigger, Described):
         counts: Counter[str] = Counter()
         for at in _calls(trigger, point, facts):
@@ -218,6 +265,15 @@ def _never(rule: Never, point: Point, facts: Facts) -> Iterator[Judged]:
         if facts.is_of(rule.about, place):
             kept = not facts.fits(rule.about, place, point.subject)
             yield Judged(_at_call(place, facts), kept, f"must never be called{with_these}{with_result}")
+
+
+def _only(rule: Only, point: Point, facts: Facts) -> Iterator[Judged]:
+    names = " or ".join(rule.about.calls)
+    which = f" with {_pairs(rule.about.where)}" if rule.about.where else ""
+    shown = f" giving {value_text(rule.about.result)}" if rule.about.result is not UNSAID else ""
+    for place in _after(point, facts):
+        kept = facts.fits(rule.about, place, point.subject)
+        yield Judged(_at_call(place, facts), kept, f"must not be called: allowed is only {names}{which}{shown}")
 
 
 def _at_most(rule: AtMost, point: Point, facts: Facts) -> Iterator[Judged]:
@@ -336,16 +392,20 @@ def _other(rule: Other, point: Point, facts: Facts) -> Judged:
         told = f"{'after' if rule.earlier and found else 'before'} {call} {verb}{shown}"
     else:
         verb = ("failing" if about.failed else "succeeding") + _how_often(about)
-        soon = "" if rule.within is None else f" in the agent's next {rule.within} turn{'s' if rule.within > 1 else ''}"
-        told = f"without {call} {verb}{shown}{soon or ' afterwards'}"
+        told = f"without {call} {verb}{shown}{_soon(rule) or ' afterwards'}"
     return Judged(point, found, told, is_open=not found and not rule.earlier and not _is_past(turns, rule, facts))
+
+
+def _soon(rule: Other | HandedOver) -> str:
+    within = rule.within
+    return "" if within is None else f" in the agent's next {f'{within} turns' if within > 1 else 'turn'}"
 
 
 def _how_often(about: Described) -> str:
     return f" {about.times} times" if (about.times or 1) > 1 else ""
 
 
-def _turns_within(rule: Other, point: Point, facts: Facts) -> tuple[int, ...] | None:
+def _turns_within(rule: Other | HandedOver, point: Point, facts: Facts) -> tuple[int, ...] | None:
     """Give the agent's turns in which the call counts, the one that the point lies in first; None where any does."""
     if rule.within is None:
         return None
@@ -356,7 +416,7 @@ def _turns_within(rule: Other, point: Point, facts: Facts) -> tuple[int, ...] | 
     return tuple(sorted(own)[: rule.within])
 
 
-def _is_past(turns: tuple[int, ...] | None, rule: Other, facts: Facts) -> bool:
+def _is_past(turns: tuple[int, ...] | None, rule: Other | HandedOver, facts: Facts) -> bool:
     """Whether nothing that comes later could be made in one of these turns any more."""
     if turns is None or len(turns) < (rule.within or 0):
         return False
@@ -366,8 +426,20 @@ def _is_past(turns: tuple[int, ...] | None, rule: Other, facts: Facts) -> bool:
 def _handed_over(rule: HandedOver, point: Point, facts: Facts) -> Judged:
     if not facts.run.tells_handoffs:
         return Judged(point, None, NOT_TOLD, cure=SHOW_AGENTS)
-    found = any(rule.handoff.fits(event) for index, event in handoffs_of(facts.run) if index <= point.message)
-    return Judged(point, found, f"{'after' if found else 'before'} {rule.handoff}")
+    text = printable(str(rule.handoff))
+    if rule.earlier:
+        after = {at.handoff for at in _handoffs(rule.handoff, point, facts)}
+        found = any(
+            rule.handoff.fits(event) and number not in (*after, point.handoff)
+            for number, (_, event) in enumerate(handoffs_of(facts.run))
+        )
+        return Judged(point, found, f"{'after' if found else 'before'} {text}")
+    turns = _turns_within(rule, point, facts)
+    of_turn = facts.run.transcript.turns
+    later = [at.message for at in _handoffs(rule.handoff, point, facts)]
+    found = any(turns is None or of_turn[message] in turns for message in later)
+    soon = _soon(rule) or " afterwards"
+    return Judged(point, found, f"without {text}{soon}", is_open=not found and not _is_past(turns, rule, facts))
 
 
 def _pairs(values: object) -> str:

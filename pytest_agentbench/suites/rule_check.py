@@ -17,11 +17,11 @@ from pytest_agentbench.suites.rule_types import Fault, Form, at_steps, form_of, 
 from pytest_agentbench.suites.schema_rules import RULE, RULE_DEFINITIONS
 from pytest_agentbench.suites.shape import misfits
 
-TRIGGERED = ("before", "never", "confirm_before", "only_if", "at_most")
+TRIGGERED = ("before", "never", "only", "confirm_before", "only_if", "at_most")
 """The operators that name the calls which set them off."""
 
-ABOUT = ("calls", "where", "result")
-"""The keys that say which calls a rule is about."""
+ABOUT = ("calls", "where", "result", "handoff")
+"""The keys that say which calls, or which handoff, a rule is about."""
 
 _VALUES = ("where", "result", "arguments")
 _TEXTS = ("user_said", "agent_said", "user_says", "agent_says", "must_say", "must_not_say")
@@ -71,7 +71,7 @@ class _Places:
             yield Misfit(path=path, message=message + "confirmed, all, any, not")
         for key in needed:
             yield from self._only_requirements({key: body[key]}, path)
-            yield from self.rule({key: body[key]}, path, placed=True, call=True)
+            yield from self.rule({key: body[key]}, path, placed=True, call=call or "calls" in body)
 
     def _requirement(self, operator: str, body: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
         if operator in ("arguments", "confirmed") and not call:
@@ -191,7 +191,7 @@ class _Names:
                 yield from self._sum(body, path, own)
             case "only_if":
                 for name, item in body.items():
-                    inner = about if name in ABOUT else _listed(body)
+                    inner = about if name in ABOUT else _listed(body) or about
                     yield from self._part(body, name, item, (*path, name), inner)
             case _:
                 yield from self.rule(body, path, about)

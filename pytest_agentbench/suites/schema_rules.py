@@ -97,18 +97,33 @@ _AT_MOST: Schema = {
     "or {calls: …, sum: amount, lte: n}: they come to n in all",
 }
 
+_HANDOFF: Schema = {"handoff": HANDOFF_BODY}
 _OTHER: Schema = {**_ABOUT, "same": _SAME, "failed": _FAILED, "times": _TIMES}
-_OTHER_CALL = mapping(_OTHER, "{calls: …, where: {…}, result: …, same: […]}: another call", ("calls",))
-_LATER_CALL = mapping(
-    {**_OTHER, "within": _WITHIN}, "{calls: …, within: 1}: another call, in one of the agent's next turns", ("calls",)
-)
+_EARLIER_ONE: Schema = {
+    "anyOf": [
+        mapping(_OTHER, "{calls: …, where: {…}, result: …, same: […]}: another call", ("calls",)),
+        mapping(_HANDOFF, "{handoff: agent}: a handoff", ("handoff",)),
+    ],
+    "description": "{calls: …}: such a call was made earlier and did not fail; or {handoff: agent}",
+}
+_LATER_ONE: Schema = {
+    "anyOf": [
+        mapping(
+            {**_OTHER, "within": _WITHIN},
+            "{calls: …, within: 1}: another call, in one of the agent's next turns",
+            ("calls",),
+        ),
+        mapping({**_HANDOFF, "within": _WITHIN}, "{handoff: agent, within: 1}: a handoff", ("handoff",)),
+    ],
+    "description": "{calls: …}: such a call is made later and does not fail; or {handoff: agent}",
+}
 
 _SPOKEN: Schema = {"$ref": "#/$defs/spoken"}
 _RULES: Schema = {"type": "array", "items": {"$ref": "#/$defs/rule"}, "minItems": 1, "description": "a list of rules"}
 
 _REQUIREMENTS: Schema = {
-    "earlier": {**_OTHER_CALL, "description": "{calls: …}: such a call was made earlier and did not fail"},
-    "later": {**_LATER_CALL, "description": "{calls: …}: such a call is made later and does not fail"},
+    "earlier": _EARLIER_ONE,
+    "later": _LATER_ONE,
     "arguments": {**_WHERE, "description": "a mapping: the call has these arguments"},
     "user_said": _SPOKEN,
     "agent_said": _SPOKEN,
@@ -117,7 +132,7 @@ _REQUIREMENTS: Schema = {
     "any": _RULES,
     "not": {"$ref": "#/$defs/rule"},
 }
-_ONE_KIND = "exactly one of before, never, confirm_before, only_if, at_most, when (with then), all, any"
+_ONE_KIND = "exactly one of before, never, only, confirm_before, only_if, at_most, when (with then), all, any"
 
 _TRIGGER: Schema = {
     "anyOf": [
@@ -129,8 +144,9 @@ _TRIGGER: Schema = {
         ),
         mapping({"user_says": _SPOKEN, "times": _TIMES}, "{user_says: …}", ("user_says",)),
         mapping({"agent_says": _SPOKEN, "times": _TIMES}, "{agent_says: …}", ("agent_says",)),
+        mapping(_HANDOFF, "{handoff: agent}: at each such handoff", ("handoff",)),
     ],
-    "description": "{calls: …}, {user_says: …}, {agent_says: …} or always",
+    "description": "{calls: …}, {user_says: …}, {agent_says: …}, {handoff: …} or always",
 }
 
 _OPERATORS: Schema = {
@@ -139,13 +155,26 @@ _OPERATORS: Schema = {
         "{calls: …, first: […]}: such a call needs an earlier successful call, or handoff, of `first`",
         ("calls", "first"),
     ),
-    "never": mapping(_ABOUT, "{calls: …, where: {…}}: such a call is forbidden", ("calls",)),
+    "never": {
+        "anyOf": [
+            mapping(_ABOUT, "{calls: …, where: {…}}: such a call is forbidden", ("calls",)),
+            mapping(_HANDOFF, "{handoff: agent}: such a handoff is forbidden", ("handoff",)),
+        ],
+        "description": "{calls: …, where: {…}}: such a call is forbidden; or {handoff: agent}",
+    },
+    "only": mapping({**_ABOUT, "calls": _FIRST}, "{calls: […]}: every call is one of these", ("calls",)),
     "confirm_before": mapping(
         {**_ABOUT, "stating": {**_SAME, "description": "a list of arguments that the agent states before the yes"}},
         "{calls: …}: such a call needs the user's yes",
         ("calls",),
     ),
-    "only_if": mapping({**_ABOUT, **_REQUIREMENTS}, "{calls: …, earlier: {…}}: such a call needs all this", ("calls",)),
+    "only_if": {
+        "anyOf": [
+            mapping({**_ABOUT, **_REQUIREMENTS}, "{calls: …, earlier: {…}}: such a call needs all this", ("calls",)),
+            mapping({**_HANDOFF, **_REQUIREMENTS}, "{handoff: agent, …}: such a handoff needs all this", ("handoff",)),
+        ],
+        "description": "{calls: …, earlier: {…}}: such a call needs all this; or {handoff: agent, …}",
+    },
     "at_most": _AT_MOST,
     **_REQUIREMENTS,
     "must_say": {

@@ -181,4 +181,4 @@ def test_what_is_missing_is_proven_once_its_turns_are_over(parts: list[Part], pr
     ((passed, text, _, is_proven),) = findings(SOON, *parts, termination=Termination.CRASHED)
 
     assert (passed, is_proven) == (False, proven)
-    assert text == "the user said 'manager' without transfer succeeding in the agent's next 1 turn"
+    assert text == "the user said 'manager' without transfer succeeding in the agent's next turn"

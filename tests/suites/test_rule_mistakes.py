@@ -219,6 +219,28 @@ class _Any(dict[str, str]):
 @pytest.mark.parametrize(
     ("rule", "key", "said"),
     [
+        ("{only: {calls: [^refnd]}}", "only.calls[0]", "(did you mean 'refund'?)"),
+        ("{only: {calls: ^any}}", "only.calls", "expected a list of names of tools"),
+        ("{only: {calls: [refund], where: {amont: ^5}}}", "only.where.amont", "(did you mean 'amount'?)"),
+        (
+            "{never: {handoff: ^[a]}}",
+            "never.handoff",
+            "expected the agent that it goes to, or {from: agent, to: agent}",
+        ),
+        ("{never: {handoff: {^form: a}}}", "never.handoff.form", "(did you mean 'from'?)"),
+        ("{never: {^handoff: a, calls: [refund]}}", "never.handoff", "unknown key 'handoff'"),
+        ("{only_if: ^{handoff: a}}", "only_if", "nothing says what such a call needs"),
+        (
+            "{only_if: {handoff: a, ^confirmed: true}}",
+            "only_if.confirmed",
+            "there is no call that this could be about",
+        ),
+        ("{when: {handoff: a, ^times: 2}, then: {must_say: x}}", "when.times", "unknown key 'times'"),
+        (
+            "{when: {handoff: a}, then: {must_say: ^{$result: x}}}",
+            "then.must_say",
+            "there is no call that this could be about",
+        ),
         ("{at_most: ^{calls: [refund]}}", "at_most", "the key 'times' is missing"),
         ("{at_most: ^{calls: [refund], sum: amount}}", "at_most", "the key 'lte' is missing"),
         ("{at_most: {calls: [refund], sum: ^amont, lte: 5}}", "at_most.sum", "(did you mean 'amount'?)"),
