@@ -185,7 +185,7 @@ async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], fl
     def resolve(path: str) -> Callable[[JsonValue], object]:
         return cast("Callable[[JsonValue], object]", load_object(path, plan.suite.root))
 
-    writer = Writer(plan.scenario, Rules(plan.policies, plan.toolset, resolve), plan.toolset, resolve)
+    writer = Writer(plan.scenario, Rules(plan.policies, plan.toolset, resolve, plan.suite.now), plan.toolset, resolve)
     async with theatre.new_environment(f"{theatre.name}-first") as world:
         await prepare(world, plan.scenario)
         initial = await world.snapshot()

@@ -10,6 +10,7 @@ from typing import Any
 from pytest_agentbench.checks.pairing import maximum_matching
 from pytest_agentbench.core.errors import CheckError
 from pytest_agentbench.core.matchers import COMPARISONS, is_matcher, matcher_misfits
+from pytest_agentbench.core.moments import order_of
 from pytest_agentbench.core.patterns import pattern
 from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 
@@ -87,9 +88,10 @@ def _nested_holds(matcher: Mapping[str, Any], actual: JsonValue, resolve: Resolv
 
 
 def _compares(operator: str, actual: JsonValue, bound: float | str) -> bool:
-    """Compare numbers with numbers and texts with texts; any other pair does not fit."""
+    """Compare numbers with numbers, dates with dates and other texts with texts; any other pair does not fit."""
     if isinstance(actual, str) and isinstance(bound, str):
-        order = (actual > bound) - (actual < bound)
+        of_dates = order_of(actual, bound)
+        order = (actual > bound) - (actual < bound) if of_dates is None else of_dates
     elif is_number(actual) and is_number(bound):
         order = 0 if same(actual, bound) else 1 if actual > bound else -1
     else:

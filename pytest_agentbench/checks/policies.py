@@ -62,7 +62,8 @@ def _judge(policy: Policy, facts: Facts) -> tuple[PolicyOutcome, list[Finding]]:
     kept = every(one.kept for one in judged)
     telling = [one for one in judged if one.kept is not True] if kept is not True else judged[:1]
     findings = dict.fromkeys(_worded(policy, facts, one) for one in telling)
-    return PolicyOutcome(policy=policy.id, exercised=True, kept=kept), list(findings)
+    exercised = None if all(one.is_unsure for one in judged) else True
+    return PolicyOutcome(policy=policy.id, exercised=exercised, kept=kept), list(findings)
 
 
 def _worded(policy: Policy, facts: Facts, judged: Judged) -> Finding:
@@ -78,6 +79,8 @@ def _worded(policy: Policy, facts: Facts, judged: Judged) -> Finding:
         text = f"not measured: {about}({judged.why})" if about else f"not measured: {judged.why}"
     elif record is not None and not judged.why.startswith(("was ", "must ")):
         text = f"{about}was called {judged.why}"
+    elif point.handoff is not None and not judged.why.startswith("must "):
+        text = f"{about}took place {judged.why}"
     else:
         text = f"{about}{judged.why}"
     tool, proven = record.call.name if record else None, judged.kept is False and not judged.is_open

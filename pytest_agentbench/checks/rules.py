@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_agentbench.core.events import ExpectedHandoff
-from pytest_agentbench.suites.calls import handoffs_of
-from pytest_agentbench.suites.rule_check import ABOUT, rule_misfits
+from pytest_agentbench.suites.calls import HANDOFF, handoffs_of
+from pytest_agentbench.suites.rule_check import ABOUT, rule_misfits, summed
 
 Calls = tuple[str, ...] | Literal["writes", "any"]
 """The tools that a rule is about; *writes* are all that write."""
@@ -25,7 +25,8 @@ UNSAID: Any = object()
 class Described:
     """Calls of these tools whose arguments match `where` and whose result matches `result`.
 
-    `same` are arguments equal to those of the call that the description is about.
+    `same` are arguments equal to those of the call that the description is about. `times` says which such call, or how
+    many of them; as a trigger they are counted apart for each value of `per`.
     """
 
     calls: Calls
@@ -33,6 +34,8 @@ class Described:
     result: Any = UNSAID
     same: tuple[str, ...] = ()
     failed: bool = False
+    times: int | None = None
+    per: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,28 @@ class Never:
     """A call of these tools is judged, one that is described wholly is forbidden."""
 
     about: Described
+
+
+@dataclass(frozen=True)
+class Only:
+    """Every call of the agent is one that is described: the list of what is allowed."""
+
+    about: Described
+
+
+@dataclass(frozen=True)
+class NeverHandOver:
+    """No such handoff takes place."""
+
+    handoff: ExpectedHandoff
+
+
+@dataclass(frozen=True)
+class HandOverOnlyIf:
+    """Each such handoff needs what is required."""
+
+    handoff: ExpectedHandoff
+    needs: "Rule"
 
 
 @dataclass(frozen=True)
@@ -110,19 +135,34 @@ class AtMost:
 
 
 @dataclass(frozen=True)
+class SumAtMost:
+    """What described calls that do not fail come to in all is `lte` at most, apart for each value of `per`.
+
+    `of` is a reference to the number, in the arguments or the result of each such call; `lte` is a number, or a
+    reference to one of the call around the rule.
+    """
+
+    about: Described
+    of: Mapping[str, Any]
+    lte: Any
+    per: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class When:
     """Each time the trigger occurs, `then` is judged from there on; a trigger None is the beginning."""
 
-    trigger: "Described | Says | None"
+    trigger: "Described | Says | ExpectedHandoff | None"
     then: "Rule"
 
 
 @dataclass(frozen=True)
 class Says:
-    """A party says something."""
+    """A party says something; where `times` is given, for that time."""
 
     speaker: Speaker
     spoken: Spoken
+    times: int | None = None
 
 
 @dataclass(frozen=True)
@@ -148,17 +188,23 @@ class Not:
 
 @dataclass(frozen=True)
 class Other:
-    """A described call was made before (`earlier`) or is made after the point; it did not fail unless asked for."""
+    """A described call was made before (`earlier`) or is made after the point; it did not fail unless asked for.
+
+    Where given, it is made in one of the agent's `within` next turns, the one that the point lies in included.
+    """
 
     about: Described
     earlier: bool
+    within: int | None = None
 
 
 @dataclass(frozen=True)
 class HandedOver:
-    """Such a handoff took place before the point."""
+    """Such a handoff took place before the point (`earlier`), or does after it; `within` as in `Other`."""
 
     handoff: ExpectedHandoff
+    earlier: bool = True
+    within: int | None = None
 
 
 @dataclass(frozen=True)
@@ -201,9 +247,13 @@ class MustNotSay:
 Rule = (
     Before
     | Never
+    | Only
+    | NeverHandOver
+    | HandOverOnlyIf
     | ConfirmBefore
     | OnlyIf
     | AtMost
+    | SumAtMost
     | When
     | AllOf
     | AnyOf
@@ -229,8 +279,10 @@ def read_rule(rule: Mapping[str, Any]) -> Rule:
 def reads_calls(rule: Rule) -> bool:
     """Whether calls must be seen to judge a rule; what is only about words needs none."""
     match rule:
-        case Said() | MustSay() | MustNotSay():
+        case Said() | MustSay() | MustNotSay() | HandedOver() | NeverHandOver():
             return False
+        case HandOverOnlyIf():
+            return reads_calls(rule.needs)
         case AllOf() | AnyOf():
             return any(map(reads_calls, rule.rules))
         case Not():
@@ -241,12 +293,31 @@ def reads_calls(rule: Rule) -> bool:
             return True
 
 
+def reads_handoffs(rule: Rule) -> bool:
+    """Whether a rule says something of handoffs."""
+    match rule:
+        case HandedOver() | NeverHandOver() | HandOverOnlyIf():
+            return True
+        case Before():
+            return bool(rule.handoffs)
+        case OnlyIf():
+            return reads_handoffs(rule.needs)
+        case When():
+            return isinstance(rule.trigger, ExpectedHandoff) or reads_handoffs(rule.then)
+        case AllOf() | AnyOf():
+            return any(map(reads_handoffs, rule.rules))
+        case Not():
+            return reads_handoffs(rule.rule)
+        case _:
+            return False
+
+
 def needs_consent(rule: Rule) -> bool:
     """Whether nothing is known of a rule as long as nobody knows what the user agreed to."""
     match rule:
         case ConfirmBefore() | Confirmed():
             return True
-        case OnlyIf():
+        case OnlyIf() | HandOverOnlyIf():
             return needs_consent(rule.needs)
         case When():
             return needs_consent(rule.then)
@@ -261,8 +332,10 @@ def needs_consent(rule: Rule) -> bool:
 def tools_of(rule: Rule) -> set[str]:
     """The tools that a rule is about, *writes* and *any* among them."""
     match rule:
-        case Before() | Never() | ConfirmBefore() | AtMost() | OnlyIf():
+        case Before() | Never() | ConfirmBefore() | AtMost() | SumAtMost() | OnlyIf():
             about = rule.about.calls
+        case Only():
+            about = "any"
         case When() if isinstance(rule.trigger, Described):
             about = rule.trigger.calls
         case AllOf() | AnyOf():
@@ -280,14 +353,19 @@ def _rule(form: Mapping[str, Any]) -> Rule:
         case "before":
             return _before(body)
         case "never":
-            return Never(_described(body))
+            return NeverHandOver(_handoff(body)) if "handoff" in body else Never(_described(body))
+        case "only":
+            return Only(_described(body))
         case "confirm_before":
             return ConfirmBefore(_described(body), tuple(body.get("stating", ())))
         case "only_if":
             needs = tuple(_rule({key: body[key]}) for key in body if key not in ABOUT)
-            return OnlyIf(_described(body), needs[0] if len(needs) == 1 else AllOf(needs))
+            needed = needs[0] if len(needs) == 1 else AllOf(needs)
+            if "handoff" in body:
+                return HandOverOnlyIf(_handoff(body), needed)
+            return OnlyIf(_described(body), needed)
         case "at_most":
-            return AtMost(_described(body), body["times"], tuple(body.get("per", ())))
+            return _at_most(body)
         case "all" | "any":
             parts = tuple(map(_rule, body))
             return AllOf(parts) if operator == "all" else AnyOf(parts)
@@ -302,10 +380,20 @@ def _before(body: Mapping[str, Any]) -> Before:
     return Before(_described(body, same=False), tools, tuple(body.get("same", ())), handoffs_of(body["first"]))
 
 
+def _at_most(body: Mapping[str, Any]) -> AtMost | SumAtMost:
+    about, per = _described({**body, "times": None, "per": ()}), tuple(body.get("per", ()))
+    if "times" in body:
+        return AtMost(about, body["times"], per)
+    return SumAtMost(about, summed(body["sum"]), body["lte"], per)
+
+
 def _requirement(operator: str, body: Any) -> Rule:
     match operator:
         case "earlier" | "later":
-            return Other(_described(body), earlier=operator == "earlier")
+            is_earlier, within = operator == "earlier", body.get("within")
+            if "handoff" in body:
+                return HandedOver(_handoff(body), is_earlier, within)
+            return Other(_described(body), is_earlier, within)
         case "arguments":
             return Arguments(dict(body))
         case "user_said" | "agent_said":
@@ -319,13 +407,20 @@ def _requirement(operator: str, body: Any) -> Rule:
             return MustSay(_spoken(body["text"]), body.get("within")) if full else MustSay(_spoken(body))
 
 
-def _trigger(form: Any) -> Described | Says | None:
+def _handoff(body: Mapping[str, Any]) -> ExpectedHandoff:
+    (found,) = handoffs_of([{HANDOFF: body[HANDOFF]}])
+    return found
+
+
+def _trigger(form: Any) -> Described | Says | ExpectedHandoff | None:
     if isinstance(form, str):
         return None
     if "calls" in form:
         return _described(form)
-    ((key, body),) = form.items()
-    return Says(_speaker(key), _spoken(body))
+    if HANDOFF in form:
+        return _handoff(form)
+    ((key, body),) = ((key, body) for key, body in form.items() if key != "times")
+    return Says(_speaker(key), _spoken(body), form.get("times"))
 
 
 def _speaker(key: str) -> Speaker:
@@ -341,6 +436,8 @@ def _described(body: Mapping[str, Any], *, same: bool = True) -> Described:
         body.get("result", UNSAID),
         tuple(body.get("same", ())) if same else (),
         bool(body.get("failed", False)),
+        body.get("times"),
+        tuple(body.get("per", ())),
     )
 
 

@@ -4,8 +4,10 @@ Where that is not known (None), all, any and not are those of Kleene's three-val
 one kept part keeps `any`, and otherwise what is not known stays so.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from pytest_agentbench.checks.consent import consent
 from pytest_agentbench.checks.handoffs import NOT_TOLD, SHOW_AGENTS, handoffs_of
@@ -20,22 +22,28 @@ from pytest_agentbench.checks.rules import (
     Confirmed,
     Described,
     HandedOver,
+    HandOverOnlyIf,
     MustNotSay,
     MustSay,
     Never,
+    NeverHandOver,
     Not,
+    Only,
     OnlyIf,
     Other,
     Rule,
     Said,
     Says,
     Spoken,
+    SumAtMost,
     When,
 )
 from pytest_agentbench.checks.rules_text import described, find, places
-from pytest_agentbench.checks.rules_values import Facts, NotThereError
+from pytest_agentbench.checks.rules_values import DECIMALS, Facts, NotThereError
 from pytest_agentbench.checks.wording import call_text, value_text
-from pytest_agentbench.core.values import to_json
+from pytest_agentbench.core.events import ExpectedHandoff
+from pytest_agentbench.core.text import printable
+from pytest_agentbench.core.values import is_number, same, to_json
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,8 @@ class Point:
     """A place in a conversation: the last message before it, and the call (its position) where it is one.
 
     `subject` is the call that references lead to, `what` names the point in messages (nothing at the beginning).
-    `set_off` says that a trigger led here.
+    `set_off` says that a trigger led here, `handoff` is the handoff (its position) where it is one, just before the
+    message.
     """
 
     message: int = -1
@@ -51,11 +60,12 @@ class Point:
     subject: int | None = None
     what: str = ""
     set_off: bool = False
+    handoff: int | None = None
 
     @property
-    def place(self) -> tuple[int, int | None]:
+    def place(self) -> tuple[int, int | None, int | None]:
         """What tells points apart."""
-        return self.message, self.call
+        return self.message, self.call, self.handoff
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,8 @@ class Judged:
     """A point where a rule was set off; `why` says what was found there, `message` where it shows.
 
     `kept` None: not measured, and `cure` names what to add.
-    `is_open` tells that what had come later could still have changed it: nothing that was missing is proven so far.
+    `is_open` tells that what had come later could still have changed it: nothing that was missing is proven so far,
+    `is_unsure` that not even the trigger is known to have occurred.
     """
 
     point: Point
@@ -72,6 +83,7 @@ class Judged:
     message: int | None = None
     is_open: bool = False
     cure: str = ""
+    is_unsure: bool = False
 
 
 def every(known: Iterable[bool | None]) -> bool | None:
@@ -100,12 +112,18 @@ def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
     match rule:
         case Never():
             return list(_never(rule, point, facts))
+        case Only():
+            return list(_only(rule, point, facts))
+        case NeverHandOver() | HandOverOnlyIf():
+            return list(_handing_over(rule, point, facts))
         case OnlyIf() | Before() | ConfirmBefore():
             return [verdict for at in _calls(rule.about, point, facts) for verdict in _merged(rule.needs, at, facts)]
         case AtMost():
             return list(_at_most(rule, point, facts))
+        case SumAtMost():
+            return list(_sum_at_most(rule, point, facts))
         case When():
-            return [verdict for at in _occasions(rule.trigger, point, facts) for verdict in _from(rule.then, at, facts)]
+            return list(_when(rule, point, facts))
         case AllOf():
             return [verdict for part in rule.rules for verdict in _judge(part, point, facts)]
         case AnyOf():
@@ -115,6 +133,30 @@ def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
             return [replace(one, kept=opposite(one.kept)) for one in _merged(rule.rule, point, facts)]
         case _:
             return _requirement(rule, point, facts)
+
+
+def _when(rule: When, point: Point, facts: Facts) -> Iterator[Judged]:
+    if isinstance(rule.trigger, ExpectedHandoff) and not facts.run.tells_handoffs:
+        yield _untold(point)
+        return
+    for at in _occasions(rule.trigger, point, facts):
+        for verdict in _from(rule.then, at, facts):
+            yield replace(verdict, is_unsure=False)
+
+
+def _untold(point: Point) -> Judged:
+    return Judged(point, None, NOT_TOLD, cure=SHOW_AGENTS, is_unsure=True)
+
+
+def _handing_over(rule: NeverHandOver | HandOverOnlyIf, point: Point, facts: Facts) -> Iterator[Judged]:
+    if not facts.run.tells_handoffs:
+        yield _untold(point)
+        return
+    for at in _handoffs(rule.handoff, point, facts):
+        if isinstance(rule, NeverHandOver):
+            yield Judged(at, False, "must never take place")
+        else:
+            yield from _merged(rule.needs, at, facts)
 
 
 def _from(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
@@ -142,7 +184,7 @@ def _are_open(found: Iterable[Judged]) -> bool:
 
 def _any(branches: list[list[Judged]]) -> list[Judged]:
     """One branch is enough: where several judge the same point, there; otherwise in the conversation."""
-    verdicts: dict[tuple[int, int | None], list[Judged]] = {}
+    verdicts: dict[tuple[int, int | None, int | None], list[Judged]] = {}
     for branch in branches:
         for one in branch:
             verdicts.setdefault(one.point.place, []).append(one)
@@ -178,16 +220,31 @@ def _at_call(place: int, facts: Facts) -> Point:
     return Point(record.message, place, place, call_text(record.call.name, record.call.arguments), set_off=True)
 
 
-def _occasions(trigger: Described | Says | None, point: Point, facts: Facts) -> Iterator[Point]:
+def _handoffs(wanted: ExpectedHandoff, point: Point, facts: Facts) -> Iterator[Point]:
+    """Give such handoffs after a point; each came just before the message that holds it."""
+    for number, (index, event) in enumerate(handoffs_of(facts.run)):
+        is_after = index > point.message if point.handoff is None else number > point.handoff
+        if is_after and wanted.fits(event):
+            yield Point(index, None, point.subject, printable(str(event)), set_off=True, handoff=number)
+
+
+def _occasions(trigger: Described | Says | ExpectedHandoff | None, point: Point, facts: Facts) -> Iterator[Point]:
     if trigger is None:
         if facts.run.transcript.texts("assistant") or facts.calls:
             yield replace(point, set_off=True)
+    elif isinstance(trigger, ExpectedHandoff):
+        yield from _handoffs(trigger, point, facts)
     elif isinstance(trigger, Described):
+        counts: Counter[str] = Counter()
         for at in _calls(trigger, point, facts):
             if at.call is not None and facts.calls[at.call].failed == trigger.failed:
-                yield at
+                key = _group(trigger.per, at.call, facts)
+                counts[key] += 1
+                if trigger.times in (None, counts[key]):
+                    yield at
     else:
-        yield from _words(trigger, point, facts)
+        said = _words(trigger, point, facts)
+        yield from said if trigger.times is None else islice(said, trigger.times - 1, trigger.times)
 
 
 def _words(trigger: Says, point: Point, facts: Facts) -> Iterator[Point]:
@@ -210,18 +267,57 @@ def _never(rule: Never, point: Point, facts: Facts) -> Iterator[Judged]:
             yield Judged(_at_call(place, facts), kept, f"must never be called{with_these}{with_result}")
 
 
+def _only(rule: Only, point: Point, facts: Facts) -> Iterator[Judged]:
+    names = " or ".join(rule.about.calls)
+    which = f" with {_pairs(rule.about.where)}" if rule.about.where else ""
+    shown = f" giving {value_text(rule.about.result)}" if rule.about.result is not UNSAID else ""
+    for place in _after(point, facts):
+        kept = facts.fits(rule.about, place, point.subject)
+        yield Judged(_at_call(place, facts), kept, f"must not be called: allowed is only {names}{which}{shown}")
+
+
 def _at_most(rule: AtMost, point: Point, facts: Facts) -> Iterator[Judged]:
     times = f"{rule.times} time{'' if rule.times == 1 else 's'}"
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for at in _calls(rule.about, point, facts):
-        call = facts.calls[at.call or 0]
-        key = repr([to_json(call.call.arguments.get(name)) for name in rule.per])
-        if not call.failed:
-            counts[key] = counts.get(key, 0) + 1
-        number = counts.get(key, 0)
-        for_each = f" for each {', '.join(rule.per)}" if rule.per else ""
-        why = f"was call number {number}, allowed {times} at most{for_each}"
-        yield Judged(at, call.failed or number <= rule.times, why)
+        place = at.call or 0
+        key = _group(rule.per, place, facts)
+        failed = facts.calls[place].failed
+        counts[key] += not failed
+        why = f"was call number {counts[key]}, allowed {times} at most{_for_each(rule.per)}"
+        yield Judged(at, failed or counts[key] <= rule.times, why)
+
+
+def _sum_at_most(rule: SumAtMost, point: Point, facts: Facts) -> Iterator[Judged]:
+    """Judge each call by what it and those before it come to; one that gives no number makes the sum unknown."""
+    ((_, name),) = rule.of.items()
+    sums: dict[str, float | None] = {}
+    for at in _calls(rule.about, point, facts):
+        place = at.call or 0
+        key = _group(rule.per, place, facts)
+        before = sums.get(key, 0)
+        if facts.calls[place].failed:
+            yield Judged(at, True, f"adds nothing to {name}: it failed")
+            continue
+        amount = facts.number(rule.of, place)
+        limit = rule.lte if is_number(rule.lte) else facts.number(rule.lte, point.subject)
+        total = sums[key] = None if before is None or amount is None else round(before + amount, DECIMALS)
+        if total is None or limit is None:
+            what = f"a limit for {name}" if limit is None else f"what {name} comes to"
+            yield Judged(at, None, f"nothing tells {what}", cure=f"have each of these calls give {name} as a number")
+            continue
+        why = f"was the call that brought {name} to {total}, allowed {limit} at most{_for_each(rule.per)}"
+        yield Judged(at, total <= limit or same(total, limit), why)
+
+
+def _group(per: tuple[str, ...], place: int, facts: Facts) -> str:
+    """Give what calls have in common that are counted together."""
+    arguments = facts.calls[place].call.arguments
+    return repr([to_json(arguments.get(name)) for name in per])
+
+
+def _for_each(per: tuple[str, ...]) -> str:
+    return f" for each {', '.join(per)}" if per else ""
 
 
 def _requirement(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
@@ -278,11 +374,16 @@ def _other(rule: Other, point: Point, facts: Facts) -> Judged:
     after = set(_after(point, facts))
     places = [place for place in range(len(facts.calls)) if (place in after) != rule.earlier and place != point.call]
     about = rule.about
-    found = any(
-        facts.calls[place].failed == about.failed and facts.fits(about, place, point.subject) for place in places
+    turns = _turns_within(rule, point, facts)
+    fitting = sum(
+        facts.calls[place].failed == about.failed
+        and (turns is None or facts.calls[place].turn in turns)
+        and facts.fits(about, place, point.subject)
+        for place in places
     )
+    found = fitting >= (about.times or 1)
     names = about.calls if isinstance(about.calls, str) else " or ".join(about.calls)
-    verb = "failed" if about.failed else "succeeded"
+    verb = ("failed" if about.failed else "succeeded") + _how_often(about)
     more = [f"the same {name}" for name in about.same]
     more += [_pairs(about.where)] if about.where else []
     shown = f", giving {value_text(about.result)}" if about.result is not UNSAID else ""
@@ -290,15 +391,55 @@ def _other(rule: Other, point: Point, facts: Facts) -> Judged:
     if found or rule.earlier:
         told = f"{'after' if rule.earlier and found else 'before'} {call} {verb}{shown}"
     else:
-        told = f"without {call} {'failing' if about.failed else 'succeeding'}{shown} afterwards"
-    return Judged(point, found, told, is_open=not found and not rule.earlier)
+        verb = ("failing" if about.failed else "succeeding") + _how_often(about)
+        told = f"without {call} {verb}{shown}{_soon(rule) or ' afterwards'}"
+    return Judged(point, found, told, is_open=not found and not rule.earlier and not _is_past(turns, rule, facts))
+
+
+def _soon(rule: Other | HandedOver) -> str:
+    within = rule.within
+    return "" if within is None else f" in the agent's next {f'{within} turns' if within > 1 else 'turn'}"
+
+
+def _how_often(about: Described) -> str:
+    return f" {about.times} times" if (about.times or 1) > 1 else ""
+
+
+def _turns_within(rule: Other | HandedOver, point: Point, facts: Facts) -> tuple[int, ...] | None:
+    """Give the agent's turns in which the call counts, the one that the point lies in first; None where any does."""
+    if rule.within is None:
+        return None
+    transcript = facts.run.transcript
+    start = transcript.turns[point.message] if point.message >= 0 else 0
+    pairs = zip(transcript.turns, transcript.messages, strict=True)
+    own = {turn for turn, message in pairs if message.role == "assistant" and turn >= start}
+    return tuple(sorted(own)[: rule.within])
+
+
+def _is_past(turns: tuple[int, ...] | None, rule: Other | HandedOver, facts: Facts) -> bool:
+    """Whether nothing that comes later could be made in one of these turns any more."""
+    if turns is None or len(turns) < (rule.within or 0):
+        return False
+    return turns[-1] < facts.run.transcript.turns[-1]
 
 
 def _handed_over(rule: HandedOver, point: Point, facts: Facts) -> Judged:
     if not facts.run.tells_handoffs:
         return Judged(point, None, NOT_TOLD, cure=SHOW_AGENTS)
-    found = any(rule.handoff.fits(event) for index, event in handoffs_of(facts.run) if index <= point.message)
-    return Judged(point, found, f"{'after' if found else 'before'} {rule.handoff}")
+    text = printable(str(rule.handoff))
+    if rule.earlier:
+        after = {at.handoff for at in _handoffs(rule.handoff, point, facts)}
+        found = any(
+            rule.handoff.fits(event) and number not in (*after, point.handoff)
+            for number, (_, event) in enumerate(handoffs_of(facts.run))
+        )
+        return Judged(point, found, f"{'after' if found else 'before'} {text}")
+    turns = _turns_within(rule, point, facts)
+    of_turn = facts.run.transcript.turns
+    later = [at.message for at in _handoffs(rule.handoff, point, facts)]
+    found = any(turns is None or of_turn[message] in turns for message in later)
+    soon = _soon(rule) or " afterwards"
+    return Judged(point, found, f"without {text}{soon}", is_open=not found and not _is_past(turns, rule, facts))
 
 
 def _pairs(values: object) -> str:

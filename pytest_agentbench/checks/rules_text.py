@@ -8,6 +8,7 @@ from pytest_agentbench.checks.rules import Speaker, Spoken
 from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.checks.wording import WIDTH, value_text
 from pytest_agentbench.core.matchers import is_reference
+from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.patterns import Pattern, pattern
 from pytest_agentbench.core.spoken import says
 from pytest_agentbench.core.text import printable, shorten
@@ -51,6 +52,8 @@ def _wanted(facts: Facts, spoken: Spoken, subject: int | None) -> Iterator[str |
     for text in spoken.texts:
         if is_reference(text):
             yield [_worded(one) for one in _leaves(facts.referred(text, subject))]
+        elif is_moment(text):
+            yield facts.moment(text)
         elif isinstance(text, dict):
             yield pattern(text["pattern"], ignore_case=True)
         else:

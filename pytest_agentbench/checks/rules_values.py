@@ -8,10 +8,16 @@ from typing import Any
 from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.rules import UNSAID, Described
-from pytest_agentbench.core.matchers import COMPARISONS, is_matcher, is_reference
+from pytest_agentbench.core.matchers import ARITHMETIC, COMPARISONS, REFERENCES, is_matcher, is_reference
+from pytest_agentbench.core.moments import is_moment, moment_of, moment_text, moved, span_of
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
+
+_COMPARISONS = frozenset(COMPARISONS)
+
+DECIMALS = 9
+"""Decimals of a number that was reckoned: 0.1 times 3 is 0.3 in a message and in what must be said."""
 
 _SCALAR = ("$approx", "$size", *COMPARISONS)
 """Matchers that compare with a number, or a text; a reference to anything else fits nothing."""
@@ -69,19 +75,24 @@ class Facts:
 
     def bound(self, value: Any, subject: int | None) -> Any:
         """Put in the place of each reference what it stands for; raise `NotThereError` where that is missing."""
+        if is_moment(value):
+            return _dated(self.moment(value))
         if is_reference(value):
-            return _literal(self.referred(value, subject))
+            found = self.referred(value, subject)
+            return _dated(found) if value.keys() & ARITHMETIC and isinstance(found, str) else _literal(found)
         if isinstance(value, Mapping):
-            return {key: self._operand(key, item, subject) for key, item in value.items()}
+            bound = {key: self._operand(key, item, subject) for key, item in value.items()}
+            return _Dates(bound) if any(map(_is_date, value.values())) and value.keys() <= _COMPARISONS else bound
         if isinstance(value, list | tuple):
             return [self.bound(item, subject) for item in value]
         return value
 
-    def referred(self, reference: Mapping[str, str], subject: int | None) -> JsonValue:
+    def referred(self, reference: Mapping[str, Any], subject: int | None) -> JsonValue:
         """Give the value that a reference leads to; raise `NotThereError` where there is none."""
         if subject is None:
             raise NotThereError
-        ((kind, path),) = reference.items()
+        kind = next(key for key in reference if key in REFERENCES)
+        path = reference[kind]
         found = to_json(self.calls[subject].call.arguments) if kind == "$argument" else self.given(subject)
         for step in [] if path == "." else path.split("."):
             if isinstance(found, dict) and step in found:
@@ -90,16 +101,34 @@ class Facts:
                 found = found[int(step)]
             else:
                 raise NotThereError
-        return found
+        return _reckoned(found, reference.get("times"), reference.get("plus"))
+
+    def number(self, reference: Mapping[str, Any], subject: int | None) -> float | None:
+        """Give the number that a reference leads to, None where there is none."""
+        try:
+            found = self.referred(reference, subject)
+        except NotThereError:
+            return None
+        return found if is_number(found) else None
+
+    def moment(self, value: Mapping[str, str]) -> str:
+        """Give the date or time that `{$today: …}` or `{$now: …}` stands for; raise `ValueError` without a clock."""
+        if self.run.now is None:
+            raise ValueError(f"{next(iter(value))} is counted from the suite's `now`, which is not there")
+        return moment_text(value, self.run.now)
 
     def _operand(self, key: object, value: Any, subject: int | None) -> Any:
+        if key in COMPARISONS and is_moment(value):
+            return self.moment(value)
         if key == "$in" and is_reference(value):
             found = self.referred(value, subject)
             return [_literal(one) for one in found] if isinstance(found, list | dict) else []
-        bound = self.bound(value, subject)
-        if is_reference(value) and key in _SCALAR and not _compares(str(key), bound):
-            raise NotThereError
-        return bound
+        if is_reference(value) and key in _SCALAR:
+            found = self.referred(value, subject)
+            if not _compares(str(key), found):
+                raise NotThereError
+            return found
+        return self.bound(value, subject)
 
     def _alike(self, about: Described, record: CallRecord, other: CallRecord) -> bool:
         mine, theirs = record.call.arguments, other.call.arguments
@@ -124,10 +153,48 @@ class _Same:
         return same(self.value, actual)
 
 
+@dataclass(frozen=True)
+class _Dates:
+    """Matches dates within bounds: what is no date is never compared with one letter by letter."""
+
+    bounds: Mapping[str, Any]
+
+    def __call__(self, actual: JsonValue) -> bool:
+        return moment_of(actual) is not None and matches(self.bounds, actual)
+
+
 def _compares(operator: str, value: object) -> bool:
     if operator == "$size":
         return isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return is_number(value) or (isinstance(value, str) and operator in COMPARISONS)
+
+
+def _reckoned(value: JsonValue, factor: float | None, more: float | str | None) -> JsonValue:
+    """Multiply and add to a number, or move a date; raise `NotThereError` where the value is neither."""
+    if factor is None and more is None:
+        return value
+    if isinstance(more, str):
+        span = span_of(more)
+        found = None if span is None or not isinstance(value, str) else moved(value, span)
+        if found is None:
+            raise NotThereError
+        return found
+    if not is_number(value):
+        raise NotThereError
+    reckoned = value * (1 if factor is None else factor) + (more or 0)
+    if not is_number(reckoned):
+        raise NotThereError
+    return round(reckoned, DECIMALS)
+
+
+def _dated(text: str) -> Any:
+    """Match a date or time however it is written."""
+    return _Dates({"$gte": text, "$lte": text})
+
+
+def _is_date(operand: Any) -> bool:
+    """Whether an operand is a date that is counted from today, or from another."""
+    return is_moment(operand) or (is_reference(operand) and isinstance(operand.get("plus"), str))
 
 
 def _literal(value: JsonValue) -> Any:

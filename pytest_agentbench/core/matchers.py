@@ -6,22 +6,28 @@ A matcher is a mapping with one key that starts with `$`, and `tol` beside `$app
 comparisons, of which several may stand together: `{$gte: 1, $lt: 5}`. Matchers stand at any depth of a value, and
 inside those that take values.
 
-In rules of policies, a reference such as `{$argument: order_id}` or `{$result: total}` may stand for a value.
+In rules of policies, a reference such as `{$argument: order_id}` or `{$result: total}` may stand for a value, beside
+which `times: 0.5` multiplies a number, and `plus: 10` or `plus: 30d` adds to a number or a date; and a moment such as
+`{$today: -30d}` or `{$now: +1h}`.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
+from pytest_agentbench.core.moments import MOMENTS, moment_misfits, span_of
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.patterns import PatternSyntaxError, pattern
 from pytest_agentbench.core.values import is_number
 
 COMPARISONS = ("$lt", "$lte", "$gt", "$gte")
-"""Less, at most, more, at least: of numbers with numbers and of texts (dates such as 2024-05-15) with texts."""
+"""Less, at most, more, at least: of numbers with numbers, of dates with dates and of other texts with texts."""
 
 REFERENCES = ("$argument", "$result")
 """What stands for an argument of a call, or for a part of what it gave; only rules know which call that is."""
+
+ARITHMETIC = ("times", "plus")
+"""What may stand beside a reference: a number to multiply by, and a number or span to add then."""
 
 _IMPORT_PATH = re.compile(r"[^\W\d]\w*(\.\w+)*:\w+(\.\w+)*")
 _REFERENCE = re.compile(r"\.|[^\s.]+(\.[^\s.]+)*")
@@ -48,8 +54,12 @@ def holds_matcher(value: object) -> bool:
 
 
 def is_reference(value: object) -> bool:
-    """Whether `value` stands for a part of a call, as rules of policies may write it."""
-    return isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in REFERENCES
+    """Whether `value` stands for a part of a call, or what is reckoned from one, as rules of policies may write it."""
+    return (
+        isinstance(value, Mapping)
+        and len([key for key in value if key not in ARITHMETIC]) == 1
+        and (any(key in REFERENCES for key in value))
+    )
 
 
 def holds_reference(value: object) -> bool:
@@ -90,7 +100,10 @@ class _Check:
         if self._references and operators[0] in REFERENCES:
             yield from _reference(matcher, operators[0], path)
             return
-        known = (*_PARTNERS, *(REFERENCES if self._references else ()))
+        if self._references and operators[0] in MOMENTS:
+            yield from moment_misfits(matcher, path)
+            return
+        known = (*_PARTNERS, *((*REFERENCES, *MOMENTS) if self._references else ()))
         unknown = [operator for operator in operators if operator not in _PARTNERS]
         if unknown:
             message = f"unknown matcher {unknown[0]!r}, allowed: {listing(known)}"
@@ -109,7 +122,10 @@ class _Check:
     def _operand(self, operator: str, matcher: Mapping[str, object], path: Keys) -> Iterator[Misfit]:
         operand = matcher[operator]
         where = (*path, operator)
-        if self._references and is_reference(operand) and operator in (*_NESTING, *COMPARISONS, "$approx"):
+        if self._references and _is_meant(operand, REFERENCES) and operator in (*_NESTING, *COMPARISONS, "$approx"):
+            yield from self.walk(operand, where)
+            return
+        if self._references and _is_meant(operand, MOMENTS) and operator in COMPARISONS:
             yield from self.walk(operand, where)
             return
         if operator in ("$subset", *_NESTING):
@@ -126,6 +142,11 @@ class _Check:
                 yield Misfit(path=(*path, "tol"), message=f"found {shown(tolerance)}, expected a number, 0 or more")
         if expected:
             yield Misfit(path=where, message=f"found {shown(operand)}, {expected}")
+
+
+def _is_meant(operand: object, names: Sequence[str]) -> bool:
+    """Whether a value is meant as one of these, though it may be written wrongly."""
+    return isinstance(operand, Mapping) and any(name in operand for name in names)
 
 
 def _nested_operand(operator: str, operand: object) -> str:
@@ -159,8 +180,10 @@ def _is_count(value: object) -> bool:
 
 def _reference(matcher: Mapping[str, object], operator: str, path: Keys) -> Iterator[Misfit]:
     target = matcher[operator]
-    if len(matcher) > 1:
-        yield Misfit(path=path, message=f"{operator} stands beside another key: a reference stands alone")
+    others = [key for key in matcher if key != operator and key not in ARITHMETIC]
+    if others:
+        message = f"{operator} stands beside {others[0]!r}: beside a reference stand only {listing(ARITHMETIC)}"
+        yield Misfit(path=path, message=message, hint=suggestion(str(others[0]), ARITHMETIC))
     elif not isinstance(target, str) or not _REFERENCE.fullmatch(target):
         message = (
             f"found {shown(target)}, expected the way to a value, such as order_id, payment.amount or . (all of it)"
@@ -170,6 +193,20 @@ def _reference(matcher: Mapping[str, object], operator: str, path: Keys) -> Iter
         message = "'*' stands for nothing: a reference leads to one value, such as items.0.name"
         hint = "for any of several, write a matcher such as {$has: …} under where or result"
         yield Misfit(path=(*path, operator), message=message, hint=hint)
+    else:
+        yield from _arithmetic(matcher, path)
+
+
+def _arithmetic(reference: Mapping[str, object], path: Keys) -> Iterator[Misfit]:
+    factor, more = reference.get("times", 1), reference.get("plus", 0)
+    if not is_number(factor):
+        yield Misfit(path=(*path, "times"), message=f"found {shown(factor)}, expected a number")
+    if not is_number(more) and span_of(more) is None:
+        message = f"found {shown(more)}, expected a number, or a span such as 30d, -2w, 1h or 15min"
+        yield Misfit(path=(*path, "plus"), message=message)
+    elif "times" in reference and not is_number(more):
+        message = "times makes a number, and plus moves a date: only one of them can be meant"
+        yield Misfit(path=path, message=message)
 
 
 def regex_misfits(operand: object, where: Keys) -> Iterator[Misfit]:

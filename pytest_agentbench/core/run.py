@@ -1,5 +1,6 @@
 """Runs: scenario × variant × trial, what a check sees of one, and what is kept of it."""
 
+from datetime import datetime
 from typing import Any
 
 from pytest_agentbench.core.base import Model
@@ -50,7 +51,7 @@ class RunKey(Model):
 class Run(Model):
     """A closed conversation as checks see it.
 
-    `session_id` is what the agent saw of its session, new in every run.
+    `session_id` is what the agent saw of its session, new in every run; `now` what its clock showed, as the suite says.
     `calls_visible` False means that the agent's own tool calls could not be seen, `approvals_visible` that the run is a
     recording which may have had no place for approvals. `initial_state`, `final_state`
     and `expected_state` are None where state cannot be read or the expected calls cannot be replayed; `unreplayed` says
@@ -71,6 +72,7 @@ class Run(Model):
     session_id: str = ""
     scenario: Scenario
     policies: tuple[Policy, ...] = ()
+    now: datetime | None = None
     transcript: Transcript = Transcript()
     termination: Termination
     stop_reason: str = ""

@@ -1,5 +1,6 @@
 """Suites: an agent, an environment, a simulated user, scenarios, limits and gates, as `agentbench.yaml` states them."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -153,7 +154,8 @@ class EnvironmentSpec(Model):
     """Tools, of any number of providers, and state; each is optional. `reads` and `writes` settle what a tool does
     where it does not say; `seen` are tools that were seen to write, which settles it where nobody does.
 
-    `tau2` stands in place of both parties' tools; the state is then the domain's (`kind` tau2).
+    `tau2` stands in place of both parties' tools; the state is then the domain's (`kind` tau2). `now` is the suite's
+    clock, which tools get that declare it.
     """
 
     tools: tuple[ToolsSpec, ...] = ()
@@ -163,6 +165,7 @@ class EnvironmentSpec(Model):
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     seen: tuple[str, ...] = ()
+    now: datetime | None = None
 
     @property
     def providers(self) -> tuple[ToolsSpec, ...]:
@@ -244,3 +247,8 @@ class Suite(Model):
     generate: GenerateSpec | None = None
     secrets: tuple[str, ...] = ()
     content_hash: str = ""
+
+    @property
+    def now(self) -> datetime | None:
+        """What the clock of every run shows, None where the suite does not say; nobody reads a real one."""
+        return self.environment.now

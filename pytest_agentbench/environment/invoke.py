@@ -4,6 +4,7 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
@@ -11,6 +12,7 @@ from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.environment.faults import Raised, caught, fault, is_exit, is_refusal
 from pytest_agentbench.environment.python_tools import PythonTool
 from pytest_agentbench.environment.rendering import render_error, render_result
+from pytest_agentbench.environment.signatures import NOW
 from pytest_agentbench.environment.state_access import OpenState
 
 
@@ -34,10 +36,20 @@ class Done:
 class Invoker:
     """Makes the calls of one run, from whatever thread; refuses all of them once sealed."""
 
-    def __init__(self, state: OpenState | None, context: Any, is_over: Callable[[], bool] = lambda: False) -> None:
-        """`is_over` tells whether the run's time is up: a call cancelled then counts as still running."""
+    def __init__(
+        self,
+        state: OpenState | None,
+        context: Any,
+        is_over: Callable[[], bool] = lambda: False,
+        *,
+        now: datetime | None = None,
+    ) -> None:
+        """`is_over` tells whether the run's time is up: a call cancelled then counts as still running.
+
+        `now` is what tools get that declare it.
+        """
         self._state = state
-        self._injected: Mapping[str, Any] = {"context": context, **({"state": state.handle} if state else {})}
+        self._injected: Mapping[str, Any] = {"context": context, NOW: now, **({"state": state.handle} if state else {})}
         self._lock = threading.Lock()
         self._active: dict[Watch, None] = {}  # in the order begun
         self._is_over = is_over

@@ -29,6 +29,7 @@ from pytest_agentbench.environment.python_tools import PythonTool
 from pytest_agentbench.environment.remote import RemoteTools
 from pytest_agentbench.environment.remote_calls import RemoteCalls
 from pytest_agentbench.environment.runner import Runner
+from pytest_agentbench.environment.signatures import NOW
 from pytest_agentbench.environment.state_access import OpenState
 from pytest_agentbench.environment.told_state import ToldState
 from pytest_agentbench.environment.toolset import load_tools, opening_of, refuse_namesakes, remote_parts
@@ -241,6 +242,7 @@ class LocalEnvironment:
     async def _make_context(self) -> None:
         if self._make:
             offered = {"state": self.handle, "session_id": self._session_id}
+            offered |= {} if self._spec.now is None else {NOW: self._spec.now}
             self.context = await make_context(
                 self._make,
                 self._values,
@@ -249,7 +251,7 @@ class LocalEnvironment:
                 runner=self._runner,
                 patience=self._patience,
             )
-        self._invoker = Invoker(self._state, self.context, self._is_over)
+        self._invoker = Invoker(self._state, self.context, self._is_over, now=self._spec.now)
 
     async def _open_remote(self) -> None:
         parts = remote_parts(self._spec)

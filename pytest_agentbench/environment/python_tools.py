@@ -41,6 +41,7 @@ class PythonTool:
         reads: Sequence[str] = (),
         writes: Sequence[str] = (),
         seen: Sequence[str] = (),
+        filled: tuple[str, ...] = INJECTED,
     ) -> None:
         name = getattr(function, "__name__", None)
         if not isinstance(name, str) or name == "<lambda>":
@@ -53,7 +54,8 @@ class PythonTool:
         self.is_async = inspect.iscoroutinefunction(function)
         declared = getattr(function, "kind", None)
         self.kind, self.kind_from = kind_of(self.name, declared, reads, writes, seen=seen)
-        self.signature: ToolSignature = read_signature(function, name)
+        self.signature: ToolSignature = read_signature(function, name, filled)
+        self._filled = filled
 
     @cached_property
     def spec(self) -> ToolSpec:
@@ -96,7 +98,7 @@ class PythonTool:
     def _validated(self, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         names = self.signature.names
         others = {name: value for name, value in arguments.items() if name not in names}
-        refused = [name for name in others if not self.signature.open_ended or name in INJECTED]
+        refused = [name for name in others if not self.signature.open_ended or name in self._filled]
         problems = [f"unknown {name!r}" for name in refused]
         known = {name: value for name, value in arguments.items() if name in names}
         model: BaseModel | None = None
@@ -163,6 +165,7 @@ def tools_of(
     reads: Sequence[str] = (),
     writes: Sequence[str] = (),
     seen: Sequence[str] = (),
+    filled: tuple[str, ...] = INJECTED,
 ) -> list[PythonTool]:
     """Give a module's tools: what its `TOOLS` list holds, else the public functions that it defines, in order.
 
@@ -181,7 +184,7 @@ def tools_of(
         raise EnvironmentFaultError(f"{_file(module)}: defines no public function and no TOOLS list, so no tools")
     try:
         tools = [
-            PythonTool(item, requestor=requestor, prefix=prefix, reads=reads, writes=writes, seen=seen)
+            PythonTool(item, requestor=requestor, prefix=prefix, reads=reads, writes=writes, seen=seen, filled=filled)
             for item in functions
         ]
     except EnvironmentFaultError as error:

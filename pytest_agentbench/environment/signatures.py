@@ -12,6 +12,9 @@ from pytest_agentbench.core.errors import EnvironmentFaultError
 INJECTED = ("state", "context")
 """Parameters that the environment fills in; callers neither see nor give them."""
 
+NOW = "now"
+"""The parameter that it fills in, too, where the suite says what its clock shows."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
@@ -44,8 +47,11 @@ class ToolSignature:
         return tuple(parameter.name for parameter in self.parameters)
 
 
-def read_signature(function: Callable[..., Any], name: str) -> ToolSignature:
-    """Read a tool's signature; raise `EnvironmentFaultError` where callers could not call it by name."""
+def read_signature(function: Callable[..., Any], name: str, filled: tuple[str, ...] = INJECTED) -> ToolSignature:
+    """Read a tool's signature; the parameters named in `filled` are not the caller's.
+
+    Raise `EnvironmentFaultError` where callers could not call it by name.
+    """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError, NameError) as error:
@@ -61,7 +67,7 @@ def read_signature(function: Callable[..., Any], name: str) -> ToolSignature:
             )
         if parameter.kind is parameter.VAR_KEYWORD:
             open_ended = True
-        elif parameter.name in INJECTED:
+        elif parameter.name in filled:
             injected.append(parameter.name)
             if parameter.default is parameter.empty:
                 needs.append(parameter.name)

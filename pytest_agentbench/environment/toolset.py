@@ -16,6 +16,7 @@ from pytest_agentbench.environment.opening import declared_tools
 from pytest_agentbench.environment.python_tools import PythonTool, tools_of
 from pytest_agentbench.environment.remote import Opening
 from pytest_agentbench.environment.schema_tools import read_schema_tools
+from pytest_agentbench.environment.signatures import INJECTED, NOW
 
 
 def load_toolset(spec: EnvironmentSpec, root: Path, *, recorded: bool = False) -> Toolset:
@@ -93,6 +94,7 @@ def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | 
 
         return bridge_tools(find_source(spec.tau2.domain, spec.tau2.checkout))
     settled = {"reads": spec.reads, "writes": spec.writes, "seen": spec.seen}
+    filled = INJECTED if spec.now is None else (*INJECTED, NOW)
     specs: list[ToolSpec] = []
     functions: dict[tuple[Requestor, str], PythonTool] = {}
     modules: list[ModuleType] = []
@@ -106,7 +108,7 @@ def load_tools(spec: EnvironmentSpec, root: Path, unique: str, known: Toolset | 
                 continue
             module = load_fresh_module(source.target, root, unique)
             modules.append(module)
-            for tool in tools_of(module, requestor=requestor, prefix=source.prefix, **settled):
+            for tool in tools_of(module, requestor=requestor, prefix=source.prefix, filled=filled, **settled):
                 _refuse_missing_state(tool, spec, module)
                 described = known.get(tool.name, requestor) if known else None
                 specs.append(described or tool.spec)

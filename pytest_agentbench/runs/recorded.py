@@ -91,6 +91,7 @@ async def judge_recorded(
         key=plan.key,
         scenario=plan.scenario,
         policies=plan.policies,
+        now=plan.suite.now,
         transcript=recording.transcript,
         termination=termination,
         stop_reason=recording.stop_reason,

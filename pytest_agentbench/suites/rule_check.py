@@ -8,19 +8,20 @@ from typing import Any
 
 from pytest_agentbench.core.matchers import REFERENCES, holds_reference, is_reference, matcher_misfits, regex_misfits
 from pytest_agentbench.core.misfit import Keys, Misfit
+from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.suites.rule_types import Fault, Form, form_of, missing_step, never_true
+from pytest_agentbench.suites.rule_types import Fault, Form, at_steps, form_of, missing_step, never_true, unreckonable
 from pytest_agentbench.suites.schema_rules import RULE, RULE_DEFINITIONS
 from pytest_agentbench.suites.shape import misfits
 
-TRIGGERED = ("before", "never", "confirm_before", "only_if", "at_most")
+TRIGGERED = ("before", "never", "only", "confirm_before", "only_if", "at_most")
 """The operators that name the calls which set them off."""
 
-ABOUT = ("calls", "where", "result")
-"""The keys that say which calls a rule is about."""
+ABOUT = ("calls", "where", "result", "handoff")
+"""The keys that say which calls, or which handoff, a rule is about."""
 
 _VALUES = ("where", "result", "arguments")
 _TEXTS = ("user_said", "agent_said", "user_says", "agent_says", "must_say", "must_not_say")
@@ -70,7 +71,7 @@ class _Places:
             yield Misfit(path=path, message=message + "confirmed, all, any, not")
         for key in needed:
             yield from self._only_requirements({key: body[key]}, path)
-            yield from self.rule({key: body[key]}, path, placed=True, call=True)
+            yield from self.rule({key: body[key]}, path, placed=True, call=call or "calls" in body)
 
     def _requirement(self, operator: str, body: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
         if operator in ("arguments", "confirmed") and not call:
@@ -110,9 +111,19 @@ class _Places:
                 yield from matcher_misfits(body[key], (*path, key), references=True)
                 if not call and holds_reference(body[key]):
                     yield Misfit(path=(*path, key), message=_WITHOUT_CALL)
+        for key in ("sum", "lte"):
+            if isinstance(body.get(key), Mapping):
+                yield from matcher_misfits(body[key], (*path, key), references=True)
+                if key == "lte" and not call:
+                    yield Misfit(path=(*path, key), message=_WITHOUT_CALL)
         for key in _TEXTS:
             if key in body:
                 yield from _spoken(body[key], (*path, key), call)
+
+
+def summed(of: JsonValue) -> dict[str, Any]:
+    """Give what `sum` adds up as a reference into each call: a text is the way to an argument."""
+    return {REFERENCES[0]: of} if isinstance(of, str) else dict(of)
 
 
 def _spoken(text: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
@@ -123,9 +134,9 @@ def _spoken(text: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
         yield from _spoken(text["text"], (*path, "text"), call)
     elif isinstance(text, Mapping) and "pattern" in text:
         yield from regex_misfits(text["pattern"], (*path, "pattern"))
-    elif is_reference(text):
+    elif is_reference(text) or is_moment(text):
         yield from matcher_misfits(text, path, references=True)
-        if not call:
+        if not call and is_reference(text):
             yield Misfit(path=path, message=_WITHOUT_CALL)
 
 
@@ -176,12 +187,31 @@ class _Names:
             case "result":
                 yield from never_true(body, self._results(own), path, _whose(own))
                 yield from self.rule(body, path, about)
+            case "sum":
+                yield from self._sum(body, path, own)
             case "only_if":
                 for name, item in body.items():
-                    inner = about if name in ABOUT else _listed(body)
+                    inner = about if name in ABOUT else _listed(body) or about
                     yield from self._part(body, name, item, (*path, name), inner)
             case _:
                 yield from self.rule(body, path, about)
+
+    def _sum(self, of: JsonValue, path: Keys, tools: tuple[str, ...]) -> Iterator[Fault]:
+        """Yield what is added up and is not there, or is never a number."""
+        ((kind, way),) = summed(of).items()
+        steps = way.split(".")
+        if kind == REFERENCES[0]:
+            yield from self._argument(steps[0], tools, path)
+        else:
+            yield from self._reference(of, path, tools)
+        for name in tools:
+            spec = self._toolset.get(name)
+            known = spec.parameters.get("properties", {}) if spec else {}
+            form = at_steps(steps[1:], form_of([known.get(steps[0])], spec.parameters)) if spec else Form()
+            form = form if kind == REFERENCES[0] else at_steps(steps, self._results(tools))
+            if form.kinds and "number" not in form.kinds:
+                yield path, f"{way} of {name!r} is {form.words}, and sum adds up numbers", ""
+                return
 
     def _tools(self, listed: JsonValue, path: Keys) -> Iterator[Fault]:
         for index, name in enumerate(listed if isinstance(listed, list) else ()):
@@ -206,8 +236,9 @@ class _Names:
         if REFERENCES[0] in form and form[REFERENCES[0]] != ".":
             yield from self._argument(form[REFERENCES[0]].split(".")[0], about, (*path, REFERENCES[0]))
         if REFERENCES[1] in form and form[REFERENCES[1]] != ".":
-            steps = form[REFERENCES[1]].split(".")
-            yield from missing_step(steps, self._results(about), (*path, REFERENCES[1]), _whose(about))
+            steps, where = form[REFERENCES[1]].split("."), (*path, REFERENCES[1])
+            yield from missing_step(steps, self._results(about), where, _whose(about))
+            yield from unreckonable(form, at_steps(steps, self._results(about)), where, _whose(about))
 
     def _never_true_of_arguments(self, given: JsonValue, tools: tuple[str, ...], path: Keys) -> Iterator[Fault]:
         """Yield values that no argument of these tools ever has."""

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_agentbench.core.matchers import COMPARISONS, is_matcher, is_reference
+from pytest_agentbench.core.matchers import ARITHMETIC, COMPARISONS, is_matcher, is_reference
 from pytest_agentbench.core.misfit import Keys, shown
+from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.values import JsonValue, is_number, same
 
@@ -43,6 +44,11 @@ class Form:
                 return frozenset()
             found |= several
         return frozenset(found)
+
+    @property
+    def words(self) -> str:
+        """The JSON types that it may have, in words."""
+        return " or ".join(_KINDS[name] for name in sorted(self.kinds))
 
     @property
     def choices(self) -> list[JsonValue] | None:
@@ -154,7 +160,10 @@ def _kind(value: JsonValue) -> str:
 
 def never_true(value: JsonValue, form: Form, path: Keys, whose: str) -> Iterator[Fault]:
     """Yield what in a value or matcher no value of this form ever fits; `path` leads to it, `whose` names the form."""
-    if not form.ways or is_reference(value):
+    if not form.ways:
+        return
+    if is_reference(value) or is_moment(value):
+        yield from _reckoned_kind(value, form, path)
         return
     if is_matcher(value) and isinstance(value, Mapping):
         yield from _matcher(value, form, path, whose)
@@ -181,7 +190,9 @@ def _matcher(matcher: Mapping[str, JsonValue], form: Form, path: Keys, whose: st
     for operator, operand in matcher.items():
         where = (*path, operator)
         if operator in (*COMPARISONS, "$approx", "$regex"):
-            if not is_reference(operand) and form.kinds and _kind(operand) not in form.kinds:
+            if is_reference(operand) or is_moment(operand):
+                yield from _reckoned_kind(operand, form, where)
+            elif form.kinds and _kind(operand) not in form.kinds:
                 yield _other_kind(operand, form, where)
         elif operator == "$in" and isinstance(operand, list):
             for index, one in enumerate(operand):
@@ -190,6 +201,31 @@ def _matcher(matcher: Mapping[str, JsonValue], form: Form, path: Keys, whose: st
             yield from never_true(operand, form, where, whose)
         elif operator in ("$has", "$each") and form.kinds == {"array"}:
             yield from never_true(operand, form.items, where, whose)
+
+
+def _reckoned_kind(value: JsonValue, form: Form, path: Keys) -> Iterator[Fault]:
+    """Yield a number held against what is never one, a date against what is never a text."""
+    kind = reckoned_kind(value)
+    if kind and form.kinds and kind not in form.kinds:
+        what = "a number" if kind == "number" else "a date"
+        yield path, f"this is {what}; what it is compared with is {form.words}, so this is never true", ""
+
+
+def reckoned_kind(value: JsonValue) -> str:
+    """Give the JSON type that a moment, or a reference with `times` or `plus`, comes to; "" where that is open."""
+    if is_moment(value):
+        return "string"
+    if not value.keys() & ARITHMETIC:
+        return ""
+    return "string" if isinstance(value.get("plus"), str) else "number"
+
+
+def unreckonable(value: JsonValue, form: Form, path: Keys, whose: str) -> Iterator[Fault]:
+    """Yield a reference that multiplies, adds to or moves what is never a number, or never a text."""
+    kind = reckoned_kind(value)
+    if kind and form.kinds and kind not in form.kinds:
+        what = "a number" if kind == "number" else "a date"
+        yield path, f"{whose} is {form.words} here, and this takes {what}", ""
 
 
 def missing_step(steps: Sequence[str], form: Form, path: Keys, whose: str) -> Iterator[Fault]:
@@ -201,14 +237,20 @@ def missing_step(steps: Sequence[str], form: Form, path: Keys, whose: str) -> It
         form = form.at(step)
 
 
+def at_steps(steps: Sequence[str], form: Form) -> Form:
+    """Give what stands at the end of a way through what a tool gives."""
+    for step in steps:
+        form = form.at(step)
+    return form
+
+
 def _missing(key: str, form: Form, path: Keys, whose: str, before: Sequence[str] = ()) -> Fault:
     at = f" at {'.'.join(before)}" if before else ""
     return path, f"{whose} has no {key!r}{at}; it has {listing(form.names)}", suggestion(key, form.names)
 
 
 def _other_kind(value: JsonValue, form: Form, path: Keys) -> Fault:
-    kinds = " or ".join(_KINDS[name] for name in sorted(form.kinds))
     message = (
-        f"found {shown(value)}, {_KINDS[_kind(value)]}; what it is compared with is {kinds}, so this is never true"
+        f"found {shown(value)}, {_KINDS[_kind(value)]}; what it is compared with is {form.words}, so this is never true"
     )
     return path, message, ""

@@ -34,14 +34,27 @@ _COUNT: Schema = {
     "minimum": 1,
     "description": "a whole number from 1; write never to forbid such calls",
 }
+_TIMES: Schema = {"type": "integer", "minimum": 1, "description": "a whole number from 1"}
+_WITHIN: Schema = {"type": "integer", "minimum": 1, "description": "a whole number from 1"}
+_PER: Schema = {**_SAME, "description": "a list of arguments: counted for each value"}
+_FAILED: Schema = {"type": "boolean", "description": "true: such a call that failed"}
 _ABOUT: Schema = {"calls": _CALLS, "where": _WHERE, "result": _RESULT}
+
+_RECKONED: Schema = {
+    "times": {"description": "a number to multiply by"},
+    "plus": {"description": "a number to add, or a span by which a date is moved, such as 30d"},
+}
 
 _TEXT: Schema = {
     "anyOf": [
         {"type": ["string", "number"], "pattern": r"\S", "description": "a text"},
         mapping({"pattern": {"type": "string", "description": "a regular expression"}}, "{pattern: …}", ("pattern",)),
-        mapping({"$argument": {"type": "string"}}, "{$argument: name}: an argument of the call", ("$argument",)),
-        mapping({"$result": {"type": "string"}}, "{$result: name}: what the call gave", ("$result",)),
+        mapping(
+            {"$argument": {"type": "string"}, **_RECKONED}, "{$argument: name}: an argument of the call", ("$argument",)
+        ),
+        mapping({"$result": {"type": "string"}, **_RECKONED}, "{$result: name}: what the call gave", ("$result",)),
+        mapping({"$today": {"type": "string"}}, "{$today: 30d}: a day counted from the suite's now", ("$today",)),
+        mapping({"$now": {"type": "string"}}, "{$now: 1h}: a time counted from the suite's now", ("$now",)),
         {
             "type": "array",
             "items": {"$ref": "#/$defs/spoken"},
@@ -52,18 +65,65 @@ _TEXT: Schema = {
     "description": "a text, {pattern: …}, {$argument: …}, {$result: …} or a list of these",
 }
 
-_OTHER_CALL = mapping(
-    {**_ABOUT, "same": _SAME, "failed": {"type": "boolean", "description": "true: such a call that failed"}},
-    "{calls: …, where: {…}, result: …, same: […]}: another call",
-    ("calls",),
-)
+_SUM: Schema = {
+    "anyOf": [
+        {"type": "string", "pattern": r"^[^\s.]+(\.[^\s.]+)*$", "description": "the name of an argument"},
+        mapping({"$result": {"type": "string"}}, "{$result: name}: what each call gave", ("$result",)),
+    ],
+    "description": "the name of an argument, or {$result: name}: what each call gave",
+}
+_LIMIT: Schema = {
+    "anyOf": [
+        {"type": "number", "description": "a number"},
+        mapping({"$argument": {"type": "string"}, **_RECKONED}, "{$argument: name}", ("$argument",)),
+        mapping({"$result": {"type": "string"}, **_RECKONED}, "{$result: name}", ("$result",)),
+    ],
+    "description": "a number, or {$argument: …} or {$result: …} of the call around the rule",
+}
+_AT_MOST: Schema = {
+    "anyOf": [
+        mapping(
+            {**_ABOUT, "times": _COUNT, "per": _PER},
+            "{calls: …, times: n}: such calls are made n times in all",
+            ("calls", "times"),
+        ),
+        mapping(
+            {**_ABOUT, "sum": _SUM, "lte": _LIMIT, "per": _PER},
+            "{calls: …, sum: amount, lte: n}: such calls come to n in all",
+            ("calls", "sum", "lte"),
+        ),
+    ],
+    "description": "{calls: …, times: n}: such calls are made n times in all; "
+    "or {calls: …, sum: amount, lte: n}: they come to n in all",
+}
+
+_HANDOFF: Schema = {"handoff": HANDOFF_BODY}
+_OTHER: Schema = {**_ABOUT, "same": _SAME, "failed": _FAILED, "times": _TIMES}
+_EARLIER_ONE: Schema = {
+    "anyOf": [
+        mapping(_OTHER, "{calls: …, where: {…}, result: …, same: […]}: another call", ("calls",)),
+        mapping(_HANDOFF, "{handoff: agent}: a handoff", ("handoff",)),
+    ],
+    "description": "{calls: …}: such a call was made earlier and did not fail; or {handoff: agent}",
+}
+_LATER_ONE: Schema = {
+    "anyOf": [
+        mapping(
+            {**_OTHER, "within": _WITHIN},
+            "{calls: …, within: 1}: another call, in one of the agent's next turns",
+            ("calls",),
+        ),
+        mapping({**_HANDOFF, "within": _WITHIN}, "{handoff: agent, within: 1}: a handoff", ("handoff",)),
+    ],
+    "description": "{calls: …}: such a call is made later and does not fail; or {handoff: agent}",
+}
 
 _SPOKEN: Schema = {"$ref": "#/$defs/spoken"}
 _RULES: Schema = {"type": "array", "items": {"$ref": "#/$defs/rule"}, "minItems": 1, "description": "a list of rules"}
 
 _REQUIREMENTS: Schema = {
-    "earlier": {**_OTHER_CALL, "description": "{calls: …}: such a call was made earlier and did not fail"},
-    "later": {**_OTHER_CALL, "description": "{calls: …}: such a call is made later and does not fail"},
+    "earlier": _EARLIER_ONE,
+    "later": _LATER_ONE,
     "arguments": {**_WHERE, "description": "a mapping: the call has these arguments"},
     "user_said": _SPOKEN,
     "agent_said": _SPOKEN,
@@ -72,20 +132,21 @@ _REQUIREMENTS: Schema = {
     "any": _RULES,
     "not": {"$ref": "#/$defs/rule"},
 }
-_ONE_KIND = "exactly one of before, never, confirm_before, only_if, at_most, when (with then), all, any"
+_ONE_KIND = "exactly one of before, never, only, confirm_before, only_if, at_most, when (with then), all, any"
 
 _TRIGGER: Schema = {
     "anyOf": [
         {"enum": ["always"], "description": "always"},
         mapping(
-            {**_ABOUT, "failed": {"type": "boolean", "description": "true: such a call that failed"}},
+            {**_ABOUT, "failed": _FAILED, "times": _TIMES, "per": _PER},
             "{calls: …}: such a call was made and did not fail",
             ("calls",),
         ),
-        mapping({"user_says": _SPOKEN}, "{user_says: …}", ("user_says",)),
-        mapping({"agent_says": _SPOKEN}, "{agent_says: …}", ("agent_says",)),
+        mapping({"user_says": _SPOKEN, "times": _TIMES}, "{user_says: …}", ("user_says",)),
+        mapping({"agent_says": _SPOKEN, "times": _TIMES}, "{agent_says: …}", ("agent_says",)),
+        mapping(_HANDOFF, "{handoff: agent}: at each such handoff", ("handoff",)),
     ],
-    "description": "{calls: …}, {user_says: …}, {agent_says: …} or always",
+    "description": "{calls: …}, {user_says: …}, {agent_says: …}, {handoff: …} or always",
 }
 
 _OPERATORS: Schema = {
@@ -94,24 +155,33 @@ _OPERATORS: Schema = {
         "{calls: …, first: […]}: such a call needs an earlier successful call, or handoff, of `first`",
         ("calls", "first"),
     ),
-    "never": mapping(_ABOUT, "{calls: …, where: {…}}: such a call is forbidden", ("calls",)),
+    "never": {
+        "anyOf": [
+            mapping(_ABOUT, "{calls: …, where: {…}}: such a call is forbidden", ("calls",)),
+            mapping(_HANDOFF, "{handoff: agent}: such a handoff is forbidden", ("handoff",)),
+        ],
+        "description": "{calls: …, where: {…}}: such a call is forbidden; or {handoff: agent}",
+    },
+    "only": mapping({**_ABOUT, "calls": _FIRST}, "{calls: […]}: every call is one of these", ("calls",)),
     "confirm_before": mapping(
         {**_ABOUT, "stating": {**_SAME, "description": "a list of arguments that the agent states before the yes"}},
         "{calls: …}: such a call needs the user's yes",
         ("calls",),
     ),
-    "only_if": mapping({**_ABOUT, **_REQUIREMENTS}, "{calls: …, earlier: {…}}: such a call needs all this", ("calls",)),
-    "at_most": mapping(
-        {**_ABOUT, "times": _COUNT, "per": {**_SAME, "description": "a list of arguments: counted for each value"}},
-        "{calls: …, times: n}: such calls are made n times in all",
-        ("calls", "times"),
-    ),
+    "only_if": {
+        "anyOf": [
+            mapping({**_ABOUT, **_REQUIREMENTS}, "{calls: …, earlier: {…}}: such a call needs all this", ("calls",)),
+            mapping({**_HANDOFF, **_REQUIREMENTS}, "{handoff: agent, …}: such a handoff needs all this", ("handoff",)),
+        ],
+        "description": "{calls: …, earlier: {…}}: such a call needs all this; or {handoff: agent, …}",
+    },
+    "at_most": _AT_MOST,
     **_REQUIREMENTS,
     "must_say": {
         "anyOf": [
             *_TEXT["anyOf"],
             mapping(
-                {"text": _SPOKEN, "within": {"type": "integer", "minimum": 1, "description": "a whole number from 1"}},
+                {"text": _SPOKEN, "within": _WITHIN},
                 "{text: …, within: 1}: in one of the agent's next messages",
                 ("text",),
             ),

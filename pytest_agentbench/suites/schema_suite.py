@@ -96,6 +96,12 @@ _STALL = mapping(
     "a mapping of thresholds from which a conversation counts as STALLED",
 )
 
+_NOW: Schema = {
+    "type": "string",
+    "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2}))?$",
+    "description": "a date and time with its zone, such as 2026-11-22T10:00Z, or a date, which is midnight UTC",
+}
+
 _STATE: Schema = {
     "anyOf": [
         mapping(
@@ -179,6 +185,7 @@ SUITE_FILE: Schema = {
             "user": USER,
             "language": LANGUAGE,
             "approvals": APPROVALS,
+            "now": _NOW,
             "llm": {**MODEL, "description": "a mapping of what the models of all roles have in common"},
             "cassette": CASSETTE,
             "judge": JUDGE,

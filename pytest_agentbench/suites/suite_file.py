@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -9,6 +10,7 @@ from pytest_agentbench.core.errors import GateError, Problem, SuiteError, SuiteF
 from pytest_agentbench.core.fault import FaultSpec, axis_id, read_axis
 from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.misfit import Keys
+from pytest_agentbench.core.moments import clock_misfits, clock_of, dated
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Rubric
@@ -38,7 +40,7 @@ from pytest_agentbench.suites.shape import misfits
 from pytest_agentbench.suites.substitution import Substitution
 from pytest_agentbench.suites.suite_form import PartReader
 
-_HASHED_PARTS = ("agent", "variants", "environment", "context")
+_HASHED_PARTS = ("agent", "variants", "environment", "context", "now")
 
 
 def load_suite(path: Path, *, environ: Mapping[str, str], generating: bool = False) -> Suite:
@@ -65,6 +67,7 @@ class _SuiteReader:
         self._document = substitution.apply(written)
         self._parts = PartReader(self._document, self._root, self._problems, written)
         self._broken: set[Keys] = set()
+        self._now: datetime | None = None
 
     def read(self) -> Suite:
         """Read all parts."""
@@ -74,6 +77,7 @@ class _SuiteReader:
             self._problems.append(self._document.problem(one.path, one.message, one.hint, at_key=one.at_key))
         if not isinstance(form, dict):
             self._raise()
+        self._now = self._clock()
         policies = self._policies()
         given = self._given("generate") if self._fits("llm") else None
         self._recipe = self._parts.generate(given) if given is not None else None
@@ -96,7 +100,7 @@ class _SuiteReader:
             gates=self._gates(policies),
             **self._trials(),
             faults=self._faults(),
-            context=self._given("context") or {},
+            context=self._dated(self._given("context") or {}, self._document, ("context",)),
             generate=self._recipe,
         )
         self._check_variants(suite)
@@ -140,7 +144,23 @@ class _SuiteReader:
         return axis
 
     def _environment(self, form: dict[str, JsonValue]) -> EnvironmentSpec:
-        return self._parts.environment(form.get("environment", {})) if self._fits("environment") else EnvironmentSpec()
+        spec = self._parts.environment(form.get("environment", {})) if self._fits("environment") else EnvironmentSpec()
+        return spec.model_copy(update={"now": self._now})
+
+    def _clock(self) -> datetime | None:
+        written = self._given("now")
+        now = None if written is None else clock_of(written)
+        if written is not None and now is None:
+            self._broken.add(("now",))
+            self._problems.append(self._document.problem(("now",), f"{written}: there is no such date"))
+        return now
+
+    def _dated(self, value: dict[str, Any], document: Document, path: Keys) -> dict[str, Any]:
+        """Put dates in the place of `{$today: …}` and `{$now: …}`; note those that nobody can tell."""
+        wrong = list(clock_misfits(value, path, self._now, checked=False))
+        if ("now",) not in self._broken:
+            self._problems += [document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in wrong]
+        return value if wrong or self._now is None else dict(dated(value, self._now))
 
     def _agent(self, form: dict[str, JsonValue]) -> AgentSpec:
         takes_from_llm = isinstance(form.get("agent"), dict) and "openai" in form["agent"]
@@ -216,7 +236,10 @@ class _SuiteReader:
                 message = f"the policy {policy.id!r} stands twice"
                 self._problems.append(document.problem((*path, index, "id"), message, "ids of policies are unique"))
             policies.setdefault(policy.id, policy)
-            found = rule_misfits(policy.rule, (*path, index, "rule")) if policy.rule is not None else ()
+            rule: Keys = (*path, index, "rule")
+            found = list(rule_misfits(policy.rule, rule)) if policy.rule is not None else []
+            if not found and ("now",) not in self._broken:
+                found = list(clock_misfits(policy.rule, rule, self._now))
             self._problems += [document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in found]
         return tuple(policies.values())
 
@@ -238,9 +261,11 @@ class _SuiteReader:
                     scenario = scenario.model_copy(update={"language": language})
                 if scenario.approvals is None and approvals is not None:
                     scenario = scenario.model_copy(update={"approvals": approvals})
+                base = entry.path if entry.is_own else (*entry.path, "agentbench")
+                context = self._dated(scenario.context, entry.document, (*base, "context"))
+                scenario = scenario.model_copy(update={"context": context})
                 found.append((scenario, entry))
                 if scenario.language is not None:
-                    base = entry.path if entry.is_own else (*entry.path, "agentbench")
                     self._check_language(scenario.language, entry.document, (*base, "language"))
         if ("policies",) not in self._broken:
             self._check_policies(found, [policy.id for policy in policies])

@@ -1,6 +1,7 @@
 """What rules of policies ask of a right run beside its expected calls: lookups before, a yes before, words after."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.rules import (
@@ -17,8 +18,11 @@ from pytest_agentbench.checks.rules import (
     When,
     read_rule,
 )
+from pytest_agentbench.core.matchers import holds_reference
+from pytest_agentbench.core.moments import dated
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolCall, Toolset
+from pytest_agentbench.core.values import JsonValue
 
 
 class Rules:
@@ -27,8 +31,15 @@ class Rules:
     Of alternatives (`any`) the first is kept. What a rule asks of the user, or says with patterns alone, is left to it.
     """
 
-    def __init__(self, policies: Sequence[Policy], toolset: Toolset, resolve: Resolver | None = None) -> None:
+    def __init__(
+        self,
+        policies: Sequence[Policy],
+        toolset: Toolset,
+        resolve: Resolver | None = None,
+        now: datetime | None = None,
+    ) -> None:
         self._toolset = toolset
+        self._now = now
         self._resolve = resolve
         self._before: list[tuple[Described, tuple[str, ...]]] = []
         self._confirm: list[Described] = []
@@ -67,7 +78,11 @@ class Rules:
                     self._read(one, about)
             case AnyOf():
                 self._read(rule.rules[0], about)
-            case Other() if rule.earlier and about is not None and not isinstance(rule.about.calls, str):
+            case Other() if (
+                rule.earlier
+                and about is not None
+                and not (isinstance(rule.about.calls, str) or rule.about.failed or (rule.about.times or 1) > 1)
+            ):
                 self._before.append((about, rule.about.calls))
             case Confirmed() if about is not None:
                 self._confirm.append(about)
@@ -83,6 +98,11 @@ class Rules:
         else:
             is_of = about.calls == "any" or call.name in about.calls
         return is_of and all(
-            name in call.arguments and matches(value, call.arguments[name], self._resolve)
-            for name, value in about.where.items()
+            name in call.arguments and self._fits(value, call.arguments[name]) for name, value in about.where.items()
         )
+
+    def _fits(self, value: JsonValue, actual: JsonValue) -> bool:
+        """Whether an argument fits; where only a run could tell, what a right run does for the call harms nobody."""
+        if holds_reference(value):
+            return True
+        return matches(value if self._now is None else dated(value, self._now), actual, self._resolve)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from pytest_agentbench.checks.matching import compared_arguments
-from pytest_agentbench.checks.rules import Before, read_rule
+from pytest_agentbench.checks.rules import read_rule, reads_handoffs
 from pytest_agentbench.core.errors import AgentBenchError, CheckError
 from pytest_agentbench.core.matchers import holds_matcher
 from pytest_agentbench.core.policy import Policy
@@ -99,7 +99,7 @@ class _Validation:
         self._scenario: Scenario = plan.scenario
         self._shared = shared
         self._theatre = theatre
-        self._rules = Rules(plan.policies, plan.toolset, self._resolve)
+        self._rules = Rules(plan.policies, plan.toolset, self._resolve, plan.suite.now)
         self._columns = Columns({})
         self._state: State | None = None
         self._found: dict[str, JsonValue] = {}
@@ -252,6 +252,7 @@ class _Validation:
             key=plan.key,
             scenario=plan.scenario,
             policies=plan.policies,
+            now=plan.suite.now,
             transcript=transcript,
             termination=Termination.FINISHED,
             stop_reason="done",
@@ -282,8 +283,7 @@ def _of_calls(plan: RunPlan) -> RunPlan:
 
 
 def _reads_handoffs(policy: Policy) -> bool:
-    rule = None if policy.rule is None else read_rule(policy.rule)
-    return isinstance(rule, Before) and bool(rule.handoffs)
+    return policy.rule is not None and reads_handoffs(read_rule(policy.rule))
 
 
 def _left_open(scenario: Scenario, toolset: Toolset) -> Iterator[str]:

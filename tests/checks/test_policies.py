@@ -58,7 +58,7 @@ def test_a_rule_is_exercised_and_kept(
         ({}, "expected exactly one of before"),
         ({**ONCE, **FIRST}, "expected exactly one of before"),
         ("never", "expected exactly one of before"),
-        ({"only": {}}, "unknown key 'only', allowed: before, never, confirm_before, only_if, at_most, "),
+        ({"just": {}}, "unknown key 'just', allowed: before, never, only, confirm_before, only_if, at_most, "),
         ({"never": ["refund"]}, "never: found a list of 1, expected"),
         ({"before": {"calls": ["refund"]}}, "'first' is missing"),
         (

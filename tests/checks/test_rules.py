@@ -310,3 +310,19 @@ def test_no_conversation_breaks_the_judge(argument: Any, result: Any, said: str)
     parts = [gave("get_order", result, y=argument), user(said), gave("refund", {"a": result}, x=argument), agent(said)]
 
     assert kept(rule, *parts) in (True, False, None)
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([gave("list_orders", {"orders": [{"id": "W1"}, {"id": "W2"}]}), call("cancel_order", order_id="W2")], True),
+        ([gave("list_orders", {"orders": [{"id": "W1"}]}), call("cancel_order", order_id="W2")], False),
+        ([call("cancel_order", order_id="W1"), gave("list_orders", {"orders": [{"id": "W1"}]})], False),
+        ([gave("list_orders", {"orders": []}), call("cancel_order", order_id="W1")], False),
+    ],
+)
+def test_an_argument_comes_from_a_list_that_was_shown(parts: list[Part], expected: bool) -> None:
+    """`$has` in the earlier result, with a reference to the call that is judged."""
+    shown = {"calls": ["list_orders"], "result": {"orders": {"$has": {"id": {"$argument": "order_id"}}}}}
+
+    assert kept({"only_if": {"calls": ["cancel_order"], "earlier": shown}}, *parts) is expected

@@ -42,10 +42,10 @@ TOOLS = Toolset(
 )
 
 
-def problems(folder: Path, rule: str, toolset: Toolset = TOOLS) -> list[str]:
+def problems(folder: Path, rule: str, toolset: Toolset = TOOLS, more: str = "") -> list[str]:
     """Give what is wrong with a rule at collection."""
     path = folder / "agentbench.yaml"
-    path.write_text(f"agent: a:b\npolicies:\n- {{id: p, text: x, rule: {rule}}}\nscenarios: [{{id: a}}]\n")
+    path.write_text(f"agent: a:b\npolicies:\n- {{id: p, text: x, rule: {rule}}}\nscenarios: [{{id: a}}]\n{more}")
     try:
         found = check_calls(load_suite(path, environ={}), toolset)
     except SuiteError as error:
@@ -214,3 +214,210 @@ class _Any(dict[str, str]):
 
     def __contains__(self, _: object) -> bool:
         return True
+
+
+@pytest.mark.parametrize(
+    ("rule", "key", "said"),
+    [
+        ("{only: {calls: [^refnd]}}", "only.calls[0]", "(did you mean 'refund'?)"),
+        ("{only: {calls: ^any}}", "only.calls", "expected a list of names of tools"),
+        ("{only: {calls: [refund], where: {amont: ^5}}}", "only.where.amont", "(did you mean 'amount'?)"),
+        (
+            "{never: {handoff: ^[a]}}",
+            "never.handoff",
+            "expected the agent that it goes to, or {from: agent, to: agent}",
+        ),
+        ("{never: {handoff: {^form: a}}}", "never.handoff.form", "(did you mean 'from'?)"),
+        ("{never: {^handoff: a, calls: [refund]}}", "never.handoff", "unknown key 'handoff'"),
+        ("{only_if: ^{handoff: a}}", "only_if", "nothing says what such a call needs"),
+        (
+            "{only_if: {handoff: a, ^confirmed: true}}",
+            "only_if.confirmed",
+            "there is no call that this could be about",
+        ),
+        ("{when: {handoff: a, ^times: 2}, then: {must_say: x}}", "when.times", "unknown key 'times'"),
+        (
+            "{when: {handoff: a}, then: {must_say: ^{$result: x}}}",
+            "then.must_say",
+            "there is no call that this could be about",
+        ),
+        ("{at_most: ^{calls: [refund]}}", "at_most", "the key 'times' is missing"),
+        ("{at_most: ^{calls: [refund], sum: amount}}", "at_most", "the key 'lte' is missing"),
+        ("{at_most: {calls: [refund], sum: ^amont, lte: 5}}", "at_most.sum", "(did you mean 'amount'?)"),
+        (
+            "{at_most: {calls: [refund], sum: ^order_id, lte: 5}}",
+            "at_most.sum",
+            "order_id of 'refund' is a string, and sum adds up numbers",
+        ),
+        (
+            "{at_most: {calls: [get_order], sum: ^{$result: due}, lte: 5}}",
+            "at_most.sum",
+            "due of 'get_order' is a string, and sum adds up numbers",
+        ),
+        (
+            "{at_most: {calls: [get_order], sum: {$result: ^amont}, lte: 5}}",
+            "at_most.sum.$result",
+            "has no 'amont'",
+        ),
+        ("{at_most: {calls: [refund], sum: amount, lte: ^many}}", "at_most.lte", "expected a number"),
+        (
+            "{at_most: {calls: [refund], sum: amount, lte: ^{$result: total}}}",
+            "at_most.lte",
+            "there is no call that this could be about",
+        ),
+        ("{at_most: {calls: [refund], sum: amount, lte: 5, ^times: 2}}", "at_most.times", "unknown key 'times'"),
+        ("{when: {calls: [refund], times: ^0}, then: {must_say: x}}", "when.times", "expected a whole number from 1"),
+        ("{when: {calls: [refund], times: 2, per: [^ordr_id]}, then: {must_say: x}}", "when.per[0]", "'order_id'?"),
+        ("{when: {user_says: x, times: ^1.5}, then: {must_say: x}}", "when.times", "expected a whole number from 1"),
+        (
+            "{when: {user_says: x}, then: {later: {calls: [refund], within: ^0}}}",
+            "then.later.within",
+            "expected a whole number from 1",
+        ),
+        (
+            "{only_if: {calls: [refund], earlier: {calls: [look], ^within: 2}}}",
+            "only_if.earlier.within",
+            "unknown key 'within'",
+        ),
+    ],
+)
+def test_counts_and_sums_that_cannot_be_meant(tmp_path: Path, rule: str, key: str, said: str) -> None:
+    """Each with the place (^) where it stands."""
+    column = len("- {id: p, text: x, rule: ") + rule.index("^") + 1
+
+    found = problems(tmp_path, rule.replace("^", ""))
+
+    assert len({one.partition(": policies")[0] for one in found}) == 1
+    assert found[0].startswith(f"agentbench.yaml:3:{column}: policies[0].rule.{key}: ")
+    assert said in found[0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "key", "said"),
+    [
+        (
+            "{never: {calls: [refund], where: {when: {$lt: {$today: ^-30}}}}}",
+            "never.where.when.$lt.$today",
+            "found -30, expected a span such as 0d, -30d, 2w, +1h or 15min",
+        ),
+        (
+            "{never: {calls: [refund], where: {when: {$lt: {$today: ^+1h}}}}}",
+            "never.where.when.$lt.$today",
+            "found '+1h': $today is a day, and moves by whole days (write {$now: +1h})",
+        ),
+        (
+            "{never: {calls: [refund], where: {when: {$lt: ^{$today: 1d, plus: 1d}}}}}",
+            "never.where.when.$lt",
+            "$today stands beside another key: a moment stands alone",
+        ),
+        (
+            "{never: {calls: [refund], where: {when: {$lt: {$today: ^-999999w}}}}}",
+            "never.where.when.$lt.$today",
+            "there is no such date",
+        ),
+        (
+            "{never: {calls: [refund], where: {amount: {$lt: ^{$today: -30d}}}}}",
+            "never.where.amount.$lt",
+            "this is a date; what it is compared with is a number, so this is never true",
+        ),
+        (
+            "{never: {calls: [refund], where: {amount: ^{$now: 0d}}}}",
+            "never.where.amount",
+            "this is a date; what it is compared with is a number",
+        ),
+        (
+            "{never: {calls: [refund], where: {when: {$approx: ^{$today: 0d}}}}}",
+            "never.where.when.$approx",
+            "expected a number",
+        ),
+        (
+            "{when: {calls: [look]}, then: {never: {calls: [refund], where: {when: ^{$result: all, times: 2}}}}}",
+            "then.never.where.when",
+            "this is a number; what it is compared with is a string",
+        ),
+        (
+            "{when: {calls: [get_order]}, then: {must_say: {$result: ^due, times: 2}}}",
+            "then.must_say.$result",
+            "what 'get_order' gives is a string here, and this takes a number",
+        ),
+        (
+            "{when: {calls: [get_order]}, then: {must_say: {$result: amount, times: ^half}}}",
+            "then.must_say.times",
+            "found 'half', expected a number",
+        ),
+        (
+            "{when: {calls: [get_order]}, then: {must_say: {$result: due, plus: ^30 days}}}",
+            "then.must_say.plus",
+            "found '30 days', expected a number, or a span such as 30d, -2w, 1h or 15min",
+        ),
+        (
+            "{when: {calls: [get_order]}, then: {must_say: ^{$result: due, plus: 30d, times: 2}}}",
+            "then.must_say",
+            "times makes a number, and plus moves a date: only one of them can be meant",
+        ),
+        (
+            "{when: {calls: [get_order]}, then: {must_say: [{$result: amount, ^minus: 2}]}}",
+            "then.must_say[0].minus",
+            "unknown key 'minus', allowed: $result, times, plus",
+        ),
+        (
+            "{when: {calls: [look]}, then: {never: {calls: any, where: {amount: {$lt: ^{$result: a, minus: 2}}}}}}",
+            "then.never.where.amount.$lt",
+            "$result stands beside 'minus': beside a reference stand only times, plus",
+        ),
+    ],
+)
+def test_dates_and_reckoned_values_that_cannot_be_meant(tmp_path: Path, rule: str, key: str, said: str) -> None:
+    """Each with the place (^) where it stands, and what to write instead."""
+    column = len("- {id: p, text: x, rule: ") + rule.index("^") + 1
+
+    found = problems(tmp_path, rule.replace("^", ""), more="now: 2026-11-22\n")
+
+    assert [one for one in found if one.startswith(f"agentbench.yaml:3:{column}: policies[0].rule.") and key in one]
+    assert any(said in one for one in found), found
+
+
+def test_a_rule_about_today_needs_the_clock(tmp_path: Path) -> None:
+    """The key to add is named; with it the rule is right."""
+    rule = "{never: {calls: [refund], where: {when: {$lt: {$today: -30d}}}}}"
+
+    (found,) = problems(tmp_path, rule)
+
+    assert "policies[0].rule.never.where.when.$lt.$today: $today is counted from the suite's `now`" in found
+    assert "(add `now: 2026-11-22T10:00Z` to the suite)" in found
+    assert problems(tmp_path, rule, more="now: 2026-11-22\n") == []
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        ("2026-11-22T10:00", "expected a date and time with its zone, such as 2026-11-22T10:00Z, or a date"),
+        ("2026-11-31", "now: 2026-11-31: there is no such date"),
+        ("2026-11-22T25:00Z", "now: 2026-11-22T25:00Z: there is no such date"),
+        ("today", "found 'today', expected a date and time"),
+    ],
+)
+def test_a_clock_that_shows_no_time_is_the_one_problem(tmp_path: Path, now: str, said: str) -> None:
+    """The rules that count from it are not said to lack it as well."""
+    rule = "{never: {calls: [refund], where: {when: {$lt: {$today: -30d}}}}}"
+
+    (found,) = problems(tmp_path, rule, more=f"now: {now}\n")
+
+    assert found.startswith("agentbench.yaml:5:")
+    assert said in found
+
+
+def test_dates_in_a_context_need_the_clock_too(tmp_path: Path) -> None:
+    """Those of the suite and of a scenario, with their places."""
+    path = tmp_path / "agentbench.yaml"
+    path.write_text(
+        "agent: a:b\ncontext: {day: {$today: 0d}}\nscenarios:\n- {id: a, context: {at: [{$now: 5}, {$now: 5h}]}}\n"
+    )
+
+    with pytest.raises(SuiteError) as raised:
+        load_suite(path, environ={})
+
+    first, second, third = map(str, raised.value.problems)
+    assert ":2:25: context.day.$today: $today is counted from the suite's `now`" in first
+    assert ":4:33: scenarios[0].context.at[0].$now: found 5, expected a span" in second
+    assert "scenarios[0].context.at[1].$now: $now is counted from" in third
