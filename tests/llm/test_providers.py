@@ -120,7 +120,7 @@ def test_what_a_provider_calls_otherwise_is_not_sent_in_vain(
     """Known of the provider's own server alone; nothing was learnt, so nothing is reported."""
     chat = Models(environ=environ).chat(ModelSpec.named(name), CALLER)
 
-    assert chat.capabilities.fit({"max_tokens": 5, "seed": 7}) == body
+    assert chat.capabilities.fit({"max_tokens": 5, "seed": 7}, ()) == body
     assert chat.capabilities.facts == ()
 
 
