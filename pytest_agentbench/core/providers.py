@@ -109,6 +109,9 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
 ALIASES: Mapping[str, str] = MappingProxyType({"google": "gemini"})
 """Other names of providers."""
 
+ELSEWHERE = ("cohere", "google-cloud", "huggingface", "snowflake")
+"""Providers that only pydantic-ai knows how to ask, of those that people are likely to name."""
+
 OF_A_SERVER = frozenset(
     {"provider", "base_url", "api_key", "api_key_env", "headers", "extra_body", "price"}
     | {"in_flight", "requests_per_minute", "tokens_per_minute"}
@@ -160,6 +163,8 @@ def misspelt(model: str) -> tuple[str, str] | None:
 
     >>> misspelt("antropic:some-model")[1]
     "did you mean 'anthropic'?"
+    >>> misspelt("cohere:some-model")[1]
+    'add `transport: pydantic_ai`'
     >>> misspelt("mixtral:8x7b")
     """
     prefix, colon, name = model.partition(":")
@@ -167,8 +172,10 @@ def misspelt(model: str) -> tuple[str, str] | None:
     if not colon or prefix in known:
         return None if name.strip() or not colon else (f"{model!r} names a provider and no model", "")
     # providers are called by letters; `llama3:8b` and `mixtral:8x7b` are model files with a tag
-    if not prefix.isalpha() or name[:1].isdigit() or name == "latest":
+    if not prefix.replace("-", "").isalpha() or name[:1].isdigit() or name == "latest":
         return None
+    if prefix in ELSEWHERE:
+        return f"{prefix!r} has no endpoint of the form that is asked directly", f"add `transport: {PYDANTIC_AI}`"
     hint = suggestion(prefix, known)
     return (f"no provider is called {prefix!r}, allowed: {listing(known)}", hint) if hint else None
 

@@ -109,6 +109,21 @@ def test_pydantic_ai_takes_no_server_and_no_key(tmp_path: Path) -> None:
     assert (spec.model, spec.provider, spec.base_url) == ("cohere:m", "cohere", "")
 
 
+@pytest.mark.parametrize(
+    ("common", "own"),
+    [
+        ("{transport: pydantic_ai}", "{model: 'cohere:m'}"),
+        ("{model: 'cohere:m'}", "{transport: pydantic_ai}"),
+        ("{model: m, base_url: 'https://here/v1', api_key: k}", "{model: 'cohere:m', transport: pydantic_ai}"),
+    ],
+)
+def test_a_transport_counts_wherever_it_stands(tmp_path: Path, common: str, own: str) -> None:
+    """In the common part or in the role; the server and the key of others are not its own."""
+    spec = user(tmp_path, common, own)
+
+    assert (spec.model, spec.transport, spec.base_url, spec.api_key) == ("cohere:m", "pydantic_ai", "", "")
+
+
 def test_another_provider_is_another_suite_and_no_provider_changes_nothing(tmp_path: Path) -> None:
     """Results of two providers are not of the same suite; a key changes no hash."""
     lines = ("agent: a:b", "user: {llm: {model: 'groq:m'}}")
