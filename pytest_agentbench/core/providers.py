@@ -28,7 +28,6 @@ class Provider:
     place: tuple[str, ...] = ()
     moved_by: str = ""
     key_header: str = _BEARER
-    hosts: tuple[str, ...] = ()
     renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     is_tag: bool = False
 
@@ -66,7 +65,6 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             keys=("AZURE_OPENAI_API_KEY",),
             place=("AZURE_OPENAI_ENDPOINT",),
             key_header="api-key",
-            hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
         ),
         # Gemini API documentation, "OpenAI compatibility"
         "gemini": Provider(
@@ -128,12 +126,6 @@ PYDANTIC_AI = "pydantic_ai"
 def provider_of(name: str) -> Provider | None:
     """Give the provider that a spec names, None for a server that is known by its address alone."""
     return PROVIDERS.get(name)
-
-
-def of_host(base_url: str) -> Provider | None:
-    """Give the provider whose hosts an address is one of."""
-    host = _origin(base_url)[1].partition(":")[0]
-    return next((one for one in PROVIDERS.values() if one.hosts and host.endswith(one.hosts)), None)
 
 
 def split_name(model: str, *, has_server: bool = False) -> tuple[str, str]:

@@ -57,7 +57,7 @@ class ModelReader:
         if "system_file" in form:
             system = self._text(form["system_file"], (*path, "system_file"))
         rounds = {"rounds": form["rounds"]} if "rounds" in form else {}
-        target = f"openai:{spec.model}"
+        target = f"{spec.provider or 'openai'}:{spec.model.removeprefix(f'{spec.provider}:')}"
         return AgentSpec(kind="openai", target=target, openai=OpenAIAgentSpec(model=spec, system=system, **rounds))
 
     def http_agent(self, form: Form, *, serial: bool) -> AgentSpec:

@@ -68,6 +68,14 @@ def test_roles_of_one_server_share_its_key(tmp_path: Path, common: str, own: str
     assert (spec.api_key, spec.provider, spec.base_url) == (KEY, provider, url)
 
 
+@pytest.mark.parametrize("more", ["", ", transport: pydantic_ai"])
+def test_a_chat_agent_is_called_by_its_provider(tmp_path: Path, more: str) -> None:
+    """Whoever posts for it."""
+    suite = load(tmp_path, f"agent: {{openai: {{model: 'bedrock:m'{more}}}}}")
+
+    assert suite.agent.target == "bedrock:m"
+
+
 def test_what_the_suite_says_beats_the_table(tmp_path: Path) -> None:
     """Address, key and its variable may all be a suite's own."""
     spec = user(tmp_path, "{}", "{model: 'anthropic:m', base_url: 'http://127.0.0.1:1/v1', api_key_env: TEAM_KEY}")
