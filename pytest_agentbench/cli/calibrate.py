@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "transcripts", type=Path, nargs="+", metavar="TRANSCRIPTS", help="folders of `agentbench situations`"
     )
-    parser.add_argument("--model", metavar="NAME", help="the model that learns and judges")
+    parser.add_argument("--model", metavar="NAME", help="the model that learns and judges, as in openai:NAME")
     parser.add_argument("--base-url", default="", metavar="URL", help="where it is reached (OPENAI_BASE_URL)")
     add_recording(parser)
     parser.add_argument("--concurrency", type=_positive, default=16, metavar="N", help="questions asked at a time (16)")

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", choices=list(situations()), help="this situation; may be repeated")
     parser.add_argument("--language", action="append", choices=LANGUAGES, help="may be repeated; both unless given")
     parser.add_argument("--written", type=int, default=0, metavar="N", help="conversations that --model writes besides")
-    parser.add_argument("--model", metavar="NAME", help="the model that writes them")
+    parser.add_argument("--model", metavar="NAME", help="the model that writes them, as in openai:NAME")
     parser.add_argument("--filter-model", metavar="NAME", help="the model that lets them through (the same one)")
     parser.add_argument("--base-url", default="", metavar="URL", help="where models are reached (OPENAI_BASE_URL)")
     add_recording(parser)

@@ -6,7 +6,7 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.errors import SuiteFaultError, with_hint
-from pytest_agentbench.core.providers import misspelt, provider_of, reached
+from pytest_agentbench.core.providers import PYDANTIC_AI, misspelt, provider_of, reached
 
 
 class Price(Model):
@@ -56,7 +56,8 @@ class ModelSpec(Model):
         Raise `SuiteFaultError` for a misspelt provider.
         """
         said = {"model": model, **{name: value for name, value in more.items() if value not in ("", None)}}
-        if "base_url" not in said and (wrong := misspelt(model)):
+        is_ours = "base_url" not in said and said.get("transport") != PYDANTIC_AI
+        if is_ours and (wrong := misspelt(model)):
             raise SuiteFaultError(with_hint(*wrong))
         return cls(**reached(said))
 

@@ -28,7 +28,6 @@ class Provider:
     place: tuple[str, ...] = ()
     moved_by: str = ""
     key_header: str = _BEARER
-    hosts: tuple[str, ...] = ()
     renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     is_tag: bool = False
 
@@ -66,7 +65,6 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             keys=("AZURE_OPENAI_API_KEY",),
             place=("AZURE_OPENAI_ENDPOINT",),
             key_header="api-key",
-            hosts=(".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"),
         ),
         # Gemini API documentation, "OpenAI compatibility"
         "gemini": Provider(
@@ -109,6 +107,9 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
 ALIASES: Mapping[str, str] = MappingProxyType({"google": "gemini"})
 """Other names of providers."""
 
+ELSEWHERE = ("cohere", "google-cloud", "huggingface", "snowflake")
+"""Providers that only pydantic-ai knows how to ask, of those that people are likely to name."""
+
 OF_A_SERVER = frozenset(
     {"provider", "base_url", "api_key", "api_key_env", "headers", "extra_body", "price"}
     | {"in_flight", "requests_per_minute", "tokens_per_minute"}
@@ -125,12 +126,6 @@ PYDANTIC_AI = "pydantic_ai"
 def provider_of(name: str) -> Provider | None:
     """Give the provider that a spec names, None for a server that is known by its address alone."""
     return PROVIDERS.get(name)
-
-
-def of_host(base_url: str) -> Provider | None:
-    """Give the provider whose hosts an address is one of."""
-    host = _origin(base_url)[1].partition(":")[0]
-    return next((one for one in PROVIDERS.values() if one.hosts and host.endswith(one.hosts)), None)
 
 
 def split_name(model: str, *, has_server: bool = False) -> tuple[str, str]:
@@ -160,6 +155,8 @@ def misspelt(model: str) -> tuple[str, str] | None:
 
     >>> misspelt("antropic:some-model")[1]
     "did you mean 'anthropic'?"
+    >>> misspelt("cohere:some-model")[1]
+    'add `transport: pydantic_ai`'
     >>> misspelt("mixtral:8x7b")
     """
     prefix, colon, name = model.partition(":")
@@ -167,8 +164,10 @@ def misspelt(model: str) -> tuple[str, str] | None:
     if not colon or prefix in known:
         return None if name.strip() or not colon else (f"{model!r} names a provider and no model", "")
     # providers are called by letters; `llama3:8b` and `mixtral:8x7b` are model files with a tag
-    if not prefix.isalpha() or name[:1].isdigit() or name == "latest":
+    if not prefix.replace("-", "").isalpha() or name[:1].isdigit() or name == "latest":
         return None
+    if prefix in ELSEWHERE:
+        return f"{prefix!r} has no endpoint of the form that is asked directly", f"add `transport: {PYDANTIC_AI}`"
     hint = suggestion(prefix, known)
     return (f"no provider is called {prefix!r}, allowed: {listing(known)}", hint) if hint else None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.core.errors import KeyMissingError
 from pytest_agentbench.core.model import ModelSpec
-from pytest_agentbench.core.providers import PROVIDERS, PYDANTIC_AI, Provider, of_host, provider_of
+from pytest_agentbench.core.providers import PROVIDERS, PYDANTIC_AI, Provider, provider_of
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.capabilities import Capabilities
 from pytest_agentbench.llm.chat import ChatModel, Ways
@@ -84,7 +84,7 @@ class Models:
         )
 
     def key_of(self, spec: ModelSpec) -> str:
-        """Give the key that `spec` is used with; `""` for a server that needs none of us.
+        """Give the key that `spec` is used with; `""` for a server that needs none.
 
         Raise `KeyMissingError` where OpenAI's own server or a provider that asks for keys is meant, where the variable
         was named in the spec, or where no variable says where the provider's server is.
@@ -131,7 +131,7 @@ class Models:
 
             secrets = [self._environ[name] for name in spec.key_variables if name in self._environ]
             return PydanticAITransport(spec.model, seconds=spec.seconds, headers=spec.headers, secrets=secrets)
-        row = provider_of(spec.provider) or of_host(url) or PROVIDERS["openai"]
+        row = provider_of(spec.provider) or PROVIDERS["openai"]
         how: dict[str, Any] = {"seconds": spec.seconds, "headers": spec.headers, "key_header": row.key_header}
         if spec.transport == "openai":
             from pytest_agentbench.llm.openai_client import OpenAITransport  # noqa: PLC0415 - imports aiohttp

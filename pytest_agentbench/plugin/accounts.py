@@ -12,6 +12,7 @@ import pytest
 from pytest_agentbench.agents.http.app import Apps
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.model import ModelSpec, Usage
+from pytest_agentbench.core.providers import PROVIDERS
 from pytest_agentbench.core.secret_keys import keyed
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import ascii_slug
@@ -184,7 +185,9 @@ def secrets_of(suite: Suite) -> set[str]:
     remote = [part.remote for part in suite.environment.providers if part.remote]
     sent = [{**getattr(one, "headers", {}), **getattr(one, "env", {})} for one in (suite.agent.http, *remote) if one]
     held = set(keyed([suite.context, *(scenario.context for scenario in suite.scenarios), *sent]))
-    named = {os.environ.get(name, "") for spec in specs_of(suite) for name in spec.key_variables}
+    of_providers = [name for row in PROVIDERS.values() if row.needs_key for name in row.keys]
+    of_roles = [name for spec in specs_of(suite) for name in spec.key_variables]
+    named = {os.environ.get(name, "") for name in (*of_providers, *of_roles)}
     given = {value for spec in specs_of(suite) for value in (spec.api_key, *spec.headers.values())}
     lying = {value for name, value in os.environ.items() if _KEY_NAME.search(name) and _KEY_LIKE.fullmatch(value)}
     return {secret for secret in named | given | lying if len(secret) >= _SHORTEST} | held

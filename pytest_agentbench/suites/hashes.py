@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pytest_agentbench.core.codec import digest
-from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.values import JsonValue
@@ -33,21 +32,16 @@ def suite_hash(suite: Suite, parts: dict[str, JsonValue], files: Mapping[str, Pa
     chat = suite.agent.openai
     content = {
         "parts": mask(parts),
-        "user": mask(suite.user.model_dump(exclude={"model": _left_out(suite.user.model)})),
-        "judge": mask(suite.judge.model_dump(exclude={"model": _left_out(suite.judge.model)}) if suite.judge else None),
+        "user": mask(suite.user.model_dump(exclude={"model": _HOW_REACHED})),
+        "judge": mask(suite.judge.model_dump(exclude={"model": _HOW_REACHED}) if suite.judge else None),
         "rubric": suite.rubric.model_dump() if suite.rubric else None,
-        "chat": mask(chat.model_dump(exclude={"model": _left_out(chat.model)}) if chat else None),
+        "chat": mask(chat.model_dump(exclude={"model": _HOW_REACHED}) if chat else None),
         "language": suite.language,
         "limits": suite.limits.model_dump(),
         "policies": mask([policy.model_dump() for policy in suite.policies]),
         "files": {name: _file_hash(file) for name, file in sorted(files.items())},
     }
     return digest(content)
-
-
-def _left_out(spec: ModelSpec | None) -> dict[str, bool]:
-    """Name what of a model does not count: a provider that nobody named is no change to suites of before."""
-    return _HOW_REACHED if spec is None or spec.provider else {**_HOW_REACHED, "provider": True}
 
 
 def _file_hash(file: Path) -> str:

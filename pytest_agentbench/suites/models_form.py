@@ -57,7 +57,7 @@ class ModelReader:
         if "system_file" in form:
             system = self._text(form["system_file"], (*path, "system_file"))
         rounds = {"rounds": form["rounds"]} if "rounds" in form else {}
-        target = f"openai:{spec.model}"
+        target = f"{spec.provider or 'openai'}:{spec.model.removeprefix(f'{spec.provider}:')}"
         return AgentSpec(kind="openai", target=target, openai=OpenAIAgentSpec(model=spec, system=system, **rounds))
 
     def http_agent(self, form: Form, *, serial: bool) -> AgentSpec:
@@ -102,23 +102,30 @@ class ModelReader:
     def _merged(self, form: Form, path: Keys) -> Form:
         """Give what a part says over what it takes from the suite's `llm`, names taken apart."""
         common = self._common
+        transport = form.get("transport") or common.get("transport") or "direct"
+        has_server = "base_url" in common or "base_url" in form
         for part, place in ((form, path), (common, ("llm",))):
-            self._check_reach(part, place, has_server="base_url" in common or "base_url" in form)
-        chosen = {"transport": form.get("transport") or common.get("transport") or "direct"}
-        shared = reached({**common, **chosen})
-        own = reached({**form, **chosen}, has_server="base_url" in common)
+            if transport == PYDANTIC_AI:
+                self._check_reach(part, place, is_own=part is form or "transport" in common)
+            elif not has_server:
+                self._check_name(part, place)
+        shared = reached({**common, "transport": transport})
+        own = reached({**form, "transport": transport}, has_server="base_url" in common)
         kept = {**inherited(shared, own), **own}
         return kept if "transport" in {*form, *common} else {key: kept[key] for key in kept if key != "transport"}
 
-    def _check_reach(self, part: Form, path: Keys, *, has_server: bool) -> None:
-        """Note a misspelt provider, and what a transport that finds its server by itself does not take."""
-        if part.get("transport") == PYDANTIC_AI:
-            for key in (key for key in REACHED_ELSEWHERE if key in part):
+    def _check_name(self, part: Form, path: Keys) -> None:
+        """Note a name that seems to mean a provider and names none."""
+        if wrong := misspelt(str(part.get("model", ""))):
+            message, hint = wrong
+            self._wrong((*path, "model"), message, hint or "name the model, too: PROVIDER:NAME")
+
+    def _check_reach(self, part: Form, path: Keys, *, is_own: bool) -> None:
+        """Note what a transport that finds its server by itself does not take; what is not its own it leaves alone."""
+        for key in REACHED_ELSEWHERE:
+            if is_own and key in part:
                 hint = "it takes servers and keys from the environment: set the variables of the provider"
                 self._wrong((*path, key), f"transport: {PYDANTIC_AI} takes no {key}", hint)
-        elif not has_server and (wrong := misspelt(str(part.get("model", "")))):
-            message, hint = wrong
-            self._wrong((*path, "model"), message, hint or "for a name with a colon on another server add `base_url`")
 
     def _text(self, name: str, path: Keys) -> str:
         file = self._file(name, path)

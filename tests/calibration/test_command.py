@@ -55,6 +55,18 @@ def test_calls_are_bounded(folders: list[str]) -> None:
     assert len(server.requests) == 3
 
 
+def test_a_model_is_named_as_in_a_suite(folders: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its provider, whose variable is missing here; a misspelt one is told."""
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+
+    with pytest.raises(
+        AgentBenchError, match=r"no key for model 'm' at https://api\.groq\.com/openai/v1: .*GROQ_API_KEY"
+    ):
+        calibrated("spur", *folders, "--model", "groq:m")
+    with pytest.raises(AgentBenchError, match="did you mean 'groq'"):
+        calibrated("spur", *folders, "--model", "grok:m")
+
+
 def test_a_mode_needs_a_cassette(folders: list[str]) -> None:
     """And says which option names one."""
     with pytest.raises(AgentBenchError, match="--cassette FILE"):

@@ -55,6 +55,14 @@ def test_a_misspelt_provider_is_told(name: str, meant: str) -> None:
     assert ModelSpec.named(name, base_url="http://127.0.0.1:1/v1").model == name
 
 
+def test_a_provider_that_another_transport_asks_is_told() -> None:
+    """Its name alone would be sent to OpenAI."""
+    with pytest.raises(SuiteFaultError, match=r"'cohere' has no endpoint .*add `transport: pydantic_ai`"):
+        ModelSpec.named("cohere:small")
+
+    assert ModelSpec.named("cohere:small", transport="pydantic_ai").provider == "cohere"
+
+
 def test_a_provider_without_a_model_is_told() -> None:
     """`openai:` is half a name."""
     assert misspelt("openai:") == ("'openai:' names a provider and no model", "")

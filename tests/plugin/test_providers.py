@@ -60,3 +60,16 @@ def test_a_providers_key_gets_into_no_file(project: Project, monkeypatch: pytest
     assert SECRET not in result.stdout.str() + refused.stdout.str()
     written = {path: path.read_bytes() for path in project.pytester.path.rglob("*") if path.is_file()}
     assert [str(path) for path, data in written.items() if SECRET.encode() in data] == []
+
+
+def test_the_key_of_an_agents_own_provider_is_hidden_too(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No role of the suite has a model: the agent reads the variable, as clients do, and gives it away."""
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", SECRET)
+    leaky = "import os\n\ndef build():\n    return lambda message: 'It is ' + os.environ['AWS_BEARER_TOKEN_BEDROCK']\n"
+    project.suite("s1", agent=leaky)
+
+    result = project.run("-v")
+
+    written = [path.read_text() for path in project.pytester.path.rglob("*.json*") if ".agentbench" in path.parts]
+    assert any("It is ***" in text for text in written)
+    assert SECRET not in "".join([*written, result.stdout.str()])

@@ -68,6 +68,14 @@ def test_roles_of_one_server_share_its_key(tmp_path: Path, common: str, own: str
     assert (spec.api_key, spec.provider, spec.base_url) == (KEY, provider, url)
 
 
+@pytest.mark.parametrize("more", ["", ", transport: pydantic_ai"])
+def test_a_chat_agent_is_called_by_its_provider(tmp_path: Path, more: str) -> None:
+    """Whoever posts for it."""
+    suite = load(tmp_path, f"agent: {{openai: {{model: 'bedrock:m'{more}}}}}")
+
+    assert suite.agent.target == "bedrock:m"
+
+
 def test_what_the_suite_says_beats_the_table(tmp_path: Path) -> None:
     """Address, key and its variable may all be a suite's own."""
     spec = user(tmp_path, "{}", "{model: 'anthropic:m', base_url: 'http://127.0.0.1:1/v1', api_key_env: TEAM_KEY}")
@@ -107,6 +115,21 @@ def test_pydantic_ai_takes_no_server_and_no_key(tmp_path: Path) -> None:
     spec = user(tmp_path, "{transport: pydantic_ai, model: 'cohere:m'}", "{temperature: 0}")
 
     assert (spec.model, spec.provider, spec.base_url) == ("cohere:m", "cohere", "")
+
+
+@pytest.mark.parametrize(
+    ("common", "own"),
+    [
+        ("{transport: pydantic_ai}", "{model: 'cohere:m'}"),
+        ("{model: 'cohere:m'}", "{transport: pydantic_ai}"),
+        ("{model: m, base_url: 'https://here/v1', api_key: k}", "{model: 'cohere:m', transport: pydantic_ai}"),
+    ],
+)
+def test_a_transport_counts_wherever_it_stands(tmp_path: Path, common: str, own: str) -> None:
+    """In the common part or in the role; the server and the key of others are not its own."""
+    spec = user(tmp_path, common, own)
+
+    assert (spec.model, spec.transport, spec.base_url, spec.api_key) == ("cohere:m", "pydantic_ai", "", "")
 
 
 def test_another_provider_is_another_suite_and_no_provider_changes_nothing(tmp_path: Path) -> None:
