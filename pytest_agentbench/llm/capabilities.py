@@ -256,6 +256,10 @@ class KnowsCapabilities(Protocol):
     capabilities: Capabilities
     paused: Paused
 
+    def understood(self, form: Form) -> None:
+        """Remember that this form brought an answer, and keep that with the recordings."""
+        ...
+
 
 def is_of_form(error: SendError, *, knew_form: bool) -> bool:
     """Whether a refusal may mean the form in which an answer was asked for, so that another one is worth asking.

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_agentbench.core.errors import ProviderError, SendError
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.capabilities import Capabilities
+from pytest_agentbench.llm.capabilities import Capabilities, Form
 from pytest_agentbench.llm.limiter import Limiter, Ticket
 from pytest_agentbench.llm.meter import Meter
 from pytest_agentbench.llm.prices import cost_of, worst_case
@@ -82,7 +82,7 @@ class ChatModel:
         self._working = working
         self._meter = Meter()
         self._asked_at: float | None = None
-        self._noted: tuple[str, ...] = ()
+        self._noted: tuple[str, ...] | None = None
         named = (name for name, key in _SET_BY.items() if getattr(spec, key) is not None)
         # what the suite set itself is sent or refused, never left out
         self._own = frozenset({*named, *spec.extra_body})
@@ -97,6 +97,12 @@ class ChatModel:
     def unanswered(self) -> float:
         """Seconds for which the request in flight, or the one that was broken off, has had no answer; 0 without one."""
         return 0.0 if self._asked_at is None else self._ways.now() - self._asked_at
+
+    def understood(self, form: Form) -> None:
+        """Remember that this form of structured answers brought one."""
+        self.capabilities.understood(form)
+        if self._recorder is not None and self._noted is not None:
+            self._note_facts(self._recorder)
 
     async def complete(
         self,
