@@ -61,7 +61,10 @@ _UNRELATED = frozenset({"content_filter", "content_policy_violation", "moderatio
 
 
 class Capabilities:
-    """What one server takes for one model. `own` always names the parameters that the suite set itself."""
+    """What one server takes for one model. `own` always names the parameters that the suite set itself.
+
+    `models` are those that the server lists, once somebody asked because it does not know this one.
+    """
 
     def __init__(self) -> None:
         self._renamed: dict[str, str] = {}
@@ -71,6 +74,7 @@ class Capabilities:
         self._doubtful: tuple[str, ...] = ()
         self._was_in_vain = False
         self._form: Form | None = None
+        self.models: tuple[str, ...] | None = None
         self._is_known = False
         self._turns = Turns()
         self._has_asked = False

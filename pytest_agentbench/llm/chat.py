@@ -12,6 +12,7 @@ from pytest_agentbench.core.errors import ProviderError, SendError
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.capabilities import Capabilities, Form
+from pytest_agentbench.llm.known_models import is_unknown_model, named
 from pytest_agentbench.llm.limiter import Limiter, Ticket
 from pytest_agentbench.llm.meter import Meter
 from pytest_agentbench.llm.prices import cost_of, worst_case
@@ -214,6 +215,10 @@ class ChatModel:
                     self._asked_at = self._asked_at or self._ways.now()
                     response = await self._send_once(transport, body, request, money)
             except SendError as error:
+                if is_unknown_model(error):
+                    if learnt.models is None:
+                        learnt.models = await transport.models()
+                    raise named(error, self.spec.model, learnt.models) from error.__cause__
                 if not learnt.learn(error, body, own):
                     if error.again or (refused is None and not (left_out := learnt.suspects(error, body, own))):
                         raise learnt.explained(error, body, own) from error.__cause__
