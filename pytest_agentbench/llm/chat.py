@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_agentbench.core.errors import ProviderError, SendError
+from pytest_agentbench.core.errors import ProviderError, SendError, TokenLimitError
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.capabilities import Capabilities, Form
@@ -145,9 +145,9 @@ class ChatModel:
             raise
 
     def _checked(self, reply: ChatReply, request: ChatRequest) -> ChatReply:
-        """Note a call that was written as text; raise `ProviderError` where the token limit left no word."""
+        """Note a call that was written as text; raise `TokenLimitError` where the limit left no word."""
         if reply.truncated and not reply.calls and not reply.text.strip() and not reply.refusal:
-            raise ProviderError(exhausted(reply, request.max_tokens))
+            raise TokenLimitError(exhausted(reply, request.max_tokens))
         if request.tools and not reply.calls and reply.content:
             offered = [str(tool["function"]["name"]) for tool in request.tools]
             if written := written_call(reply.content, offered):

@@ -87,7 +87,8 @@ def test_a_judge_that_spends_its_limit_on_thoughts_is_not_the_judges_fault(proje
         project.run()
 
     for one in project.document.results:
-        assert "raise `max_tokens`" in one.unmeasured[0].why
+        assert "raise `max_tokens` (it is 100)" in one.unmeasured[0].why
+        assert one.unmeasured[0].cure == "raise `max_tokens` of the judge, or lower its `effort`"
 
 
 @pytest.mark.parametrize(
