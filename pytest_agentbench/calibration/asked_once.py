@@ -1,14 +1,16 @@
 """A model that is asked each question once, however many judges under test ask it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.model import Usage
-from pytest_agentbench.llm.capabilities import Capabilities, KnowsCapabilities
+from pytest_agentbench.llm.capabilities import Capabilities, Form, KnowsCapabilities
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.turns import Paused
 
 
 class AskedOnce:
@@ -21,7 +23,10 @@ class AskedOnce:
         self._chat = chat
         self.spec = chat.spec
         self._asked: dict[str, asyncio.Task[ChatReply]] = {}
-        self.capabilities = chat.capabilities if isinstance(chat, KnowsCapabilities) else Capabilities()
+        knows = chat if isinstance(chat, KnowsCapabilities) else None
+        self.capabilities = knows.capabilities if knows else Capabilities()
+        self.paused: Paused = knows.paused if knows else nullcontext
+        self.understood: Callable[[Form], None] = knows.understood if knows else self.capabilities.understood
 
     @property
     def usage(self) -> Usage:

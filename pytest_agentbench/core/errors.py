@@ -9,6 +9,7 @@ AgentBenchError
 ├── EnvironmentFaultError  state or tools could not be set up, read or torn down
 ├── ProviderError          a model could not be reached, or what it answered is no chat completion
 │   ├── SendError          one request failed; says whether sending it again may help
+│   ├── TokenLimitError    an answer reached its token limit before it said a word
 │   ├── UnusableAnswerError  a model did not give the structured answer that was asked of it
 │   └── CassetteMissError  nothing was recorded for a request, and nothing may be asked live
 ├── NotRunError            a run could not take place for a reason outside of it
@@ -112,6 +113,10 @@ class SendError(ProviderError):
         self.again = again
         self.retry_after = retry_after
         self.billed = billed
+
+
+class TokenLimitError(ProviderError):
+    """An answer reached its token limit before it said a word; the message names the key to raise."""
 
 
 class UnusableAnswerError(ProviderError):

@@ -63,7 +63,8 @@ _UNRELATED = frozenset({"content_filter", "content_policy_violation", "moderatio
 class Capabilities:
     """What one server takes for one model; `renamed` is what is known of it beforehand.
 
-    `own` always names the parameters that the suite set itself.
+    `own` always names the parameters that the suite set itself. `models` are those that the server lists, once
+    somebody asked because it does not know this one.
     """
 
     def __init__(self, *, renamed: Mapping[str, str] | None = None) -> None:
@@ -75,6 +76,7 @@ class Capabilities:
         self._doubtful: tuple[str, ...] = ()
         self._was_in_vain = False
         self._form: Form | None = None
+        self.models: tuple[str, ...] | None = None
         self._is_known = False
         self._turns = Turns()
         self._has_asked = False
@@ -260,6 +262,10 @@ class KnowsCapabilities(Protocol):
 
     capabilities: Capabilities
     paused: Paused
+
+    def understood(self, form: Form) -> None:
+        """Remember that this form brought an answer, and keep that with the recordings."""
+        ...
 
 
 def is_of_form(error: SendError, *, knew_form: bool) -> bool:

@@ -8,10 +8,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_agentbench.core.errors import ProviderError, SendError
+from pytest_agentbench.core.errors import ProviderError, SendError, TokenLimitError
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.llm.caller import Caller
-from pytest_agentbench.llm.capabilities import Capabilities
+from pytest_agentbench.llm.capabilities import Capabilities, Form
+from pytest_agentbench.llm.known_models import is_unknown_model, named
 from pytest_agentbench.llm.limiter import Limiter, Ticket
 from pytest_agentbench.llm.meter import Meter
 from pytest_agentbench.llm.prices import cost_of, worst_case
@@ -82,7 +83,7 @@ class ChatModel:
         self._working = working
         self._meter = Meter()
         self._asked_at: float | None = None
-        self._noted: tuple[str, ...] = ()
+        self._noted: tuple[str, ...] | None = None
         named = (name for name, key in _SET_BY.items() if getattr(spec, key) is not None)
         # what the suite set itself is sent or refused, never left out
         self._own = frozenset({*named, *spec.extra_body})
@@ -97,6 +98,12 @@ class ChatModel:
     def unanswered(self) -> float:
         """Seconds for which the request in flight, or the one that was broken off, has had no answer; 0 without one."""
         return 0.0 if self._asked_at is None else self._ways.now() - self._asked_at
+
+    def understood(self, form: Form) -> None:
+        """Remember that this form of structured answers brought one."""
+        self.capabilities.understood(form)
+        if self._recorder is not None and self._noted is not None:
+            self._note_facts(self._recorder)
 
     async def complete(
         self,
@@ -138,9 +145,9 @@ class ChatModel:
             raise
 
     def _checked(self, reply: ChatReply, request: ChatRequest) -> ChatReply:
-        """Note a call that was written as text; raise `ProviderError` where the token limit left no word."""
+        """Note a call that was written as text; raise `TokenLimitError` where the limit left no word."""
         if reply.truncated and not reply.calls and not reply.text.strip() and not reply.refusal:
-            raise ProviderError(exhausted(reply, request.max_tokens))
+            raise TokenLimitError(exhausted(reply, request.max_tokens))
         if request.tools and not reply.calls and reply.content:
             offered = [str(tool["function"]["name"]) for tool in request.tools]
             if written := written_call(reply.content, offered):
@@ -208,6 +215,10 @@ class ChatModel:
                     self._asked_at = self._asked_at or self._ways.now()
                     response = await self._send_once(transport, body, request, money)
             except SendError as error:
+                if is_unknown_model(error):
+                    if learnt.models is None:
+                        learnt.models = await transport.models()
+                    raise named(error, self.spec.model, learnt.models) from error.__cause__
                 if not learnt.learn(error, body, own):
                     if error.again or (refused is None and not (left_out := learnt.suspects(error, body, own))):
                         raise learnt.explained(error, body, own) from error.__cause__

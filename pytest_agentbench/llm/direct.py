@@ -12,6 +12,7 @@ from pytest_agentbench.core.errors import SendError
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.connection_errors import connection_error
 from pytest_agentbench.llm.http_errors import hidden, understood
+from pytest_agentbench.llm.known_models import LISTING, listed
 from pytest_agentbench.llm.per_loop import PerLoop
 from pytest_agentbench.llm.wire import LONGEST_REPLY, encode, too_long
 
@@ -56,6 +57,7 @@ class DirectTransport:
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._url = endpoint(base_url)
+        self._listing = endpoint(base_url, "models")
         self._where = where(base_url)
         self._headers = CIMultiDict({"Content-Type": "application/json", "Accept": "application/json"})
         self._headers["User-Agent"] = "pytest-agentbench"
@@ -87,20 +89,33 @@ class DirectTransport:
             raise hidden(connection_error(error, where=self._where, seconds=self._seconds), self._secrets) from error
         return understood(status, headers, content, where=self._where, wall=self._wall(), secrets=self._secrets)
 
+    async def models(self) -> tuple[str, ...]:
+        """Give the names of the models that the server lists; () where it lists none."""
+        session = await self._connections.session()
+        timeout = aiohttp.ClientTimeout(total=min(self._seconds, LISTING))
+        try:
+            async with session.get(
+                self._listing, headers=self._headers, timeout=timeout, allow_redirects=False
+            ) as response:
+                content = await read_bounded(response, self._where)
+        except (aiohttp.ClientError, OSError, ValueError, SendError):
+            return ()
+        return listed(content, self._secrets) if response.status == 200 else ()
+
     async def close(self) -> None:
         """Close its own connections; closing twice is fine."""
         if self._owns:
             await self._connections.close()
 
 
-def endpoint(base_url: str) -> URL:
-    """Give the URL to post to; a query in `base_url` (`?api-version=…`) is kept. Raise `SendError` for no URL."""
+def endpoint(base_url: str, path: str = "chat/completions") -> URL:
+    """Give the URL of an API's path; a query in `base_url` (`?api-version=…`) is kept. Raise `SendError` for no URL."""
     try:
         base = URL(base_url)
         if base.scheme not in {"http", "https"} or not base.host:
             raise ValueError("it must begin with http:// or https:// and name a host")
-        path = f"{base.raw_path.rstrip('/')}/chat/completions"
-        return base.with_path(path, encoded=True).with_query(base.query)
+        whole = f"{base.raw_path.rstrip('/')}/{path}"
+        return base.with_path(whole, encoded=True).with_query(base.query)
     except (ValueError, TypeError) as error:
         raise SendError(f"base_url {where(base_url)} is no URL: {printable(str(error))}") from error
 

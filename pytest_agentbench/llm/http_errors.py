@@ -1,5 +1,6 @@
 """What an HTTP answer that is no completion means: whether to send again, when, and what the server said."""
 
+import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
@@ -63,15 +64,22 @@ def embedded_error(response: dict[str, Any], *, where: str) -> SendError | None:
     said, code = _words(error)
     status = int(code) if code.isdecimal() and code.isascii() and len(code) == 3 else 200
     again = code not in _SPENT and (status >= 500 or status in AGAIN)
-    return SendError(f"{where} answered with an error: {said}", status=status, again=again, billed=status == 200)
+    return SendError(
+        f"{where} answered with an error: {said}",
+        status=status,
+        again=again,
+        billed=status == 200,
+        param=_refused(error),
+        code=code,
+    )
 
 
 def refused_field(content: bytes) -> str:
     """Give the field of the request that an error names, "" where it names none, or several.
 
-    >>> refused_field(b'{"error": {"message": "…", "param": "temperature", "code": "unsupported_value"}}')
+    >>> refused_field(b'{"error": {"message": "no", "param": "temperature", "code": "unsupported_value"}}')
     'temperature'
-    >>> refused_field(b'{"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "…"}]}')
+    >>> refused_field(b'{"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "no"}]}')
     'seed'
     >>> refused_field(b'{"error": {"details": [{"fieldViolations": [{"field": "max_tokens"}]}]}}')
     'max_tokens'
@@ -80,7 +88,11 @@ def refused_field(content: bytes) -> str:
         value = json.loads(content)
     except (ValueError, RecursionError):
         return ""
-    named = {field for field in _fields(value, depth=0) if field}
+    return _refused(value)
+
+
+def _refused(error: object) -> str:
+    named = {field for field in _fields(error, depth=0) if field}
     return named.pop() if len(named) == 1 else ""
 
 
@@ -98,9 +110,12 @@ def _fields(value: object, depth: int) -> Iterator[str]:
         place = value.get("loc")
         if isinstance(place, list):
             yield next((part for part in place if isinstance(part, str) and part != "body"), "")
-        for item in value.values():
+        for name, item in value.items():
             if isinstance(item, dict | list):
                 yield from _fields(item, depth + 1)
+            elif name == "raw" and isinstance(item, str):  # what a gateway was answered itself
+                with contextlib.suppress(ValueError, RecursionError):
+                    yield from _fields(json.loads(item), depth + 1)
 
 
 def retry_after(headers: Mapping[str, str], wall: float) -> float | None:

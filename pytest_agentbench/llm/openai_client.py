@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_agentbench.llm.connection_errors import connection_error
 from pytest_agentbench.llm.direct import check_headers, endpoint, where
 from pytest_agentbench.llm.http_errors import hidden, understood
+from pytest_agentbench.llm.known_models import LISTING, listed
 from pytest_agentbench.llm.per_loop import PerLoop
 from pytest_agentbench.llm.wire import encode
 
@@ -60,6 +61,18 @@ class OpenAITransport:
             raise hidden(connection_error(error, where=self._where, seconds=self._seconds), self._secrets) from error
         return self._understood(200, {}, content)
 
+    async def models(self) -> tuple[str, ...]:
+        """Give the names of the models that the server lists; () where it lists none."""
+        import openai  # noqa: PLC0415 - as above
+
+        client = await self._clients.get()
+        try:
+            async with asyncio.timeout(min(self._seconds, LISTING)):
+                content: bytes = await client.get("/models", cast_to=bytes, options={"headers": self._sent_headers()})
+        except (openai.OpenAIError, OSError, ValueError):
+            return ()
+        return listed(content, self._secrets)
+
     async def close(self) -> None:
         """Close connections; closing twice is fine."""
         await self._clients.close()
@@ -76,17 +89,17 @@ class OpenAITransport:
         )
 
     async def _post(self, client: "AsyncOpenAI", content: bytes) -> bytes:
-        from openai import Omit  # noqa: PLC0415 - as above
-
         # bytes of our own: the client's JSON is UTF-8, which cannot hold lone surrogates; older ones take them as body
         given = "content" if "content" in inspect.signature(client.post).parameters else "body"
-        headers: dict[str, Any] = {"Content-Type": "application/json"}
-        if not self._is_bearer:
-            headers["Authorization"] = Omit()
-        options: Any = {"headers": {**headers, **self._headers}}
+        options: Any = {"headers": {"Content-Type": "application/json", **self._sent_headers()}}
         sent: dict[str, Any] = {given: content}
         received: bytes = await client.post("/chat/completions", cast_to=bytes, options=options, **sent)
         return received
+
+    def _sent_headers(self) -> dict[str, Any]:
+        from openai import Omit  # noqa: PLC0415 - as above
+
+        return {**({} if self._is_bearer else {"Authorization": Omit()}), **self._headers}
 
     def _understood(self, status: int, headers: Mapping[str, str], content: bytes) -> dict[str, Any]:
         known = {name.lower(): value for name, value in headers.items()}

@@ -68,6 +68,10 @@ class PydanticAITransport:
             raise hidden(self._read(error), self._secrets) from error
         return form.completion(response, self._name)
 
+    async def models(self) -> tuple[str, ...]:
+        """Give no names: pydantic-ai lists none."""
+        return ()
+
     async def close(self) -> None:
         """Close connections; closing twice is fine."""
         await self._models.close()

@@ -1,5 +1,6 @@
 """A `chat.completion` object, read into what roles work with."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
@@ -7,6 +8,9 @@ from pytest_agentbench.core.errors import ProviderError
 from pytest_agentbench.core.thoughts import parted
 from pytest_agentbench.llm.reply import ChatReply, RequestedCall, TokenCount
 from pytest_agentbench.llm.wire import excerpt
+
+_THINKING = frozenset({"thinking", "reasoning"})
+"""Kinds of content parts that hold thoughts."""
 
 
 def read_reply(
@@ -19,12 +23,12 @@ def read_reply(
     choice = _first_choice(response, asked)
     message = _dict(choice.get("message"), "message", asked)
     content, refused = _content(message.get("content"), asked)
-    said, thoughts = parted(content or "")
-    thought = [message.get("reasoning_content"), message.get("reasoning"), thoughts]
+    said, tagged = parted(content or "")
+    thoughts = "\n".join([*_thoughts(message), *([tagged] if tagged.strip() else [])])
     refusal = _optional_text(message.get("refusal"), "refusal", asked) or refused
     return ChatReply(
         content=content if content == said else said or None,
-        thoughts="\n".join(text for text in thought if isinstance(text, str) and text.strip()) or None,
+        thoughts=thoughts or None,
         calls=tuple(
             _call(item, f"{response.get('id') or 'call'}-{place}", asked)
             for place, item in enumerate(_list(message.get("tool_calls"), "tool_calls", asked), start=1)
@@ -97,6 +101,31 @@ def _content(value: object, asked: str) -> tuple[str | None, str]:
     text = "".join(_optional_text(item, "text of a content part", asked) or "" for item in texts)
     refusal = "".join(_optional_text(item, "refusal of a content part", asked) or "" for item in refusals)
     return (text if texts else None), refusal
+
+
+def _thoughts(message: dict[str, Any]) -> Iterator[str]:
+    """Give what the model thought beside its content, each thought once: servers tell it in several places."""
+    parts = message.get("content")
+    listed = [part for part in (parts if isinstance(parts, list) else []) if part.get("type") in _THINKING]
+    for name in ("reasoning_content", "reasoning"):
+        told = message.get(name)
+        if isinstance(told, str) and told.strip():
+            yield told
+            return
+    details = message.get("reasoning_details") or message.get("thinking_blocks")
+    for part in [*listed, *(details if isinstance(details, list) else [])]:
+        if isinstance(part, dict) and (text := _thought(part)).strip():
+            yield text
+
+
+def _thought(part: dict[str, Any]) -> str:
+    for name in ("thinking", "reasoning", "text", "summary"):
+        found = part.get(name)
+        if isinstance(found, str):
+            return found
+        if isinstance(found, list):
+            return "".join(str(one.get("text") or "") for one in found if isinstance(one, dict))
+    return ""
 
 
 def _call(value: object, name_of_unnamed: str, asked: str) -> RequestedCall:

@@ -16,6 +16,10 @@ class Transport(Protocol):
         """Post `body` once and give the decoded JSON object; raise `SendError` for anything else. Never retries."""
         ...
 
+    async def models(self) -> tuple[str, ...]:
+        """Give the names of the models that the server lists, () where it lists none; never raise for a server."""
+        ...
+
     async def close(self) -> None:
         """Close connections; closing twice is fine."""
         ...

@@ -55,8 +55,8 @@ async def _asked(asking: "_Asking[M]", messages: Messages, capabilities: Capabil
             first = first or error
         else:
             given, answered_in = await asking.read(form, messages, reply)
-            if chat.spec.structured == "auto":
-                capabilities.understood(answered_in)
+            if chat.spec.structured == "auto" and isinstance(chat, KnowsCapabilities):
+                chat.understood(answered_in)
             return given
     assert first is not None  # noqa: S101 - there is at least one form, and it failed
     raise first

@@ -1,6 +1,7 @@
 """What a server refuses is learnt once, from the field that its error names, and remembered for the session."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -288,6 +289,7 @@ def test_prose_sizes_and_other_fields_teach_nothing(answer: Given) -> None:
         '{"detail": [{"type": "extra_forbidden", "loc": ["body", "temperature"], "msg": "not permitted"}]}',
         '{"object": "error", "message": {"detail": [{"loc": ["body", "temperature"], "type": "extra_forbidden"}]}}',
         '[{"error": {"code": 400, "details": [{"fieldViolations": [{"field": "temperature"}]}]}}]',
+        json.dumps({"error": {"code": 400, "metadata": {"raw": '{"error": {"param": "temperature"}}'}}}),
     ],
 )
 def test_the_field_is_found_in_every_form_in_which_servers_name_it(body: str) -> None:
@@ -297,6 +299,15 @@ def test_the_field_is_found_in_every_form_in_which_servers_name_it(body: str) ->
         return fault.raw(body, status=422) if "temperature" in request.body else text("fine")
 
     _, bodies = play(react, ask_twice)
+
+    assert ["temperature" in one for one in bodies] == [True, False, False]
+
+
+def test_a_gateway_that_refuses_with_status_200_is_understood() -> None:
+    """The code within says what it is."""
+    body = '{"error": {"message": "no", "code": 400, "metadata": {"raw": "{\\"param\\": \\"temperature\\"}"}}}'
+
+    _, bodies = play(lambda request: fault.raw(body) if "temperature" in request.body else text("fine"), ask_twice)
 
     assert ["temperature" in one for one in bodies] == [True, False, False]
 

@@ -31,6 +31,7 @@ from pytest_agentbench.testing.server import ModelServer
 RUN = RunKey(suite="bench/agentbench.yaml", scenario="a")
 OTHER = RunKey(suite="bench/agentbench.yaml", scenario="b")
 PRICE = Price(input=1.0, output=2.0)
+TOOLS = [{"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}]
 KEY = "sk-planted-1234567890abcdef"
 
 
@@ -95,6 +96,20 @@ def test_a_call_goes_on_and_comes_back() -> None:
         assert (usage.calls, usage.input_tokens, usage.output_tokens) == (1, 100, 10)
         assert usage.cost_usd == pytest.approx(100e-6 + 20e-6)
         assert (proxy.faults(RUN), proxy.failure(RUN), proxy.usage(OTHER).calls) == ((), None, 0)
+
+
+def test_what_a_server_refuses_an_agent_is_the_agents_affair() -> None:
+    """Nothing is left out, renamed, bounded or asked again: the next request goes on as it is, too."""
+    refusing = [fault.refused("temperature"), fault.refused("max_tokens"), fault.status(400)]
+    sent = {"temperature": 0.5, "max_tokens": 9, "seed": 1, "parallel_tool_calls": False, "tools": TOOLS}
+    with ModelServer(refusing) as server, serving() as proxy:
+        url = proxy.url(agent(), server.base_url)
+        for _ in refusing:
+            with pytest.raises(openai.BadRequestError):
+                ask(url, **sent)
+
+        body = {"model": "m", "messages": [{"role": "user", "content": "Hello"}], **sent}
+        assert [request.body for request in server.requests] == [body] * 3
 
 
 @pytest.mark.parametrize("include", [True, False, None])

@@ -49,6 +49,39 @@ def test_contents_and_refusals(message: dict[str, Any], content: str | None, ref
     assert (reply.content, reply.refusal) == (content, refusal)
 
 
+@pytest.mark.parametrize(
+    ("message", "thoughts"),
+    [
+        ({"content": "b", "reasoning_content": "a"}, "a"),
+        ({"content": "b", "reasoning": "a"}, "a"),
+        ({"content": "b", "reasoning": "a", "reasoning_content": "a"}, "a"),
+        ({"content": "b", "reasoning": "a", "reasoning_details": [{"type": "reasoning.text", "text": "a"}]}, "a"),
+        ({"content": "b", "reasoning_details": [{"type": "reasoning.summary", "summary": "a"}]}, "a"),
+        ({"content": "b", "thinking_blocks": [{"type": "thinking", "thinking": "a"}]}, "a"),
+        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "a"}]}, {"text": "b"}]}, "a"),
+        ({"content": "<think>a</think>b"}, "a"),
+        ({"content": "a</think>b"}, "a"),
+        ({"content": "<think>c</think>b", "reasoning_content": "a"}, "a\nc"),
+        ({"content": "b", "reasoning_content": None, "reasoning_details": [7, {"data": "x"}]}, None),
+    ],
+)
+def test_thoughts_are_kept_apart_wherever_a_server_puts_them(message: dict[str, Any], thoughts: str | None) -> None:
+    """A field of their own, parts of the content, tags in the text: none of it is said."""
+    reply = read_reply(completion(message), "m")
+
+    assert (reply.content, reply.thoughts) == ("b", thoughts)
+
+
+@pytest.mark.parametrize(("details", "reasoning"), [({"reasoning_tokens": 3}, 3), ({}, 0), (None, 0), ("3", 0)])
+def test_tokens_of_thoughts_are_counted(details: object, reasoning: int) -> None:
+    """They are part of the output; a server that does not tell them apart has thought nothing that is known."""
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "completion_tokens_details": details}
+
+    tokens = read_reply(completion({"content": "hi"}, usage=usage), "m").tokens
+
+    assert tokens == TokenCount(input=10, output=5, reasoning=reasoning)
+
+
 def test_calls_of_careless_servers_are_read() -> None:
     """An id that is missing is made from the answer's, arguments may come as an object or not at all."""
     calls = [{"function": {"name": "a", "arguments": {"x": 1}}}, {"id": "", "function": {"name": "b"}}]
@@ -93,7 +126,9 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["choices", "message", "content", "tool_calls", "function", "name", "usage", "id", "type"]),
+            st.sampled_from(
+                ["choices", "message", "content", "tool_calls", "name", "usage", "type", "reasoning_details", "text"]
+            ),
             inner,
             max_size=4,
         )

@@ -20,7 +20,7 @@ from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.strict_schema import schema_of
 from pytest_agentbench.llm.structured import structured
-from pytest_agentbench.testing import ModelRequest, ModelServer, call, fault, refusal, text, truncated
+from pytest_agentbench.testing import ModelRequest, ModelServer, call, calls, fault, refusal, text, truncated
 from pytest_agentbench.testing.script import Given, Script
 
 
@@ -209,6 +209,43 @@ def test_replay_finds_the_form_that_was_recorded() -> None:
                 await models.close()
 
         assert asyncio.run(scene()).grade is Grade.GOOD
+
+
+@pytest.mark.parametrize("form", ["json_schema", "tool", "json", "prompt"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        text(f"<think>Is {{it}} good?</think>\n{GOOD}"),
+        text(f"Is it good?</think>Here it is: {GOOD}"),
+        call("Judgement", GOOD),
+        calls(call("Judgement", "{}"), content=GOOD),
+        calls(call("Judgement", GOOD), content="Let me see {what} I think."),
+    ],
+)
+def test_an_answer_is_found_where_the_server_put_it(form: str, answer: Given) -> None:
+    """After thoughts, in the text though a call was asked for, in a call though text was: one request is enough."""
+    answers, requests = ask([answer], form)
+
+    assert answers[0].grade is Grade.GOOD
+    assert len(requests) == 1
+
+
+def test_a_call_that_is_written_as_text_is_asked_for_in_json_mode() -> None:
+    """A server without a parser for tool calls: nothing is taken out of the text."""
+    written = f'<tool_call>{{"name": "Judgement", "arguments": {GOOD}}}</tool_call>'
+
+    def react(request: ModelRequest) -> Given:
+        if form_of(request) == "json_schema":
+            return fault.refused("response_format")
+        return text(written) if form_of(request) == "tool" else text(GOOD)
+
+    answers, requests = ask(react, times=2)
+
+    assert [answer.grade for answer in answers] == [Grade.GOOD] * 2
+    assert [form_of(request) for request in requests] == ["json_schema", "tool", "json", "json"]
+
+    with pytest.raises(UnusableAnswerError, match="it wrote its tool call as text; its server probably has no parser"):
+        ask(lambda _: text(written), "tool")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from pytest_agentbench.core.errors import (
     CassetteMissError,
     NotRunError,
     ProviderError,
+    TokenLimitError,
     UnusableAnswerError,
 )
 from pytest_agentbench.core.policy import Policy
@@ -228,6 +229,8 @@ def _unmeasured_policies(policies: Sequence[Policy], why: str, cure: str) -> lis
 def _cure(error: AgentBenchError) -> str:
     if isinstance(error, CassetteMissError):
         return "record what the judge answers: --agentbench-cassette record"
+    if isinstance(error, TokenLimitError):
+        return "raise `max_tokens` of the judge, or lower its `effort`"
     if isinstance(error, UnusableAnswerError):
         return "let a model judge that keeps to the form it is asked for"
     return "run it again when the judge's model answers"

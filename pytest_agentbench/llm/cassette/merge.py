@@ -28,8 +28,8 @@ def merge(cassette: Path, shards: Iterable[Path]) -> Merged:
 
     Of a run that was played to its end the cassette then holds what that play used and recorded, in this order; its
     last finished play decides. What was recorded of an unfinished run is added, so that it is not paid for twice,
-    except in a refresh that has not replaced everything. Runs that were not played stay as they are. What this
-    session learnt of a model's server replaces what the header said of it.
+    except in a refresh that has not replaced everything. Runs that were not played stay as they are. What was
+    learnt of a model's server is added to the header, in a refresh in place of what was there.
     Raise `SuiteError` where the cassette cannot be read; the shards then stay.
     """
     found = sorted((shard for shard in shards if shard.is_file()), key=_session)
@@ -44,8 +44,9 @@ def merge(cassette: Path, shards: Iterable[Path]) -> Merged:
             listed, facts = read_shard(shard)
             for play in listed:
                 plays.setdefault(play.run, []).append(play)
-            for model, learnt in facts.items():
-                servers[model] = (*servers.get(model, ()), *learnt)
+            for model, (mode, learnt) in facts.items():
+                before_it = () if mode is Mode.REFRESH else held.servers.get(model, ())
+                servers[model] = (*servers.get(model, before_it), *learnt)
         held.servers.update(servers)
         for run, played in plays.items():
             _put(held, run, _outcome(held.runs.get(run, {}), played))

@@ -137,7 +137,9 @@ class CassetteRecorder:
     def note(self, model: str, facts: Sequence[str]) -> None:
         """Note what was learnt of a model's server; the latest note of this process counts."""
         with self._lock:
-            if self._shard is not None and self._learnt.get(model) != tuple(facts):
+            # a refresh also tells that nothing is left of what was learnt before
+            is_news = self._learnt.get(model, None if self.mode is Mode.REFRESH else ()) != tuple(facts)
+            if self._shard is not None and is_news:
                 self._learnt[model] = tuple(facts)
                 self._shard.learnt(str(self._redact(model)), facts)
 

@@ -121,7 +121,7 @@ class _Plays:
 
     def __init__(self) -> None:
         self.plays: dict[tuple[int, int], Play] = {}
-        self.facts: dict[str, list[str]] = {}
+        self.facts: dict[str, tuple[Mode, list[str]]] = {}
         self._mode = Mode.RECORD
         self._opened = 0
         self._before: dict[tuple[int, int, str], Exchange] = {}
@@ -132,7 +132,7 @@ class _Plays:
             self._mode = Mode(record["opened"])
             return
         if "facts" in record:
-            self.facts[record["model"]] = record["facts"]
+            self.facts[record["model"]] = (self._mode, record["facts"])
             return
         number = (self._opened, record["play"])
         run = RunName.read(record["run"])
@@ -160,8 +160,8 @@ class _Plays:
         return gathered
 
 
-def read_shard(path: Path) -> tuple[list[Play], dict[str, list[str]]]:
-    """Give the plays noted in a shard, in the order they began, and what was learnt of each model's server.
+def read_shard(path: Path) -> tuple[list[Play], dict[str, tuple[Mode, list[str]]]]:
+    """Give the plays noted in a shard, in the order they began, and what was learnt of servers, in which mode.
 
     Lines left unfinished by a killed process are none.
     """
