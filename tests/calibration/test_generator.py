@@ -180,5 +180,10 @@ def test_what_takes_a_model_says_so(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "--model" in capsys.readouterr().err
     assert main(["calibrate", "nothing.yaml", str(tmp_path)]) == 2
     assert "no rubric" in capsys.readouterr().err
+    (tmp_path / "old.yaml").write_text("mode: default\ncriteria: [{id: done, text: Does it.}]\n")
+    assert main(["calibrate", str(tmp_path / "old.yaml"), str(tmp_path), "--model", "m"]) == 2
+    told = capsys.readouterr().err
+    assert "old.yaml:1:1: mode: unknown key 'mode'" in told
+    assert "write `formula: must`" in told
     assert main(["calibrate", "deterministic", str(tmp_path), "--folds", "1"]) == 2
     assert "folds" in capsys.readouterr().err
