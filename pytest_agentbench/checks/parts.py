@@ -1,8 +1,9 @@
 """The parts that a scenario asks for, and which of them a run left undecided: the one definition of *measured*.
 
 Asked for are: the state, or where it cannot be read the writes; each info to communicate; `never`; each policy that
-the scenario lists, and each rule of the suite whose trigger occurred; the rubric; own checks; and the expected calls
-where all of them, or their order, are required. How the conversation ended is no part, unless nobody can tell.
+the scenario lists, and each rule of the suite whose trigger occurred; the rubric, and its score where a threshold
+stands beside a `must`; own checks; and the expected calls where all of them, or their order, are required. How the
+conversation ended is no part, unless nobody can tell.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

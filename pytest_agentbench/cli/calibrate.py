@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -31,7 +32,8 @@ from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.report.table import Align, table
 from pytest_agentbench.results.files import write_atomic
-from pytest_agentbench.suites.schema_rubric import read_rubric, rubric_misfits
+from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.suites.schema_rubric import rubric_at
 
 WIDTH = 100
 _ALIGN: tuple[Align, ...] = ("<", "<", ">", ">", ">", ">", ">", ">")
@@ -160,19 +162,14 @@ def _positive(text: str) -> int:
 
 
 def _rubric(path: Path) -> Rubric:
-    import yaml
-
     try:
-        form = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if not isinstance(form, list | dict):
-            raise TypeError("it holds no rubric")
-        wrong = [Problem(file=path, message=misfit.message) for misfit in rubric_misfits(form)]
-    except (OSError, UnicodeError, yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError) as error:
+        rubric, problems = rubric_at(read_document(path))
+    except SuiteError as error:
         hint = f"JUDGE is {NAME}, {', '.join(_LEARNED)}, or the path of a rubric file"
-        raise SuiteError([Problem(file=path, message=f"no rubric: {error}", hint=hint)]) from error
-    if wrong:
-        raise SuiteError(wrong)
-    rubric = read_rubric(form)
+        told = [replace(one, message=f"no rubric: {one.message}", hint=hint) for one in error.problems]
+        raise SuiteError(told) from error
+    if rubric is None:
+        raise SuiteError(problems)
     if len(rubric.judged) < len(rubric.criteria):
         message = "a criterion with `check` is decided by a whole run, not by a recorded conversation"
         raise SuiteError([Problem(file=path, message=message, hint="leave such criteria out to calibrate the others")])

@@ -4,12 +4,15 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
+from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.misfit import Keys, Misfit
 from pytest_agentbench.core.rubric import Criterion, Rubric
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.suites.schema_criteria import CRITERIA, WHOLE
+from pytest_agentbench.suites.document import Document
+from pytest_agentbench.suites.schema_criteria import CRITERIA, RUBRIC_FILE, WHOLE
 from pytest_agentbench.suites.schema_forms import Schema, mapping
 from pytest_agentbench.suites.schema_models import MODEL
+from pytest_agentbench.suites.shape import misfits
 
 _FIGURES: Schema = {"type": "string", "pattern": r"\S", "description": "a file of `agentbench calibrate --json`"}
 
@@ -77,6 +80,16 @@ def _criterion(form: dict[str, JsonValue], formula: JsonValue) -> dict[str, Json
 def read_rubric(form: JsonValue) -> Rubric:
     """Read a rubric without misfits."""
     return Rubric.model_validate(rubric_form(form))
+
+
+def rubric_at(document: Document, path: Keys = ()) -> tuple[Rubric | None, list[Problem]]:
+    """Read the rubric that stands at `path` of a file; None where there are problems."""
+    form = document.value
+    for key in path:
+        form = form[key]
+    wrong = list(misfits(form, RUBRIC_FILE, path=path)) or list(rubric_misfits(form, path))
+    problems = [document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in wrong]
+    return None if wrong else read_rubric(form), problems
 
 
 def rubric_misfits(form: JsonValue, path: Keys = ()) -> Iterator[Misfit]:

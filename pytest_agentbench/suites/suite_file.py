@@ -32,8 +32,7 @@ from pytest_agentbench.suites.scenario_files import (
     read_scenario,
     read_scenario_file,
 )
-from pytest_agentbench.suites.schema_criteria import RUBRIC_FILE
-from pytest_agentbench.suites.schema_rubric import read_rubric, rubric_misfits
+from pytest_agentbench.suites.schema_rubric import rubric_at
 from pytest_agentbench.suites.schema_suite import SUITE_FILE
 from pytest_agentbench.suites.seen_writes import read_seen
 from pytest_agentbench.suites.shape import misfits
@@ -191,15 +190,11 @@ class _SuiteReader:
             except SuiteError as error:
                 self._problems += error.problems
                 return None
-            form = document.value
-            wrong = list(misfits(form, RUBRIC_FILE))
-        else:
-            wrong = []
-        if form is None:
+        elif form is None:
             return None
-        wrong = wrong or list(rubric_misfits(form, path))
-        self._problems += [document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in wrong]
-        return None if wrong else read_rubric(form)
+        rubric, problems = rubric_at(document, path)
+        self._problems += problems
+        return rubric
 
     def _policies(self) -> tuple[Policy, ...]:
         form = self._given("policies")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.calibration.asking import shown
 from pytest_agentbench.calibration.checker import check
 from pytest_agentbench.calibration.generator import Wish, generate, masked
 from pytest_agentbench.calibration.labelled import Folder
@@ -57,6 +58,20 @@ def test_failures_are_real() -> None:
     for case in folder.cases:
         if case.situation in ("tool-unavailable", "hallucinated-edit"):
             assert any(one.failed for one in case.case.transcript.trajectory)
+
+
+def test_conversations_have_the_goal_of_their_scenario() -> None:
+    """Its effects are what a right run does; where the user asks for something else, none are known."""
+    cases = conversations()[0].cases
+    right = [case.case for case in cases if case.situation == "correct"]
+    otherwise = [case.case for case in cases if case.situation in ("impossible-action", "bad-params-aware")]
+
+    assert right
+    assert otherwise
+    assert {shown(one, with_evidence=True).changes == one.goal.changes for one in right if one.goal} == {True}
+    assert any("became" in line for one in right if one.goal for line in one.goal.changes)
+    assert {one.goal.changes for one in otherwise if one.goal} == {()}
+    assert "cancel_booking" not in str([one.goal for one in right])
 
 
 def test_the_checker_refuses_another_label() -> None:
@@ -165,5 +180,10 @@ def test_what_takes_a_model_says_so(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "--model" in capsys.readouterr().err
     assert main(["calibrate", "nothing.yaml", str(tmp_path)]) == 2
     assert "no rubric" in capsys.readouterr().err
+    (tmp_path / "old.yaml").write_text("mode: default\ncriteria: [{id: done, text: Does it.}]\n")
+    assert main(["calibrate", str(tmp_path / "old.yaml"), str(tmp_path), "--model", "m"]) == 2
+    told = capsys.readouterr().err
+    assert "old.yaml:1:1: mode: unknown key 'mode'" in told
+    assert "write `formula: must`" in told
     assert main(["calibrate", "deterministic", str(tmp_path), "--folds", "1"]) == 2
     assert "folds" in capsys.readouterr().err

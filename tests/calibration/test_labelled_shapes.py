@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.calibration.labelled import Folder
+from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.errors import SuiteError
 
 
@@ -33,6 +34,22 @@ def test_calls_in_blocks_are_calls(tmp_path: Path) -> None:
     assert (made.call.name, made.call.arguments) == ("look", {"order_id": "W1"})
     assert made.result is not None
     assert made.result.content == "found"
+
+
+def test_a_goal_is_read_where_somebody_wrote_it_down(tmp_path: Path) -> None:
+    """With policies and effects, all of which may be left out; a key that is none of these is refused."""
+    line = {"label": "POS", "messages": [{"role": "user", "content": "Where?"}]}
+    file = tmp_path / "talks.jsonl"
+    goal = {"wants": "Know where it is.", "tells": ["in Lyon"]}
+    file.write_text(json.dumps({**line, "goal": goal}) + "\n" + json.dumps(line) + "\n")
+
+    one, other = Folder.read(file).cases
+
+    assert one.case.goal == Goal(wants="Know where it is.", tells=("in Lyon",))
+    assert other.case.goal is None
+    file.write_text(json.dumps({**line, "goal": {"calls": []}}) + "\n")
+    with pytest.raises(SuiteError, match=r"talks.jsonl:1:.*calls"):
+        Folder.read(file)
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
@@ -16,10 +17,12 @@ from pytest_agentbench.calibration.spur.learning import Spur
 from pytest_agentbench.calibration.summary import summed_up
 from pytest_agentbench.cli.calibrate import rubric_text
 from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.suites.schema_rubric import read_rubric
+from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.testing import ModelRequest, ModelServer
 from tests.calibration.service import conversations
 
@@ -98,6 +101,30 @@ def test_scope_learns_a_rubric_that_a_suite_can_use() -> None:
         assert request.body["temperature"] == wanted
     areas = [request for request in requests if "Name at most" in request.messages[0]["content"]]
     assert areas[0].messages[1]["content"].count("# The conversation") == 10
+
+
+def test_a_learnt_rubric_loads_into_a_suite_under_either_formula(tmp_path: Path) -> None:
+    """As written, or with the other formula's name; each keeps what decides, in its own way."""
+    cases = few()
+    learnt, _ = asked(lambda chat: learn(chat, cases, parts=Parts()))
+    (tmp_path / "agentbench.yaml").write_text(
+        "agent: a:build\nrubric: learnt.yaml\nscenarios: [{id: s, says: [hello]}]\n"
+    )
+
+    def loaded(text: str) -> Rubric:
+        (tmp_path / "learnt.yaml").write_text(text)
+        rubric = load_suite(tmp_path / "agentbench.yaml", environ={}).rubric
+        assert rubric is not None
+        return rubric
+
+    scope = loaded(rubric_text(learnt))
+    must = loaded(rubric_text(learnt).replace("formula: scope", "formula: must"))
+
+    assert scope == learnt
+    assert [one.id for one in must.musts] == [one.id for one in learnt.criteria if one.make_or_break] == ["neg-1"]
+    assert [(one.id, one.weight) for one in must.criteria if not one.must] == [
+        (one.id, one.weight) for one in learnt.criteria if not one.make_or_break
+    ]
 
 
 def test_without_areas_none_are_asked_for() -> None:

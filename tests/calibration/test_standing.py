@@ -75,7 +75,8 @@ def told(folder: Path, judge: dict[str, Any], rubric: Any = RUBRIC) -> str:
 
 def test_a_calibrated_judge_may_decide(figures: Path, tmp_path: Path) -> None:
     """As calibrated, by any kappa or by one that it reaches; what needs no model makes no difference."""
-    checked = {"criteria": [*RUBRIC["criteria"], {"id": "ok", "text": "No error.", "check": "tool_errors == 0"}]}
+    own = {"text": "No error.", "check": "tool_errors == 0"}
+    checked = {"criteria": [*RUBRIC["criteria"], {"id": "ok", **own}, {"id": "has-to", **own, "must": True}]}
 
     assert told(tmp_path, {"calibration": str(figures / "goal.json")}) == ""
     assert told(tmp_path, {"calibration": str(figures / "conversation.json"), "sees": "conversation"}) == ""

@@ -1,5 +1,6 @@
 """Sessions with a judge: rubrics, policies without a rule, endings that are not true, and sessions without."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -68,6 +69,72 @@ def test_a_rubric_fails_a_run_that_passed_so_far(project: Project) -> None:
     assert {
         finding.kind for one in project.document.results for finding in one.findings if finding.passed is False
     } >= {"rubric"}
+
+
+def test_a_must_that_does_not_hold_is_told_with_the_turn_that_shows_it(project: Project) -> None:
+    """Clear words make up for nothing; the report names the criterion, and quotes."""
+    rubric = [{"id": "told", "text": "The agent tells the amount.", "must": True}, RUBRIC[0]]
+    with ModelServer({**SCRIPT, "judge": judge({"told": 0, "clear": 10})}) as server:
+        models_suite(project, server.base_url, count=1, judge={"llm": {"model": "judge"}}, rubric=rubric)
+        result = project.run()
+
+    result.stdout.fnmatch_lines(["*told must be true and is not, score 1.00: so it is (turn 2: 'It is refunded.')*"])
+    (failed,) = project.document.results
+    assert (str(failed.verdict), str(failed.blame)) == ("failed", "agent")
+    assert (failed.metrics["rubric_must.told"], failed.metrics["rubric_score"]) == (0, 1)
+
+
+@pytest.mark.parametrize(("sees", "shows"), [({}, True), ({"sees": "conversation"}, False)])
+def test_a_judge_sees_goal_policies_and_effects_and_never_the_expected_calls(
+    project: Project, sees: dict[str, str], shows: bool
+) -> None:
+    """What should become of the data is what the expected calls lead to; the suite may leave all of it out."""
+    with ModelServer({**SCRIPT, "judge": judge({"clear": 9, "pushy": 0})}) as server:
+        judged_suite(project, server.base_url, policies=POLICIES)
+        file = project.pytester.path / "bench/agentbench.yaml"
+        suite = json.loads(file.read_text())
+        suite["judge"] |= sees
+        told = {"communicate": ["refunded"], "persona": "PRIVATE", "instructions": "PRIVATE", "knows": {"a": "PRIVATE"}}
+        suite["scenarios"] = [one | told for one in suite["scenarios"]]
+        file.write_text(json.dumps(suite))
+        project.run()
+
+        asked = [one for one in server.requests if "- `clear`" in one.system]
+
+    assert len(asked) == 2
+    for request in asked:
+        parts = request.last.split("# The agent's instructions")[0]
+        order = next(name for name in ("W1", "W2") if name in request.last)
+        wanted = [
+            "# What the user wants",
+            f"| Get order {order} refunded.",
+            "# Policies that the agent has to keep",
+            "| Be polite.",
+            "# How the stored data differ after a right run",
+            f'| orders.{order}.status: "delivered" became "refunded"',
+            "# What the agent has to tell",
+            "| refunded",
+        ]
+        assert parts.splitlines()[1:] == (wanted if shows else [])
+        assert "PRIVATE" not in request.last + request.system
+
+
+def test_of_several_right_ways_the_judge_sees_the_effects_of_the_one_that_was_gone(project: Project) -> None:
+    """The others would call a right run wrong."""
+    with ModelServer({**SCRIPT, "judge": judge({"clear": 9, "pushy": 0})}) as server:
+        judged_suite(project, server.base_url)
+        file = project.pytester.path / "bench/agentbench.yaml"
+        suite = json.loads(file.read_text())
+        ways = [[{"refund": {"order_id": f"W{number}"}}] for number in (0, 1)]
+        suite["scenarios"] = [{"id": "s1", "goal": "Get order W1 refunded.", "expect_any": ways}]
+        file.write_text(json.dumps(suite))
+        result = project.run()
+
+        (asked,) = [one for one in server.requests if "- `clear`" in one.system]
+
+    result.assert_outcomes(passed=1)
+    expected = asked.last.partition("# How the stored data differ after a right run\n")[2]
+    assert expected.startswith('| orders.W1.status: "delivered" became "refunded"\n# ')
 
 
 def test_a_policy_in_words_is_judged(project: Project) -> None:

@@ -39,13 +39,14 @@ class RubricVerdicts(Answer):
 def judge_mark(model: str, rubric: Rubric, *, sees: Sees, notes: bool = False) -> dict[str, str]:
     """Give what decides of a judge, each by its hash: the model's name, the prompt, the rubric, and what it is shown.
 
-    Criteria with a check of their own are left out: no judge decides them.
+    Criteria with a check of their own are left out, since no judge decides them, and so is a threshold of theirs alone.
     """
-    judged = rubric.model_copy(update={"criteria": rubric.judged})
+    threshold = None if all(one.must for one in rubric.judged) else rubric.threshold
+    judged = rubric.model_copy(update={"criteria": rubric.judged, "threshold": threshold})
     return {
         "model": model,
         "prompt": digest([render(TEMPLATES[sees], {"criteria": "", "record": ""})]),
-        "rubric": digest([judged.model_dump(mode="json"), rubric.least_score]),
+        "rubric": digest(judged.model_dump(mode="json")),
         "shown": f"{sees}, state, notes on calls" if notes else f"{sees}, state",
     }
 

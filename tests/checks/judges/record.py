@@ -8,7 +8,7 @@ Answered conversations are not asked again; delete the cassette to ask anew. All
 import asyncio
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from random import Random
 
@@ -27,13 +27,24 @@ from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
 from tests.checks.judges.conversations import CASES, ENDINGS, POLICIES, RUBRIC, SYSTEM, Case, Ending
+from tests.checks.judges.goals import RUBRIC as BY_GOAL
+from tests.checks.judges.goals import WANTED, Wanted
 
 CASSETTE = Path(__file__).parent / "cassettes" / "language-model.jsonl"
+GOALS = Path(__file__).parent / "cassettes" / "goals.jsonl"
 
 MADE = (
     "answers of a language model to the conversations of tests/checks/judges/conversations.py, given over an "
     "OpenAI-compatible server on loopback by sessions that saw the requests alone, recorded by "
     "tests/checks/judges/record.py; token counts are estimates"
+)
+
+
+MADE_OF_GOALS = (
+    "answers of a language model to the conversations of tests/checks/judges/goals.py, given over an "
+    "OpenAI-compatible server on loopback by the session that wrote these conversations, and so knew what they were "
+    "made to show; one answer each, none asked for again; recorded by tests/checks/judges/record.py; token counts are "
+    "estimates"
 )
 
 
@@ -57,6 +68,19 @@ async def judged(case: Case, chat_for: Callable[[str], Chat]) -> Judgement:
     )
 
 
+async def judged_by_goal(wanted: Wanted, chat_for: Callable[[str], Chat]) -> Judgement:
+    """Judge a conversation by what its user wanted; policies are shown, and not asked about."""
+    return await judge_with_models(
+        wanted.run,
+        judge(wanted.run),
+        chat_for=chat_for,
+        random=seeded(wanted.name),
+        rubric=BY_GOAL,
+        system=SYSTEM,
+        sees="goal",
+    )
+
+
 async def closed(ending: Ending, chat_for: Callable[[str], Chat]) -> EndCritique:
     """Ask whether a conversation was done."""
     random = seeded(ending.name)
@@ -74,19 +98,26 @@ def player(models: Models, base_url: str, name: str) -> Callable[[str], Chat]:
     return lambda role: models.chat(spec(base_url), Caller(role=role, run=key))
 
 
-def scene_of(one: Case | Ending, chat_for: Callable[[str], Chat]) -> Awaitable[object]:
+def scene_of(one: Case | Ending | Wanted, chat_for: Callable[[str], Chat]) -> Awaitable[object]:
     """Play one conversation."""
+    if isinstance(one, Wanted):
+        return judged_by_goal(one, chat_for)
     return judged(one, chat_for) if isinstance(one, Case) else closed(one, chat_for)
 
 
-async def record(base_url: str, only: Collection[str] = (), *, cassette: Path = CASSETTE) -> None:
+async def record(base_url: str, only: Collection[str] = ()) -> None:
     """Ask what was not recorded yet; print what the model made of each conversation."""
+    await _record(base_url, [one for one in (*CASES, *ENDINGS) if not only or one.name in only], CASSETTE, MADE)
+    await _record(base_url, [one for one in WANTED if not only or one.name in only], GOALS, MADE_OF_GOALS)
+
+
+async def _record(base_url: str, asked: Sequence[Case | Ending | Wanted], cassette: Path, made: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         shard = Path(folder) / "shard.jsonl"
         recorder = CassetteRecorder(Mode.RECORD, cassette, shard=shard, redact=lambda value: value)
         models = Models(environ={}, recorder_of=lambda _: recorder)
 
-        async def play(one: Case | Ending) -> None:
+        async def play(one: Case | Ending | Wanted) -> None:
             try:
                 outcome = await scene_of(one, player(models, base_url, one.name))
             except AgentBenchError as error:  # the others are still worth keeping
@@ -96,14 +127,14 @@ async def record(base_url: str, only: Collection[str] = (), *, cassette: Path = 
             print(f"{one.name}: {outcome!r}\n", flush=True)
 
         try:
-            await asyncio.gather(*(play(one) for one in (*CASES, *ENDINGS) if not only or one.name in only))
+            await asyncio.gather(*map(play, asked))
         finally:
             await models.close()
             recorder.close()
             print(merge(cassette, [shard]))
             if cassette.exists():
                 kept = read_cassette(cassette)
-                kept.made = MADE
+                kept.made = made
                 write_cassette(cassette, kept)
 
 
