@@ -12,11 +12,12 @@ class RequestedCall(Model):
 
 
 class TokenCount(Model):
-    """Tokens of one call; `cached` of the `input` tokens came from the server's cache."""
+    """Tokens of one call; `cached` of the `input` tokens came from the server's cache, `written` went into it."""
 
     input: int
     output: int
     cached: int = 0
+    written: int = 0
 
 
 class ChatReply(Model):
