@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -11,12 +12,12 @@ from pathlib import Path
 
 from pytest_agentbench.cli.recording import add_recording, recording
 from pytest_agentbench.core.errors import AgentBenchError
-from pytest_agentbench.core.model import ModelSpec, Price, Usage
+from pytest_agentbench.core.model import Price, Usage
+from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.direct import where
 from pytest_agentbench.llm.ledger import Ledger
-from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.llm.proxy.server import Proxy
 from pytest_agentbench.report.glyphs import ASCII, UNICODE, Glyphs
 from pytest_agentbench.report.table import Align, table
@@ -84,13 +85,21 @@ async def _serve(serving: Proxy, options: ProxyOptions, announce: Callable[[str]
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError, RuntimeError):  # Windows; a thread that is not the main one
             loop.add_signal_handler(number, stopping.set)
-    server = where(server_of(ModelSpec(model="", base_url=options.upstream)))
     announce(f"http://127.0.0.1:{port}/v1")
-    announce(f"leads to {server}{_use_of(options)}; a run of its own: http://127.0.0.1:{port}/run/NAME/v1; Ctrl-C ends")
+    where_to = f"leads to {_servers(options.upstream)}{_use_of(options)}"
+    announce(f"{where_to}; a run of its own: http://127.0.0.1:{port}/run/NAME/v1; Ctrl-C ends")
     try:
         await stopping.wait()
     finally:
         await serving.stop()
+
+
+def _servers(upstream: str) -> str:
+    """Name the servers that requests go on to: one, or OpenAI's and Anthropic's."""
+    if upstream:
+        return where(upstream)
+    openai, anthropic = (where(home.base_url("", os.environ)) for home in (OPENAI, ANTHROPIC))
+    return f"{openai}, and with Anthropic's API to {anthropic}"
 
 
 def _use_of(options: ProxyOptions) -> str:
@@ -119,11 +128,17 @@ def _row(name: str, usage: Usage) -> tuple[str, ...]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
-        "Serves on loopback until interrupted, then prints what each run took. The exit status is 1 where "
-        "a request was refused: not recorded, or over a budget."
+        "Serves on loopback until interrupted, then prints what each run took. Chat completions, Responses and "
+        "Anthropic's Messages are recorded, whole and streamed. The exit status is 1 where a request was refused: "
+        "not recorded, or over a budget."
     )
     parser.add_argument("--port", type=int, default=0, metavar="N", help="where to listen (a free port)")
-    parser.add_argument("--upstream", default="", metavar="URL", help="the model server (else OPENAI_BASE_URL, OpenAI)")
+    parser.add_argument(
+        "--upstream",
+        default="",
+        metavar="URL",
+        help="the model server (else OPENAI_BASE_URL, OpenAI; for Anthropic's API ANTHROPIC_BASE_URL, Anthropic)",
+    )
     add_recording(parser)
     parser.add_argument(
         "--price", type=float, nargs=2, metavar=("INPUT", "OUTPUT"), help="USD per million tokens, where not known"

@@ -16,7 +16,10 @@ UNSET_OUTPUT = 4096
 """Output tokens that a worst case allows for where neither the request nor the role bounds them."""
 
 FILE_TOKENS = 20_000
-"""The most that an image or another `data:` URL is taken to hold, since its length says nothing."""
+"""The most that an image or another file in base64 is taken to hold, since its length says nothing."""
+
+_FILE_MARKS = ('"data:', '"base64"')
+"""What stands in a request that holds files: OpenAI's have URLs, Anthropic's the type of a source."""
 
 _PER_MILLION = 1_000_000
 _OUTPUT_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
@@ -72,7 +75,7 @@ def input_bound(body: Mapping[str, Any]) -> int:
     """Give more input tokens than any usual tokenizer makes of a request's messages, tools and schema."""
     # written out in one go where no file is in it: walking a long conversation takes five times as long
     text = json.dumps(body, ensure_ascii=False, default=str)
-    return (_thirds(body) if '"data:' in text else _text_thirds(text)) // 3 + 1
+    return (_thirds(body) if any(mark in text for mark in _FILE_MARKS) else _text_thirds(text)) // 3 + 1
 
 
 def check_priced(specs: Iterable[ModelSpec], *, has_cost_budget: bool, has_call_budget: bool) -> list[str]:
@@ -93,7 +96,8 @@ def _by_price(price: Price, tokens: TokenCount) -> float:
 
 
 def _by_table(server: str, model: str, tokens: TokenCount) -> float | None:
-    price = _flat_price(server, model)
+    # what goes into a cache has a price of its own, which nothing but the table knows
+    price = None if tokens.written else _flat_price(server, model)
     if price is not None:
         return _by_price(price, tokens)
     found = _looked_up(server, model, tokens) if _is_listed(server, model) else None
@@ -125,7 +129,10 @@ def _looked_up(server: str, model: str, tokens: TokenCount) -> Any:
     if _is_here(server) or (table := _table()) is None:
         return None
     usage = table.Usage(
-        input_tokens=tokens.input, output_tokens=tokens.output, cache_read_tokens=min(tokens.cached, tokens.input)
+        input_tokens=tokens.input,
+        output_tokens=tokens.output,
+        cache_read_tokens=min(tokens.cached, tokens.input),
+        cache_write_tokens=tokens.written,
     )
     try:
         where = {"provider_api_url": server} if "://" in server else {"provider_id": server}
@@ -169,6 +176,8 @@ def _thirds(value: object) -> int:
             return min(len(value), 3 * FILE_TOKENS)
         return _text_thirds(value) + 3
     if isinstance(value, Mapping):
+        if value.get("type") == "base64" and isinstance(data := value.get("data"), str):
+            return 60 + min(len(data), 3 * FILE_TOKENS)
         return 6 + sum(len(str(key)) + 4 + _thirds(item) for key, item in value.items())
     if isinstance(value, list | tuple):
         return 3 + sum(map(_thirds, value))

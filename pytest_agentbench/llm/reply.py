@@ -14,13 +14,15 @@ class RequestedCall(Model):
 class TokenCount(Model):
     """Tokens of one call.
 
-    `cached` of the `input` tokens came from the server's cache, `reasoning` of the `output` tokens were thoughts.
+    `cached` of the `input` tokens came from the server's cache, `written` went into it; `reasoning` of the `output`
+    tokens were thoughts.
     """
 
     input: int
     output: int
     cached: int = 0
     reasoning: int = 0
+    written: int = 0
 
 
 class ChatReply(Model):

@@ -1,5 +1,6 @@
 """`agentbench proxy`: a process that serves until it is interrupted."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pytest_agentbench.cli import main
 from pytest_agentbench.testing.answers import text
 from pytest_agentbench.testing.request import ModelRequest
 from pytest_agentbench.testing.server import ModelServer
+from tests.testing import http
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be sent SIGINT there")
 
@@ -89,6 +91,21 @@ def test_calls_are_metered_by_run() -> None:
 def server_name(told: str) -> bool:
     """Whether a line says where calls go and how to end."""
     return "leads to http://127.0.0.1:" in told and "Ctrl-C" in told
+
+
+def test_it_says_where_each_api_leads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an upstream OpenAI's clients and Anthropic's go on to where their variables lead them."""
+    with ModelServer(echo) as openais, ModelServer(echo) as other:
+        monkeypatch.setenv("OPENAI_BASE_URL", openais.base_url)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", other.base_url.removesuffix("/v1"))
+        with proxy("--max-calls", 5) as running:
+            asked = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello"}]}
+            # what Anthropic's clients append to the base URL
+            answer = http.send(running.base_url, json.dumps(asked), path="/v1/messages")
+        assert f"leads to {openais.base_url}, and with Anthropic's API to {other.base_url};" in running.told
+
+    assert answer.json()["content"] == [{"type": "text", "text": "You said: Hello"}]
+    assert row(running.printed, "all")[0] == "1"
 
 
 def test_an_unknown_price_is_not_nothing() -> None:

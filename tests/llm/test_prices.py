@@ -180,6 +180,37 @@ def test_a_picture_is_not_counted_by_its_length() -> None:
     assert input_bound({"messages": [{"role": "user", "content": [image]}]}) < 21_000
 
 
+def test_a_picture_in_anthropics_form_is_not_counted_by_its_length_either() -> None:
+    """Its data stand beside the type of their source."""
+    source = {"type": "base64", "media_type": "image/png", "data": "A" * 10**6}
+    message = {"role": "user", "content": [{"type": "image", "source": source}]}
+
+    assert 20_000 < input_bound({"system": "Be brief.", "messages": [message]}) < 21_000
+
+
+@pytest.mark.parametrize("said", [{"input": "x" * 3000}, {"instructions": "x" * 3000}, {"system": "x" * 3000}])
+def test_all_that_a_request_says_is_input(said: dict[str, Any]) -> None:
+    """Whatever the API calls it; what a server remembers of the conversation comes to it."""
+    spec = ModelSpec(model="own", price=Price(input=1.0, output=0.0))
+
+    assert worst_case(spec, said) == pytest.approx(1000e-6, rel=0.02)
+    assert worst_case(spec, said, earlier=5000) == pytest.approx(6000e-6, rel=0.02)
+
+
+def test_what_goes_into_a_cache_has_its_own_price() -> None:
+    """Anthropic's costs more than other input; a price that the user gave knows no difference."""
+    pytest.importorskip("genai_prices")
+    spec = ModelSpec(model="claude-sonnet-4-5", base_url="https://api.anthropic.com/v1")
+    plain, written = TokenCount(input=1000, output=0), TokenCount(input=1000, output=0, written=1000)
+
+    costs = [cost_of(spec, spec.model, tokens) for tokens in (plain, written)]
+
+    assert costs[0] is not None
+    assert costs[1] == pytest.approx(1.25 * costs[0])
+    given = spec.model_copy(update={"price": Price(input=1.0, output=0.0)})
+    assert cost_of(given, spec.model, written) == cost_of(given, spec.model, plain)
+
+
 def test_a_cost_budget_names_each_model_that_it_cannot_bound() -> None:
     """One line per model and server; a price or a call budget settles it."""
     unknown = ModelSpec(model="local", base_url="http://127.0.0.1:1/v1")

@@ -25,8 +25,8 @@ def _waits(framework: str, package: str, api: str) -> Any:
     [
         ("langgraph", "langgraph"),
         ("smolagents", "smolagents"),
-        _waits("pydantic_ai", "pydantic_ai", "the Responses API"),
-        _waits("openai_agents", "agents", "the Responses API"),
+        ("pydantic_ai", "pydantic_ai"),
+        ("openai_agents", "agents"),
         _waits("adk", "google.adk", "Gemini's API"),
     ],
 )

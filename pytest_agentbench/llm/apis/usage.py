@@ -21,13 +21,14 @@ def tokens_of(answer: Mapping[str, Any]) -> TokenCount | None:
         return tokens_of(nested) if isinstance(nested, dict) else None
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
     given = usage.get("prompt_tokens", usage.get("input_tokens"))
-    beside = [usage.get(name) for name in _BESIDE]
-    if type(given) is int and any(type(count) is int for count in beside):
-        given += sum(count for count in beside if type(count) is int)
-        details = {"cached_tokens": beside[0]}
+    cached, written = (count if type(count := usage.get(name)) is int else 0 for name in _BESIDE)
+    if type(given) is int and (cached or written):
+        given += cached + written
+        details = {"cached_tokens": cached}
     as_chat = {
         "prompt_tokens": given,
         "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens", 0)),
         "prompt_tokens_details": details,
     }
-    return read_tokens({"usage": as_chat})
+    tokens = read_tokens({"usage": as_chat})
+    return tokens.model_copy(update={"written": max(written, 0)}) if tokens and written else tokens

@@ -12,7 +12,7 @@ from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.patterns import Pattern, PatternSyntaxError, pattern
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.llm.apis.api import Api, Ids, Redact
-from pytest_agentbench.llm.apis.registry import CHAT
+from pytest_agentbench.llm.apis.registry import API_NAMES, CHAT
 from pytest_agentbench.llm.cassette.memo import Memo
 
 BLANK = "~"
@@ -50,13 +50,13 @@ class Keys:
         """Compile `ignore`; raise `SuiteFaultError` where a pattern is none."""
         self._redact = redact
         self._ignore = [_compiled(text) for text in ignore]
-        self._redacted: dict[str, Memo[JsonValue]] = {}
+        # what an item is without secrets depends on the API whose item it is
+        self._redacted: dict[str, Memo[JsonValue]] = {name: Memo() for name in API_NAMES}
         self._digests: Memo[str] = Memo()
 
     def asked(self, body: Mapping[str, Any], api: Api = CHAT, ids: Ids = MappingProxyType({})) -> Asked:
         """Read a body as it is posted; `ids` says what stands in recordings for the ids of live answers."""
-        # what an item is without secrets depends on the API whose item it is
-        memo = self._redacted.setdefault(api.name, Memo())
+        memo = self._redacted[api.name]
         request: dict[str, JsonValue] = {}
         for name, value in api.deciding(body, ids).items():
             if name == api.items and isinstance(value, list):
