@@ -82,14 +82,9 @@ def http_request(
 
     Raise `ValueError` for an address that is none and for a header that HTTP cannot hold; the message shows no value.
     """
-    try:
-        address = httpx2.URL(url)
-    except httpx2.InvalidURL as error:
-        raise ValueError(f"the address is none: {printable(str(error))}") from None
-    if address.scheme not in ("http", "https") or not address.host:
-        raise ValueError("the address must begin with http:// or https:// and name a host")
+    address = _address(url)
     request = httpx2.Request(method, address, headers=_encoded(headers), content=body)
-    if cookies is not None and "Cookie" not in request.headers:
+    if cookies and "Cookie" not in request.headers:
         cookies.set_cookie_header(request)
     if address.userinfo:
         known = base64.b64encode(f"{address.username}:{address.password}".encode()).decode()
@@ -98,6 +93,17 @@ def http_request(
     request.headers.setdefault("Accept-Encoding", "gzip, deflate")
     request.headers.setdefault("User-Agent", _USER_AGENT)
     return request
+
+
+@lru_cache(maxsize=256)  # most requests of a session go to few addresses
+def _address(url: str) -> httpx2.URL:
+    try:
+        address = httpx2.URL(url)
+    except httpx2.InvalidURL as error:
+        raise ValueError(f"the address is none: {printable(str(error))}") from None
+    if address.scheme not in ("http", "https") or not address.host:
+        raise ValueError("the address must begin with http:// or https:// and name a host")
+    return address
 
 
 def unreached(error: httpx2.HTTPError) -> str | None:
