@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import httpx2
 
-from pytest_agentbench.core.proxies import proxy_for
+from pytest_agentbench.core.proxies import Proxies
 from pytest_agentbench.core.text import printable, shorten
 
 _USER_AGENT = "pytest-agentbench"
@@ -36,7 +36,7 @@ class HttpClient:
 
     def __init__(self) -> None:
         self._transports: dict[tuple[str, str | None], httpx2.AsyncHTTPTransport] = {}
-        self._proxies: dict[tuple[str, bytes], str | None] = {}
+        self._proxies = Proxies()
 
     @asynccontextmanager
     async def send(self, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
@@ -58,14 +58,14 @@ class HttpClient:
             await transport.aclose()
 
     def _transport(self, url: httpx2.URL) -> httpx2.AsyncHTTPTransport:
-        origin = (url.scheme, url.netloc)
-        if origin not in self._proxies:
-            self._proxies[origin] = proxy_for(f"{url.scheme}://{url.netloc.decode('ascii')}")
-        proxy = self._proxies[origin]
+        proxy = self._proxies.of(f"{url.scheme}://{url.netloc.decode('ascii')}")
         found = self._transports.get((url.scheme, proxy))
         if found is None:
             trusted = _trusted() if url.scheme == "https" else _none_trusted()
-            found = httpx2.AsyncHTTPTransport(verify=trusted, proxy=proxy, limits=_LIMITS)
+            try:
+                found = httpx2.AsyncHTTPTransport(verify=trusted, proxy=proxy, limits=_LIMITS)
+            except ImportError as error:  # httpx2 speaks SOCKS with an extra of its own
+                raise ValueError(f"the environment's proxy cannot be used: {error}") from error
             self._transports[url.scheme, proxy] = found
         return found
 
