@@ -22,6 +22,8 @@ _USER_AGENT = "pytest-agentbench"
 _KEPT = 1.0
 """Seconds for which an idle connection is kept: less than servers keep theirs, which would look like their failure."""
 
+_DIRECT: str | None = None
+
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """What the name of a header is made of (RFC 9110 §5.6.2)."""
 
@@ -35,7 +37,8 @@ class HttpClient:
     """
 
     def __init__(self) -> None:
-        self._transports: dict[tuple[str, str | None], httpx2.AsyncHTTPTransport] = {}
+        # the first one imports what it rides on, which no request's time should be spent on
+        self._transports = {("http", _DIRECT): _opened("http", _DIRECT)}
         self._proxies = Proxies()
 
     @asynccontextmanager
@@ -61,13 +64,16 @@ class HttpClient:
         proxy = self._proxies.of(f"{url.scheme}://{url.netloc.decode('ascii')}")
         found = self._transports.get((url.scheme, proxy))
         if found is None:
-            trusted = _trusted() if url.scheme == "https" else _none_trusted()
-            try:
-                found = httpx2.AsyncHTTPTransport(verify=trusted, proxy=proxy, limits=_LIMITS)
-            except ImportError as error:  # httpx2 speaks SOCKS with an extra of its own
-                raise ValueError(f"the environment's proxy cannot be used: {error}") from error
-            self._transports[url.scheme, proxy] = found
+            found = self._transports[url.scheme, proxy] = _opened(url.scheme, proxy)
         return found
+
+
+def _opened(scheme: str, proxy: str | None) -> httpx2.AsyncHTTPTransport:
+    trusted = _trusted() if scheme == "https" else _none_trusted()
+    try:
+        return httpx2.AsyncHTTPTransport(verify=trusted, proxy=proxy, limits=_LIMITS)
+    except ImportError as error:  # httpx2 speaks SOCKS with an extra of its own
+        raise ValueError(f"the environment's proxy cannot be used: {error}") from error
 
 
 def http_request(
