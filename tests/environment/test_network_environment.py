@@ -1,4 +1,4 @@
-"""Proxies and authorities of the environment, as both HTTP clients take them: one for models, one for all else."""
+"""Proxies and authorities of the environment, as every HTTP client takes them: two for models, one for all else."""
 
 import asyncio
 import json
@@ -17,6 +17,7 @@ from pytest_agentbench.core.errors import EnvironmentFaultError, SendError
 from pytest_agentbench.environment.openapi.request import Request
 from pytest_agentbench.environment.openapi.sending import Sender
 from pytest_agentbench.llm.direct import DirectTransport
+from pytest_agentbench.llm.openai_client import OpenAITransport
 
 ANSWER = json.dumps({"choices": []}).encode()
 NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -115,10 +116,22 @@ async def ask_service(url: str) -> object:
         return json.loads((await sender.send(Request(method="POST", path="/chat/completions", body=b"{}"))).text)
 
 
-BOTH = pytest.mark.parametrize("ask", [ask_model, ask_service])
+async def ask_model_by_openai(url: str) -> object:
+    """Ask over the `openai` client."""
+    transport = OpenAITransport(url, "key", seconds=20)
+    try:
+        return await transport.send({"model": "m", "messages": []})
+    finally:
+        await transport.close()
 
 
-@BOTH
+ALL = pytest.mark.parametrize("ask", [ask_model, ask_model_by_openai, ask_service])
+
+
+@ALL
+@pytest.mark.filterwarnings(
+    "ignore:BasicAuth is deprecated:DeprecationWarning"
+)  # the openai client's aiohttp transport
 async def test_a_proxy_is_asked_with_its_credentials(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole address goes to it, and who may use it is told to it alone."""
     proxy = Forwarder()
@@ -132,7 +145,7 @@ async def test_a_proxy_is_asked_with_its_credentials(ask: Any, monkeypatch: pyte
     assert proxy.credentials == ["YWRhOnNlY3JldA=="]
 
 
-@BOTH
+@ALL
 async def test_loopback_and_exempted_servers_are_asked_directly(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A proxy in the environment is no reason to send it what stands on this machine."""
     proxy = Forwarder()
@@ -150,7 +163,7 @@ async def test_loopback_and_exempted_servers_are_asked_directly(ask: Any, monkey
     assert proxy.asked == []
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "socks5://127.0.0.1:9"])
 async def test_a_proxy_that_cannot_be_used_is_told(ask: Any, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server that was meant is named, and nothing is asked around the proxy."""
