@@ -129,9 +129,7 @@ ALL = pytest.mark.parametrize("ask", [ask_model, ask_model_by_openai, ask_servic
 
 
 @ALL
-@pytest.mark.filterwarnings(
-    "ignore:BasicAuth is deprecated:DeprecationWarning"
-)  # the openai client's aiohttp transport
+@pytest.mark.filterwarnings("ignore:(BasicAuth is|The 'proxy_auth'):DeprecationWarning")  # what the openai client uses
 async def test_a_proxy_is_asked_with_its_credentials(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole address goes to it, and who may use it is told to it alone."""
     proxy = Forwarder()
