@@ -27,6 +27,20 @@ def proxy_for(url: str) -> str | None:
     return found if "://" in found else f"http://{found}"
 
 
+class Proxies:
+    """Remembers which proxy each server is reached through: to look it up takes as long as half a request."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str | None] = {}
+
+    def of(self, url: str) -> str | None:
+        """Give the proxy for a URL as `proxy_for` does, as the environment was when its server was first asked for."""
+        origin = url[: url.find("/", url.find("//") + 2)] if url.count("/") > 2 else url
+        if origin not in self._known:
+            self._known[origin] = proxy_for(url)
+        return self._known[origin]
+
+
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine by its loopback interface."""
     if host.rstrip(".").lower() == "localhost":
@@ -42,9 +56,8 @@ def keep_loopback_direct(environ: MutableMapping[str, str] = os.environ) -> None
     """
     if not any(environ.get(name) for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")):
         return
-    for name in ("no_proxy", "NO_PROXY"):
-        if name not in environ and name.swapcase() in environ:
-            continue  # clients look at the other one alone
+    both = ("no_proxy", "NO_PROXY")
+    for name in [one for one in both if one in environ] or both:  # where one is set, clients look at that one
         listed = [entry.strip() for entry in environ.get(name, "").split(",") if entry.strip()]
         if "*" not in listed:
             environ[name] = ",".join([*listed, *(host for host in LOOPBACK if host not in listed)])

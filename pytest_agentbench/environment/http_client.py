@@ -14,13 +14,15 @@ from functools import lru_cache
 
 import httpx2
 
-from pytest_agentbench.core.proxies import proxy_for
+from pytest_agentbench.core.proxies import Proxies
 from pytest_agentbench.core.text import printable, shorten
 
 _USER_AGENT = "pytest-agentbench"
 
 _KEPT = 1.0
 """Seconds for which an idle connection is kept: less than servers keep theirs, which would look like their failure."""
+
+_DIRECT: str | None = None
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """What the name of a header is made of (RFC 9110 §5.6.2)."""
@@ -35,8 +37,9 @@ class HttpClient:
     """
 
     def __init__(self) -> None:
-        self._transports: dict[tuple[str, str | None], httpx2.AsyncHTTPTransport] = {}
-        self._proxies: dict[tuple[str, bytes], str | None] = {}
+        # the first one imports what it rides on, which no request's time should be spent on
+        self._transports = {("http", _DIRECT): _opened("http", _DIRECT)}
+        self._proxies = Proxies()
 
     @asynccontextmanager
     async def send(self, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
@@ -58,16 +61,19 @@ class HttpClient:
             await transport.aclose()
 
     def _transport(self, url: httpx2.URL) -> httpx2.AsyncHTTPTransport:
-        origin = (url.scheme, url.netloc)
-        if origin not in self._proxies:
-            self._proxies[origin] = proxy_for(f"{url.scheme}://{url.netloc.decode('ascii')}")
-        proxy = self._proxies[origin]
+        proxy = self._proxies.of(f"{url.scheme}://{url.netloc.decode('ascii')}")
         found = self._transports.get((url.scheme, proxy))
         if found is None:
-            trusted = _trusted() if url.scheme == "https" else _none_trusted()
-            found = httpx2.AsyncHTTPTransport(verify=trusted, proxy=proxy, limits=_LIMITS)
-            self._transports[url.scheme, proxy] = found
+            found = self._transports[url.scheme, proxy] = _opened(url.scheme, proxy)
         return found
+
+
+def _opened(scheme: str, proxy: str | None) -> httpx2.AsyncHTTPTransport:
+    trusted = _trusted() if scheme == "https" else _none_trusted()
+    try:
+        return httpx2.AsyncHTTPTransport(verify=trusted, proxy=proxy, limits=_LIMITS)
+    except ImportError as error:  # httpx2 speaks SOCKS with an extra of its own
+        raise ValueError(f"the environment's proxy cannot be used: {error}") from error
 
 
 def http_request(
@@ -82,14 +88,9 @@ def http_request(
 
     Raise `ValueError` for an address that is none and for a header that HTTP cannot hold; the message shows no value.
     """
-    try:
-        address = httpx2.URL(url)
-    except httpx2.InvalidURL as error:
-        raise ValueError(f"the address is none: {printable(str(error))}") from None
-    if address.scheme not in ("http", "https") or not address.host:
-        raise ValueError("the address must begin with http:// or https:// and name a host")
+    address = _address(url)
     request = httpx2.Request(method, address, headers=_encoded(headers), content=body)
-    if cookies is not None and "Cookie" not in request.headers:
+    if cookies and "Cookie" not in request.headers:
         cookies.set_cookie_header(request)
     if address.userinfo:
         known = base64.b64encode(f"{address.username}:{address.password}".encode()).decode()
@@ -98,6 +99,17 @@ def http_request(
     request.headers.setdefault("Accept-Encoding", "gzip, deflate")
     request.headers.setdefault("User-Agent", _USER_AGENT)
     return request
+
+
+@lru_cache(maxsize=256)  # most requests of a session go to few addresses
+def _address(url: str) -> httpx2.URL:
+    try:
+        address = httpx2.URL(url)
+    except httpx2.InvalidURL as error:
+        raise ValueError(f"the address is none: {printable(str(error))}") from None
+    if address.scheme not in ("http", "https") or not address.host:
+        raise ValueError("the address must begin with http:// or https:// and name a host")
+    return address
 
 
 def unreached(error: httpx2.HTTPError) -> str | None:

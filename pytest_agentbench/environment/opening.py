@@ -13,7 +13,7 @@ async def open_remote(spec: OpenApiSpec | McpSpec, opening: Opening) -> RemoteTo
 
 async def _opened(spec: OpenApiSpec | McpSpec, opening: Opening) -> RemoteTools:
     if isinstance(spec, OpenApiSpec):
-        from pytest_agentbench.environment.openapi.provider import open_service  # noqa: PLC0415 - aiohttp is heavy
+        from pytest_agentbench.environment.openapi.provider import open_service  # noqa: PLC0415 - httpx2 is heavy
 
         return await open_service(spec, opening)
     from pytest_agentbench.environment.mcp.provider import open_server  # noqa: PLC0415 - the extra may be missing
@@ -29,7 +29,7 @@ def declared_tools(spec: OpenApiSpec | McpSpec, opening: Opening) -> tuple[ToolS
     if spec.tools is not None:
         return prefixed(listed_tools(spec.tools, opening), opening.prefix)
     if isinstance(spec, OpenApiSpec) and not is_address(spec.document):
-        from pytest_agentbench.environment.openapi.provider import read_tools  # noqa: PLC0415 - aiohttp is heavy
+        from pytest_agentbench.environment.openapi.provider import read_tools  # noqa: PLC0415 - httpx2 is heavy
 
         return prefixed(read_tools(spec, opening), opening.prefix)
     return None

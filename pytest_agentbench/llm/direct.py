@@ -9,6 +9,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.core.proxies import proxy_for
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.connection_errors import connection_error
 from pytest_agentbench.llm.http_errors import hidden, understood
@@ -71,6 +72,7 @@ class DirectTransport:
         self._owns = connections is None
         self._connections = connections or Connections()
         self._wall = wall
+        self._proxy = proxy_for(str(self._url))
 
     async def send(self, body: dict[str, Any]) -> dict[str, Any]:
         """Post once and give the decoded JSON object; raise `SendError` for anything else."""
@@ -81,6 +83,7 @@ class DirectTransport:
                 data=encode(body),
                 headers=self._headers,
                 timeout=self._timeout,
+                proxy=self._proxy,
                 allow_redirects=False,  # the key is for this server alone
             ) as response:
                 content = await read_bounded(response, self._where)

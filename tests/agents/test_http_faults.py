@@ -80,7 +80,7 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "too much": (huge, {}, r"more than 8388608 bytes: '\"xxx"),
     "too much, packed": (bomb, {}, r"more than 8388608 bytes: '\"xxx"),
     "reset in the body": (half, {}, r"gave no whole answer: "),
-    "hang": (hang, {"seconds": 0.05}, r"has not answered within 0.05 s \(`seconds` bounds it\)"),
+    "hang": (hang, {"seconds": 0.2}, r"has not answered within 0.2 s \(`seconds` bounds it\)"),
     "reply misspelt": (
         {"answer": {"txt": "hi"}},
         {"reply": "answer.text"},

@@ -1,10 +1,12 @@
 """Agents behind an ASGI app that is played in this process: started once, asked without a port, never waited for."""
 
 import json
+import textwrap
 
 import pytest
 
-from tests.plugin.project import Project
+from pytest_agentbench.core.verdict import Blame
+from tests.plugin.project import ASYNCIO, Project
 
 APP = """
 import json
@@ -66,7 +68,11 @@ def play(project: Project, *scenarios: object, app: str = APP, agent: dict[str, 
 def test_an_app_is_started_once_and_shut_down_at_the_end(project: Project) -> None:
     """Its runs share it, each with a session of its own; its lifespan's state reaches every request."""
     names = [f"s{number}" for number in range(6)]
-    play(project, *(scenario(name, "Hello /chat 1 one two") for name in names), agent={"app": "service:app", "url": "/chat"})
+    play(
+        project,
+        *(scenario(name, "Hello /chat 1 one two") for name in names),
+        agent={"app": "service:app", "url": "/chat"},
+    )
 
     result = project.run("bench")
 
@@ -127,14 +133,15 @@ STARTS = {
 def test_a_start_that_fails_is_the_agents(project: Project, way: str) -> None:
     """Each run says why, with the line of the app; frameworks announce the failure and then raise."""
     code, says = STARTS[way]
-    failing = 'await send({"type": "lifespan.startup.failed", "message": "Traceback"})\n        ' if "raise" in code else ""
+    failing = (
+        'await send({"type": "lifespan.startup.failed", "message": "Traceback"})\n        ' if "raise" in code else ""
+    )
     app = APP.replace("self.began += 1", f"{failing}{code}")
     play(project, scenario("a", "x"), scenario("b", "x"), app=app)
 
     result = project.run("bench")
 
-    assert project.verdicts() == {"a": "error", "b": "error"} or project.verdicts() == {"a": "failed", "b": "failed"}
-    assert {run.blame.value for run in project.document.results if run.blame} == {"agent"}
+    assert {(run.verdict.value, run.blame) for run in project.document.results} == {("failed", Blame.AGENT)}
     assert says in " ".join(result.stdout.str().split())
 
 
@@ -159,7 +166,7 @@ def test_what_an_app_raises_is_shown_with_its_line(project: Project) -> None:
     result = project.run("bench")
 
     [run] = project.document.results
-    assert (run.termination.value, run.blame.value if run.blame else "") == ("CRASHED", "agent")
+    assert (run.termination.value, run.blame) == ("CRASHED", Blame.AGENT)
     assert "raised LookupError: no such order (service.py:14 in __call__)" in " ".join(result.stdout.str().split())
 
 
@@ -204,5 +211,168 @@ async def app(scope, receive, send):
     result = project.run("bench")
 
     [run] = project.document.results
-    assert (run.termination.value, run.blame.value if run.blame else "") == ("CRASHED", "agent")
+    assert (run.termination.value, run.blame) == ("CRASHED", Blame.AGENT)
     assert says in " ".join(result.stdout.str().split())
+
+
+BLOCKING = """
+import threading
+
+async def app(scope, receive, send):
+    if scope["type"] != "http":
+        raise ValueError(scope["type"])
+    threading.Event().wait()
+"""
+
+PLAIN = """
+def build():
+    return lambda message: "Hello one two"
+"""
+
+
+def test_an_app_that_blocks_its_loop_delays_nobody_else(project: Project) -> None:
+    """Its runs end by their limit, runs of other suites go on, and the session's end does not wait."""
+    project.write("blocking/service_that_blocks.py", BLOCKING)
+    http = {"app": "service_that_blocks:app"}
+    blocked = {"agent": {"http": http}, "limits": {"seconds": 0.4}, "scenarios": [scenario("blocks", "x")]}
+    project.write("blocking/agentbench.yaml", json.dumps(blocked))
+    names = [f"s{number}" for number in range(8)]
+    others = [scenario(name, "Hello one two") for name in names]
+    project.write("other/plain_agent.py", PLAIN)
+    project.write("other/agentbench.yaml", json.dumps({"agent": "plain_agent:build", "scenarios": others}))
+
+    project.run("blocking", "other", subprocess=True, timeout=40)
+
+    runs = {run.nodeid.rpartition("::")[2]: run for run in project.document.results}
+    assert {name: runs[name].verdict.value for name in names} == dict.fromkeys(names, "passed")
+    assert (runs["blocks"].termination.value, runs["blocks"].blame) == ("SAFETY_TIMEOUT", Blame.AGENT)
+
+
+def test_the_seconds_of_a_request_bound_an_app_as_well(project: Project) -> None:
+    """One that never answers is told like an endpoint that never does, and is cancelled."""
+    app = """
+    import asyncio
+
+    async def app(scope, receive, send):
+        if scope["type"] != "http":
+            raise ValueError(scope["type"])
+        try:
+            await asyncio.Event().wait()
+        finally:
+            open("cancelled.txt", "a").close()
+    """
+    play(project, scenario("a", "x"), app=textwrap.dedent(app), agent={"app": "service:app", "seconds": 0.1})
+
+    result = project.run("bench")
+
+    assert "http://app/ has not answered within 0.1 s" in " ".join(result.stdout.str().split())
+    assert (project.pytester.path / "cancelled.txt").exists()
+
+
+def test_what_goes_on_after_an_answer_is_done_before_the_next_turn(project: Project) -> None:
+    """Background work counts: the next request finds it done, and what it raises is the agent's."""
+    app = """
+    import asyncio, json
+
+    done = []
+
+    async def app(scope, receive, send):
+        if scope["type"] != "http":
+            raise ValueError(scope["type"])
+        asked = json.loads((await receive())["body"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": json.dumps({"reply": f"done {done}"}).encode()})
+        assert (await receive())["type"] == "http.disconnect"
+        for _ in range(50):
+            await asyncio.sleep(0)
+        done.append(asked["message"])
+        if asked["message"] == "three":
+            raise LookupError("the background work")
+    """
+    play(project, scenario("a", "done ['one']", TALK), scenario("b", "x", ["three"]), app=textwrap.dedent(app))
+
+    result = project.run("bench", "--agentbench-concurrency=1")
+
+    assert project.verdicts() == {"a": "passed", "b": "failed"}
+    assert "raised LookupError: the background work" in result.stdout.str()
+
+
+def test_fixtures_and_context_variables_reach_an_app(project: Project) -> None:
+    """What a session fixture patches or sets is what the app sees, as if it were a function of the test's."""
+    app = APP.replace(
+        "import json", "import contextvars, json\nwho = contextvars.ContextVar('who', default='nobody')", 1
+    )
+    names = ["a", "b", "c", "d"]
+    talks = [scenario(name, "Patched somebody 1 one two") for name in names]
+    play(project, *talks, app=app.replace("{scope['path']}", "{who.get()}"))
+    project.write(
+        "bench/conftest.py",
+        """
+        import pytest, service
+
+        @pytest.fixture(scope="session", autouse=True)
+        def patched():
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(service.app, "greeting", "Patched")
+                token = service.who.set("somebody")
+                yield
+                service.who.reset(token)
+        """,
+    )
+
+    project.run("bench", "--agentbench-concurrency=1")
+
+    assert project.verdicts() == dict.fromkeys(names, "passed")
+
+
+def test_an_app_is_patched_by_the_test_that_simulates(project: Project) -> None:
+    """A test patches it for one conversation; the app stays the one that the session started."""
+    play(project, scenario("a", "Hello"))
+    project.write(
+        "test_desk.py",
+        """
+        import pytest
+
+        @pytest.mark.agentbench("bench/agentbench.yaml")
+        @pytest.mark.parametrize("greeting", ["Hello", "Bonjour"])
+        def test_greets(agentbench, monkeypatch, greeting):
+            import service
+
+            monkeypatch.setattr(service.app, "greeting", greeting)
+            run = agentbench.simulate(says=["one"])
+            assert run.transcript.messages[-1].text == f"{greeting} / 1 one"
+
+        @pytest.mark.agentbench("bench/agentbench.yaml")
+        async def test_greets_on_a_loop_of_its_own(agentbench):
+            run = await agentbench.simulate_async(says=["one"])
+            assert run.transcript.messages[-1].text == "Hello / 1 one"
+        """,
+    )
+
+    result = project.run("test_desk.py", *ASYNCIO)
+
+    result.assert_outcomes(passed=3)
+    assert (project.pytester.path / "ended.txt").read_text() == "1\n"
+
+
+def test_cookies_of_an_app_stay_with_their_run(project: Project) -> None:
+    """Each run sends back what it was given, and nothing that another was."""
+    app = """
+    import json
+
+    async def app(scope, receive, send):
+        if scope["type"] != "http":
+            raise ValueError(scope["type"])
+        asked = json.loads((await receive())["body"])
+        cookie = dict(scope["headers"]).get(b"cookie", b"nobody").decode()
+        given = (b"set-cookie", f"who={asked['message']}; HttpOnly; SameSite=Lax".encode())
+        await send({"type": "http.response.start", "status": 200, "headers": [given]})
+        await send({"type": "http.response.body", "body": json.dumps({"reply": f"I know {cookie}."}).encode()})
+    """
+    names = ["ann", "bo", "cy", "di"]
+    talks = [scenario(name, f"I know who={name}.", [name, "again"]) for name in names]
+    play(project, *talks, app=textwrap.dedent(app))
+
+    project.run("bench")
+
+    assert project.verdicts() == dict.fromkeys(names, "passed")

@@ -5,7 +5,7 @@ import re
 
 from tests.plugin.project import Project
 
-HEAVY = ("httpx", "networkx", "openai", "pydantic", "xdist", "yaml", "anyio")
+HEAVY = ("aiohttp", "httpx", "httpx2", "networkx", "openai", "pydantic", "xdist", "yaml", "anyio")
 
 LISTING = """
 import json, sys
@@ -40,7 +40,7 @@ def test_no_http_client_is_imported_before_a_model_is_called(project: Project) -
 
     assert project.verdicts() == {"a": "passed"}
     imported = json.loads((project.pytester.path / "imported.json").read_text())
-    assert [name for name in imported if name.partition(".")[0] in ("aiohttp", "httpx", "openai")] == []
+    assert [name for name in imported if name.partition(".")[0] in ("aiohttp", "httpx", "httpx2", "openai")] == []
 
 
 def test_the_output_is_that_of_a_session_without_the_plugin(project: Project) -> None:

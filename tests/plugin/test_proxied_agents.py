@@ -1,5 +1,7 @@
 """Agents with model clients of their own, seen through the session's proxy."""
 
+import pytest
+
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.verdict import Verdict
@@ -73,6 +75,18 @@ def test_upstream_is_where_the_suite_says(project: Project) -> None:
     with ModelServer(SCRIPT) as server:
         proxied_suite(project, server.base_url, upstream=server.base_url)
         result = project.run()
+
+    assert result.ret == 0
+
+
+def test_a_proxy_of_the_environment_is_not_in_the_way(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients that read the environment by themselves reach the recording endpoint, and so the server, directly."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with ModelServer(SCRIPT) as server:
+        proxied_suite(project, server.base_url)
+        result = project.run(subprocess=True)
 
     assert result.ret == 0
 

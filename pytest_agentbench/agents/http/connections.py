@@ -95,9 +95,9 @@ class AppSender:
 
 @dataclass(frozen=True)
 class Answer:
-    """The body of a successful answer, and what the endpoint is called in messages."""
+    """The body of a successful answer, and the address that gave it."""
 
-    endpoint: str
+    url: str
     body: bytes
     is_text: bool = False
 
@@ -109,7 +109,8 @@ class Answer:
         except (ValueError, RecursionError):
             if text is not None:
                 return text
-            raise AgentError(f"{self.endpoint} answered with something that is no JSON: {quoted(self.body)}") from None
+            where = shown_url(self.url)
+            raise AgentError(f"{where} answered with something that is no JSON: {quoted(self.body)}") from None
         # plain text may look like a number
         return text if text is not None and self.is_text and not isinstance(value, str) else value
 
@@ -125,37 +126,38 @@ class Poster:
 
     async def post(self, url: str, headers: dict[str, str], body: str) -> Answer:
         """Post a JSON text; raise `AgentError` for anything but a whole answer with a status of success."""
-        endpoint = shown_url(url)
         sent = {"Content-Type": "application/json", **headers}
         try:
             request = http_request("POST", url, headers=sent, body=body.encode(), cookies=self._cookies)
             sender = await self._sender()
             async with asyncio.timeout(self._seconds), sender.send(request) as response:
                 self._cookies.extract_cookies(response)
-                return await _read(response, endpoint)
+                return await _read(response, url)
         except TimeoutError:
-            raise AgentError(f"{endpoint} has not answered within {self._seconds:g} s (`seconds` bounds it)") from None
+            late = f"has not answered within {self._seconds:g} s (`seconds` bounds it)"
+            raise AgentError(f"{shown_url(url)} {late}") from None
         except httpx2.HTTPError as error:
-            raise AgentError(f"{endpoint} {_told(error)}") from error
+            raise AgentError(f"{shown_url(url)} {_told(error)}") from error
         except (OSError, ValueError) as error:  # also an address that is none: it may hold a part the endpoint named
-            raise AgentError(f"{endpoint} cannot be asked: {raised_text(error)}") from error
+            raise AgentError(f"{shown_url(url)} cannot be asked: {raised_text(error)}") from error
 
 
-async def _read(response: httpx2.Response, endpoint: str) -> Answer:
+async def _read(response: httpx2.Response, url: str) -> Answer:
     media = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if response.is_success and media == "text/event-stream":
-        raise AgentError(f"{endpoint} answers with a stream of events; let it answer as one JSON value")
+        raise AgentError(f"{shown_url(url)} answers with a stream of events; let it answer as one JSON value")
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > MAX_BODY:
-            raise AgentError(f"{endpoint} answered with more than {MAX_BODY} bytes: {quoted(bytes(body[:9999]))}")
+            found = quoted(bytes(body[:9999]))
+            raise AgentError(f"{shown_url(url)} answered with more than {MAX_BODY} bytes: {found}")
     if not response.is_success:
         reason = f" {printable(response.reason_phrase)}" if response.reason_phrase else ""
         moved = response.headers.get("Location")
         hint = f" (redirects are not followed; it names {shown_url(moved)})" if moved else ""
-        raise AgentError(f"{endpoint} answered {response.status_code}{reason}: {quoted(bytes(body))}{hint}")
-    return Answer(endpoint, bytes(body), is_text=media.startswith("text/"))
+        raise AgentError(f"{shown_url(url)} answered {response.status_code}{reason}: {quoted(bytes(body))}{hint}")
+    return Answer(url, bytes(body), is_text=media.startswith("text/"))
 
 
 def _told(error: httpx2.HTTPError) -> str:

@@ -29,6 +29,7 @@ def tokens_of(answer: Mapping[str, Any]) -> TokenCount | None:
         "prompt_tokens": given,
         "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens", 0)),
         "prompt_tokens_details": details,
+        "completion_tokens_details": usage.get("completion_tokens_details") or usage.get("output_tokens_details"),
     }
     tokens = read_tokens({"usage": as_chat})
     return tokens.model_copy(update={"written": max(written, 0)}) if tokens and written else tokens

@@ -11,6 +11,7 @@ import aiohttp
 from aiohttp import web
 
 from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, NotRunError, SendError
+from pytest_agentbench.core.proxies import Proxies
 from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI, Api
 from pytest_agentbench.llm.apis.registry import api_at
 from pytest_agentbench.llm.direct import read_bounded
@@ -59,6 +60,7 @@ class Endpoint:
     ) -> None:
         self._find_line = find_line
         self._session = session
+        self._proxies = Proxies()
         self._budget = budget
         self._now = now
         self._sleep = sleep
@@ -174,9 +176,11 @@ class Endpoint:
         self, exchange: Exchange, money: SetAside, request: web.Request, tail: str, content: bytes
     ) -> web.StreamResponse:
         session = await self._session()
+        url = address(exchange.spec.base_url, tail, request.rel_url.raw_query_string)
         async with session.request(
             request.method,
-            address(exchange.spec.base_url, tail, request.rel_url.raw_query_string),
+            url,
+            proxy=self._proxies.of(str(url)),
             data=_payload(content),
             headers=passed_on(request.headers),
             timeout=_TIMEOUT,
