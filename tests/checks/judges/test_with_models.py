@@ -14,7 +14,7 @@ from pytest_agentbench.core.rubric import Criterion, Rubric, Sees
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.testing import Answer, ModelRequest, fault, text
+from pytest_agentbench.testing import ModelRequest, fault, text
 from pytest_agentbench.testing.script import Script
 from tests.checks.builders import want
 from tests.checks.judges import test_critique as critic
@@ -93,7 +93,7 @@ def test_a_broken_policy_fails_the_run_with_the_turn_and_the_words() -> None:
     assert judgement.findings[0] == found
 
 
-def both(asked: int, clear: int, quote: str = "I have refunded") -> Answer:
+def both(asked: int, clear: int, quote: str = "I have refunded") -> Any:
     """What a judge says of `MUST` and `CLEAR`."""
     verdicts = [judges.verdict("asked", asked, (4, quote)), judges.verdict("clear", clear, (4, quote))]
     return judges.answer(*verdicts)
