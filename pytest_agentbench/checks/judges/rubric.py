@@ -139,7 +139,7 @@ def _scope_finding(scores: list[Score], rated: RubricScore) -> Finding:
 
 
 def _must_finding(scores: list[Score], rated: RubricScore) -> Finding:
-    """Give the finding of whether every `must` holds; it names those that do not, and quotes the first."""
+    """Give the finding of whether every `must` holds; it names those that do not, the first one last and quoted."""
     musts = [score for score in scores if score.criterion.must]
     if rated.all_hold is None:
         return _undecided("rubric", musts)
@@ -147,13 +147,13 @@ def _must_finding(scores: list[Score], rated: RubricScore) -> Finding:
     broken = [one for one in musts if one.holds is False]
     if not broken:
         return _deciding("rubric", True, f"all of `must` hold ({', '.join(rated.holds)}){score}")
-    return _deciding("rubric", False, f"{'; '.join(map(_broken, broken))}{score}", broken[0])
+    return _deciding("rubric", False, f"{'; '.join(map(_broken, reversed(broken)))}{score}", broken[0])
 
 
 def _score_finding(least: float, scores: list[Score], rated: RubricScore) -> Finding:
     """Give the finding of the score; one below the threshold tells of the criterion that cost most."""
     check = "rubric score" if rated.holds else "rubric"
-    scored = [score for score in scores if not score.criterion.must]
+    scored = [score for score in scores if not (score.criterion.must or score.had_no_occasion)]
     if rated.reached is None:
         return _undecided(check, scored)
     told = f"score {'?' if rated.score is None else f'{rated.score:.2f}'}, threshold {least:g}"

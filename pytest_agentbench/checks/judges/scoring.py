@@ -40,12 +40,16 @@ class Score:
         return None if self.value is None else Fraction(self.value) / self.criterion.highest
 
     @property
+    def had_no_occasion(self) -> bool:
+        """Whether a good thing did not show since there was no occasion for it."""
+        return self.criterion.label == "POS" and not self.applies
+
+    @property
     def holds(self) -> bool | None:
         """Whether a `must` holds: a good one is true or had no occasion, a fault does not show."""
         if self.share is None:
             return None
-        is_good = self.criterion.label == "POS"
-        return (not self.applies and is_good) or (self.share == 1) == is_good
+        return self.had_no_occasion or (self.share == 1) == (self.criterion.label == "POS")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +85,7 @@ def rate(rubric: Rubric, scores: Iterable[Score]) -> RubricScore:
 
 def _by_must(scores: list[Score], least: float | None) -> RubricScore:
     holds = {score.criterion.id: score.holds for score in scores if score.criterion.must}
-    others = [score for score in scores if not score.criterion.must and not _had_no_occasion(score)]
+    others = [score for score in scores if not score.criterion.must and not score.had_no_occasion]
     worst, best = (_mean(others, unknown) for unknown in (0, 1))
     reached = None if least is None else _agreed(_reaches(worst, least), _reaches(best, least))
     return RubricScore(
@@ -130,10 +134,6 @@ def _good(score: Score, unknown: int) -> Fraction:
 
 def _share(score: Score, unknown: int) -> Fraction:
     return Fraction(unknown) if score.share is None else score.share
-
-
-def _had_no_occasion(score: Score) -> bool:
-    return score.criterion.label == "POS" and not score.applies
 
 
 def _all_measured(scores: list[Score]) -> bool:

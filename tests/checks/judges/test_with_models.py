@@ -14,7 +14,7 @@ from pytest_agentbench.core.rubric import Criterion, Rubric, Sees
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.testing import Answer, ModelRequest, fault, text
+from pytest_agentbench.testing import ModelRequest, fault, text
 from pytest_agentbench.testing.script import Script
 from tests.checks.builders import want
 from tests.checks.judges import test_critique as critic
@@ -93,7 +93,7 @@ def test_a_broken_policy_fails_the_run_with_the_turn_and_the_words() -> None:
     assert judgement.findings[0] == found
 
 
-def both(asked: int, clear: int, quote: str = "I have refunded") -> Answer:
+def both(asked: int, clear: int, quote: str = "I have refunded") -> Any:
     """What a judge says of `MUST` and `CLEAR`."""
     verdicts = [judges.verdict("asked", asked, (4, quote)), judges.verdict("clear", clear, (4, quote))]
     return judges.answer(*verdicts)
@@ -114,6 +114,35 @@ def test_a_must_that_does_not_hold_fails_the_run_whatever_the_score() -> None:
         "rubric_must.asked": 0,
         "rubric_score": 1,
     }
+
+
+def test_of_several_musts_that_do_not_hold_all_are_named_and_the_first_is_quoted() -> None:
+    """Beside the reason stands the criterion that it is about."""
+    pushy = Criterion(id="pushy", text="The agent presses the user.", label="NEG", must=True)
+    verdicts = [
+        judges.verdict("asked", 0, (4, "I have refunded")),
+        judges.verdict("pushy", 1, (2, "Order W1")) | {"reason": "It does."},
+    ]
+
+    judgement, _ = judged([judges.answer(*verdicts)], rubric=Rubric(criteria=(MUST, pushy)))
+
+    assert of_check(judgement, "rubric").message == (
+        "pushy must not be true and is; asked must be true and is not: Because. (turn 4: 'I have refunded')"
+    )
+    assert of_check(judgement, "rubric:pushy").message == "must not: true: It does. (turn 2: 'Order W1')"
+
+
+def test_a_low_score_is_told_by_what_had_an_occasion() -> None:
+    """What had none is left out of the score, and of what cost most."""
+    verdicts = [
+        judges.verdict("asks", 0, applies=False),
+        judges.verdict("clear", 3, (4, "I have refunded")),
+    ]
+
+    judgement, _ = judged([judges.answer(*verdicts)], rubric=Rubric(criteria=(ASKS, CLEAR)))
+
+    assert of_check(judgement, "rubric").message.startswith("score 0.30, threshold 0.5, above all clear 3/10: ")
+    assert of_check(judgement, "rubric:asks").message == "POS, no occasion: Because."
 
 
 def test_a_low_score_leaves_the_verdict_to_the_musts_unless_a_threshold_is_set() -> None:
