@@ -208,6 +208,14 @@ class HandedOver:
 
 
 @dataclass(frozen=True)
+class InState:
+    """What stands in the state under these keys, references among them, just before the point, fits `value`."""
+
+    at: tuple[Any, ...]
+    value: Any
+
+
+@dataclass(frozen=True)
 class Arguments:
     """The call has these arguments."""
 
@@ -260,6 +268,7 @@ Rule = (
     | Not
     | Other
     | HandedOver
+    | InState
     | Arguments
     | Said
     | Confirmed
@@ -308,6 +317,23 @@ def reads_handoffs(rule: Rule) -> bool:
             return any(map(reads_handoffs, rule.rules))
         case Not():
             return reads_handoffs(rule.rule)
+        case _:
+            return False
+
+
+def reads_state(rule: Rule) -> bool:
+    """Whether a rule asks what the state held in the middle of a run."""
+    match rule:
+        case InState():
+            return True
+        case OnlyIf() | HandOverOnlyIf():
+            return reads_state(rule.needs)
+        case When():
+            return reads_state(rule.then)
+        case AllOf() | AnyOf():
+            return any(map(reads_state, rule.rules))
+        case Not():
+            return reads_state(rule.rule)
         case _:
             return False
 
@@ -396,6 +422,8 @@ def _requirement(operator: str, body: Any) -> Rule:
             return Other(_described(body), is_earlier, within)
         case "arguments":
             return Arguments(dict(body))
+        case "state":
+            return InState(tuple(body["at"]), body["value"])
         case "user_said" | "agent_said":
             return Said(_speaker(operator), _spoken(body))
         case "confirmed":

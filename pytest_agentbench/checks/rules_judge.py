@@ -23,6 +23,7 @@ from pytest_agentbench.checks.rules import (
     Described,
     HandedOver,
     HandOverOnlyIf,
+    InState,
     MustNotSay,
     MustSay,
     Never,
@@ -38,6 +39,7 @@ from pytest_agentbench.checks.rules import (
     SumAtMost,
     When,
 )
+from pytest_agentbench.checks.rules_state import read_state
 from pytest_agentbench.checks.rules_text import described, find, places
 from pytest_agentbench.checks.rules_values import DECIMALS, Facts, NotThereError
 from pytest_agentbench.checks.wording import call_text, value_text
@@ -337,6 +339,9 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
         case Arguments():
             fits = subject is not None and facts.has_arguments(rule.values, subject, subject)
             return Judged(point, fits, f"with{'' if fits else 'out'} {_pairs(rule.values)}")
+        case InState():
+            read = read_state(rule, facts, point.message, point.call, subject)
+            return Judged(point, read.holds, read.why, cure=read.cure)
         case Confirmed():
             if subject is None:
                 return Judged(point, False, "without a call to confirm")

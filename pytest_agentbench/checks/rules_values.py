@@ -117,6 +117,13 @@ class Facts:
             raise ValueError(f"{next(iter(value))} is counted from the suite's `now`, which is not there")
         return moment_text(value, self.run.now)
 
+    def holds(self, pattern: Any, value: JsonValue, subject: int | None) -> bool:
+        """Whether a value has at least what a pattern names."""
+        try:
+            return matches(_at_least(self.bound(pattern, subject)), value, self._resolve)
+        except NotThereError:
+            return False
+
     def _operand(self, key: object, value: Any, subject: int | None) -> Any:
         if key in COMPARISONS and is_moment(value):
             return self.moment(value)
@@ -138,7 +145,7 @@ class Facts:
 
     def _gave(self, pattern: Any, place: int, subject: int | None) -> bool:
         try:
-            return matches(_at_least(self.bound(pattern, subject)), self.given(place), self._resolve)
+            return self.holds(pattern, self.given(place), subject)
         except NotThereError:
             return False
 

@@ -45,7 +45,7 @@ class LocalEnvironment:
     code on the loop. `gate` makes runs wait that must not overlap; do not open a second environment on the same
     exclusive state inside. `known` are the tools as collected, which saves describing them again. Loading the tools,
     making the context, and each method of the state may take `patience` seconds. `is_over` tells whether
-    the run's time is up, `plugged` gives states that plugins offer.
+    the run's time is up, `plugged` gives states that plugins offer. `keeps_states` reads the state after each write.
     """
 
     def __init__(
@@ -63,9 +63,11 @@ class LocalEnvironment:
         patience: float | None = None,
         is_over: Callable[[], bool] = lambda: False,
         plugged: Plugged = lambda _name, _options: None,
+        keeps_states: bool = False,
     ) -> None:
         self._spec = spec
         self._plugged = plugged
+        self._keeps_states = keeps_states
         self._root = root
         self._scenario_state = copy.deepcopy(scenario_state)
         self._make, values = split_context(copy.deepcopy(context))
@@ -115,6 +117,11 @@ class LocalEnvironment:
     def broken(self) -> dict[str, str]:
         """The tools that broke, and did not refuse, at every call so far, and what the last one raised."""
         return self._invoker.broken
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """What each call that was seen to change the state left behind, in order, where states are kept."""
+        return tuple(self._invoker.states)
 
     @property
     def busy(self) -> str:
@@ -251,7 +258,9 @@ class LocalEnvironment:
                 runner=self._runner,
                 patience=self._patience,
             )
-        self._invoker = Invoker(self._state, self.context, self._is_over, now=self._spec.now)
+        self._invoker = Invoker(
+            self._state, self.context, self._is_over, now=self._spec.now, keeps_states=self._keeps_states
+        )
 
     async def _open_remote(self) -> None:
         parts = remote_parts(self._spec)

@@ -186,6 +186,7 @@ class Stage:
             patience=self.grace,
             is_over=self._is_out_of_time,
             plugged=self.plan.extensions.state,
+            keeps_states=self.plan.keeps_states,
         )
 
     async def build_agent(self) -> Agent:
@@ -387,6 +388,7 @@ class Stage:
             played=(self._began, self.wall()),
             faults=self.plan.strikes,
             met=self.faults.met,
+            states=self.environment.states,
             log="\n".join([*self.environment.log, *getattr(agent, "log", ())]),
             **self.cast.seen_of_user(transcript),
         )

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+from pytest_agentbench.checks.rules import read_rule, reads_state
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.extensions import NO_EXTENSIONS, Extensions
 from pytest_agentbench.core.fault import FaultSpec, axis_id
@@ -78,6 +79,11 @@ class RunPlan:
         return tuple(
             policy for policy in self.suite.policies if policy.id in self.scenario.policies or policy.rule is not None
         )
+
+    @cached_property
+    def keeps_states(self) -> bool:
+        """Whether a rule asks what the state held in the middle of the run."""
+        return any(policy.rule is not None and reads_state(read_rule(policy.rule)) for policy in self.suite.policies)
 
     @property
     def name(self) -> str:

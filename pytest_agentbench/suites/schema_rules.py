@@ -118,6 +118,23 @@ _LATER_ONE: Schema = {
     "description": "{calls: …}: such a call is made later and does not fail; or {handoff: agent}",
 }
 
+_STEP: Schema = {
+    "anyOf": [
+        {"type": ["string", "integer"], "pattern": r"\S", "description": "a key"},
+        mapping({"$argument": {"type": "string"}}, "{$argument: name}", ("$argument",)),
+        mapping({"$result": {"type": "string"}}, "{$result: name}", ("$result",)),
+    ],
+    "description": "a key, {$argument: …} or {$result: …}",
+}
+_IN_STATE = mapping(
+    {
+        "at": {"type": "array", "minItems": 1, "items": _STEP, "description": "a list of keys, the way into the state"},
+        "value": {"description": "a value or matcher; of a mapping, at least what is written here"},
+    },
+    "{at: [table, {$argument: id}], value: {…}}: what the state holds there, just before",
+    ("at", "value"),
+)
+
 _SPOKEN: Schema = {"$ref": "#/$defs/spoken"}
 _RULES: Schema = {"type": "array", "items": {"$ref": "#/$defs/rule"}, "minItems": 1, "description": "a list of rules"}
 
@@ -125,6 +142,7 @@ _REQUIREMENTS: Schema = {
     "earlier": _EARLIER_ONE,
     "later": _LATER_ONE,
     "arguments": {**_WHERE, "description": "a mapping: the call has these arguments"},
+    "state": _IN_STATE,
     "user_said": _SPOKEN,
     "agent_said": _SPOKEN,
     "confirmed": {"enum": [True], "description": "true: the user confirmed it"},

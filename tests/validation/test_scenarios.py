@@ -244,3 +244,16 @@ def test_a_right_run_asks_for_the_approvals_that_are_expected(tmp_path: Path) ->
     report = one(tmp_path, scenario(says=says, expect=expect), policies=[CONFIRM])
 
     assert (report.oracle, report.issues, report.survivors) == (True, (), ())
+
+
+def test_a_rule_about_the_state_is_held_against_each_run_of_its_own(tmp_path: Path) -> None:
+    """A right run passes it; a mutant that writes once more breaks it by what its own first write left behind."""
+    state = {"at": ["tickets", {"$argument": "ticket_id"}], "value": {"status": "open"}}
+    rule = {"only_if": {"calls": ["close_ticket"], "state": state}}
+    policy = {"id": "open", "text": "Close only what is open.", "rule": rule}
+
+    report = one(tmp_path, scenario(), policies=[policy])
+
+    assert kinds(report) == []
+    assert report.oracle
+    assert report.survivors == ()
