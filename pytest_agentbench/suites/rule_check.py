@@ -117,14 +117,20 @@ class _Places:
                 yield from matcher_misfits(body[key], (*path, key), references=True)
                 if not call and holds_reference(body[key]):
                     yield Misfit(path=(*path, key), message=_WITHOUT_CALL)
-        for key in ("sum", "lte"):
-            if isinstance(body.get(key), Mapping):
-                yield from matcher_misfits(body[key], (*path, key), references=True)
-                if key == "lte" and not call:
-                    yield Misfit(path=(*path, key), message=_WITHOUT_CALL)
+        for index, one in enumerate(body.get("stating", ())):
+            yield from self._around(one, (*path, "stating", index), call)
+        yield from self._around(body.get("lte"), (*path, "lte"), call)
+        yield from self._around(body.get("sum"), (*path, "sum"), call=True)  # it leads into each call that is counted
         for key in _TEXTS:
             if key in body:
                 yield from _spoken(body[key], (*path, key), call)
+
+    def _around(self, value: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
+        """Check what may be a reference to the call around a rule."""
+        if isinstance(value, Mapping):
+            yield from matcher_misfits(value, path, references=True)
+            if not call:
+                yield Misfit(path=path, message=_WITHOUT_CALL)
 
 
 def summed(of: JsonValue) -> dict[str, Any]:
@@ -207,9 +213,12 @@ class _Names:
                 yield from self.rule(body, path, about)
             case "same" | "per" | "stating":
                 first = tuple(one for one in form.get("first", ()) if isinstance(one, str))
-                others = () if key != "same" else first if "first" in form else about
+                others = () if key == "per" or (key == "stating" and own) else first if "first" in form else about
                 for index, argument in enumerate(body):
-                    yield from self._argument(argument, (*own, *others), (*path, index))
+                    if isinstance(argument, str):
+                        yield from self._argument(argument, (*own, *others), (*path, index))
+                    else:
+                        yield from self.rule(argument, (*path, index), about)
             case "result":
                 yield from never_true(body, self._results(own), path, _whose(own))
                 yield from self.rule(body, path, about)

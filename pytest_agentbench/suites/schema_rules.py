@@ -118,6 +118,20 @@ _LATER_ONE: Schema = {
     "description": "{calls: …}: such a call is made later and does not fail; or {handoff: agent}",
 }
 
+_STATING: Schema = {
+    "type": "array",
+    "minItems": 1,
+    "items": {
+        "anyOf": [
+            {"type": "string", "pattern": r"\S", "description": "the name of an argument"},
+            mapping({"$argument": {"type": "string"}, **_RECKONED}, "{$argument: name}", ("$argument",)),
+            mapping({"$result": {"type": "string"}, **_RECKONED}, "{$result: name}", ("$result",)),
+        ],
+        "description": "the name of an argument, or {$argument: …} or {$result: …} of the call around the rule",
+    },
+    "description": "a list of what the agent states before the yes: arguments, or {$result: …} of the call around",
+}
+
 _STEP: Schema = {
     "anyOf": [
         {"type": ["string", "integer"], "pattern": r"\S", "description": "a key"},
@@ -145,7 +159,13 @@ _REQUIREMENTS: Schema = {
     "state": _IN_STATE,
     "user_said": _SPOKEN,
     "agent_said": _SPOKEN,
-    "confirmed": {"enum": [True], "description": "true: the user confirmed it"},
+    "confirmed": {
+        "anyOf": [
+            {"enum": [True], "description": "true: the user confirmed it"},
+            mapping({"stating": _SAME}, "{stating: […]}: having heard these arguments", ("stating",)),
+        ],
+        "description": "true: the user confirmed it; or {stating: […]}: having heard these arguments",
+    },
     "all": _RULES,
     "any": _RULES,
     "not": {"$ref": "#/$defs/rule"},
@@ -182,7 +202,7 @@ _OPERATORS: Schema = {
     },
     "only": mapping({**_ABOUT, "calls": _FIRST}, "{calls: […]}: every call is one of these", ("calls",)),
     "confirm_before": mapping(
-        {**_ABOUT, "stating": {**_SAME, "description": "a list of arguments that the agent states before the yes"}},
+        {**_ABOUT, "stating": _STATING},
         "{calls: …}: such a call needs the user's yes",
         ("calls",),
     ),
