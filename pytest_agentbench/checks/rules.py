@@ -330,23 +330,6 @@ def reads_handoffs(rule: Rule) -> bool:
             return False
 
 
-def reads_state(rule: Rule) -> bool:
-    """Whether a rule asks what the state held in the middle of a run."""
-    match rule:
-        case InState():
-            return True
-        case OnlyIf() | HandOverOnlyIf():
-            return reads_state(rule.needs)
-        case When():
-            return reads_state(rule.then)
-        case AllOf() | AnyOf():
-            return any(map(reads_state, rule.rules))
-        case Not():
-            return reads_state(rule.rule)
-        case _:
-            return False
-
-
 def needs_consent(rule: Rule) -> bool:
     """Whether nothing is known of a rule as long as nobody knows what the user agreed to."""
     match rule:

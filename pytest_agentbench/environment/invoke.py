@@ -44,19 +44,17 @@ class Invoker:
         is_over: Callable[[], bool] = lambda: False,
         *,
         now: datetime | None = None,
-        keeps_states: bool = False,
     ) -> None:
         """`is_over` tells whether the run's time is up: a call cancelled then counts as still running.
 
-        `now` is what tools get that declare it. `keeps_states` reads the state after each call that was seen to change
-        it, into `states`.
+        `now` is what tools get that declare it.
         """
         self._state = state
         self._injected: Mapping[str, Any] = {"context": context, NOW: now, **({"state": state.handle} if state else {})}
         self._lock = threading.Lock()
         self._active: dict[Watch, None] = {}  # in the order begun
         self._is_over = is_over
-        self._keeps_states = keeps_states
+        self.keeps_states = False
         self.states: list[State] = []
         self._cut_off: str | None = None
         self._limit: int | None = None
@@ -188,7 +186,7 @@ class Invoker:
 
     def _keep(self, state: OpenState | None) -> None:
         """Keep what a call left behind; where it cannot be read there is one too few, so that nobody relies on them."""
-        if not self._keeps_states or state is None:
+        if not self.keeps_states or state is None:
             return
         found = caught(lambda: state.read(like=self.states[-1] if self.states else None))
         if isinstance(found, Raised):

@@ -45,7 +45,7 @@ class LocalEnvironment:
     code on the loop. `gate` makes runs wait that must not overlap; do not open a second environment on the same
     exclusive state inside. `known` are the tools as collected, which saves describing them again. Loading the tools,
     making the context, and each method of the state may take `patience` seconds. `is_over` tells whether
-    the run's time is up, `plugged` gives states that plugins offer. `keeps_states` reads the state after each write.
+    the run's time is up, `plugged` gives states that plugins offer.
     """
 
     def __init__(
@@ -63,11 +63,9 @@ class LocalEnvironment:
         patience: float | None = None,
         is_over: Callable[[], bool] = lambda: False,
         plugged: Plugged = lambda _name, _options: None,
-        keeps_states: bool = False,
     ) -> None:
         self._spec = spec
         self._plugged = plugged
-        self._keeps_states = keeps_states
         self._root = root
         self._scenario_state = copy.deepcopy(scenario_state)
         self._make, values = split_context(copy.deepcopy(context))
@@ -120,7 +118,7 @@ class LocalEnvironment:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """What each call that was seen to change the state left behind, in order, where states are kept."""
+        """What each call that was seen to change the state left behind, in order, since `keep_states`."""
         return tuple(self._invoker.states)
 
     @property
@@ -168,6 +166,10 @@ class LocalEnvironment:
     def limit_calls(self, most: int, *, made: int = 0) -> None:
         """Refuse every call of the run from now on that exceeds `most`, of which `made` were made before."""
         self._invoker.limit(most, made=made)
+
+    def keep_states(self) -> None:
+        """Read the state after each call from now on that is seen to change it."""
+        self._invoker.keeps_states = True
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run a tool. Unknown tools, wrong arguments and tools that raise give a result with `error`.
@@ -258,9 +260,7 @@ class LocalEnvironment:
                 runner=self._runner,
                 patience=self._patience,
             )
-        self._invoker = Invoker(
-            self._state, self.context, self._is_over, now=self._spec.now, keeps_states=self._keeps_states
-        )
+        self._invoker = Invoker(self._state, self.context, self._is_over, now=self._spec.now)
 
     async def _open_remote(self) -> None:
         parts = remote_parts(self._spec)

@@ -186,7 +186,6 @@ class Stage:
             patience=self.grace,
             is_over=self._is_out_of_time,
             plugged=self.plan.extensions.state,
-            keeps_states=self.plan.keeps_states,
         )
 
     async def build_agent(self) -> Agent:
@@ -225,6 +224,8 @@ class Stage:
                     await stack.enter_async_context(self.environment)
                     await self._prepare()
                     initial = await self.environment.snapshot()
+                    if self.plan.keeps_states:
+                        self.environment.keep_states()
                     if self.faults.faults:
                         await self.environment.strike(self.faults)
                     self.environment.limit_calls(self.limits.tool_calls, made=self.recording.calls)

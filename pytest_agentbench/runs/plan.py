@@ -6,7 +6,6 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from pytest_agentbench.checks.rules import read_rule, reads_state
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.extensions import NO_EXTENSIONS, Extensions
 from pytest_agentbench.core.fault import FaultSpec, axis_id
@@ -17,6 +16,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.suites.recording import Recording
+from pytest_agentbench.suites.rule_check import state_paths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,8 @@ class RunPlan:
     @cached_property
     def keeps_states(self) -> bool:
         """Whether a rule asks what the state held in the middle of the run."""
-        return any(policy.rule is not None and reads_state(read_rule(policy.rule)) for policy in self.suite.policies)
+        rules = [policy.rule for policy in self.suite.policies if policy.rule is not None]
+        return any(next(state_paths(rule, ()), None) is not None for rule in rules)
 
     @property
     def name(self) -> str:

@@ -86,6 +86,8 @@ class RecordedWorlds:
                 async with asyncio.timeout(seconds):
                     await prepare(environment, plan.scenario)
                     initial = await environment.snapshot()
+                    if plan.keeps_states:
+                        environment.keep_states()
                     known = Correspondence(records, initial)
                     for place, record in enumerate(records):
                         found, why = await _call_again(environment, known, place, record)
@@ -130,7 +132,6 @@ class RecordedWorlds:
             known=plan.toolset or None,
             patience=GRACE,
             plugged=plan.extensions.state,
-            keeps_states=plan.keeps_states,
         )
 
     def _can_be_replayed(self, plan: RunPlan) -> bool:

@@ -152,24 +152,29 @@ def _spoken(text: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
             yield Misfit(path=path, message=_WITHOUT_CALL)
 
 
-def state_misfits(form: JsonValue, path: Keys) -> Iterator[Misfit]:
-    """Yield each part of a well-formed rule that asks for the state, in a suite that has none."""
+def state_paths(form: JsonValue, path: Keys) -> Iterator[Keys]:
+    """Yield the way to each part of a well-formed rule that asks for the state."""
     if "when" in form:
-        yield from state_misfits(form["then"], (*path, "then"))
+        yield from state_paths(form["then"], (*path, "then"))
         return
     for operator, body in form.items():
         where = (*path, operator)
         if operator == "state":
-            message = "the suite has no state that could be asked: environment.state is not there"
-            yield Misfit(path=where, message=message, hint="ask for an `earlier` call that shows it", at_key=True)
+            yield where
         elif operator in ("all", "any"):
             for index, part in enumerate(body):
-                yield from state_misfits(part, (*where, index))
+                yield from state_paths(part, (*where, index))
         elif operator == "not":
-            yield from state_misfits(body, where)
+            yield from state_paths(body, where)
         elif operator == "only_if":
-            needs = {key: value for key, value in body.items() if key not in ABOUT}
-            yield from state_misfits(needs, where)
+            yield from state_paths({key: value for key, value in body.items() if key not in ABOUT}, where)
+
+
+def state_misfits(form: JsonValue, path: Keys) -> Iterator[Misfit]:
+    """Yield each part of a well-formed rule that asks for the state, for a suite that has none."""
+    for where in state_paths(form, path):
+        message = "the suite has no state that could be asked: environment.state is not there"
+        yield Misfit(path=where, message=message, hint="ask for an `earlier` call that shows it", at_key=True)
 
 
 def rule_faults(policy: Policy, toolset: Toolset) -> Iterator[Fault]:

@@ -115,6 +115,8 @@ class Theatre(Stage):
         self._performances += 1
         async with self.new_environment(f"{self.name}{self._performances}") as environment:
             await prepare(environment, self.plan.scenario)
+            if self.plan.keeps_states:
+                environment.keep_states()
             yield environment
 
 

@@ -126,6 +126,25 @@ def test_calls_that_overlap_leave_it_open(project: Project) -> None:
     assert outcomes(project)["each"] == (True, None)
 
 
+def test_what_the_scenario_does_first_is_a_part_of_the_initial_state(project: Project) -> None:
+    """Calls of `initialization_actions` are none of the run's, and the first call finds what they left."""
+    actions = [
+        {"env_type": "assistant", "func_name": "refund", "arguments": {"order_id": order}} for order in ("W1", "W3")
+    ]
+    begun = {"initial_state": {"initialization_actions": actions}}
+    project.suite(
+        {"id": "first", "says": ["Refund W1"], **begun},
+        {"id": "second", "says": ["Refund W2 W4"], **begun},
+        {"id": "third", "says": ["Refund W2 W3"], **begun},
+        agent=RETURNED,
+        policies=[PENDING],
+    )
+
+    project.run()
+
+    assert outcomes(project) == {"first": (True, False), "second": (True, True), "third": (True, False)}
+
+
 def recorded(says: str) -> list[dict[str, Any]]:
     """Give a recorded conversation in which each order that the user names is refunded."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": says}]
