@@ -53,7 +53,7 @@ from pytest_agentbench.validation.mutation import other_writes
 from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Writer, result_of
 from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.screenplay import Screenplay, Step, numbered
-from pytest_agentbench.validation.theatre import Described, Theatre
+from pytest_agentbench.validation.theatre import Described, Performance, Theatre
 from pytest_agentbench.validation.values import Columns
 
 PROJECT = Path(__file__).parents[1] / "example_project"
@@ -186,8 +186,8 @@ async def ground(plan: RunPlan, isolation: IsolationGate, expected: ExpectedStat
         if oracle.failed:
             found.left_out["an expected call fails"] += 1
             return None
-        transcript, final = await theatre.performed(oracle.screenplay)
-        base = _closed(plan, transcript).model_copy(update={"initial_state": state, "final_state": final})
+        done = await theatre.performed(oracle.screenplay)
+        base = _closed(plan, done.transcript).model_copy(update={"initial_state": state, "final_state": done.final})
         known = of_user(plan.scenario)
         for heard in oracle.heard:
             known.add(result_of(heard.call.name), heard.result.content, heard.call.name)
@@ -197,7 +197,7 @@ async def ground(plan: RunPlan, isolation: IsolationGate, expected: ExpectedStat
         return None
     bench = Bench(plan.scenario, oracle, plan.toolset, rules, columns, extra, 0)
     made = Ground(plan, theatre, oracle, base, bench, tuple(_forbidden(plan.scenario)))
-    if not made.says_all(transcript) or not await _is_replayed(made):
+    if not made.says_all(done.transcript) or not await _is_replayed(made):
         found.left_out["the oracle does not pass it"] += 1
         return None
     return made
@@ -300,12 +300,12 @@ def _kind(toolset: Toolset, name: str) -> str:
 async def judge_right(made: Ground, found: Found) -> None:
     """Judge the right run of a scenario and its harmless variations."""
     for kind, screenplay, plan in variations(made):
-        transcript, final = await made.theatre.performed(screenplay)
-        failed = any(record.failed for record in transcript.trajectory)
-        if failed or not made.says_all(transcript) or not made.is_equal(transcript, final):
+        done = await made.theatre.performed(screenplay)
+        failed = any(record.failed for record in done.transcript.trajectory)
+        if failed or not made.says_all(done.transcript) or not made.is_equal(done.transcript, done.final):
             found.left_out[f"{kind}: no longer right by the oracle"] += 1
             continue
-        judgement = await judged(made, transcript, final, plan=plan)
+        judgement = await judged(made, done, plan=plan)
         found.right.note(kind, made.name, judgement, right=True)
 
 
@@ -343,18 +343,18 @@ def _replaced(plan: RunPlan, scenario: Scenario) -> RunPlan:
 async def judge_wrong(made: Ground, found: Found) -> None:
     """Judge every proven fault of a scenario, alone and with somebody else's after it."""
     for kind, change, screenplay, demanded in faulty(made):
-        transcript, final = await made.theatre.performed(screenplay)
-        if not (demanded or made.says_nowhere(transcript) or not made.is_equal(transcript, final)):
+        done = await made.theatre.performed(screenplay)
+        if not (demanded or made.says_nowhere(done.transcript) or not made.is_equal(done.transcript, done.final)):
             found.left_out[f"{kind}: no fault by the oracle"] += 1
             continue
         name = f"{made.name}: {change}"
-        found.wrong.note(kind, name, await judged(made, transcript, final), right=False)
-        if kind not in PROVEN or not made.stands(transcript, final, kind):
+        found.wrong.note(kind, name, await judged(made, done), right=False)
+        if kind not in PROVEN or not made.stands(done.transcript, done.final, kind):
             continue
         for blame, termination, error in BROKEN_OFF:
             after = {"blame": blame, "termination": termination, "error": error}
-            left = None if blame is Blame.ENVIRONMENT else final
-            judgement = await judged(made, transcript, left, after)
+            left = replace(done, final=None) if blame is Blame.ENVIRONMENT else done
+            judgement = await judged(made, left, after)
             found.wrong.note(f"{kind}, then {blame}", name, judgement, right=False)
 
 
@@ -393,8 +393,7 @@ def _left_behind(final: Any, right: Any, start: Any) -> bool:
 
 async def judged(
     made: Ground,
-    transcript: Transcript,
-    final: State | None,
+    done: Performance,
     after: dict[str, Any] | None = None,
     plan: RunPlan | None = None,
 ) -> Judgement:
@@ -402,10 +401,10 @@ async def judged(
     theatre = made.theatre
     base = made.base.model_copy(update=after or {})
     if plan is None:
-        return await theatre.judge_as(base, transcript, final)
+        return await theatre.judge_as(base, done)
     before, theatre.plan = theatre.plan, plan
     try:
-        return await theatre.judge_as(base.model_copy(update={"scenario": plan.scenario}), transcript, final)
+        return await theatre.judge_as(base.model_copy(update={"scenario": plan.scenario}), done)
     finally:
         theatre.plan = before
 

@@ -55,9 +55,12 @@ _ABOUT = "name what the user agrees to in `about`"
 _STATE = "have the agent state it where it asks, or name what the user agrees to in `about`"
 
 
-def consent(facts: Facts, place: int, stating: Sequence[str] = ()) -> Consent:
-    """Say whether the user agreed to a call (its position); `stating` are arguments that must be stated besides."""
-    subject = subject_of(facts, place, stating=stating)
+def consent(facts: Facts, place: int, stating: Sequence[str] = (), values: Sequence[tuple[str, Any]] = ()) -> Consent:
+    """Say whether the user agreed to a call (its position).
+
+    `stating` are arguments that must be stated besides, `values` others of its terms, each with a name.
+    """
+    subject = subject_of(facts, place, stating=stating, values=values)
     events = list(_events(facts, place, subject))
     if not events:
         return Consent(False, "without asking the user")
@@ -75,7 +78,7 @@ def consent(facts: Facts, place: int, stating: Sequence[str] = ()) -> Consent:
         return Consent(None, f"what the user meant in turn {turn} is not known", _LABEL)
     confirms = [event for event in since if event.kind == "confirm"]
     if to_this := [event for event in confirms if others[event] is None]:
-        return _stated(facts, place, to_this, stating)
+        return _stated(facts, place, to_this, stating, values)
     if confirms and (other := others[confirms[-1]]):
         return Consent(False, f"although the user agreed to {value_text(other[2])}, not {_named(other[:2])}")
     kind = events[last].kind if last >= 0 else None
@@ -84,7 +87,9 @@ def consent(facts: Facts, place: int, stating: Sequence[str] = ()) -> Consent:
     )
 
 
-def _stated(facts: Facts, place: int, confirms: Iterable[_Event], stating: Sequence[str]) -> Consent:
+def _stated(
+    facts: Facts, place: int, confirms: Iterable[_Event], stating: Sequence[str], values: Sequence[tuple[str, Any]]
+) -> Consent:
     """Look in the agent's words before each confirmation for what says which call it is about, the last one first."""
     call = facts.calls[place].call
     if any(is_approved(call, facts.run.transcript.messages[event.message]) for event in confirms):
@@ -92,7 +97,7 @@ def _stated(facts: Facts, place: int, confirms: Iterable[_Event], stating: Seque
     missing: list[tuple[str, Any]] = []
     for event in sorted(confirms, key=lambda event: event.message, reverse=True):
         wanted = [text for index, text in facts.run.transcript.texts("user") if index <= event.message]
-        subject: Subject = subject_of(facts, place, event.about, stating)
+        subject: Subject = subject_of(facts, place, event.about, stating, values)
         if not subject.is_meant(event.about):
             continue
         found = subject.unstated(_asked(facts, event.message), wanted)

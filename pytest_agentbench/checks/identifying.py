@@ -193,8 +193,17 @@ class Subject:
         return False
 
 
-def subject_of(facts: Facts, place: int, about: Iterable[Any] = (), stating: Iterable[str] = ()) -> Subject:
-    """Give what says which thing a call is about: by `STRATEGIES`, by what `about` names, and what `stating` lists."""
+def subject_of(
+    facts: Facts,
+    place: int,
+    about: Iterable[Any] = (),
+    stating: Iterable[str] = (),
+    values: Iterable[tuple[str, JsonValue]] = (),
+) -> Subject:
+    """Give what says which thing a call is about: by `STRATEGIES`, by what `about` names, and what `stating` lists.
+
+    `values` are terms of the call that are none of its arguments, and must be stated like these.
+    """
     call = facts.calls[place].call
     spec = facts.run.toolset.get(call.name)
     schemas = (spec.parameters.get("properties") if spec else None) or {}
@@ -214,6 +223,11 @@ def subject_of(facts: Facts, place: int, about: Iterable[Any] = (), stating: Ite
             argument = Argument(name, value, schema, seen)
             if asked or (free and any(identifies(argument) for identifies in STRATEGIES.values())):
                 found.append((name, value))
+    for name, value in values:
+        for item in _items(to_json(value)):
+            every.append(item)
+            found.append((name, item))
+            asked_for.add(name)
     locale = facts.run.scenario.language or "en"
     return Subject(tuple(found), tuple(every), seen, locale, frozenset(asked_for))
 

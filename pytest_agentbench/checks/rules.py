@@ -101,10 +101,15 @@ class Before:
 
 @dataclass(frozen=True)
 class ConfirmBefore:
-    """Each described call needs the user's confirmation; the agent must have stated the arguments in `stating`, too."""
+    """Each described call needs the user's confirmation.
+
+    The agent must have stated the arguments in `stating`, too, and what the references in `values` lead to, in the call
+    around the rule.
+    """
 
     about: Described
     stating: tuple[str, ...] = ()
+    values: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def calls(self) -> Calls:
@@ -208,6 +213,14 @@ class HandedOver:
 
 
 @dataclass(frozen=True)
+class InState:
+    """What stands in the state under these keys, references among them, just before the point, fits `value`."""
+
+    at: tuple[Any, ...]
+    value: Any
+
+
+@dataclass(frozen=True)
 class Arguments:
     """The call has these arguments."""
 
@@ -224,9 +237,13 @@ class Said:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The user confirmed the call, see `checks.consent`; the agent had stated the arguments in `stating` as well."""
+    """The user confirmed the call, see `checks.consent`; the agent had stated the arguments in `stating` as well.
+
+    So it had the `values`, each with a name to show it by.
+    """
 
     stating: tuple[str, ...] = ()
+    values: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -260,6 +277,7 @@ Rule = (
     | Not
     | Other
     | HandedOver
+    | InState
     | Arguments
     | Said
     | Confirmed
@@ -357,7 +375,9 @@ def _rule(form: Mapping[str, Any]) -> Rule:
         case "only":
             return Only(_described(body))
         case "confirm_before":
-            return ConfirmBefore(_described(body), tuple(body.get("stating", ())))
+            named = body.get("stating", ())
+            values = tuple(one for one in named if not isinstance(one, str))
+            return ConfirmBefore(_described(body), tuple(one for one in named if isinstance(one, str)), values)
         case "only_if":
             needs = tuple(_rule({key: body[key]}) for key in body if key not in ABOUT)
             needed = needs[0] if len(needs) == 1 else AllOf(needs)
@@ -396,10 +416,12 @@ def _requirement(operator: str, body: Any) -> Rule:
             return Other(_described(body), is_earlier, within)
         case "arguments":
             return Arguments(dict(body))
+        case "state":
+            return InState(tuple(body["at"]), body["value"])
         case "user_said" | "agent_said":
             return Said(_speaker(operator), _spoken(body))
         case "confirmed":
-            return Confirmed()
+            return Confirmed(tuple(body["stating"]) if isinstance(body, Mapping) else ())
         case "must_not_say":
             return MustNotSay(_spoken(body))
         case _:

@@ -23,6 +23,7 @@ from pytest_agentbench.checks.rules import (
     Described,
     HandedOver,
     HandOverOnlyIf,
+    InState,
     MustNotSay,
     MustSay,
     Never,
@@ -38,8 +39,9 @@ from pytest_agentbench.checks.rules import (
     SumAtMost,
     When,
 )
+from pytest_agentbench.checks.rules_state import read_state
 from pytest_agentbench.checks.rules_text import described, find, places
-from pytest_agentbench.checks.rules_values import DECIMALS, Facts, NotThereError
+from pytest_agentbench.checks.rules_values import DECIMALS, Facts, NotThereError, path_of
 from pytest_agentbench.checks.wording import call_text, value_text
 from pytest_agentbench.core.events import ExpectedHandoff
 from pytest_agentbench.core.text import printable
@@ -116,7 +118,9 @@ def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
             return list(_only(rule, point, facts))
         case NeverHandOver() | HandOverOnlyIf():
             return list(_handing_over(rule, point, facts))
-        case OnlyIf() | Before() | ConfirmBefore():
+        case ConfirmBefore():
+            return list(_confirm_before(rule, point, facts))
+        case OnlyIf() | Before():
             return [verdict for at in _calls(rule.about, point, facts) for verdict in _merged(rule.needs, at, facts)]
         case AtMost():
             return list(_at_most(rule, point, facts))
@@ -157,6 +161,19 @@ def _handing_over(rule: NeverHandOver | HandOverOnlyIf, point: Point, facts: Fac
             yield Judged(at, False, "must never take place")
         else:
             yield from _merged(rule.needs, at, facts)
+
+
+def _confirm_before(rule: ConfirmBefore, point: Point, facts: Facts) -> Iterator[Judged]:
+    try:
+        values = tuple((path_of(one), facts.referred(one, point.subject)) for one in rule.values)
+    except NotThereError:
+        values = None
+    for at in _calls(rule.about, point, facts):
+        if values is None:
+            why = f"nothing tells the {' and '.join(map(path_of, rule.values))} that the user has to hear"
+            yield Judged(at, None, why, cure="name in `stating` what the call around the rule was given or gave")
+        else:
+            yield from _merged(Confirmed(rule.stating, values), at, facts)
 
 
 def _from(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
@@ -337,10 +354,13 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
         case Arguments():
             fits = subject is not None and facts.has_arguments(rule.values, subject, subject)
             return Judged(point, fits, f"with{'' if fits else 'out'} {_pairs(rule.values)}")
+        case InState():
+            read = read_state(rule, facts, point.message, point.call, subject)
+            return Judged(point, read.holds, read.why, cure=read.cure)
         case Confirmed():
             if subject is None:
                 return Judged(point, False, "without a call to confirm")
-            asked = consent(facts, subject, rule.stating)
+            asked = consent(facts, subject, rule.stating, rule.values)
             return Judged(point, asked.given, asked.why or "with the user's confirmation", cure=asked.cure)
         case Said():
             found = find(facts, rule.spoken, places(facts, rule.speaker, range(point.message)), subject)

@@ -1,7 +1,7 @@
 """Which calls a description fits, and what references in it stand for."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,7 @@ class Facts:
             result = self.calls[place].result
             if result is None:
                 raise NotThereError
-            self._given[place] = _decoded(result.content)
+            self._given[place] = decoded(result.content)
         return self._given[place]
 
     def is_of(self, about: Described, place: int) -> bool:
@@ -91,17 +91,7 @@ class Facts:
         """Give the value that a reference leads to; raise `NotThereError` where there is none."""
         if subject is None:
             raise NotThereError
-        kind = next(key for key in reference if key in REFERENCES)
-        path = reference[kind]
-        found = to_json(self.calls[subject].call.arguments) if kind == "$argument" else self.given(subject)
-        for step in [] if path == "." else path.split("."):
-            if isinstance(found, dict) and step in found:
-                found = found[step]
-            elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
-                found = found[int(step)]
-            else:
-                raise NotThereError
-        return _reckoned(found, reference.get("times"), reference.get("plus"))
+        return led_to(reference, self.calls[subject].call.arguments, lambda: self.given(subject))
 
     def number(self, reference: Mapping[str, Any], subject: int | None) -> float | None:
         """Give the number that a reference leads to, None where there is none."""
@@ -116,6 +106,13 @@ class Facts:
         if self.run.now is None:
             raise ValueError(f"{next(iter(value))} is counted from the suite's `now`, which is not there")
         return moment_text(value, self.run.now)
+
+    def holds(self, pattern: Any, value: JsonValue, subject: int | None) -> bool:
+        """Whether a value has at least what a pattern names."""
+        try:
+            return matches(_at_least(self.bound(pattern, subject)), value, self._resolve)
+        except NotThereError:
+            return False
 
     def _operand(self, key: object, value: Any, subject: int | None) -> Any:
         if key in COMPARISONS and is_moment(value):
@@ -138,7 +135,7 @@ class Facts:
 
     def _gave(self, pattern: Any, place: int, subject: int | None) -> bool:
         try:
-            return matches(_at_least(self.bound(pattern, subject)), self.given(place), self._resolve)
+            return self.holds(pattern, self.given(place), subject)
         except NotThereError:
             return False
 
@@ -167,6 +164,25 @@ def _compares(operator: str, value: object) -> bool:
     if operator == "$size":
         return isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return is_number(value) or (isinstance(value, str) and operator in COMPARISONS)
+
+
+def path_of(reference: Mapping[str, Any]) -> str:
+    """Give the way that a reference takes through the arguments or the result."""
+    return next(str(path) for key, path in reference.items() if key in REFERENCES)
+
+
+def led_to(reference: Mapping[str, Any], arguments: Mapping[str, Any], given: Callable[[], JsonValue]) -> JsonValue:
+    """Give what a reference leads to in a call and what it gave; raise `NotThereError` where there is nothing."""
+    path = path_of(reference)
+    found = to_json(arguments) if "$argument" in reference else given()
+    for step in [] if path == "." else path.split("."):
+        if isinstance(found, dict) and step in found:
+            found = found[step]
+        elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
+            found = found[int(step)]
+        else:
+            raise NotThereError
+    return _reckoned(found, reference.get("times"), reference.get("plus"))
 
 
 def _reckoned(value: JsonValue, factor: float | None, more: float | str | None) -> JsonValue:
@@ -211,7 +227,8 @@ def _at_least(pattern: Any) -> Any:
     return [_at_least(item) for item in pattern] if isinstance(pattern, list | tuple) else pattern
 
 
-def _decoded(text: str) -> JsonValue:
+def decoded(text: str) -> JsonValue:
+    """Give what a tool gave: the JSON value that its text is, else the text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -54,7 +54,8 @@ class Run(Model):
     `session_id` is what the agent saw of its session, new in every run; `now` what its clock showed, as the suite says.
     `calls_visible` False means that the agent's own tool calls could not be seen, `approvals_visible` that the run is a
     recording which may have had no place for approvals. `initial_state`, `final_state`
-    and `expected_state` are None where state cannot be read or the expected calls cannot be replayed; `unreplayed` says
+    and `expected_state` are None where state cannot be read or the expected calls cannot be replayed; `states` are what
+    each call that was seen to write left behind, where a rule asks for it; `unreplayed` says
     which expected calls (by position) fail when replayed, and how, so that the expected state does not show them.
     `replay_differs` says where the replay of a recording answered something else, so that its state is not known.
     `untold` says why the run's calls could not be made again, `unknown_rows` which rows hold what two worlds made up
@@ -87,6 +88,7 @@ class Run(Model):
     approvals_visible: bool = True
     initial_state: State | None = None
     final_state: State | None = None
+    states: tuple[State, ...] = ()
     expected_state: State | None = None
     unreplayed: dict[int, str] = {}
     replay_differs: str = ""

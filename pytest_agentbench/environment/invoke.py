@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
+from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.environment.faults import Raised, caught, fault, is_exit, is_refusal
 from pytest_agentbench.environment.python_tools import PythonTool
@@ -53,6 +54,8 @@ class Invoker:
         self._lock = threading.Lock()
         self._active: dict[Watch, None] = {}  # in the order begun
         self._is_over = is_over
+        self.keeps_states = False
+        self.states: list[State] = []
         self._cut_off: str | None = None
         self._limit: int | None = None
         self._left = 0
@@ -176,7 +179,20 @@ class Invoker:
             return None
         if after == watch.before:
             return False
-        return None if watch.overlapped or taken_back else True
+        if watch.overlapped or taken_back:
+            return None
+        self._keep(state)
+        return True
+
+    def _keep(self, state: OpenState | None) -> None:
+        """Keep what a call left behind; where it cannot be read there is one too few, so that nobody relies on them."""
+        if not self.keeps_states or state is None:
+            return
+        found = caught(lambda: state.read(like=self.states[-1] if self.states else None))
+        if isinstance(found, Raised):
+            self.log.append(f"the state after a call could not be read: {type(found.error).__name__}: {found.error}")
+        elif found is not None:
+            self.states.append(found)
 
     def _mark(self) -> object:
         """Give the state's mark, None where there is no state or it cannot tell."""

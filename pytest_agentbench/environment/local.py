@@ -117,6 +117,11 @@ class LocalEnvironment:
         return self._invoker.broken
 
     @property
+    def states(self) -> tuple[State, ...]:
+        """What each call that was seen to change the state left behind, in order, since `keep_states`."""
+        return tuple(self._invoker.states)
+
+    @property
     def busy(self) -> str:
         """What is running, as the end of a sentence: ` while the tool 'x' was running`, or nothing."""
         return f" while the tool {self.running!r} was running" if self.running else ""
@@ -161,6 +166,10 @@ class LocalEnvironment:
     def limit_calls(self, most: int, *, made: int = 0) -> None:
         """Refuse every call of the run from now on that exceeds `most`, of which `made` were made before."""
         self._invoker.limit(most, made=made)
+
+    def keep_states(self) -> None:
+        """Read the state after each call from now on that is seen to change it."""
+        self._invoker.keeps_states = True
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Run a tool. Unknown tools, wrong arguments and tools that raise give a result with `error`.

@@ -67,6 +67,13 @@ class OpenState:
             raise EnvironmentFaultError(f"{self._name}.snapshot() gave {type(state).__name__}; it must give a dict")
         return state
 
+    def read(self, like: State | None = None) -> State | None:
+        """Read the whole state in the thread of a tool, as `snapshot` does; None where only async code could."""
+        if inspect.iscoroutinefunction(self.provider.snapshot):
+            return None
+        found = self._plain(self.provider.snapshot(self.handle), like)
+        return found if isinstance(found, dict) else None
+
     async def close(self) -> None:
         """Release the state."""
         await self._finish(lambda: self.provider.close(self.handle), "close")

@@ -224,6 +224,8 @@ class Stage:
                     await stack.enter_async_context(self.environment)
                     await self._prepare()
                     initial = await self.environment.snapshot()
+                    if self.plan.keeps_states:
+                        self.environment.keep_states()
                     if self.faults.faults:
                         await self.environment.strike(self.faults)
                     self.environment.limit_calls(self.limits.tool_calls, made=self.recording.calls)
@@ -387,6 +389,7 @@ class Stage:
             played=(self._began, self.wall()),
             faults=self.plan.strikes,
             met=self.faults.met,
+            states=self.environment.states,
             log="\n".join([*self.environment.log, *getattr(agent, "log", ())]),
             **self.cast.seen_of_user(transcript),
         )

@@ -16,6 +16,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.suites.recording import Recording
+from pytest_agentbench.suites.rule_check import state_paths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +79,12 @@ class RunPlan:
         return tuple(
             policy for policy in self.suite.policies if policy.id in self.scenario.policies or policy.rule is not None
         )
+
+    @cached_property
+    def keeps_states(self) -> bool:
+        """Whether a rule asks what the state held in the middle of the run."""
+        rules = [policy.rule for policy in self.suite.policies if policy.rule is not None]
+        return any(next(state_paths(rule, ()), None) is not None for rule in rules)
 
     @property
     def name(self) -> str:

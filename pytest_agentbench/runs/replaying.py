@@ -50,9 +50,10 @@ class RecordedWorlds:
 
         A run whose writes are the expected ones, one by one, is given as it is: equal calls lead to equal states.
         """
-        if not self._can_be_replayed(plan) or not (plan.scenario.states_calls or _has_checks(run, plan)):
+        needs_state = plan.keeps_states or _has_checks(run, plan)
+        if not self._can_be_replayed(plan) or not (plan.scenario.states_calls or needs_state):
             return run
-        if not _has_checks(run, plan) and _writes_as_expected(run):
+        if not needs_state and _writes_as_expected(run):
             return run
         try:
             return await self._made_again(run, plan, runner)
@@ -85,6 +86,8 @@ class RecordedWorlds:
                 async with asyncio.timeout(seconds):
                     await prepare(environment, plan.scenario)
                     initial = await environment.snapshot()
+                    if plan.keeps_states:
+                        environment.keep_states()
                     known = Correspondence(records, initial)
                     for place, record in enumerate(records):
                         found, why = await _call_again(environment, known, place, record)
@@ -107,7 +110,11 @@ class RecordedWorlds:
             )
         }
         transcript = run.transcript.with_effects(effects)
-        states = {"initial_state": known.ids_in_run(initial), "final_state": known.ids_in_run(final)}
+        states = {
+            "initial_state": known.ids_in_run(initial),
+            "final_state": known.ids_in_run(final),
+            "states": tuple(map(known.ids_in_run, environment.states)),
+        }
         played = {"transcript": transcript, "played": (began, self.wall()), "useless_tools": useless}
         return run.model_copy(update={**states, **played})
 

@@ -23,7 +23,7 @@ TRIGGERED = ("before", "never", "only", "confirm_before", "only_if", "at_most")
 ABOUT = ("calls", "where", "result", "handoff")
 """The keys that say which calls, or which handoff, a rule is about."""
 
-_VALUES = ("where", "result", "arguments")
+_VALUES = ("where", "result", "arguments", "value")
 _TEXTS = ("user_said", "agent_said", "user_says", "agent_says", "must_say", "must_not_say")
 _WITHOUT_CALL = "there is no call that this could be about: it stands inside only_if, or below a when with calls"
 
@@ -67,8 +67,8 @@ class _Places:
         yield from self._other({key: body[key] for key in ABOUT if key in body}, path, call)
         needed = [key for key in body if key not in ABOUT]
         if not needed:
-            message = "nothing says what such a call needs, allowed: earlier, later, arguments, user_said, agent_said, "
-            yield Misfit(path=path, message=message + "confirmed, all, any, not")
+            message = "nothing says what such a call needs, allowed: earlier, later, arguments, state, user_said, "
+            yield Misfit(path=path, message=message + "agent_said, confirmed, all, any, not")
         for key in needed:
             yield from self._only_requirements({key: body[key]}, path)
             yield from self.rule({key: body[key]}, path, placed=True, call=call or "calls" in body)
@@ -83,6 +83,12 @@ class _Places:
             yield from self._other({operator: body}, path[:-1], call)
         elif operator in _TEXTS:
             yield from _spoken(body, path, call)
+        elif operator == "state":
+            for index, step in enumerate(body["at"]):
+                yield from matcher_misfits(step, (*path, "at", index), references=True)
+            yield from self._other(body, path, call)
+            if not call and holds_reference(body["at"]):
+                yield Misfit(path=(*path, "at"), message=_WITHOUT_CALL)
         elif operator in ("earlier", "later"):
             yield from self._other(body, path, call)
             if "same" in body and not call:
@@ -111,14 +117,20 @@ class _Places:
                 yield from matcher_misfits(body[key], (*path, key), references=True)
                 if not call and holds_reference(body[key]):
                     yield Misfit(path=(*path, key), message=_WITHOUT_CALL)
-        for key in ("sum", "lte"):
-            if isinstance(body.get(key), Mapping):
-                yield from matcher_misfits(body[key], (*path, key), references=True)
-                if key == "lte" and not call:
-                    yield Misfit(path=(*path, key), message=_WITHOUT_CALL)
+        for index, one in enumerate(body.get("stating", ())):
+            yield from self._around(one, (*path, "stating", index), call)
+        yield from self._around(body.get("lte"), (*path, "lte"), call)
+        yield from self._around(body.get("sum"), (*path, "sum"), call=True)  # it leads into each call that is counted
         for key in _TEXTS:
             if key in body:
                 yield from _spoken(body[key], (*path, key), call)
+
+    def _around(self, value: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
+        """Check what may be a reference to the call around a rule."""
+        if isinstance(value, Mapping):
+            yield from matcher_misfits(value, path, references=True)
+            if not call:
+                yield Misfit(path=path, message=_WITHOUT_CALL)
 
 
 def summed(of: JsonValue) -> dict[str, Any]:
@@ -138,6 +150,31 @@ def _spoken(text: JsonValue, path: Keys, call: bool) -> Iterator[Misfit]:
         yield from matcher_misfits(text, path, references=True)
         if not call and is_reference(text):
             yield Misfit(path=path, message=_WITHOUT_CALL)
+
+
+def state_paths(form: JsonValue, path: Keys) -> Iterator[Keys]:
+    """Yield the way to each part of a well-formed rule that asks for the state."""
+    if "when" in form:
+        yield from state_paths(form["then"], (*path, "then"))
+        return
+    for operator, body in form.items():
+        where = (*path, operator)
+        if operator == "state":
+            yield where
+        elif operator in ("all", "any"):
+            for index, part in enumerate(body):
+                yield from state_paths(part, (*where, index))
+        elif operator == "not":
+            yield from state_paths(body, where)
+        elif operator == "only_if":
+            yield from state_paths({key: value for key, value in body.items() if key not in ABOUT}, where)
+
+
+def state_misfits(form: JsonValue, path: Keys) -> Iterator[Misfit]:
+    """Yield each part of a well-formed rule that asks for the state, for a suite that has none."""
+    for where in state_paths(form, path):
+        message = "the suite has no state that could be asked: environment.state is not there"
+        yield Misfit(path=where, message=message, hint="ask for an `earlier` call that shows it", at_key=True)
 
 
 def rule_faults(policy: Policy, toolset: Toolset) -> Iterator[Fault]:
@@ -181,9 +218,12 @@ class _Names:
                 yield from self.rule(body, path, about)
             case "same" | "per" | "stating":
                 first = tuple(one for one in form.get("first", ()) if isinstance(one, str))
-                others = () if key != "same" else first if "first" in form else about
+                others = () if key == "per" or (key == "stating" and own) else first if "first" in form else about
                 for index, argument in enumerate(body):
-                    yield from self._argument(argument, (*own, *others), (*path, index))
+                    if isinstance(argument, str):
+                        yield from self._argument(argument, (*own, *others), (*path, index))
+                    else:
+                        yield from self.rule(argument, (*path, index), about)
             case "result":
                 yield from never_true(body, self._results(own), path, _whose(own))
                 yield from self.rule(body, path, about)

@@ -118,6 +118,37 @@ _LATER_ONE: Schema = {
     "description": "{calls: …}: such a call is made later and does not fail; or {handoff: agent}",
 }
 
+_STATING: Schema = {
+    "type": "array",
+    "minItems": 1,
+    "items": {
+        "anyOf": [
+            {"type": "string", "pattern": r"\S", "description": "the name of an argument"},
+            mapping({"$argument": {"type": "string"}, **_RECKONED}, "{$argument: name}", ("$argument",)),
+            mapping({"$result": {"type": "string"}, **_RECKONED}, "{$result: name}", ("$result",)),
+        ],
+        "description": "the name of an argument, or {$argument: …} or {$result: …} of the call around the rule",
+    },
+    "description": "a list of what the agent states before the yes: arguments, or {$result: …} of the call around",
+}
+
+_STEP: Schema = {
+    "anyOf": [
+        {"type": ["string", "integer"], "pattern": r"\S", "description": "a key"},
+        mapping({"$argument": {"type": "string"}}, "{$argument: name}", ("$argument",)),
+        mapping({"$result": {"type": "string"}}, "{$result: name}", ("$result",)),
+    ],
+    "description": "a key, {$argument: …} or {$result: …}",
+}
+_IN_STATE = mapping(
+    {
+        "at": {"type": "array", "minItems": 1, "items": _STEP, "description": "a list of keys, the way into the state"},
+        "value": {"description": "a value or matcher; of a mapping, at least what is written here"},
+    },
+    "{at: [table, {$argument: id}], value: {…}}: what the state holds there, just before",
+    ("at", "value"),
+)
+
 _SPOKEN: Schema = {"$ref": "#/$defs/spoken"}
 _RULES: Schema = {"type": "array", "items": {"$ref": "#/$defs/rule"}, "minItems": 1, "description": "a list of rules"}
 
@@ -125,9 +156,16 @@ _REQUIREMENTS: Schema = {
     "earlier": _EARLIER_ONE,
     "later": _LATER_ONE,
     "arguments": {**_WHERE, "description": "a mapping: the call has these arguments"},
+    "state": _IN_STATE,
     "user_said": _SPOKEN,
     "agent_said": _SPOKEN,
-    "confirmed": {"enum": [True], "description": "true: the user confirmed it"},
+    "confirmed": {
+        "anyOf": [
+            {"enum": [True], "description": "true: the user confirmed it"},
+            mapping({"stating": _SAME}, "{stating: […]}: having heard these arguments", ("stating",)),
+        ],
+        "description": "true: the user confirmed it; or {stating: […]}: having heard these arguments",
+    },
     "all": _RULES,
     "any": _RULES,
     "not": {"$ref": "#/$defs/rule"},
@@ -164,7 +202,7 @@ _OPERATORS: Schema = {
     },
     "only": mapping({**_ABOUT, "calls": _FIRST}, "{calls: […]}: every call is one of these", ("calls",)),
     "confirm_before": mapping(
-        {**_ABOUT, "stating": {**_SAME, "description": "a list of arguments that the agent states before the yes"}},
+        {**_ABOUT, "stating": _STATING},
         "{calls: …}: such a call needs the user's yes",
         ("calls",),
     ),

@@ -109,7 +109,9 @@ class _Check:
             yield from alike[1]
         else:
             expected = schema.get("description") or " or ".join(_expected(branch) for branch in branches)
-            yield Misfit(path=path, message=f"found {shown(value)}, expected {expected}")
+            is_flag = any(True in branch.get("enum", ()) for branch in branches)
+            hint = _meant(value) if is_flag else ""
+            yield Misfit(path=path, message=f"found {shown(value)}, expected {expected}", hint=hint)
 
     def _resolved(self, schema: Schema) -> Schema:
         while "$ref" in schema:

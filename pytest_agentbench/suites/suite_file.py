@@ -17,13 +17,13 @@ from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import AgentSpec, EnvironmentSpec, GenerateSpec, Suite, UserSpec
 from pytest_agentbench.core.termination import Limits, Thresholds
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.core.variants import vary_chat, vary_http
 from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.hashes import suite_hash
 from pytest_agentbench.suites.language import LanguageError, language_of
-from pytest_agentbench.suites.rule_check import rule_misfits
+from pytest_agentbench.suites.rule_check import rule_misfits, state_misfits
 from pytest_agentbench.suites.scenario_files import (
     Entry,
     find_scenario_files,
@@ -146,6 +146,12 @@ class _SuiteReader:
         spec = self._parts.environment(form.get("environment", {})) if self._fits("environment") else EnvironmentSpec()
         return spec.model_copy(update={"now": self._now})
 
+    def _has_state(self) -> bool:
+        environment = self._document.value.get("environment")
+        return not self._fits("environment") or (
+            isinstance(environment, dict) and bool(environment.keys() & {"state", "tau2"})
+        )
+
     def _clock(self) -> datetime | None:
         written = self._given("now")
         now = None if written is None else clock_of(written)
@@ -233,8 +239,10 @@ class _SuiteReader:
             policies.setdefault(policy.id, policy)
             rule: Keys = (*path, index, "rule")
             found = list(rule_misfits(policy.rule, rule)) if policy.rule is not None else []
-            if not found and ("now",) not in self._broken:
+            if policy.rule is not None and not found and ("now",) not in self._broken:
                 found = list(clock_misfits(policy.rule, rule, self._now))
+            if policy.rule is not None and not found and not self._has_state():
+                found = list(state_misfits(to_json(policy.rule), rule))
             self._problems += [document.problem(one.path, one.message, one.hint, at_key=one.at_key) for one in found]
         return tuple(policies.values())
 

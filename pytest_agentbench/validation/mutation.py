@@ -55,13 +55,13 @@ async def score(theatre: Theatre, bench: Bench, right: Right) -> Score:
     """
     found = Score()
     for mutation in mutations(bench):
-        transcript, final = await theatre.performed(mutation.screenplay)
-        judgement = await theatre.judge_as(right.run, transcript, final)
+        done = await theatre.performed(mutation.screenplay)
+        judgement = await theatre.judge_as(right.run, done)
         name = mutation.mutant.operator
         if judgement.verdict is Verdict.FAILED:
             found.judged[name] += 1
             found.caught[name] += 1
-        elif _is_equivalent(mutation, right, transcript, final):
+        elif _is_equivalent(mutation, right, done.transcript, done.final):
             found.equivalent += 1
         else:
             found.judged[name] += 1

@@ -1,9 +1,12 @@
 """The oracle: a right run written as a screenplay, out of the expected calls and what has to be communicated."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 from pytest_agentbench.checks.matchers import Resolver, matches
+from pytest_agentbench.checks.rules_values import NotThereError, decoded, led_to
 from pytest_agentbench.checks.wording import call_text
 from pytest_agentbench.core.approvals import ApprovalRequest, values_of
 from pytest_agentbench.core.conversation import View
@@ -133,11 +136,21 @@ class Writer:
         if any(want.name == call.name for want in self._scenario.asks):
             yield from _asked(call, position)
         elif self._rules.must_confirm(call):
-            text = f"I would now make this change: {_in_words(call)}. Shall I proceed, yes or no?"
+            text = f"I would now make this change: {_in_words(call, self._terms(call))}. Shall I proceed, yes or no?"
             yield Step(party="assistant", part="question", text=text, position=position)
             about = tuple(value for name, given in call.arguments.items() for _, value in scalars(given, name))
             yield Step(party="user", part="consent", text="Yes, please do.", position=position, about=about)
         yield Step(party="assistant", part="call", call=call, position=position)
+
+    def _terms(self, call: ToolCall) -> list[JsonValue]:
+        """Give what the user must hear beside the arguments: values of the last call that a rule says they stand in."""
+        found: list[JsonValue] = []
+        for around, term in self._rules.terms(call):
+            heard = next((one for one in reversed(self._oracle.heard) if self._rules.is_about(around, one.call)), None)
+            with suppress(NotThereError):
+                if heard is not None:
+                    found.append(led_to(term, heard.call.arguments, partial(decoded, heard.result.content)))
+        return found
 
     def _by_user(self, call: ToolCall, position: int) -> Iterator[Step]:
         text = f"Please do this yourself: {_in_words(call)}."
@@ -254,7 +267,7 @@ def _without_idle_text(steps: list[Step]) -> list[Step]:
     ]
 
 
-def _in_words(call: ToolCall) -> str:
-    """Say a call with every value that it is about, so that a yes is to this call."""
-    said = ", ".join(str(value) for _, value in scalars(call.arguments))
+def _in_words(call: ToolCall, terms: Sequence[JsonValue] = ()) -> str:
+    """Say a call with every value that it is about, and further terms of it, so that a yes is to this call."""
+    said = ", ".join(str(value) for _, value in scalars([call.arguments, *terms]))
     return f"{call.name.replace('_', ' ')} ({call.name}), {said}" if said else f"{call.name}"

@@ -1,7 +1,8 @@
 """What rules of policies ask of a right run beside its expected calls: lookups before, a yes before, words after."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.rules import (
@@ -43,6 +44,7 @@ class Rules:
         self._resolve = resolve
         self._before: list[tuple[Described, tuple[str, ...]]] = []
         self._confirm: list[Described] = []
+        self._terms: list[tuple[Described, Described, Mapping[str, Any]]] = []
         self._say: list[tuple[Described | None, str]] = []
         for policy in policies:
             if policy.rule is not None:
@@ -50,11 +52,15 @@ class Rules:
 
     def must_confirm(self, call: ToolCall) -> bool:
         """Whether a call needs the user's yes."""
-        return any(self._is_about(about, call) for about in self._confirm)
+        return any(self.is_about(about, call) for about in self._confirm)
+
+    def terms(self, call: ToolCall) -> Iterator[tuple[Described, Mapping[str, Any]]]:
+        """Give what the user must hear beside the arguments: a reference, and the calls that it leads into."""
+        return ((around, term) for about, around, term in self._terms if self.is_about(about, call))
 
     def before(self, call: ToolCall) -> Iterator[tuple[str, ...]]:
         """Give, for each rule about the call, the tools of which one must have been called before."""
-        return (first for about, first in self._before if self._is_about(about, call))
+        return (first for about, first in self._before if self.is_about(about, call))
 
     def orders(self, first: str, call: ToolCall) -> bool:
         """Whether a rule says that a tool is to be called before this call."""
@@ -63,13 +69,15 @@ class Rules:
     def words(self, calls: Sequence[ToolCall]) -> Iterator[str]:
         """Give what the agent must say in a run with these calls."""
         for about, text in self._say:
-            if about is None or any(self._is_about(about, call) for call in calls):
+            if about is None or any(self.is_about(about, call) for call in calls):
                 yield text
 
     def _read(self, rule: Rule, about: Described | None) -> None:
         """Take in a rule, or a requirement on the calls that `about` describes."""
         match rule:
             case Before() | ConfirmBefore() | OnlyIf():
+                if isinstance(rule, ConfirmBefore) and about is not None:
+                    self._terms += [(rule.about, about, one) for one in rule.values]
                 self._read(rule.needs, rule.about)
             case When() if rule.trigger is None or isinstance(rule.trigger, Described):
                 self._read(rule.then, rule.trigger)
@@ -91,7 +99,8 @@ class Rules:
             case _:
                 pass  # nothing that a run with the expected calls would have to do
 
-    def _is_about(self, about: Described, call: ToolCall) -> bool:
+    def is_about(self, about: Described, call: ToolCall) -> bool:
+        """Whether a call fits a description, as far as its tool and arguments tell."""
         if about.calls == "writes":
             spec = self._toolset.get(call.name, call.requestor)
             is_of = spec is not None and spec.kind == "write"

@@ -178,9 +178,9 @@ class _Validation:
             judgement = await theatre.judge(run)
             run = await theatre.expecting(self._plan, run)
         else:
-            transcript, _ = await theatre.performed(oracle.screenplay)
-            run = self._recorded(transcript)
-            judgement = await theatre.judge_as(run, transcript, None)
+            done = await theatre.performed(oracle.screenplay)
+            run = self._recorded(done.transcript)
+            judgement = await theatre.judge_as(run, done)
         passed = judgement.verdict is Verdict.PASSED
         self._found.update(oracle=passed, added=tuple(oracle.added))
         if not passed:
@@ -194,10 +194,8 @@ class _Validation:
         of_calls, self._theatre.plan = self._theatre.plan, self._plan  # a weak agent's answers are known
         agents = weak_agents(self._scenario, oracle, self._plan.toolset, self._columns, self._shared.seed)
         for name, screenplay in agents:
-            transcript, final = await self._theatre.performed(screenplay)
-            judgement = await self._theatre.judge_as(
-                base.model_copy(update={"scenario": self._scenario}), transcript, final
-            )
+            done = await self._theatre.performed(screenplay)
+            judgement = await self._theatre.judge_as(base.model_copy(update={"scenario": self._scenario}), done)
             if judgement.verdict is Verdict.PASSED:
                 passing.append(name)
         self._theatre.plan = of_calls

@@ -63,20 +63,22 @@ class Theatre(Stage):
         self._initial = run.initial_state
         answers = [record.result for record in run.transcript.trajectory]
         if run.finished and None not in answers:
-            self._known[_mark(screenplay)] = _Outcome([one for one in answers if one is not None], run.final_state)
+            results = [one for one in answers if one is not None]
+            self._known[_mark(screenplay)] = _Outcome(results, run.final_state, run.states)
         return await self.only_here(run) if run.broken_tools else run
 
-    async def judge_as(self, base: Run, transcript: Transcript, final: State | None) -> Judgement:
-        """Judge another transcript and final state in place of those of `base`, by the same checks."""
-        run = base.model_copy(update={"transcript": transcript, "final_state": final})
+    async def judge_as(self, base: Run, done: "Performance") -> Judgement:
+        """Judge another transcript and what it led to in place of those of `base`, by the same checks."""
+        update = {"transcript": done.transcript, "final_state": done.final, "states": done.states}
+        run = base.model_copy(update=update)
         if self.is_played:
             run = await self.expecting(self.plan, run.model_copy(update={"played": (self._began, self.wall())}))
-        if not self.plan.scenario.checks:
+        if not (self.plan.scenario.checks or self.plan.keeps_states):
             run = _without_what_is_equal(run)
         return await judge_in_time(run, self.plan, self.runner, self.grace)
 
-    async def performed(self, screenplay: Screenplay) -> tuple[Transcript, State | None]:
-        """Perform a screenplay directly on a fresh environment; give the transcript and the state it leads to.
+    async def performed(self, screenplay: Screenplay) -> "Performance":
+        """Perform a screenplay directly on a fresh environment; give the transcript and what it leads to.
 
         Equal calls in the same order are made once: in the same world they give the same results. Raise `HungError`
         where they do not end.
@@ -86,7 +88,7 @@ class Theatre(Stage):
             self._known[mark] = await self.bounded(self._outcome(screenplay))
         known = self._known[mark]
         transcript = await perform(screenplay, _Repeating(known.results), history_of(self.plan.scenario))
-        return transcript, known.final
+        return Performance(transcript, known.final, known.states)
 
     async def bounded(self, work: Awaitable[T]) -> T:
         """Await what makes calls; raise `HungError` where it does not end."""
@@ -101,7 +103,8 @@ class Theatre(Stage):
             listening = _Listening(world)
             await perform(screenplay, listening)
             is_untouched = self._initial is not None and all(one.wrote is False for one in listening.results)
-            return _Outcome(listening.results, self._initial if is_untouched else await world.snapshot())
+            final = self._initial if is_untouched else await world.snapshot()
+            return _Outcome(listening.results, final, () if isinstance(world, Described) else world.states)
 
     @asynccontextmanager
     async def world(self) -> AsyncIterator["LocalEnvironment | Described"]:
@@ -112,15 +115,27 @@ class Theatre(Stage):
         self._performances += 1
         async with self.new_environment(f"{self.name}{self._performances}") as environment:
             await prepare(environment, self.plan.scenario)
+            if self.plan.keeps_states:
+                environment.keep_states()
             yield environment
 
 
 @dataclass(frozen=True)
+class Performance:
+    """A transcript, the state that it led to, and those in between where a rule asks for them."""
+
+    transcript: Transcript
+    final: State | None
+    states: tuple[State, ...] = ()
+
+
+@dataclass(frozen=True)
 class _Outcome:
-    """What calls gave, one by one, and the state they led to."""
+    """What calls gave, one by one, and the states they led to."""
 
     results: list[ToolResult]
     final: State | None
+    states: tuple[State, ...] = ()
 
 
 class _Listening:

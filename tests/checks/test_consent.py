@@ -185,6 +185,54 @@ def test_stating_asks_for_more() -> None:
     assert kept(WISH, agent("W1 on 18.06.2025?"), user("Yes", "confirm"), on, rule=rule) is None
 
 
+QUOTED = {
+    "when": {"calls": ["get_quote"]},
+    "then": {
+        "confirm_before": {
+            "calls": ["refund"],
+            "where": {"order_id": {"$argument": "order_id"}},
+            "stating": [{"$result": "back"}, {"$result": "until", "plus": "14d"}],
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("W1: you get 1,250.50 back until 1 July 2025?", True),
+        ("W1: you get 1,250.50 back?", None),
+        ("W1: you get 1,200.00 back until 1 July 2025?", None),
+        ("You get 1,250.50 back until 1 July 2025?", True),
+        ("W2: you get 1,250.50 back until 1 July 2025?", None),
+    ],
+)
+def test_stating_names_what_another_call_gave(words: str, expected: bool | None) -> None:
+    """The terms stand in no argument: the quote gave them, for the same order."""
+    quote = gave("get_quote", '{"back": 1250.5, "until": "2025-06-17"}', order_id="W1")
+    other = gave("get_quote", '{"back": 9, "until": "2025-01-01"}', order_id="W2")
+    refund = call("refund", order_id="W1")
+
+    assert kept(WISH, other, quote, agent(words), user("Yes", "confirm"), refund, rule=QUOTED) is expected
+
+
+def test_terms_that_the_call_did_not_give_are_not_measured() -> None:
+    """Nobody could have stated them; a refusal stays a refusal."""
+    quote = gave("get_quote", "none", order_id="W1")
+
+    assert kept(WISH, quote, ASK, user("Yes", "confirm"), call("refund", order_id="W1"), rule=QUOTED) is None
+
+
+def test_a_requirement_asks_for_arguments_that_were_heard() -> None:
+    """`confirmed: {stating: […]}` stands in `only_if` beside others."""
+    rule = {"only_if": {"calls": ["refund"], "confirmed": {"stating": ["amount"]}}}
+    refund = call("refund", order_id="W1", amount=50)
+
+    assert kept(WISH, agent("Refund 50 for W1?"), user("Yes", "confirm"), refund, rule=rule) is True
+    assert kept(WISH, agent("Refund W1?"), user("Yes", "confirm"), refund, rule=rule) is None
+    assert kept(WISH, agent("Refund 50 for W1?"), user("No", "decline"), refund, rule=rule) is False
+
+
 CARDS = '{"order_id": "W1", "cards": [{"card_id": "c7", "label": "Visa"}, {"card_id": "c8", "label": "Maestro"}]}'
 
 

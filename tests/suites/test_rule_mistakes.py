@@ -59,7 +59,7 @@ def problems(folder: Path, rule: str, toolset: Toolset = TOOLS, more: str = "") 
         (
             "{only_if: {calls: [refund], confirmed: ^yes}}",
             "only_if.confirmed",
-            "found 'yes', allowed: True (YAML 1.2 reads yes as a text: write true)",
+            "having heard these arguments (YAML 1.2 reads yes as a text: write true)",
         ),
         (
             "{when: {calls: [refund], failed: ^on}, then: {must_say: x}}",
@@ -219,6 +219,22 @@ class _Any(dict[str, str]):
 @pytest.mark.parametrize(
     ("rule", "key", "said"),
     [
+        (
+            "{confirm_before: {calls: [refund], stating: [^{$result: amount}]}}",
+            "confirm_before.stating[0]",
+            "there is no call that this could be about",
+        ),
+        (
+            "{when: {calls: [get_order]}, then: {confirm_before: {calls: [refund], stating: [{$result: ^amont}]}}}",
+            "then.confirm_before.stating[0].$result",
+            "(did you mean 'amount'?)",
+        ),
+        ("{only_if: {calls: [refund], confirmed: {stating: [^amont]}}}", "only_if.confirmed.stating[0]", "'amount'?"),
+        (
+            "{only_if: {calls: [refund], confirmed: ^{stated: [amount]}}}",
+            "only_if.confirmed",
+            "expected true: the user confirmed it; or {stating: […]}",
+        ),
         ("{only: {calls: [^refnd]}}", "only.calls[0]", "(did you mean 'refund'?)"),
         ("{only: {calls: ^any}}", "only.calls", "expected a list of names of tools"),
         ("{only: {calls: [refund], where: {amont: ^5}}}", "only.where.amont", "(did you mean 'amount'?)"),

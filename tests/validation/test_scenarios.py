@@ -244,3 +244,32 @@ def test_a_right_run_asks_for_the_approvals_that_are_expected(tmp_path: Path) ->
     report = one(tmp_path, scenario(says=says, expect=expect), policies=[CONFIRM])
 
     assert (report.oracle, report.issues, report.survivors) == (True, (), ())
+
+
+def test_a_rule_about_the_state_is_held_against_each_run_of_its_own(tmp_path: Path) -> None:
+    """A right run passes it; a mutant that writes once more breaks it by what its own first write left behind."""
+    state = {"at": ["tickets", {"$argument": "ticket_id"}], "value": {"status": "open"}}
+    rule = {"only_if": {"calls": ["close_ticket"], "state": state}}
+    policy = {"id": "open", "text": "Close only what is open.", "rule": rule}
+
+    report = one(tmp_path, scenario(), policies=[policy])
+
+    assert kinds(report) == []
+    assert report.oracle
+    assert report.survivors == ()
+
+
+def test_a_right_run_states_the_terms_that_a_rule_asks_for(tmp_path: Path) -> None:
+    """What an earlier call gave, and is no argument of the call that the user says yes to."""
+    rule = {
+        "when": {"calls": ["get_person"]},
+        "then": {"confirm_before": {"calls": ["close_ticket"], "stating": [{"$result": "email"}]}},
+    }
+    policy = {"id": "terms", "text": "Say the address before the yes.", "rule": rule}
+    expect = [{"get_person": {"person_id": "P1"}}, CLOSE]
+    says = ["Close ticket T1, please. I am ada@example.org, P1."]
+
+    report = one(tmp_path, scenario(says=says, expect=expect), policies=[policy])
+
+    assert kinds(report) == []
+    assert report.oracle
