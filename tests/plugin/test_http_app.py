@@ -110,6 +110,18 @@ def test_what_is_no_app_is_a_collection_error(project: Project, wrong: str) -> N
     assert says in " ".join(result.stdout.str().split())
 
 
+def test_an_app_in_a_factorys_place_is_a_collection_error(project: Project) -> None:
+    """The suite's author is told how apps are named."""
+    project.write("bench/service.py", APP)
+    project.write("bench/agentbench.yaml", json.dumps({"agent": "service:app", "scenarios": [scenario("a", "x")]}))
+
+    result = project.run("bench")
+
+    result.assert_outcomes(errors=1)
+    said = " ".join(result.stdout.str().split())
+    assert "'service:app' is an ASGI app: write `agent: {http: {app: service:app, url: /chat}}`" in said
+
+
 def test_a_path_without_an_app_is_no_address(project: Project) -> None:
     """Only an app has paths of its own."""
     play(project, scenario("a", "x"), agent={"url": "/chat"})
