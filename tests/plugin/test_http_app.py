@@ -224,7 +224,7 @@ async def app(scope, receive, send):
 
     [run] = project.document.results
     assert (run.termination.value, run.blame) == ("CRASHED", Blame.AGENT)
-    assert says in " ".join(result.stdout.str().split())
+    assert f"service:app at / {says}" in " ".join(result.stdout.str().split())
 
 
 BLOCKING = """
@@ -277,7 +277,7 @@ def test_the_seconds_of_a_request_bound_an_app_as_well(project: Project) -> None
 
     result = project.run("bench")
 
-    assert "http://app/ has not answered within 0.1 s" in " ".join(result.stdout.str().split())
+    assert "service:app at / has not answered within 0.1 s" in " ".join(result.stdout.str().split())
     assert (project.pytester.path / "cancelled.txt").exists()
 
 
