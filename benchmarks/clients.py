@@ -14,6 +14,7 @@ from typing import Any
 from loopback import CALLS, SAID, SYSTEM, TURNS, Load, cpu_of
 
 from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.environment.http_client import HttpClient, http_request
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.direct import DirectTransport
 from pytest_agentbench.llm.models import Models
@@ -53,6 +54,36 @@ async def through_aiohttp(url: str, drive: Drive) -> None:
                 return await answer.json()
 
         await drive(ask)
+
+
+async def through_httpx2(url: str, drive: Drive) -> None:
+    """The client that the `openai` client of today rides on, and that agents behind HTTP are asked over."""
+    import httpx2
+
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+    async with httpx2.AsyncClient(limits=limits, timeout=60) as client:
+
+        async def ask(body: dict[str, Any]) -> object:
+            return (await client.post(f"{url}/chat/completions", json=body)).json()
+
+        await drive(ask)
+
+
+async def through_httpx2_transport(url: str, drive: Drive) -> None:
+    """Our client of agents and services, which uses that one's transport alone."""
+    client = HttpClient()
+
+    async def ask(body: dict[str, Any]) -> object:
+        content = json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"}
+        request = http_request("POST", f"{url}/chat/completions", headers=headers, body=content)
+        async with client.send(request) as answer:
+            return json.loads(await answer.aread())
+
+    try:
+        await drive(ask)
+    finally:
+        await client.aclose()
 
 
 async def through_openai(url: str, drive: Drive) -> None:
@@ -111,6 +142,8 @@ async def through_chat(url: str, drive: Drive) -> None:
 
 CLIENTS = {
     "aiohttp": through_aiohttp,
+    "httpx2": through_httpx2,
+    "httpx2-transport": through_httpx2_transport,
     "openai": through_openai,
     "openai-aiohttp": through_openai_aiohttp,
     "transport": through_transport,

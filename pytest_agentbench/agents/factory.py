@@ -10,7 +10,7 @@ from pytest_agentbench.agents.calling import call_user
 from pytest_agentbench.agents.failure import guard_sync
 from pytest_agentbench.agents.frameworks.agent import FrameworkAgent
 from pytest_agentbench.agents.frameworks.recognition import framework_agent, is_of_framework
-from pytest_agentbench.agents.http.app import check_app
+from pytest_agentbench.agents.http.app import check_app, is_app
 from pytest_agentbench.agents.openai_chat import OpenAIChatAgent
 from pytest_agentbench.agents.signature import UserFunction, declares, fill, is_required, is_single, parameters
 from pytest_agentbench.agents.visibility import declares_tools
@@ -150,6 +150,8 @@ async def _framed(
 def _callable(found: object, target: str) -> UserFunction:
     if not callable(found):
         raise SuiteFaultError(f"{target!r} is {type(found).__name__} {shown(found)}, which cannot be called")
+    if is_app(found):
+        raise SuiteFaultError(f"{target!r} is an ASGI app: write `agent: {{http: {{app: {target}, url: /chat}}}}`")
     return found
 
 

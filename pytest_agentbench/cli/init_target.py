@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.agents.frameworks.recognition import framework_of
+from pytest_agentbench.agents.http.app import is_app
 from pytest_agentbench.agents.signature import declares, is_required, parameters
 from pytest_agentbench.cli.init_search import Confirmed, candidates, ranked, sources
 from pytest_agentbench.core.errors import AgentBenchError, ImportPathError, SuiteFaultError, with_hint
@@ -162,6 +163,9 @@ def _told(found: Any, target: str, root: Path) -> Target:
             return _factory(found, target, root, "a class whose objects reply")
         named = {"callable": f"{target}.reply"}
         return Target(root=root, agent=named, name=target, what="an object that replies", takes_tools=_wants(reply))
+    if is_app(found):
+        http = {"app": target, **_chat_path(found)}
+        return Target(root=root, agent={"http": http}, name=target, what="an ASGI app, played in this process")
     if not callable(found):
         raise _no_agent(found, target)
     if inspect.isclass(found):
@@ -170,6 +174,16 @@ def _told(found: Any, target: str, root: Path) -> Target:
         named = {"callable": target}
         return Target(root=root, agent=named, name=target, what="a reply function", takes_tools=_wants(found))
     return _factory(found, target, root, "a factory")
+
+
+def _chat_path(app: Any) -> dict[str, str]:
+    """Give the path that an app is posted to, where Starlette or FastAPI know exactly one without parameters."""
+    posted = [
+        route.path
+        for route in getattr(app, "routes", ())
+        if "POST" in (getattr(route, "methods", None) or ()) and "{" not in route.path
+    ]
+    return {"url": posted[0]} if len(posted) == 1 else {}
 
 
 def _factory(found: Any, target: str, root: Path, what: str) -> Target:
@@ -201,8 +215,8 @@ def _no_agent(found: object, target: str, why: str = "") -> SuiteFaultError:
     kind = f"the class {found.__name__}" if inspect.isclass(found) else f"{type(found).__name__} {shown(found)}"
     return SuiteFaultError(
         f"{target!r} is {kind}, which is no agent{f': {why}' if why else ''}. An agent is a function that takes what "
-        "the user says, a factory that gives one, an object with a method `reply`, or an agent of LangGraph, "
-        "pydantic-ai, the OpenAI Agents SDK, smolagents or Google ADK"
+        "the user says, a factory that gives one, an object with a method `reply`, an ASGI app, or an agent of "
+        "LangGraph, pydantic-ai, the OpenAI Agents SDK, smolagents or Google ADK"
     )
 
 

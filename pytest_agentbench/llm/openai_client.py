@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pytest_agentbench.core.errors import SendError
 from pytest_agentbench.core.proxies import is_loopback
+from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.connection_errors import connection_error
 from pytest_agentbench.llm.direct import check_headers, endpoint, where
 from pytest_agentbench.llm.http_errors import hidden, understood
@@ -51,7 +53,10 @@ class OpenAITransport:
         """Post once and give the decoded JSON object; raise `SendError` for anything else."""
         import openai  # noqa: PLC0415 - it takes 0.6 s, and few need it
 
-        client = await self._clients.get()
+        try:
+            client = await self._clients.get()
+        except ImportError as error:  # its client speaks SOCKS with a package that may be missing
+            raise SendError(f"{self._where} cannot be asked: {printable(str(error))}") from error
         try:
             async with asyncio.timeout(self._seconds):  # the client's own bounds each read, not the whole
                 content = await self._post(client, encode(body))

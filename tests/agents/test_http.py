@@ -266,6 +266,35 @@ async def test_sixty_four_runs_share_connections_and_nothing_else() -> None:
     assert all(seen[f"{number}.2"] == f"{number}.1" for number in range(64))
 
 
+async def test_one_connection_serves_turn_after_turn() -> None:
+    """Connections are kept alive for the next run as well: ten turns of two runs need one."""
+    ports = set()
+
+    async def note(request: web.Request) -> web.Response:
+        ports.add(request.transport.get_extra_info("peername")[1] if request.transport else 0)
+        return web.json_response({"reply": "Yes."})
+
+    async with endpoint(note) as there:
+        connections = HttpConnections()
+        for _ in range(2):
+            agent = HttpAgent(HttpAgentSpec(url=there.url), context={}, connections=connections)
+            for _ in range(5):
+                await agent.reply(turn("Hi"))
+        await connections.close()
+
+    assert len(ports) == 1
+
+
+async def test_user_and_password_of_an_address_are_sent_as_what_they_are() -> None:
+    """They become basic authorization, which a header of the suite's own goes before."""
+    async with endpoint({"reply": "Yes."}) as there:
+        url = there.url.replace("//", "//ada:p%40ss@")
+        await agent_at(url).reply(turn("Hi"))
+        await agent_at(url, headers={"authorization": "Bearer t"}).reply(turn("Hi"))
+
+    assert [headers["Authorization"] for headers in there.headers] == ["Basic YWRhOnBAc3M=", "Bearer t"]
+
+
 def test_connections_outlive_no_loop() -> None:
     """The same connections serve one event loop after the other."""
     connections = HttpConnections()

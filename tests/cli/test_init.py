@@ -233,6 +233,37 @@ def test_an_address_is_an_endpoint(project: Path, init: Init) -> None:
     assert "is an HTTP endpoint" in printed
 
 
+SERVED = """
+import json
+from types import SimpleNamespace
+
+class Served:
+    routes = [SimpleNamespace(path="/up", methods={"GET"}), SimpleNamespace(path="/chat", methods={"POST"})]
+
+    async def __call__(self, scope, receive, send):
+        assert scope["type"] == "http"
+        said = json.loads((await receive())["body"])["message"]
+        await send({"type": "http.response.start", "status": 200})
+        await send({"type": "http.response.body", "body": json.dumps({"reply": f"{scope['path']} {said}"}).encode()})
+
+app = Served()
+"""
+
+
+def test_an_asgi_app_is_played_in_process(project: Path, name: str, init: Init) -> None:
+    """An app is known by its parameters, and a single route that takes posts by what the app tells of it."""
+    (project / f"{name}.py").write_text(SERVED)
+
+    status, printed = init(f"{name}.py")
+
+    suite = load_suite(project / "agentbench.yaml", environ={})
+    assert status == 0
+    assert suite.agent.http is not None
+    assert (suite.agent.http.app, suite.agent.http.url) == (f"{name}:app", "/chat")
+    assert "is an ASGI app, played in this process" in printed
+    assert "/chat " in printed
+
+
 def test_an_agent_that_asks_back_wants_an_answer(project: Path, name: str, init: Init) -> None:
     """Its question stands where the answer goes; given a second line, nothing is left to say."""
     code = "def reply(message):\n    return 'Done.' if 'W1' in message else 'Hello! Which order is it?'\n"

@@ -110,6 +110,18 @@ def test_what_is_no_app_is_a_collection_error(project: Project, wrong: str) -> N
     assert says in " ".join(result.stdout.str().split())
 
 
+def test_an_app_in_a_factorys_place_is_a_collection_error(project: Project) -> None:
+    """The suite's author is told how apps are named."""
+    project.write("bench/service.py", APP)
+    project.write("bench/agentbench.yaml", json.dumps({"agent": "service:app", "scenarios": [scenario("a", "x")]}))
+
+    result = project.run("bench")
+
+    result.assert_outcomes(errors=1)
+    said = " ".join(result.stdout.str().split())
+    assert "'service:app' is an ASGI app: write `agent: {http: {app: service:app, url: /chat}}`" in said
+
+
 def test_a_path_without_an_app_is_no_address(project: Project) -> None:
     """Only an app has paths of its own."""
     play(project, scenario("a", "x"), agent={"url": "/chat"})
@@ -212,7 +224,7 @@ async def app(scope, receive, send):
 
     [run] = project.document.results
     assert (run.termination.value, run.blame) == ("CRASHED", Blame.AGENT)
-    assert says in " ".join(result.stdout.str().split())
+    assert f"service:app at / {says}" in " ".join(result.stdout.str().split())
 
 
 BLOCKING = """
@@ -265,7 +277,7 @@ def test_the_seconds_of_a_request_bound_an_app_as_well(project: Project) -> None
 
     result = project.run("bench")
 
-    assert "http://app/ has not answered within 0.1 s" in " ".join(result.stdout.str().split())
+    assert "service:app at / has not answered within 0.1 s" in " ".join(result.stdout.str().split())
     assert (project.pytester.path / "cancelled.txt").exists()
 
 

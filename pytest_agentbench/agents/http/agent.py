@@ -28,7 +28,7 @@ class HttpAgent:
         self.shows = frozenset({"output"} if spec.output else ())
         self.log: list[str] = []
         self._spec = spec
-        self._poster = Poster(connections.sender, seconds=spec.seconds)
+        self._poster = Poster(connections, seconds=spec.seconds)
         self._session: JsonValue = None
         self._number = 0
         self._check({"context": to_json(context)})

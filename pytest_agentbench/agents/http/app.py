@@ -152,6 +152,12 @@ def check_app(target: str, root: Path, *, factory: bool) -> object:
     return found
 
 
+def is_app(found: object) -> bool:
+    """Whether something shows by its parameters that it is an ASGI app."""
+    required = [one.name for one in parameters(found) or () if is_required(one)] if callable(found) else []
+    return required == ["scope", "receive", "send"]
+
+
 def _takes_scope(found: object) -> bool:
     """Whether something can be called with scope, receive and send; where Python cannot tell, it is taken to be."""
     if not callable(found):

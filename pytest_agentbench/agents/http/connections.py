@@ -2,9 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -52,6 +53,10 @@ class HttpConnections:
         """Give the connections of the running loop."""
         return await self._clients.get()
 
+    def shown(self, url: str) -> str:
+        """Name an endpoint in messages."""
+        return shown_url(url)
+
     async def close(self) -> None:
         """Close all connections; closing twice is fine."""
         await self._clients.close()
@@ -66,6 +71,11 @@ class AppSender:
     async def sender(self) -> Sender:
         """Give itself: an app is asked from any loop."""
         return self
+
+    def shown(self, url: str) -> str:
+        """Name the app in messages, and what of it is asked."""
+        path = url.partition("://")[2].partition("/")[2].partition("?")[0]
+        return f"{self._app.name} at /{shorten(printable(path), 200)}"
 
     @asynccontextmanager
     async def send(self, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
@@ -95,9 +105,9 @@ class AppSender:
 
 @dataclass(frozen=True)
 class Answer:
-    """The body of a successful answer, and the address that gave it."""
+    """The body of a successful answer, and what the endpoint is called in messages."""
 
-    url: str
+    endpoint: str
     body: bytes
     is_text: bool = False
 
@@ -109,8 +119,7 @@ class Answer:
         except (ValueError, RecursionError):
             if text is not None:
                 return text
-            where = shown_url(self.url)
-            raise AgentError(f"{where} answered with something that is no JSON: {quoted(self.body)}") from None
+            raise AgentError(f"{self.endpoint} answered with something that is no JSON: {quoted(self.body)}") from None
         # plain text may look like a number
         return text if text is not None and self.is_text and not isinstance(value, str) else value
 
@@ -118,46 +127,45 @@ class Answer:
 class Poster:
     """Posts the turns of one run to one address; keeps that run's cookies, and never sends anything twice."""
 
-    def __init__(self, sender: Callable[[], Awaitable[Sender]], *, seconds: float) -> None:
-        """Post through what `sender` gives; `seconds` bounds each request as a whole."""
-        self._sender = sender
+    def __init__(self, way: HttpConnections | AppSender, *, seconds: float) -> None:
+        """Post over connections or to an app; `seconds` bounds each request as a whole."""
+        self._way = way
         self._seconds = seconds
         self._cookies = httpx2.Cookies()
 
     async def post(self, url: str, headers: dict[str, str], body: str) -> Answer:
         """Post a JSON text; raise `AgentError` for anything but a whole answer with a status of success."""
+        endpoint = self._way.shown(url)
         sent = {"Content-Type": "application/json", **headers}
         try:
             request = http_request("POST", url, headers=sent, body=body.encode(), cookies=self._cookies)
-            sender = await self._sender()
+            sender = await self._way.sender()
             async with asyncio.timeout(self._seconds), sender.send(request) as response:
                 self._cookies.extract_cookies(response)
-                return await _read(response, url)
+                return await _read(response, endpoint)
         except TimeoutError:
-            late = f"has not answered within {self._seconds:g} s (`seconds` bounds it)"
-            raise AgentError(f"{shown_url(url)} {late}") from None
+            raise AgentError(f"{endpoint} has not answered within {self._seconds:g} s (`seconds` bounds it)") from None
         except httpx2.HTTPError as error:
-            raise AgentError(f"{shown_url(url)} {_told(error)}") from error
+            raise AgentError(f"{endpoint} {_told(error)}") from error
         except (OSError, ValueError) as error:  # also an address that is none: it may hold a part the endpoint named
-            raise AgentError(f"{shown_url(url)} cannot be asked: {raised_text(error)}") from error
+            raise AgentError(f"{endpoint} cannot be asked: {raised_text(error)}") from error
 
 
-async def _read(response: httpx2.Response, url: str) -> Answer:
+async def _read(response: httpx2.Response, endpoint: str) -> Answer:
     media = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if response.is_success and media == "text/event-stream":
-        raise AgentError(f"{shown_url(url)} answers with a stream of events; let it answer as one JSON value")
+        raise AgentError(f"{endpoint} answers with a stream of events; let it answer as one JSON value")
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > MAX_BODY:
-            found = quoted(bytes(body[:9999]))
-            raise AgentError(f"{shown_url(url)} answered with more than {MAX_BODY} bytes: {found}")
+            raise AgentError(f"{endpoint} answered with more than {MAX_BODY} bytes: {quoted(bytes(body[:9999]))}")
     if not response.is_success:
         reason = f" {printable(response.reason_phrase)}" if response.reason_phrase else ""
         moved = response.headers.get("Location")
         hint = f" (redirects are not followed; it names {shown_url(moved)})" if moved else ""
-        raise AgentError(f"{shown_url(url)} answered {response.status_code}{reason}: {quoted(bytes(body))}{hint}")
-    return Answer(url, bytes(body), is_text=media.startswith("text/"))
+        raise AgentError(f"{endpoint} answered {response.status_code}{reason}: {quoted(bytes(body))}{hint}")
+    return Answer(endpoint, bytes(body), is_text=media.startswith("text/"))
 
 
 def _told(error: httpx2.HTTPError) -> str:
@@ -183,6 +191,7 @@ def quoted(body: bytes) -> str:
     return repr(shorten(printable(text), QUOTED)) if text else "(an empty body)"
 
 
+@lru_cache(maxsize=256)  # nearly every answer comes from the same few
 def shown_url(url: str) -> str:
     """Show an address without user, password and query, which may hold secrets."""
     try:
