@@ -1,6 +1,6 @@
-"""An agent of the OpenAI Agents SDK on chat completions."""
+"""An agent of the OpenAI Agents SDK on Responses, which it asks by default."""
 
-from agents import Agent, OpenAIChatCompletionsModel, function_tool
+from agents import Agent, OpenAIResponsesModel, function_tool
 from openai import AsyncOpenAI
 from orders import get_order
 
@@ -8,7 +8,7 @@ client = AsyncOpenAI(max_retries=0)
 agent = Agent(
     name="desk",
     instructions="Be brief.",
-    model=OpenAIChatCompletionsModel(model="loopback", openai_client=client),
+    model=OpenAIResponsesModel(model="loopback", openai_client=client),
     tools=[function_tool(get_order)],
 )
 

@@ -2,9 +2,8 @@
 
 from orders import get_order
 from pydantic_ai import Agent
-from pydantic_ai.models.openai import OpenAIChatModel
 
-agent = Agent(OpenAIChatModel("loopback"), tools=[get_order], instructions="Be brief.")
+agent = Agent("openai:loopback", tools=[get_order], instructions="Be brief.")
 
 
 async def close() -> None:
