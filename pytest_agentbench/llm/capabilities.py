@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.core.errors import SendError, with_hint
 from pytest_agentbench.llm.turns import Paused, Turns
 
 Form = Literal["json_schema", "tool", "json", "prompt"]
@@ -24,12 +24,12 @@ ALL_FORMS: tuple[Form, ...] = ("json_schema", "tool", "json", "prompt")
 OUTPUT_BOUND = 8192
 """Tokens that an answer may take where neither suite nor role bounds it: thoughts and a long answer fit into it."""
 
-_TOLD: dict[Form, str] = {
+_FORM_FACTS: dict[Form, str] = {
     "tool": "structured answers as tool calls",
     "json": "structured answers in JSON mode, the schema in the prompt",
     "prompt": "structured answers by the schema in the prompt",
 }
-"""How a form that is not the first one is told."""
+"""How a form that is not the first one is reported."""
 
 _RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 """Parameters that some models take under another name only."""
@@ -89,7 +89,7 @@ class Capabilities:
         facts = [f"{old} sent as {new}" for old, new in learnt if new not in self._dropped]
         facts += [f"{name} left out" for name in self._dropped]
         facts += [f"tool_choice sent as {self._choice}"] if self._choice else []
-        facts += [_TOLD[self._form]] if self._form in _TOLD else []
+        facts += [_FORM_FACTS[self._form]] if self._form in _FORM_FACTS else []
         return tuple(sorted(facts))
 
     def fit(self, body: dict[str, Any], own: Collection[str], *, without: Collection[str] = ()) -> dict[str, Any]:
@@ -122,8 +122,8 @@ class Capabilities:
             self._renamed[name] = _RENAMED[name]
             return True
         if key in own:
-            told = f"the suite sets `{_KEYS.get(key, key)}` for this model: take it out, or name another model"
-            raise SendError(f"{error} ({told})", status=error.status, param=name, code=error.code)
+            hint = f"the suite sets `{_KEYS.get(key, key)}` for this model: take it out, or name another model"
+            raise SendError(with_hint(str(error), hint), status=error.status, param=name, code=error.code)
         if name == "tool_choice":
             return self._weaken(sent["tool_choice"])
         if name not in _SPARED:
@@ -179,7 +179,8 @@ class Capabilities:
         if error.status not in _REFUSING or error.param or error.code in _UNRELATED | _SIZES or not keys:
             return error
         named = ", ".join(f"`{key}`" for key in keys)
-        error.args = (f"{error} (no field is named; it may mean what the suite sets for this model: {named})",)
+        hint = f"no field is named; it may mean what the suite sets for this model: {named}"
+        error.args = (with_hint(str(error), hint),)
         return error
 
     def forms(self, wanted: Literal["auto"] | Form) -> tuple[Form, ...]:

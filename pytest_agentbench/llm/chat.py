@@ -12,9 +12,10 @@ from pytest_agentbench.core.errors import ProviderError, SendError, TokenLimitEr
 from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.capabilities import Capabilities, Form
-from pytest_agentbench.llm.known_models import is_unknown_model, named
+from pytest_agentbench.llm.empty_answers import exhausted, written_call
 from pytest_agentbench.llm.limiter import Limiter, Ticket
 from pytest_agentbench.llm.meter import Meter
+from pytest_agentbench.llm.model_listing import is_unknown_model, named
 from pytest_agentbench.llm.prices import cost_of, worst_case
 from pytest_agentbench.llm.reading import answering_model, read_reply, read_tokens
 from pytest_agentbench.llm.reply import ChatReply, TokenCount
@@ -23,7 +24,6 @@ from pytest_agentbench.llm.retrying import PATIENCE, Retries, slows_down
 from pytest_agentbench.llm.seams import Budget, Recorder, Transport
 from pytest_agentbench.llm.setting_aside import SetAside
 from pytest_agentbench.llm.turns import Paused
-from pytest_agentbench.llm.unsaid import exhausted, written_call
 from pytest_agentbench.llm.wire import encode
 
 CostOf = Callable[[ModelSpec, str, TokenCount], float | None]

@@ -108,14 +108,14 @@ def _thoughts(message: dict[str, Any]) -> Iterator[str]:
     parts = message.get("content")
     listed = [part for part in (parts if isinstance(parts, list) else []) if part.get("type") in _THINKING]
     for name in ("reasoning_content", "reasoning"):
-        told = message.get(name)
-        if isinstance(told, str) and told.strip():
-            yield told
+        text = message.get(name)
+        if isinstance(text, str) and text.strip():
+            yield text
             return
     details = message.get("reasoning_details") or message.get("thinking_blocks")
     for part in [*listed, *(details if isinstance(details, list) else [])]:
-        if isinstance(part, dict) and (text := _thought(part)).strip():
-            yield text
+        if isinstance(part, dict) and (thought := _thought(part)).strip():
+            yield thought
 
 
 def _thought(part: dict[str, Any]) -> str:

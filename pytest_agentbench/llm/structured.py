@@ -14,10 +14,10 @@ from pytest_agentbench.core.errors import CassetteMissError, ProviderError, Send
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.answer_text import NoAnswerError, UnreadableAnswerError, read_answer
 from pytest_agentbench.llm.capabilities import Capabilities, Form, KnowsCapabilities, is_of_form
+from pytest_agentbench.llm.empty_answers import PARSER
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.strict_schema import schema_of
-from pytest_agentbench.llm.unsaid import PARSER
 
 M = TypeVar("M", bound=BaseModel)
 Messages = Sequence[dict[str, Any]]

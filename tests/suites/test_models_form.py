@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.suites.suite_file import load_suite
 
@@ -79,3 +80,12 @@ def test_the_system_prompt_is_read_from_its_file(tmp_path: Path) -> None:
     assert first.agent.openai is not None
     assert first.agent.openai.system == "Be brief."
     assert first.content_hash != second.content_hash
+
+
+def test_a_key_that_came_later_changes_no_hash_of_suites_without_it() -> None:
+    """Results and generated files of before stay comparable."""
+    spec = ModelSpec(model="m")
+
+    assert "effort" not in spec.model_dump()
+    assert spec.model_copy(update={"effort": "low"}).model_dump()["effort"] == "low"
+    assert ModelSpec.model_validate(spec.model_dump()) == spec

@@ -12,9 +12,9 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.llm.empty_answers import PARSER
 from pytest_agentbench.llm.reply import ChatReply, RequestedCall
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.llm.unsaid import PARSER
 from pytest_agentbench.users.llm.draft import Draft, read_draft
 from pytest_agentbench.users.llm.flipped import flipped
 from pytest_agentbench.users.llm.guards import Alarm, alarms
@@ -194,7 +194,10 @@ def _read(reply: ChatReply, view: View, *, decides: bool) -> _Attempt:
     if reply.refusal or reply.finish_reason == "content_filter":
         told = f": {_quoted(reply.refusal)}" if reply.refusal else ""
         return _Attempt(unusable=f"you refused to answer{told}; write what this person would say", content=reply.text)
-    if reply.truncated or len(reply.text) > _LONGEST:
+    if reply.truncated:
+        told = "it was cut off at the token limit (`max_tokens`); write one to three sentences"
+        return _Attempt(unusable=told, content=reply.text)
+    if len(reply.text) > _LONGEST:
         return _Attempt(unusable="it was too long; write one to three sentences", content=reply.text)
     draft = read_draft(reply.text, decides=decides)
     if not draft.sendable and draft.closing is None and draft.approves is None:
