@@ -6,7 +6,7 @@ from typing import Any
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.llm.cassette.key import Redact
 
-_VOLATILE = frozenset({"id", "created", "system_fingerprint", "service_tier", "object"})
+_VOLATILE = frozenset({"id", "created", "system_fingerprint", "service_tier", "object", "timings"})
 # a tuple: what a server sends may be anything, also a list, which no set can be asked for
 _REASONS = ("stop", "length", "tool_calls", "content_filter", "function_call")
 
