@@ -26,7 +26,9 @@ _SPARED = frozenset({"temperature", "seed", "max_tokens", "max_completion_tokens
 """Parameters without which a request still asks the same."""
 
 _REFUSING = frozenset({400, 422})
-_SIZES = frozenset({"context_length_exceeded", "string_above_max_length", "array_above_max_length"})
+_SIZES = frozenset(
+    {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "array_above_max_length"}
+)
 """Codes that name a parameter for its size: a shorter request may be taken."""
 
 
