@@ -10,6 +10,7 @@ AgentBenchError
 ├── ProviderError          a model could not be reached, or what it answered is no chat completion
 │   ├── SendError          one request failed; says whether sending it again may help
 │   ├── UnusableAnswerError  a model did not give the structured answer that was asked of it
+│   │   └── CutOffError    … because it reached a limit of tokens
 │   └── CassetteMissError  nothing was recorded for a request, and nothing may be asked live
 ├── NotRunError            a run could not take place for a reason outside of it
 │   ├── BudgetSpentError   a budget does not hold the next call
@@ -116,6 +117,10 @@ class SendError(ProviderError):
 
 class UnusableAnswerError(ProviderError):
     """A model did not give the structured answer that was asked of it, also after it was told what is wrong."""
+
+
+class CutOffError(UnusableAnswerError):
+    """A structured answer reached a limit of tokens before it was whole; the message names what to raise."""
 
 
 class CassetteMissError(ProviderError):

@@ -9,10 +9,17 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.errors import CassetteMissError, ProviderError, SendError, UnusableAnswerError
+from pytest_agentbench.core.errors import (
+    CassetteMissError,
+    CutOffError,
+    ProviderError,
+    SendError,
+    UnusableAnswerError,
+)
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.answer_text import NoAnswerError, UnreadableAnswerError, read_answer
 from pytest_agentbench.llm.capabilities import Capabilities, Form, KnowsCapabilities
+from pytest_agentbench.llm.cut_off import cut_off
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.strict_schema import schema_of
@@ -116,9 +123,9 @@ class _Asking(Generic[M]):
             return read_answer(self.answer, _text_of(reply))
         except UnreadableAnswerError as error:
             if reply.truncated:
-                raise UnusableAnswerError(
-                    f"{self._model(reply)} was cut off at the token limit before its {self.answer.__name__} was whole; "
-                    "raise max_tokens"
+                raise CutOffError(
+                    f"{self._model(reply)} gave no whole {self.answer.__name__}; it was "
+                    f"{cut_off(reply, self.chat.spec.max_tokens)}"
                 ) from error
             if reply.finish_reason == "content_filter":
                 raise UnusableAnswerError(

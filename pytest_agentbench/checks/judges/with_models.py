@@ -25,6 +25,7 @@ from pytest_agentbench.checks.parts import ADD_JUDGE, ADD_RULE, measured
 from pytest_agentbench.core.errors import (
     AgentBenchError,
     CassetteMissError,
+    CutOffError,
     NotRunError,
     ProviderError,
     UnusableAnswerError,
@@ -225,13 +226,15 @@ def _unmeasured_policies(policies: Sequence[Policy], why: str, cure: str) -> lis
 def _cure(error: AgentBenchError) -> str:
     if isinstance(error, CassetteMissError):
         return "record what the judge answers: --agentbench-cassette record"
+    if isinstance(error, CutOffError):
+        return "raise `max_tokens` of the judge, or the context of its server"
     if isinstance(error, UnusableAnswerError):
         return "let a model judge that keeps to the form it is asked for"
     return "run it again when the judge's model answers"
 
 
 def _blame(error: AgentBenchError) -> Blame:
-    if isinstance(error, UnusableAnswerError):
+    if isinstance(error, UnusableAnswerError) and not isinstance(error, CutOffError):
         return Blame.JUDGE
     return Blame.PROVIDER if isinstance(error, ProviderError) else Blame.SCENARIO
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pytest_agentbench.core.acts import Act, ActKind
 from pytest_agentbench.core.approvals import ApprovalRequest, values_of
 from pytest_agentbench.core.conversation import Stop, UserFault, UserTurn, View
+from pytest_agentbench.core.errors import ProviderError
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.llm.cut_off import cut_off
 from pytest_agentbench.llm.reply import ChatReply, RequestedCall
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.users.llm.draft import Draft, read_draft
@@ -37,13 +39,17 @@ _NOTHING = Draft()
 
 @dataclass(frozen=True)
 class _Attempt:
-    """What one answer of the model comes to: calls, or a draft with what is wrong with it, or why it is unusable."""
+    """What one answer of the model comes to: calls, or a draft with what is wrong with it, or why it is unusable.
+
+    `cut` is an answer that is unusable because it reached a limit of tokens.
+    """
 
     calls: tuple[ToolCall, ...] = ()
     draft: Draft = _NOTHING
     alarms: tuple[Alarm, ...] = ()
     unusable: str = ""
     content: str = ""
+    cut: ChatReply | None = None
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -72,12 +78,16 @@ class LlmUser:
         """Ask the model for the next message or calls of the user's own tools, or for the decision to close.
 
         Stops with reason `done` (###STOP###), `handed over` (###TRANSFER###) or, with blame *user*, `out of scope: …`
-        (###OUT-OF-SCOPE###) and `no usable reply: …`. Raises what `chat` raises.
+        (###OUT-OF-SCOPE###) and `no usable reply: …`. Raises what `chat` raises, and `ProviderError` where both answers were
+        cut off at a limit of tokens.
         """
         attempt = await self._attempt_twice(view)
         if attempt.draft.closing and not self._is_closing and waiting(self._behaviours, view):
             self._is_closing = True  # what was to come later comes now, since there will be no later
             attempt = await self._attempt_twice(view)
+        if attempt.cut is not None:
+            limit = cut_off(attempt.cut, self._chat.spec.max_tokens)
+            raise ProviderError(f"the simulated user, model {self._chat.spec.model!r}, was {limit}")
         if attempt.unusable:
             reason = f"no usable reply of the simulated user: {attempt.unusable}"
             return UserTurn(stop=Stop(reason=reason, blame=Blame.USER))
@@ -175,7 +185,8 @@ def _read(reply: ChatReply, view: View, *, decides: bool) -> _Attempt:
         told = f": {_quoted(reply.refusal)}" if reply.refusal else ""
         return _Attempt(unusable=f"you refused to answer{told}; write what this person would say", content=reply.text)
     if reply.truncated or len(reply.text) > _LONGEST:
-        return _Attempt(unusable="it was too long; write one to three sentences", content=reply.text)
+        cut = reply if reply.truncated else None
+        return _Attempt(unusable="it was too long; write one to three sentences", content=reply.text, cut=cut)
     draft = read_draft(reply.text, decides=decides)
     if not draft.sendable and draft.closing is None and draft.approves is None:
         return _Attempt(unusable="it was empty; write a message, or a marker to close", content=reply.text)

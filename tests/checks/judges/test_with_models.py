@@ -14,7 +14,7 @@ from pytest_agentbench.core.rubric import Criterion, Rubric
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.testing import ModelRequest, fault, text
+from pytest_agentbench.testing import ModelRequest, fault, text, truncated
 from pytest_agentbench.testing.script import Script
 from tests.checks.builders import want
 from tests.checks.judges import test_critique as critic
@@ -123,6 +123,7 @@ def test_a_veto_says_where_scope_would_have_passed() -> None:
     [
         ([MADE_UP, MADE_UP], "keeps to the form"),
         ([text("NOT CORRECT"), text("NOT CORRECT")], "keeps to the form"),
+        ([truncated('{"verdicts": [')], "raise `max_tokens`"),
         ([fault.status(500)], "run it again"),
     ],
 )
@@ -140,7 +141,12 @@ def test_a_critic_that_cannot_be_used_leaves_a_pass_standing(script: Script, cur
 
 
 @pytest.mark.parametrize(
-    ("script", "blame"), [([text("NOT CORRECT")] * 2, Blame.JUDGE), ([fault.status(500)], Blame.PROVIDER)]
+    ("script", "blame"),
+    [
+        ([text("NOT CORRECT")] * 2, Blame.JUDGE),
+        ([fault.status(500)], Blame.PROVIDER),
+        ([truncated('{"verdicts": [')], Blame.PROVIDER),
+    ],
 )
 def test_a_judge_that_cannot_be_used_where_nothing_else_is_asked_for_leaves_no_verdict(
     script: Script, blame: Blame
