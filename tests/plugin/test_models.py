@@ -310,7 +310,7 @@ def test_latencies_are_kept_call_by_call(project: Project) -> None:
 
 def test_what_a_spoilt_attempt_took_is_counted(project: Project) -> None:
     """A user that cannot be used spoils a run, which is played again: both attempts were asked and paid for."""
-    spoilt = {**SCRIPT, "user": lambda request: ""}
+    spoilt = {**SCRIPT, "user": lambda _: ""}
     with ModelServer(spoilt) as server:
         models_suite(project, server.base_url, count=1)
 

@@ -78,8 +78,8 @@ class LlmUser:
         """Ask the model for the next message or calls of the user's own tools, or for the decision to close.
 
         Stops with reason `done` (###STOP###), `handed over` (###TRANSFER###) or, with blame *user*, `out of scope: …`
-        (###OUT-OF-SCOPE###) and `no usable reply: …`. Raises what `chat` raises, and `ProviderError` where both answers were
-        cut off at a limit of tokens.
+        (###OUT-OF-SCOPE###) and `no usable reply: …`. Raises what `chat` raises, and
+        `ProviderError` where both answers were cut off at a limit of tokens.
         """
         attempt = await self._attempt_twice(view)
         if attempt.draft.closing and not self._is_closing and waiting(self._behaviours, view):
