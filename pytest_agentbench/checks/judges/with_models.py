@@ -191,7 +191,8 @@ class _Todo:
         if any(one.required and one.passed is False for one in self.findings):
             return Verdict.FAILED, Blame.AGENT, ()
         if nothing:
-            return Verdict.ERROR, self._blames[0] if self._blames else Blame.SCENARIO, ()
+            # the rubric is judged last and told first: the blame is of what is told
+            return Verdict.ERROR, self._blames[-1] if self._blames else Blame.SCENARIO, ()
         return Verdict.PASSED, None, ()
 
 
@@ -227,7 +228,7 @@ def _cure(error: AgentBenchError) -> str:
     if isinstance(error, CassetteMissError):
         return "record what the judge answers: --agentbench-cassette record"
     if isinstance(error, CutOffError):
-        return "raise `max_tokens` of the judge, or the context of its server"
+        return "it is a key of `judge: {llm: {…}}`"
     if isinstance(error, UnusableAnswerError):
         return "let a model judge that keeps to the form it is asked for"
     return "run it again when the judge's model answers"

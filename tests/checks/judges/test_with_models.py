@@ -123,7 +123,7 @@ def test_a_veto_says_where_scope_would_have_passed() -> None:
     [
         ([MADE_UP, MADE_UP], "keeps to the form"),
         ([text("NOT CORRECT"), text("NOT CORRECT")], "keeps to the form"),
-        ([truncated('{"verdicts": [')], "raise `max_tokens`"),
+        ([truncated('{"verdicts": [')], "`judge: {llm: {…}}`"),
         ([fault.status(500)], "run it again"),
     ],
 )
@@ -156,6 +156,16 @@ def test_a_judge_that_cannot_be_used_where_nothing_else_is_asked_for_leaves_no_v
 
     assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, blame)
     assert judgement.metrics["measured"] == 0
+
+
+def test_where_two_judges_fail_the_blame_is_of_the_reason_told_first() -> None:
+    """A critique that was cut off beside a rubric that was answered with prose: the rubric is told, and its judge blamed."""
+    script = [truncated('{"verdicts": ['), text("NOT CORRECT"), text("NOT CORRECT")]
+
+    judgement, _ = judged(script, refund_run(policies=POLICIES), policies=POLICIES, rubric=RUBRIC)
+
+    assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.JUDGE)
+    assert judgement.unmeasured[0].part == "rubric"
 
 
 def test_what_models_judge_alone_decides_a_run_that_asks_for_nothing_else() -> None:
