@@ -283,9 +283,11 @@ def test_an_answer_that_is_cut_off_at_its_bound(project: Project, shared: LlamaS
     keys = played_by(party, shared, max_tokens=tokens, **ENDLESS)
     write(project, shared, scenarios=[asked_of(party)], **keys)
 
-    project.run()
+    done = project.run()
 
     expect(project, party, by="agent" if party in {"agent", "proxied"} else "provider", key="max_tokens")
+    if party == "agent":
+        done.stdout.fnmatch_lines(["*(cut off at its token limit: raise `max_tokens`)"])
     used = taken(attempts(project))
     assert used.calls >= 1
     assert used.output_tokens == used.calls * tokens
