@@ -28,6 +28,7 @@ from pytest_agentbench.core.errors import (
     CutOffError,
     NotRunError,
     ProviderError,
+    SendError,
     UnusableAnswerError,
 )
 from pytest_agentbench.core.policy import Policy
@@ -231,6 +232,8 @@ def _cure(error: AgentBenchError) -> str:
         return "it is a key of `judge: {llm: {…}}`"
     if isinstance(error, UnusableAnswerError):
         return "let a model judge that keeps to the form it is asked for"
+    if isinstance(error, SendError) and not error.again:
+        return "let a model judge whose server takes what it is asked"
     return "run it again when the judge's model answers"
 
 

@@ -125,6 +125,7 @@ def test_a_veto_says_where_scope_would_have_passed() -> None:
         ([text("NOT CORRECT"), text("NOT CORRECT")], "keeps to the form"),
         ([truncated('{"verdicts": [')], "`judge: {llm: {…}}`"),
         ([fault.status(500)], "run it again"),
+        ([fault.status(403)], "whose server takes"),
     ],
 )
 def test_a_critic_that_cannot_be_used_leaves_a_pass_standing(script: Script, cure: str) -> None:
@@ -159,7 +160,7 @@ def test_a_judge_that_cannot_be_used_where_nothing_else_is_asked_for_leaves_no_v
 
 
 def test_where_two_judges_fail_the_blame_is_of_the_reason_told_first() -> None:
-    """A critique that was cut off beside a rubric that was answered with prose: the rubric is told, and its judge blamed."""
+    """The rubric's, which was answered with prose, and not that of a critique that was cut off."""
     script = [truncated('{"verdicts": ['), text("NOT CORRECT"), text("NOT CORRECT")]
 
     judgement, _ = judged(script, refund_run(policies=POLICIES), policies=POLICIES, rubric=RUBRIC)
