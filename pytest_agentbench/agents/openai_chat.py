@@ -74,7 +74,8 @@ class OpenAIChatAgent:
         if answer.truncated:
             self.log.append(f"an answer of {self._named} was cut off at its token limit; it is kept as far as it goes")
         calls = tuple(map(_call, answer.calls))
-        return Message(role="assistant", content=text or None, tool_calls=calls, thoughts=answer.thoughts)
+        said, cut = text or None, answer.truncated
+        return Message(role="assistant", content=said, tool_calls=calls, thoughts=answer.thoughts, cut_off=cut)
 
 
 def _rounds(messages: Sequence[Message]) -> int:

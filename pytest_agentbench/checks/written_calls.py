@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import Finding
-from pytest_agentbench.llm.empty_answers import PARSER, written_call
+from pytest_agentbench.llm.written_calls import PARSER, written_call
 
 CHECK = "calls as text"
 

@@ -50,7 +50,9 @@ _OF_FORM = frozenset({"response_format", "tools", "tool_choice", "functions"})
 """Fields by which a structured answer is asked for."""
 
 _REFUSING = frozenset({400, 422})
-_SIZES = frozenset({"context_length_exceeded", "string_above_max_length", "array_above_max_length"})
+_SIZES = frozenset(
+    {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "array_above_max_length"}
+)
 """Codes that name a parameter for its size: a shorter request may be taken."""
 
 _VALUES = frozenset({"invalid_value", "integer_above_max_value", "integer_below_min_value", "decimal_above_max_value"})

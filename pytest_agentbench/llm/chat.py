@@ -10,9 +10,10 @@ from typing import Any
 
 from pytest_agentbench.core.errors import ProviderError, SendError, TokenLimitError
 from pytest_agentbench.core.model import ModelSpec, Usage
+from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.capabilities import Capabilities, Form
-from pytest_agentbench.llm.empty_answers import exhausted, written_call
+from pytest_agentbench.llm.cut_off import cut_off
 from pytest_agentbench.llm.limiter import Limiter, Ticket
 from pytest_agentbench.llm.meter import Meter
 from pytest_agentbench.llm.model_listing import is_unknown_model, named
@@ -25,6 +26,7 @@ from pytest_agentbench.llm.seams import Budget, Recorder, Transport
 from pytest_agentbench.llm.setting_aside import SetAside
 from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.llm.wire import encode
+from pytest_agentbench.llm.written_calls import written_call
 
 CostOf = Callable[[ModelSpec, str, TokenCount], float | None]
 """Prices the tokens of a model, named as the server does; None where its price is unknown."""
@@ -147,7 +149,7 @@ class ChatModel:
     def _checked(self, reply: ChatReply, request: ChatRequest) -> ChatReply:
         """Note a call that was written as text; raise `TokenLimitError` where the limit left no word."""
         if reply.truncated and not reply.calls and not reply.text.strip() and not reply.refusal:
-            raise TokenLimitError(exhausted(reply, request.max_tokens))
+            raise TokenLimitError(f"{printable(repr(reply.model))} was {cut_off(reply, request.max_tokens)}")
         if request.tools and not reply.calls and reply.content:
             offered = [str(tool["function"]["name"]) for tool in request.tools]
             if written := written_call(reply.content, offered):

@@ -10,14 +10,21 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.errors import CassetteMissError, ProviderError, SendError, UnusableAnswerError
+from pytest_agentbench.core.errors import (
+    CassetteMissError,
+    ProviderError,
+    SendError,
+    TokenLimitError,
+    UnusableAnswerError,
+)
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.answer_text import NoAnswerError, UnreadableAnswerError, read_answer
 from pytest_agentbench.llm.capabilities import Capabilities, Form, KnowsCapabilities, is_of_form
-from pytest_agentbench.llm.empty_answers import PARSER
+from pytest_agentbench.llm.cut_off import cut_off
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.strict_schema import schema_of
+from pytest_agentbench.llm.written_calls import PARSER
 
 M = TypeVar("M", bound=BaseModel)
 Messages = Sequence[dict[str, Any]]
@@ -126,9 +133,9 @@ class _Asking(Generic[M]):
             return self._found(reply)
         except UnreadableAnswerError as error:
             if reply.truncated:
-                raise UnusableAnswerError(
-                    f"{self._model(reply)} was cut off at the token limit before its {self.answer.__name__} was whole; "
-                    "raise max_tokens"
+                raise TokenLimitError(
+                    f"{self._model(reply)} gave no whole {self.answer.__name__}; it was "
+                    f"{cut_off(reply, self.chat.spec.max_tokens)}"
                 ) from error
             if reply.finish_reason == "content_filter":
                 raise UnusableAnswerError(

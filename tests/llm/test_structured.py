@@ -167,7 +167,10 @@ def test_an_answer_that_stays_invalid_is_unusable() -> None:
     ("answer", "said"),
     [
         (refusal("I do not judge people"), "refused to give a Judgement: 'I do not judge people'"),
-        (truncated(GOOD[:30]), "was cut off at the token limit before its Judgement was whole; raise max_tokens"),
+        (
+            truncated(GOOD[:30]),
+            "gave no whole Judgement; it was cut off after 8 tokens: raise `max_tokens` \\(it is 8192",
+        ),
     ],
 )
 def test_refusals_and_cuts_are_said_and_not_repaired(answer: Given, said: str) -> None:

@@ -76,7 +76,7 @@ def test_a_token_limit_that_leaves_no_word_is_the_providers(project: Project, ro
     assert (str(one.verdict), str(one.blame)) == ("error", "provider")
     assert one.error is not None
     assert f"{role}, model {role!r}" in one.error
-    assert "reached its token limit before it said anything" in one.error
+    assert "was cut off at its token limit before it said anything" in one.error
     assert "raise `max_tokens` (it is 100)" in one.error
 
 
@@ -88,7 +88,7 @@ def test_a_judge_that_spends_its_limit_on_thoughts_is_not_the_judges_fault(proje
 
     for one in project.document.results:
         assert "raise `max_tokens` (it is 100)" in one.unmeasured[0].why
-        assert one.unmeasured[0].cure == "raise `max_tokens` of the judge, or lower its `effort`"
+        assert one.unmeasured[0].cure == "`max_tokens` and `effort` are keys of `judge: {llm: {…}}`"
 
 
 @pytest.mark.parametrize(

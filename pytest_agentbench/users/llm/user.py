@@ -7,14 +7,15 @@ from typing import Any
 from pytest_agentbench.core.acts import Act, ActKind
 from pytest_agentbench.core.approvals import ApprovalRequest, values_of
 from pytest_agentbench.core.conversation import Stop, UserFault, UserTurn, View
-from pytest_agentbench.core.errors import ProviderError
+from pytest_agentbench.core.errors import ProviderError, TokenLimitError
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.llm.empty_answers import PARSER
+from pytest_agentbench.llm.cut_off import cut_off
 from pytest_agentbench.llm.reply import ChatReply, RequestedCall
 from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.written_calls import PARSER
 from pytest_agentbench.users.llm.draft import Draft, read_draft
 from pytest_agentbench.users.llm.flipped import flipped
 from pytest_agentbench.users.llm.guards import Alarm, alarms
@@ -42,7 +43,7 @@ _NOTHING = Draft()
 class _Attempt:
     """What one answer of the model comes to: calls, or a draft with what is wrong with it, or why it is unusable.
 
-    `written` names the tool that it called in words.
+    `written` names the tool that it called in words; `cut` is an answer that reached a limit of tokens.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -52,6 +53,7 @@ class _Attempt:
     content: str = ""
     thoughts: str | None = None
     written: str = ""
+    cut: ChatReply | None = None
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -80,8 +82,8 @@ class LlmUser:
         """Ask the model for the next message or calls of the user's own tools, or for the decision to close.
 
         Stops with reason `done` (###STOP###), `handed over` (###TRANSFER###) or, with blame *user*, `out of scope: …`
-        (###OUT-OF-SCOPE###) and `no usable reply: …`. Raises what `chat` raises, and `ProviderError` where the model
-        writes its calls as text.
+        (###OUT-OF-SCOPE###) and `no usable reply: …`. Raises what `chat` raises, `ProviderError` where the model writes
+        its calls as text, and `TokenLimitError` where both answers were cut off.
         """
         attempt = await self._attempt_twice(view)
         if attempt.draft.closing and not self._is_closing and waiting(self._behaviours, view):
@@ -89,6 +91,9 @@ class LlmUser:
             attempt = await self._attempt_twice(view)
         if attempt.written:
             raise ProviderError(f"the simulated user wrote a call of {_quoted(attempt.written)} as text; {PARSER}")
+        if attempt.cut is not None:
+            limit = cut_off(attempt.cut, self._chat.spec.max_tokens)
+            raise TokenLimitError(f"the simulated user, model {self._chat.spec.model!r}, was {limit}")
         if attempt.unusable:
             reason = f"no usable reply of the simulated user: {attempt.unusable}"
             return UserTurn(stop=Stop(reason=reason, blame=Blame.USER))
@@ -194,11 +199,9 @@ def _read(reply: ChatReply, view: View, *, decides: bool) -> _Attempt:
     if reply.refusal or reply.finish_reason == "content_filter":
         told = f": {_quoted(reply.refusal)}" if reply.refusal else ""
         return _Attempt(unusable=f"you refused to answer{told}; write what this person would say", content=reply.text)
-    if reply.truncated:
-        told = "it was cut off at the token limit (`max_tokens`); write one to three sentences"
-        return _Attempt(unusable=told, content=reply.text)
-    if len(reply.text) > _LONGEST:
-        return _Attempt(unusable="it was too long; write one to three sentences", content=reply.text)
+    if reply.truncated or len(reply.text) > _LONGEST:
+        cut = reply if reply.truncated else None
+        return _Attempt(unusable="it was too long; write one to three sentences", content=reply.text, cut=cut)
     draft = read_draft(reply.text, decides=decides)
     if not draft.sendable and draft.closing is None and draft.approves is None:
         return _Attempt(unusable="it was empty; write a message, or a marker to close", content=reply.text)
