@@ -80,13 +80,12 @@ class Capabilities:
         self._has_asked = False
         self._questions = Turns()
 
-    @property
-    def facts(self) -> tuple[str, ...]:
-        """What was learnt, one clause each, sorted."""
+    def facts(self, *, forms: bool = True) -> tuple[str, ...]:
+        """Say what was learnt, one clause each, sorted; without `forms`, of parameters alone."""
         facts = [f"{old} sent as {new}" for old, new in self._renamed.items() if new not in self._dropped]
         facts += [f"{name} left out" for name in self._dropped]
         facts += [f"tool_choice sent as {self._choice}"] if self._choice else []
-        facts += [_FORM_FACTS[self._form]] if self._form in _FORM_FACTS else []
+        facts += [_FORM_FACTS[self._form]] if forms and self._form in _FORM_FACTS else []
         return tuple(sorted(facts))
 
     def fit(self, body: dict[str, Any], own: Collection[str], *, without: Collection[str] = ()) -> dict[str, Any]:

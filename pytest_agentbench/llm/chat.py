@@ -84,6 +84,7 @@ class ChatModel:
         self._meter = Meter()
         self._asked_at: float | None = None
         self._noted: tuple[str, ...] | None = None
+        self._has_understood = False
         named = (name for name, key in _SET_BY.items() if getattr(spec, key) is not None)
         # what the suite set itself is sent or refused, never left out
         self._own = frozenset({*named, *spec.extra_body})
@@ -92,7 +93,8 @@ class ChatModel:
     def usage(self) -> Usage:
         """What the role's calls took so far; answers from a cassette took nothing and only count as `replayed`."""
         usage = self._meter.usage
-        return usage.model_copy(update={"adapted": self.capabilities.facts}) if usage.calls else usage
+        facts = self.capabilities.facts(forms=self._has_understood) if usage.calls else ()
+        return usage.model_copy(update={"adapted": facts}) if facts else usage
 
     @property
     def unanswered(self) -> float:
@@ -101,6 +103,7 @@ class ChatModel:
 
     def understood(self, form: Form) -> None:
         """Remember that this form of structured answers brought one."""
+        self._has_understood = True
         self.capabilities.understood(form)
         if self._recorder is not None and self._noted is not None:
             self._note_facts(self._recorder)
@@ -180,7 +183,7 @@ class ChatModel:
 
     def _note_facts(self, recorder: Recorder) -> None:
         """Have what was learnt kept with the recordings, once."""
-        facts = self.capabilities.facts
+        facts = self.capabilities.facts()
         if facts != self._noted:
             self._noted = facts
             recorder.note(self.spec.model, facts)
