@@ -161,11 +161,12 @@ class Capabilities:
         """
         if refused is not None and refused.code in _SIZES:
             return
-        if left_out:
-            new = left_out - self._taken
-            self._refused(tuple(name for name in _SPARED if name in new))
-        elif self._doubtful and self._doubtful[0] in sent:
-            self._refused(self._doubtful[1:])  # the first one it was not
+        if not left_out <= self._taken:
+            new, before = left_out - self._taken, left_out & self._taken
+            self._refused((*filter(new.__contains__, _SPARED), *before))
+        elif not left_out and self._doubtful and self._doubtful[0] in sent:
+            # the first one it was not; what was taken before was too much for one request, and teaches nothing
+            self._refused(tuple(name for name in self._doubtful[1:] if name not in self._taken))
         if not self._taken.issuperset(names := [name for name in _SPARED if name in sent]):
             self._taken = self._taken.union(names)
 

@@ -21,7 +21,7 @@ from pytest_agentbench.llm.reading import answering_model, read_reply, read_toke
 from pytest_agentbench.llm.reply import ChatReply, TokenCount
 from pytest_agentbench.llm.request import ChatRequest
 from pytest_agentbench.llm.retrying import PATIENCE, Retries, slows_down
-from pytest_agentbench.llm.seams import Budget, Recorder, Transport
+from pytest_agentbench.llm.seams import Budget, Recorded, Recorder, Transport
 from pytest_agentbench.llm.setting_aside import SetAside
 from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.llm.wire import encode
@@ -135,22 +135,24 @@ class ChatModel:
             effort=spec.effort,
             extra_body=spec.extra_body,
         )
-        if self._recorder is not None:
-            recorded = self._recorder.find(self.caller, request.body)
-            if recorded is not None:
-                reply = read_reply(recorded.response, spec.model)
-                self._meter.replayed()
-                return self._checked(reply.model_copy(update={"replayed": True, "cost_usd": 0.0}), request)
+        recorded = self._recorder.find(self.caller, request.body) if self._recorder is not None else None
         try:
-            return self._checked(await self._live(request), request)
+            reply = await self._live(request) if recorded is None else self._replayed(recorded)
+            return self._checked(reply, request)
         except ProviderError as error:
             error.args = (f"{self.caller.role}, model {spec.model!r}: {error}",)
             raise
 
+    def _replayed(self, recorded: Recorded) -> ChatReply:
+        reply = read_reply(recorded.response, self.spec.model)
+        self._meter.replayed()
+        return reply.model_copy(update={"replayed": True, "cost_usd": 0.0})
+
     def _checked(self, reply: ChatReply, request: ChatRequest) -> ChatReply:
         """Note a call that was written as text; raise `TokenLimitError` where the limit left no word."""
         if reply.truncated and not reply.calls and not reply.text.strip() and not reply.refusal:
-            raise TokenLimitError(exhausted(reply, request.max_tokens))
+            bound = request.body.get("max_tokens", request.body.get("max_completion_tokens"))
+            raise TokenLimitError(exhausted(reply, bound))
         if request.tools and not reply.calls and reply.content:
             offered = [str(tool["function"]["name"]) for tool in request.tools]
             if written := written_call(reply.content, offered):
