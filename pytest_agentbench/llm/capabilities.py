@@ -84,14 +84,13 @@ class Capabilities:
         self._has_asked = False
         self._questions = Turns()
 
-    @property
-    def facts(self) -> tuple[str, ...]:
-        """What was learnt, one clause each, sorted."""
+    def facts(self, *, forms: bool = True) -> tuple[str, ...]:
+        """Say what was learnt, one clause each, sorted; without `forms`, of parameters alone."""
         learnt = [(old, new) for old, new in self._renamed.items() if old not in self._foreknown]
         facts = [f"{old} sent as {new}" for old, new in learnt if new not in self._dropped]
         facts += [f"{name} left out" for name in self._dropped]
         facts += [f"tool_choice sent as {self._choice}"] if self._choice else []
-        facts += [_FORM_FACTS[self._form]] if self._form in _FORM_FACTS else []
+        facts += [_FORM_FACTS[self._form]] if forms and self._form in _FORM_FACTS else []
         return tuple(sorted(facts))
 
     def fit(self, body: dict[str, Any], own: Collection[str], *, without: Collection[str] = ()) -> dict[str, Any]:
@@ -167,11 +166,12 @@ class Capabilities:
         """
         if refused is not None and refused.code in _SIZES:
             return
-        if left_out:
-            new = left_out - self._taken
-            self._refused(tuple(name for name in _SPARED if name in new))
-        elif self._doubtful and self._doubtful[0] in sent:
-            self._refused(self._doubtful[1:])  # the first one it was not
+        if not left_out <= self._taken:
+            new, before = left_out - self._taken, left_out & self._taken
+            self._refused((*filter(new.__contains__, _SPARED), *before))
+        elif not left_out and self._doubtful and self._doubtful[0] in sent:
+            # the first one it was not; what was taken before was too much for one request, and teaches nothing
+            self._refused(tuple(name for name in self._doubtful[1:] if name not in self._taken))
         if not self._taken.issuperset(names := [name for name in _SPARED if name in sent]):
             self._taken = self._taken.union(names)
 

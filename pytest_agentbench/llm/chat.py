@@ -22,7 +22,7 @@ from pytest_agentbench.llm.reading import answering_model, read_reply, read_toke
 from pytest_agentbench.llm.reply import ChatReply, TokenCount
 from pytest_agentbench.llm.request import ChatRequest
 from pytest_agentbench.llm.retrying import PATIENCE, Retries, slows_down
-from pytest_agentbench.llm.seams import Budget, Recorder, Transport
+from pytest_agentbench.llm.seams import Budget, Recorded, Recorder, Transport
 from pytest_agentbench.llm.setting_aside import SetAside
 from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.llm.wire import encode
@@ -86,6 +86,7 @@ class ChatModel:
         self._meter = Meter()
         self._asked_at: float | None = None
         self._noted: tuple[str, ...] | None = None
+        self._has_understood = False
         named = (name for name, key in _SET_BY.items() if getattr(spec, key) is not None)
         # what the suite set itself is sent or refused, never left out
         self._own = frozenset({*named, *spec.extra_body})
@@ -94,7 +95,8 @@ class ChatModel:
     def usage(self) -> Usage:
         """What the role's calls took so far; answers from a cassette took nothing and only count as `replayed`."""
         usage = self._meter.usage
-        return usage.model_copy(update={"adapted": self.capabilities.facts}) if usage.calls else usage
+        facts = self.capabilities.facts(forms=self._has_understood) if usage.calls else ()
+        return usage.model_copy(update={"adapted": facts}) if facts else usage
 
     @property
     def unanswered(self) -> float:
@@ -103,6 +105,7 @@ class ChatModel:
 
     def understood(self, form: Form) -> None:
         """Remember that this form of structured answers brought one."""
+        self._has_understood = True
         self.capabilities.understood(form)
         if self._recorder is not None and self._noted is not None:
             self._note_facts(self._recorder)
@@ -134,22 +137,24 @@ class ChatModel:
             effort=spec.effort,
             extra_body=spec.extra_body,
         )
-        if self._recorder is not None:
-            recorded = self._recorder.find(self.caller, request.body)
-            if recorded is not None:
-                reply = read_reply(recorded.response, spec.model)
-                self._meter.replayed()
-                return self._checked(reply.model_copy(update={"replayed": True, "cost_usd": 0.0}), request)
+        recorded = self._recorder.find(self.caller, request.body) if self._recorder is not None else None
         try:
-            return self._checked(await self._live(request), request)
+            reply = await self._live(request) if recorded is None else self._replayed(recorded)
+            return self._checked(reply, request)
         except ProviderError as error:
             error.args = (f"{self.caller.role}, model {spec.model!r}: {error}",)
             raise
 
+    def _replayed(self, recorded: Recorded) -> ChatReply:
+        reply = read_reply(recorded.response, self.spec.model)
+        self._meter.replayed()
+        return reply.model_copy(update={"replayed": True, "cost_usd": 0.0})
+
     def _checked(self, reply: ChatReply, request: ChatRequest) -> ChatReply:
         """Note a call that was written as text; raise `TokenLimitError` where the limit left no word."""
         if reply.truncated and not reply.calls and not reply.text.strip() and not reply.refusal:
-            raise TokenLimitError(f"{printable(repr(reply.model))} was {cut_off(reply, request.max_tokens)}")
+            bound = request.body.get("max_tokens", request.body.get("max_completion_tokens"))
+            raise TokenLimitError(f"{printable(repr(reply.model))} was {cut_off(reply, bound)}")
         if request.tools and not reply.calls and reply.content:
             offered = [str(tool["function"]["name"]) for tool in request.tools]
             if written := written_call(reply.content, offered):
@@ -182,7 +187,7 @@ class ChatModel:
 
     def _note_facts(self, recorder: Recorder) -> None:
         """Have what was learnt kept with the recordings, once."""
-        facts = self.capabilities.facts
+        facts = self.capabilities.facts()
         if facts != self._noted:
             self._noted = facts
             recorder.note(self.spec.model, facts)

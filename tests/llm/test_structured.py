@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, ValidationError
 
-from pytest_agentbench.core.errors import CassetteMissError, SendError, UnusableAnswerError
+from pytest_agentbench.core.errors import CassetteMissError, SendError, TokenLimitError, UnusableAnswerError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.answer_text import UnreadableAnswerError, read_answer
 from pytest_agentbench.llm.caller import Caller
@@ -161,6 +161,15 @@ def test_an_answer_that_stays_invalid_is_unusable() -> None:
         ask(["I would say good.", '{"reasons": []}'])
 
     assert "it said:" in str(raised.value)
+
+
+@pytest.mark.parametrize("form", ["auto", "json_schema", "tool", "json", "prompt"])
+def test_a_limit_that_was_spent_on_thoughts_is_no_unusable_answer(form: str) -> None:
+    """The model is not asked again: the key that is named is the suite's."""
+    with pytest.raises(
+        TokenLimitError, match=r"judge, model 'm': .*while it was thinking: raise `max_tokens` \(it is 8192"
+    ):
+        ask([truncated("<think>Is it good? Is it bad?")], form)
 
 
 @pytest.mark.parametrize(

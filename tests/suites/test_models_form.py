@@ -58,7 +58,10 @@ def test_a_key_that_is_not_set_is_asked_for_only_when_it_is_needed(tmp_path: Pat
     assert without.content_hash == given.content_hash
 
 
-@pytest.mark.parametrize(("before", "after"), [("model: m", "model: n"), ("temperature: 0", "temperature: 1")])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("model: m", "model: n"), ("temperature: 0", "temperature: 1"), ("temperature: 0", "effort: low")],
+)
 def test_another_model_is_another_suite(tmp_path: Path, before: str, after: str) -> None:
     """Results of different models are not of the same suite."""
     line = "user: {llm: {model: m, temperature: 0}}"
