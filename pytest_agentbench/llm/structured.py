@@ -21,6 +21,7 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.answer_text import NoAnswerError, UnreadableAnswerError, read_answer
 from pytest_agentbench.llm.capabilities import Capabilities, Form, KnowsCapabilities, is_of_form
 from pytest_agentbench.llm.cut_off import cut_off
+from pytest_agentbench.llm.history import with_more
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.strict_schema import schema_of
@@ -172,7 +173,8 @@ def _shown(reply: ChatReply, repair: str) -> list[dict[str, Any]]:
         for call in reply.calls
     ]
     results = [{"role": "tool", "tool_call_id": call.id, "content": repair} for call in reply.calls]
-    return [{"role": "assistant", "content": reply.content, "tool_calls": calls}, *results]
+    said = {"role": "assistant", "content": reply.content, "tool_calls": calls}
+    return [with_more(said, reply), *results]
 
 
 def _with_instruction(messages: Messages, text: str) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.llm.cut_off import cut_off
+from pytest_agentbench.llm.history import GivenBack
 from pytest_agentbench.llm.reply import ChatReply, RequestedCall
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.written_calls import PARSER
@@ -52,6 +53,7 @@ class _Attempt:
     unusable: str = ""
     content: str = ""
     thoughts: str | None = None
+    reply: ChatReply | None = None
     written: str = ""
     cut: ChatReply | None = None
 
@@ -74,6 +76,7 @@ class LlmUser:
         self._behaviours = tuple(behaviours)
         self._language = language
         self._is_closing = False
+        self._given = GivenBack()
         self._prompt: tuple[object, str] = (None, "")
         self.faults: list[UserFault] = []
         self.regenerated = 0
@@ -97,6 +100,8 @@ class LlmUser:
         if attempt.unusable:
             reason = f"no usable reply of the simulated user: {attempt.unusable}"
             return UserTurn(stop=Stop(reason=reason, blame=Blame.USER))
+        if attempt.reply is not None:
+            self._given.keep(attempt.reply, attempt.draft.sendable)
         if attempt.calls:
             return UserTurn(tool_calls=attempt.calls, thoughts=attempt.thoughts)
         return self._said(view, attempt).model_copy(update={"thoughts": attempt.thoughts})
@@ -131,7 +136,10 @@ class LlmUser:
         """Ask, and where the answer is at fault ask once more with the reasons; of two as bad the second counts."""
         shown = apply(view, self._behaviours, closing=self._is_closing)
         acting = in_force(self._behaviours, view, closing=self._is_closing)
-        messages = [{"role": "system", "content": self._prompted(shown, acting)}, *flipped(shown.messages)]
+        messages = [
+            {"role": "system", "content": self._prompted(shown, acting)},
+            *self._given.added(flipped(shown.messages)),
+        ]
         if view.feedback:
             self._withdraw(view)
             messages.append({"role": "user", "content": render("resume.v1", {"feedback": view.feedback})})
@@ -157,7 +165,7 @@ class LlmUser:
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], view: View, *, decides: bool
     ) -> _Attempt:
         reply = await self._chat.complete(messages, tools=tools)
-        return replace(_read(reply, view, decides=decides), thoughts=reply.thoughts)
+        return replace(_read(reply, view, decides=decides), thoughts=reply.thoughts, reply=reply)
 
     def _prompted(self, view: View, acting: Sequence[Behaviour]) -> str:
         """Give the system prompt, which is the same in most turns."""
