@@ -196,24 +196,36 @@ def test_an_effort_that_does_not_exist_is_refused(project: Project) -> None:
     )
 
 
-def test_two_processes_keep_what_one_keeps_of_servers(project: Project) -> None:
-    """Facts are in the cassette's header, whoever learnt them, and the report tells them."""
+def choosy(reaction: Callable[[ModelRequest], Answer]) -> Callable[[ModelRequest], Given]:
+    """A model that takes the bound of an answer under its newer name alone."""
+    return lambda request: fault.refused("max_tokens") if "max_tokens" in request.body else reaction(request)
 
-    def choosy(reaction: Callable[[ModelRequest], Answer]) -> Callable[[ModelRequest], Given]:
-        return lambda request: fault.refused("max_tokens") if "max_tokens" in request.body else reaction(request)
 
-    cassette = project.pytester.path / "bench/agentbench.cassette.jsonl"
-    with ModelServer({name: choosy(reaction) for name, reaction in SCRIPT.items()}) as server:
+CHOOSY = {name: choosy(reaction) for name, reaction in SCRIPT.items()}
+CASSETTE = "bench/agentbench.cassette.jsonl"
+
+
+def test_what_was_learnt_of_servers_is_reported_and_kept(project: Project) -> None:
+    """The report says it role by role, the cassette's header model by model."""
+    with ModelServer(CHOOSY) as server:
         models_suite(project, server.base_url)
         result = project.run("--agentbench-cassette=record")
+
+    fact = "max_tokens sent as max_completion_tokens"
+    result.stdout.fnmatch_lines([f"adapted      agent: {fact}*user: max_tokens*"])
+    header = json.loads((project.pytester.path / CASSETTE).read_text().splitlines()[0])
+    assert header["servers"] == [{"model": "agent", "facts": [fact]}, {"model": "user", "facts": [fact]}]
+
+
+@pytest.mark.slow
+def test_two_processes_keep_what_one_keeps_of_servers(project: Project) -> None:
+    """Facts are in the cassette's header once, whoever learnt them."""
+    cassette = project.pytester.path / CASSETTE
+    with ModelServer(CHOOSY) as server:
+        models_suite(project, server.base_url)
+        project.run("--agentbench-cassette=record")
         alone = cassette.read_bytes()
         cassette.unlink()
         project.run("--agentbench-cassette=record", "-n2")
 
-    fact = "max_tokens sent as max_completion_tokens"
-    result.stdout.fnmatch_lines([f"adapted      agent: {fact}*user: max_tokens*"])
-    assert json.loads(alone.splitlines()[0])["servers"] == [
-        {"model": "agent", "facts": [fact]},
-        {"model": "user", "facts": [fact]},
-    ]
     assert cassette.read_bytes() == alone
