@@ -69,8 +69,8 @@ async def build_agent(
         from pytest_agentbench.agents.http.connections import HttpConnections  # noqa: PLC0415 - as above
 
         endpoint = vary_http(_needed(spec.http, spec), keywords)
-        way = await (http or HttpConnections()).way_to(endpoint, root)
-        return HttpAgent(endpoint, context=offered.get("context") or {}, connections=way)
+        route = await (http or HttpConnections()).route_to(endpoint, root)
+        return HttpAgent(endpoint, context=offered.get("context") or {}, connections=route)
     return await _build_own(
         spec.target, spec, root=root, keywords=keywords, offered=offered, run_sync=run_sync, other=other
     )
