@@ -176,6 +176,10 @@ def factory_arguments(
     arguments = {name: value for name, value in offered.items() if name in single} | dict(keywords)
     missing = [name for name, parameter in single.items() if is_required(parameter) and name not in arguments]
     if missing:
+        if missing == ["now"]:
+            raise SuiteFaultError(
+                f"the factory {target!r} requires now, and the suite has no clock; add `now: 2026-11-22T10:00Z`"
+            )
         raise SuiteFaultError(
             f"the factory {target!r} requires {', '.join(missing)}, which is neither a keyword of the variant "
             f"({', '.join(keywords) or 'none'}) nor offered here ({', '.join(offered) or 'nothing'}); "
