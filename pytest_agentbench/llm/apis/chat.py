@@ -14,7 +14,7 @@ IRRELEVANT = frozenset(
 """Fields of OpenAI's APIs that decide how an answer is sent, billed or filed, not what it says."""
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-_VOLATILE = frozenset({"id", "created", "system_fingerprint", "service_tier", "object"})
+_VOLATILE = frozenset({"id", "created", "system_fingerprint", "service_tier", "object", "timings"})
 # a tuple: what a server sends may be anything, also a list, which no set can be asked for
 _REASONS = ("stop", "length", "tool_calls", "content_filter", "function_call")
 

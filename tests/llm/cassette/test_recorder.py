@@ -192,7 +192,8 @@ def test_refresh_replaces_the_runs_that_were_played(tmp_path):
 def test_equal_answers_have_equal_bytes(tmp_path):
     """Recording anew what a model answers alike changes no byte, whatever ids and times its server adds."""
     bench = Bench(tmp_path)
-    answers = [completion("same"), {**completion("same"), "id": "x", "created": 2, "system_fingerprint": "fp_2"}]
+    other = {"id": "x", "created": 2, "system_fingerprint": "fp_2", "timings": {"prompt_ms": 7.5}}
+    answers = [completion("same"), {**completion("same"), **other}]
     texts = []
     for answer in answers:
         bench.play(Mode.REFRESH, lambda _, answer=answer: answer, run())
