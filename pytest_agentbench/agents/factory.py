@@ -69,8 +69,8 @@ async def build_agent(
         from pytest_agentbench.agents.http.connections import HttpConnections  # noqa: PLC0415 - as above
 
         endpoint = vary_http(_needed(spec.http, spec), keywords)
-        way = await (http or HttpConnections()).way_to(endpoint, root)
-        return HttpAgent(endpoint, context=offered.get("context") or {}, connections=way)
+        route = await (http or HttpConnections()).route_to(endpoint, root)
+        return HttpAgent(endpoint, context=offered.get("context") or {}, connections=route)
     return await _build_own(
         spec.target, spec, root=root, keywords=keywords, offered=offered, run_sync=run_sync, other=other
     )
@@ -176,6 +176,10 @@ def factory_arguments(
     arguments = {name: value for name, value in offered.items() if name in single} | dict(keywords)
     missing = [name for name, parameter in single.items() if is_required(parameter) and name not in arguments]
     if missing:
+        if missing == ["now"]:
+            raise SuiteFaultError(
+                f"the factory {target!r} requires now, and the suite has no clock; add `now: 2026-11-22T10:00Z`"
+            )
         raise SuiteFaultError(
             f"the factory {target!r} requires {', '.join(missing)}, which is neither a keyword of the variant "
             f"({', '.join(keywords) or 'none'}) nor offered here ({', '.join(offered) or 'nothing'}); "

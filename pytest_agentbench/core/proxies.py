@@ -31,14 +31,14 @@ class Proxies:
     """Remembers which proxy each server is reached through: to look it up takes as long as half a request."""
 
     def __init__(self) -> None:
-        self._known: dict[str, str | None] = {}
+        self._by_origin: dict[str, str | None] = {}
 
     def of(self, url: str) -> str | None:
         """Give the proxy for a URL as `proxy_for` does, as the environment was when its server was first asked for."""
         origin = url[: url.find("/", url.find("//") + 2)] if url.count("/") > 2 else url
-        if origin not in self._known:
-            self._known[origin] = proxy_for(url)
-        return self._known[origin]
+        if origin not in self._by_origin:
+            self._by_origin[origin] = proxy_for(url)
+        return self._by_origin[origin]
 
 
 def is_loopback(host: str) -> bool:
@@ -49,7 +49,7 @@ def is_loopback(host: str) -> bool:
     return address is not None and address.is_loopback
 
 
-def keep_loopback_direct(environ: MutableMapping[str, str] = os.environ) -> None:
+def exempt_loopback(environ: MutableMapping[str, str] = os.environ) -> None:
     """Add the loopback addresses to `NO_PROXY` where a proxy is set, for clients that read the environment themselves.
 
     An agent's own client would ask the proxy for the recording endpoint, which stands on this machine.

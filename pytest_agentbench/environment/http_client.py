@@ -38,7 +38,7 @@ class HttpClient:
 
     def __init__(self) -> None:
         # the first one imports what it rides on, which no request's time should be spent on
-        self._transports = {("http", _DIRECT): _opened("http", _DIRECT)}
+        self._transports = {("http", _DIRECT): _open_transport("http", _DIRECT)}
         self._proxies = Proxies()
 
     @asynccontextmanager
@@ -64,14 +64,14 @@ class HttpClient:
         proxy = self._proxies.of(f"{url.scheme}://{url.netloc.decode('ascii')}")
         found = self._transports.get((url.scheme, proxy))
         if found is None:
-            found = self._transports[url.scheme, proxy] = _opened(url.scheme, proxy)
+            found = self._transports[url.scheme, proxy] = _open_transport(url.scheme, proxy)
         return found
 
 
-def _opened(scheme: str, proxy: str | None) -> httpx2.AsyncHTTPTransport:
-    trusted = _trusted() if scheme == "https" else _none_trusted()
+def _open_transport(scheme: str, proxy: str | None) -> httpx2.AsyncHTTPTransport:
+    context = _verifying_context() if scheme == "https" else _plain_context()
     try:
-        return httpx2.AsyncHTTPTransport(verify=trusted, proxy=proxy, limits=_LIMITS)
+        return httpx2.AsyncHTTPTransport(verify=context, proxy=proxy, limits=_LIMITS)
     except ImportError as error:  # httpx2 speaks SOCKS with an extra of its own
         raise ValueError(f"the environment's proxy cannot be used: {error}") from error
 
@@ -93,8 +93,8 @@ def http_request(
     if cookies and "Cookie" not in request.headers:
         cookies.set_cookie_header(request)
     if address.userinfo:
-        known = base64.b64encode(f"{address.username}:{address.password}".encode()).decode()
-        request.headers.setdefault("Authorization", f"Basic {known}")
+        token = base64.b64encode(f"{address.username}:{address.password}".encode()).decode()
+        request.headers.setdefault("Authorization", f"Basic {token}")
     request.headers.setdefault("Accept", "*/*")
     request.headers.setdefault("Accept-Encoding", "gzip, deflate")
     request.headers.setdefault("User-Agent", _USER_AGENT)
@@ -112,25 +112,25 @@ def _address(url: str) -> httpx2.URL:
     return address
 
 
-def unreached(error: httpx2.HTTPError) -> str | None:
+def connect_failure(error: httpx2.HTTPError) -> str | None:
     """Say why no connection came about; None where one did."""
     if isinstance(error, httpx2.ProxyError):
         return f"the proxy of the environment says {shorten(printable(str(error)), 200)}"
     if not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
         return None
-    reasons = [cause.strerror or str(cause) for cause in _beneath(error) if isinstance(cause, OSError)]
+    reasons = [cause.strerror or str(cause) for cause in _causes(error) if isinstance(cause, OSError)]
     return shorten(printable(reasons[-1] if reasons else str(error)), 200)
 
 
-def untrusted(error: httpx2.HTTPError) -> str | None:
+def tls_failure(error: httpx2.HTTPError) -> str | None:
     """Say why a server is not trusted: it has no certificate that a known authority signed, or speaks no TLS."""
     if not isinstance(error, httpx2.ConnectError):
         return None
-    found = next((cause for cause in _beneath(error) if isinstance(cause, ssl.SSLError)), None)
+    found = next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
     return shorten(printable(f"{type(found).__name__}: {found}"), 200) if found is not None else None
 
 
-def _beneath(error: BaseException) -> Iterator[BaseException]:
+def _causes(error: BaseException) -> Iterator[BaseException]:
     """Give an exception and what it came of, outermost first: httpcore2 keeps what it met as its argument."""
     seen: set[int] = set()
     found: BaseException | None = error
@@ -159,7 +159,7 @@ def fits_header(text: str) -> bool:
     return not any((char < " " and char != "\t") or char == "\x7f" or "\ud800" <= char <= "\udfff" for char in text)
 
 
-def _trusted() -> ssl.SSLContext:
+def _verifying_context() -> ssl.SSLContext:
     """Give what HTTPS servers are trusted by: `SSL_CERT_FILE` or `SSL_CERT_DIR`, else the system's authorities."""
     return _authorities(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
@@ -170,5 +170,5 @@ def _authorities(_file: str | None, _folder: str | None) -> ssl.SSLContext:
 
 
 @lru_cache(maxsize=1)
-def _none_trusted() -> ssl.SSLContext:
+def _plain_context() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

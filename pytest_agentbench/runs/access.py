@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_agentbench.agents.http.app import Apps
 from pytest_agentbench.core.errors import AgentBenchError, NotRunError, ResultsError, SendError
 from pytest_agentbench.core.model import ModelSpec, Price, Usage
-from pytest_agentbench.core.proxies import keep_loopback_direct
+from pytest_agentbench.core.proxies import exempt_loopback
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.llm.caller import Caller
@@ -150,7 +150,7 @@ class SessionModels:
                 replaying = self._recordings.mode is Mode.REPLAY
                 proxy = Proxy(budget=self._budgets, replaying=replaying, environ=self._environ)
                 await proxy.start()
-                keep_loopback_direct()  # the agent's own client asks it, and reads the environment by itself
+                exempt_loopback()  # the agent's own client asks it, and reads the environment by itself
                 self._proxy = proxy  # one that could not start is tried again by the next run
         recorder = self._recordings.of(caller)
         replaying = self._recordings.mode is Mode.REPLAY

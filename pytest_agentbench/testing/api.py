@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from pytest_agentbench.testing.answers import Answer, ScriptedCall, Tokens
 from pytest_agentbench.testing.fault import ErrorText
 from pytest_agentbench.testing.request import ApiName, ModelRequest
+from pytest_agentbench.testing.script import ScriptError
 
 PIECE = 24
 """Characters of a text or of arguments in one event of a stream."""
@@ -17,12 +18,16 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 class Api(Protocol):
-    """One way to ask a model over HTTP: `POST path`."""
+    """One way to ask a model over HTTP, by `POST` to `path`, or to paths of its kind."""
 
     name: ApiName
     path: str
 
-    def read(self, body: dict[str, Any]) -> dict[str, Any]:
+    def takes(self, path: str) -> bool:
+        """Whether a path is this API's."""
+        ...
+
+    def read(self, body: dict[str, Any], path: str) -> dict[str, Any]:
         """Give a request as a chat completion's body; raise `ScriptError` for what this server cannot take."""
         ...
 
@@ -71,6 +76,17 @@ def tokens_of(answer: Answer, request: ModelRequest) -> Tokens | None:
     return Tokens(
         input=_tokens(request.characters), output=_tokens(written), reasoning=_tokens(len(answer.thoughts or ""))
     )
+
+
+def arguments_of(made: ScriptedCall, whose: str) -> dict[str, Any]:
+    """Give the arguments of a call as the object that some APIs demand; raise `ScriptError` where they are none."""
+    try:
+        value = json.loads(made.arguments)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise ScriptError(f"{whose} gives arguments as a JSON object, which {made.arguments!r} is not")
+    return value
 
 
 def as_chat_message(answer: Answer, calls: list[tuple[str, ScriptedCall]]) -> dict[str, Any]:

@@ -19,7 +19,11 @@ class ChatApi:
     name: ApiName = "chat"
     path = "/v1/chat/completions"
 
-    def read(self, body: dict[str, Any]) -> dict[str, Any]:
+    def takes(self, path: str) -> bool:
+        """Whether it is the one path."""
+        return path == self.path
+
+    def read(self, body: dict[str, Any], path: str) -> dict[str, Any]:
         """Give the body itself; raise `ScriptError` where it holds no messages."""
         messages = body.get("messages")
         if not isinstance(messages, list):

@@ -12,6 +12,7 @@ from pytest_agentbench.testing.answers import text
 from pytest_agentbench.testing.api import Api
 from pytest_agentbench.testing.chat import ChatApi
 from pytest_agentbench.testing.fault import Fault
+from pytest_agentbench.testing.gemini import GeminiApi
 from pytest_agentbench.testing.messages import MessagesApi
 from pytest_agentbench.testing.request import ModelRequest
 from pytest_agentbench.testing.responses import ResponsesApi
@@ -34,24 +35,23 @@ class Endpoint:
         self.peak_in_flight = 0
         self._openai = ChatApi()
         self._anthropic = MessagesApi()
-        apis: tuple[Api, ...] = (self._openai, ResponsesApi(), self._anthropic)
-        self._apis = {api.path: api for api in apis}
+        self._apis: tuple[Api, ...] = (self._openai, ResponsesApi(), self._anthropic, GeminiApi())
 
     async def handle(self, http: web.BaseRequest) -> web.StreamResponse:
         """Answer one HTTP request."""
         self.in_flight += 1
         self.peak_in_flight = max(self.peak_in_flight, self.in_flight)
-        # Anthropic's clients append `/v1/messages` to their base URL, which may end in `/v1` as OpenAI's does
-        path = http.path.replace("/v1/v1/", "/v1/", 1)
-        api = self._apis.get(path)
+        # others than OpenAI's clients append the version to their base URL, which may end in `/v1` as OpenAI's does
+        path = http.path.removeprefix("/v1") if http.path.startswith("/v1/v1") else http.path
+        api = next((api for api in self._apis if api.takes(path)), None)
         try:
             if api is not None and http.method == "POST":
-                return await self._answer(http, api)
+                return await self._answer(http, api, path)
             if path == _MODELS and http.method == "GET":
                 return _json(self._models())
-            if path in {*self._apis, _MODELS}:
+            if api is not None or path == _MODELS:
                 raise ScriptError(f"{path} does not take {http.method}", status=405, kind="method_not_allowed")
-            known = f"there are POST {', '.join(self._apis)} and GET {_MODELS}"
+            known = f"there are POST {', '.join(api.path for api in self._apis)} and GET {_MODELS}"
             raise ScriptError(f"nothing at {http.method} {path}; {known}", status=404, kind="not_found")
         except ScriptError as error:
             self.problems.append(str(error))
@@ -60,9 +60,9 @@ class Endpoint:
         finally:
             self.in_flight -= 1
 
-    async def _answer(self, http: web.BaseRequest, api: Api) -> web.StreamResponse:
+    async def _answer(self, http: web.BaseRequest, api: Api, path: str) -> web.StreamResponse:
         received = await http.content.read()
-        request = self._read(http, received, api)
+        request = self._read(http, received, api, path)
         self.requests.append(request)
         answer = await self.player.answer(request)
         latency = self.latency if answer.latency is None else answer.latency
@@ -75,14 +75,14 @@ class Endpoint:
             return await _stream(http, api.events(answer, request, identity))
         return _json(api.whole(answer, request, identity))
 
-    def _read(self, http: web.BaseRequest, received: bytes, api: Api) -> ModelRequest:
+    def _read(self, http: web.BaseRequest, received: bytes, api: Api, path: str) -> ModelRequest:
         try:
             body = json.loads(received)
         except (ValueError, RecursionError) as error:
             raise ScriptError(f"the body is no JSON: {error}", kind="invalid_request_error") from error
         if not isinstance(body, dict):
             raise ScriptError("the body must be a JSON object", kind="invalid_request_error")
-        form = api.read(body)
+        form = api.read(body, path)
         headers = {name.lower(): value for name, value in http.headers.items()}
         return ModelRequest(len(self.requests) + 1, body, headers, api.name, None if form is body else form)
 

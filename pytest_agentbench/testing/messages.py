@@ -5,8 +5,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.testing.answers import Answer
-from pytest_agentbench.testing.api import called, checksum, declared, event, joined, named_calls, pieces, tokens_of
+from pytest_agentbench.testing.answers import Answer, ScriptedCall
+from pytest_agentbench.testing.api import (
+    arguments_of,
+    called,
+    checksum,
+    declared,
+    event,
+    joined,
+    named_calls,
+    pieces,
+    tokens_of,
+)
 from pytest_agentbench.testing.fault import ErrorText
 from pytest_agentbench.testing.request import ApiName, ModelRequest
 from pytest_agentbench.testing.script import ScriptError
@@ -24,7 +34,11 @@ class MessagesApi:
     name: ApiName = "messages"
     path = "/v1/messages"
 
-    def read(self, body: dict[str, Any]) -> dict[str, Any]:
+    def takes(self, path: str) -> bool:
+        """Whether it is the one path."""
+        return path == self.path
+
+    def read(self, body: dict[str, Any], path: str) -> dict[str, Any]:
         """Give the chat form of a request; raise as `Api.read` does."""
         given = body.get("messages")
         if not isinstance(given, list) or not all(isinstance(message, dict) for message in given):
@@ -38,7 +52,7 @@ class MessagesApi:
             declared(tool.get("name") or str(tool.get("type")), tool.get("description"), tool.get("input_schema"))
             for tool in body.get("tools") or []
         ]
-        return {"model": body.get("model"), "messages": messages, "tools": tools}
+        return {"model": body.get("model"), "messages": messages, "tools": tools, "stream": body.get("stream")}
 
     def identity(self, received: bytes) -> str:
         """Give the id of the message that answers a body."""
@@ -49,7 +63,8 @@ class MessagesApi:
         message = _message(answer, request, identity)
         for block in message["content"]:
             if block["type"] == "tool_use":
-                block["input"] = _object(block["input"])
+                made = ScriptedCall(name=block["name"], arguments=block["input"])
+                block["input"] = arguments_of(made, "a whole message of Anthropic's API")
         return json.dumps(message).encode()
 
     def events(self, answer: Answer, request: ModelRequest, identity: str) -> Iterator[bytes]:
@@ -101,17 +116,6 @@ def _message(answer: Answer, request: ModelRequest, identity: str) -> dict[str, 
         "stop_sequence": None,
         **({"usage": usage} if usage else {}),
     }
-
-
-def _object(arguments: str) -> dict[str, Any]:
-    try:
-        value = json.loads(arguments)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        message = f"Anthropic's API gives arguments as a JSON object, which {arguments!r} is not; a stream can give it"
-        raise ScriptError(message)
-    return value
 
 
 def _block_events(block: dict[str, Any]) -> Iterator[dict[str, Any]]:

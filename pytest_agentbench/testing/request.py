@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-ApiName = Literal["chat", "responses", "messages"]
-"""Chat completions and Responses of OpenAI, Messages of Anthropic."""
+ApiName = Literal["chat", "responses", "messages", "gemini"]
+"""Chat completions and Responses of OpenAI, Messages of Anthropic, generateContent of Google."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ModelRequest:
     @property
     def model(self) -> str:
         """The model asked for, or the empty string."""
-        return str(self.body.get("model") or "")
+        return str(self._asked.get("model") or "")
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -40,7 +40,7 @@ class ModelRequest:
     @property
     def stream(self) -> bool:
         """Whether the answer is wanted as a stream."""
-        return bool(self.body.get("stream"))
+        return bool(self._asked.get("stream"))
 
     @property
     def last(self) -> str:

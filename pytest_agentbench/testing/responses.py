@@ -40,7 +40,11 @@ class ResponsesApi:
     def __init__(self) -> None:
         self._stored: dict[str, list[dict[str, Any]]] = {}
 
-    def read(self, body: dict[str, Any]) -> dict[str, Any]:
+    def takes(self, path: str) -> bool:
+        """Whether it is the one path."""
+        return path == self.path
+
+    def read(self, body: dict[str, Any], path: str) -> dict[str, Any]:
         """Give the chat form of a request, with what `previous_response_id` stands for; raise as `Api.read` does."""
         if unsupported := [key for key in _UNSUPPORTED if body.get(key)]:
             message = f"the scripted model has no {unsupported[0]!r}: send the whole conversation as `input`"
@@ -57,7 +61,7 @@ class ResponsesApi:
             declared(tool.get("name") or str(tool.get("type")), tool.get("description"), tool.get("parameters"))
             for tool in body.get("tools") or []
         ]
-        return {"model": body.get("model"), "messages": messages, "tools": tools}
+        return {"model": body.get("model"), "messages": messages, "tools": tools, "stream": body.get("stream")}
 
     def identity(self, received: bytes) -> str:
         """Give the id of the response to a body."""

@@ -1,4 +1,4 @@
-"""The scripted model server: OpenAI's and Anthropic's APIs on loopback, on an event loop in a thread of its own."""
+"""The scripted model server: three makers' APIs on loopback, on an event loop in a thread of its own."""
 
 import asyncio
 import threading
@@ -23,7 +23,8 @@ _HOST = "127.0.0.1"
 class ModelServer:
     """A scripted model on loopback, served while its `with` block runs.
 
-    It speaks chat completions and Responses, as OpenAI does, and Anthropic's Messages; one script answers all of them.
+    It speaks OpenAI's chat completions and Responses, Anthropic's Messages and Google's generateContent; one script
+    answers all of them.
     `script` is a list of answers played in order, a function from the request to an answer, or a mapping from model
     names to either. Every answer comes `latency` seconds after its request. Port 0 takes a free one.
     """
@@ -39,7 +40,7 @@ class ModelServer:
 
     @property
     def base_url(self) -> str:
-        """What a client takes as its `base_url`, OpenAI's and Anthropic's alike: `http://127.0.0.1:PORT/v1`."""
+        """What a client takes as its `base_url`, whoever's it is: `http://127.0.0.1:PORT/v1`."""
         if self._thread is None:
             raise RuntimeError("the server is not running: use it in a `with` block, or call start()")
         return f"http://{_HOST}:{self._port}/v1"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_agentbench.core.proxies import LOOPBACK, Proxies, keep_loopback_direct, proxy_for
+from pytest_agentbench.core.proxies import LOOPBACK, Proxies, exempt_loopback, proxy_for
 
 NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 PROXY = "http://proxy:3128"
@@ -81,6 +81,6 @@ def test_loopback_is_exempted_for_clients_that_do_not_know_it(case: str) -> None
     given, expected = ADDED[case]
     environ = dict(given)
 
-    keep_loopback_direct(environ)
+    exempt_loopback(environ)
 
     assert {name: value for name, value in environ.items() if name.lower() == "no_proxy"} == expected

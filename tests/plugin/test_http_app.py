@@ -337,6 +337,20 @@ def test_fixtures_and_context_variables_reach_an_app(project: Project) -> None:
     assert project.verdicts() == dict.fromkeys(names, "passed")
 
 
+def test_what_an_app_prints_is_shown_with_its_run(project: Project) -> None:
+    """Runs that overlap share the app, and each shows what was printed for it."""
+    app = APP.replace("said.append(asked", "print('heard', asked['message']); said.append(asked")
+    play(project, scenario("a", "nothing", ["apple"]), scenario("b", "nothing", ["banana"]), app=app)
+
+    result = project.run("bench")
+
+    parts = result.stdout.str().split("Captured agentbench output")[1:]
+    assert [[word for word in ("apple", "banana") if f"heard {word}" in part] for part in parts] == [
+        ["apple"],
+        ["banana"],
+    ]
+
+
 def test_an_app_is_patched_by_the_test_that_simulates(project: Project) -> None:
     """A test patches it for one conversation; the app stays the one that the session started."""
     play(project, scenario("a", "Hello"))

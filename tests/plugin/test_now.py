@@ -62,6 +62,15 @@ def test_without_the_clock_now_is_an_argument_like_any_other(project: Project) -
     assert "2020-01-01T00:00:00 plus 1, factory None" in said(project)
 
 
+def test_a_factory_that_needs_the_clock_is_told_which_key_to_add(project: Project) -> None:
+    """The suite lacks it, not the agent."""
+    agent = AGENT.replace("now=None", "now")
+    project.suite({"id": "day", "says": ["Which day?", "bye"]}, agent=agent, tools=TOOLS)
+
+    project.run().stdout.fnmatch_lines(["*requires now, and the suite has no clock; add `now: 2026-11-22T10:00Z`*"])
+    assert project.verdicts() == {"day": "error"}
+
+
 def test_an_agent_cannot_set_the_clock(project: Project) -> None:
     """With a clock of the suite, `now` is none of the tool's arguments."""
     agent = AGENT.replace("get_day(after=1)", "get_day(now='2020-01-01T00:00', after=1)")

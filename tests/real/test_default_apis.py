@@ -106,6 +106,7 @@ def test_a_run_over_its_budget_is_stopped(project: Project, monkeypatch: pytest.
     assert all("budget of 2 model calls" in run.stop_reason for run in document.results)
 
 
+@pytest.mark.parametrize("project", ["pydantic_ai", "anthropic"], indirect=True)
 def test_a_session_over_its_budget_runs_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The worst case of the first call does not fit, so nothing is sent."""
     with ModelServer(answer) as server:

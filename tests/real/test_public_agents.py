@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.testing import ModelServer
 from tests.plugin.project import Project
 from tests.real.public import scripts
-from tests.real.public.model import Model
 
 pytestmark = pytest.mark.real
 
@@ -140,9 +140,11 @@ def project(name: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatc
 
 def play(project: Project, script: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Result]:
     """Play the suite with this model, and give the results by scenario."""
-    with Model(scripts.scripted(script)) as model:
-        for variable, value in model.environment.items():
-            monkeypatch.setenv(variable, value)
+    with ModelServer(scripts.scripted(script)) as model:
+        for variable in ("OPENAI_API_KEY", "GOOGLE_API_KEY"):
+            monkeypatch.setenv(variable, "none")
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", model.base_url.removesuffix("/v1"))
         project.run("-p", "no:logging", subprocess=True)
     assert model.problems == []
     return {result.nodeid.rpartition("::")[2]: result for result in project.document.results}

@@ -343,3 +343,104 @@ def test_equal_requests_get_equal_bytes(server: ModelServer, path: str, stream: 
     first, second = (post(server, path, stream=stream) for _ in range(2))
 
     assert first.content == second.content
+
+
+GEMINI = "/v1beta/models/m:generateContent"
+CONTENTS = {
+    "systemInstruction": {"parts": [{"text": "Be kind."}]},
+    "contents": [
+        {"role": "user", "parts": [{"text": "Where is "}, {"text": "W1?"}]},
+        {
+            "role": "model",
+            "parts": [
+                {"text": "Hm.", "thought": True},
+                {"text": "I look."},
+                {"functionCall": {"name": "find", "args": {"a": 1}}},
+                {"functionCall": {"name": "find", "args": {"a": 2}}},
+            ],
+        },
+        {
+            "role": "user",
+            "parts": [
+                {"functionResponse": {"name": "find", "response": {"result": "in transit"}}},
+                {"functionResponse": {"name": "find", "response": {"result": "lost"}}},
+                {"text": "And when?"},
+            ],
+        },
+    ],
+    "tools": [{"functionDeclarations": [{"name": "find", "description": "Find.", "parametersJsonSchema": SCHEMA}]}],
+}
+
+
+def generate(server: ModelServer, *, stream: bool = False) -> http.Response:
+    """Send the conversation as Google's clients do."""
+    path = GEMINI.replace(":generate", ":streamGenerate") + "?alt=sse" if stream else GEMINI
+    return http.send(server.base_url.removesuffix("/v1"), json.dumps(CONTENTS), path=path)
+
+
+def test_googles_contents_read_as_messages(server: ModelServer) -> None:
+    """The model stands in the path; results are joined to calls of their name in order."""
+    server.play({"m": lambda _: "soon"})
+
+    generate(server)
+
+    [request] = server.requests
+    assert (request.api, request.model, request.system, request.last) == ("gemini", "m", "Be kind.", "And when?")
+    assert request.tools == ["find"]
+    calls_made = request.messages[2]["tool_calls"]
+    assert [(one["id"], one["function"]["arguments"]) for one in calls_made] == [
+        ("call_1", '{"a":1}'), ("call_2", '{"a":2}'),
+    ]  # fmt: skip
+    assert [(one["role"], one.get("tool_call_id"), one["content"]) for one in request.messages[1:]] == [
+        ("user", None, "Where is W1?"),
+        ("assistant", None, "I look."),
+        ("tool", "call_1", '{"result":"in transit"}'),
+        ("tool", "call_2", '{"result":"lost"}'),
+        ("user", None, "And when?"),
+    ]
+
+
+def test_a_streamed_candidate_grows_to_the_whole_one(server: ModelServer) -> None:
+    """Thoughts, text and calls are parts; the reason and the usage come last."""
+    server.play([TALK.using(input=9, output=8, cached=7, reasoning=2)] * 2)
+
+    whole = generate(server).json()
+    streamed = [
+        json.loads(block.removeprefix("data: ")) for block in generate(server, stream=True).text.split("\n\n")[:-1]
+    ]
+
+    [candidate] = whole["candidates"]
+    assert [next(iter(part)) for part in candidate["content"]["parts"]] == ["text", "text"] + ["functionCall"] * 2
+    parts = [part for one in streamed for part in one["candidates"][0]["content"]["parts"]]
+    assert "".join(part["text"] for part in parts if "text" in part and "thought" not in part) == LONG
+    assert [part for part in parts if "functionCall" in part] == candidate["content"]["parts"][2:]
+    assert len(parts) > 4
+    assert (candidate["finishReason"], streamed[-1]["candidates"][0]["finishReason"]) == ("STOP", "STOP")
+    assert streamed[-1]["usageMetadata"] == whole["usageMetadata"] == {
+        "promptTokenCount": 9, "cachedContentTokenCount": 7, "candidatesTokenCount": 6, "thoughtsTokenCount": 2,
+        "totalTokenCount": 17,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"), [(text("x"), "STOP"), (truncated("x"), "MAX_TOKENS"), (refusal("x"), "SAFETY")]
+)
+def test_a_candidate_says_why_it_ended(server: ModelServer, answer: Answer, reason: str) -> None:
+    """In Google's words."""
+    server.play([answer])
+
+    [candidate] = generate(server).json()["candidates"]
+
+    assert candidate == {"index": 0, "finishReason": reason, "content": {"role": "model", "parts": [{"text": "x"}]}}
+
+
+def test_errors_of_googles_api_have_its_form(server: ModelServer) -> None:
+    """Faults, and what a script cannot say."""
+    server.play([fault.status(429, "no"), call("find", '{"order'), fault.no_choices()])
+
+    limited, broken, empty = (generate(server) for _ in range(3))
+
+    assert limited.json() == {"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED"}}
+    assert (broken.status, broken.json()["error"]["status"]) == (400, "INVALID_ARGUMENT")
+    assert "gives arguments as a JSON object" in server.problems[0]
+    assert empty.json()["candidates"] == []

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from pytest_agentbench.agents.failure import failure
-from pytest_agentbench.agents.http.asgi import VERSION, Answered, App, Asked, Message, ask
+from pytest_agentbench.agents.http.asgi import VERSION, App, AppRequest, AppResponse, Message, call_app
 from pytest_agentbench.agents.signature import is_required, parameters
 from pytest_agentbench.core.errors import AgentBenchError, AgentError, SuiteFaultError
 from pytest_agentbench.core.text import printable, shorten
@@ -79,32 +79,32 @@ class InProcessApp:
         if failed is not None:
             raise failed.with_traceback(None)
 
-    async def ask(self, asked: Asked) -> Answered:
+    async def request(self, request: AppRequest) -> AppResponse:
         """Give an app's answer; raise `AgentError`, or `ProviderError`, for whatever it raises.
 
         The app sees the context variables of whoever asks. Being cancelled does not wait for the app.
         """
-        answered = await asyncio.wrap_future(self._loop.submit(self._answer(asked)))
-        if answered.raised is not None:
-            raise failure(answered.raised, who=f"the app {self.name}", root=self._root) from answered.raised
-        return answered
+        response = await asyncio.wrap_future(self._loop.submit(self._respond(request)))
+        if response.raised is not None:
+            raise failure(response.raised, who=f"the app {self.name}", root=self._root) from response.raised
+        return response
 
     def close(self) -> None:
         """Run the shutdown and end the loop, five seconds at most; closing twice is fine."""
-        if self._loop.comes_round():
+        if self._loop.is_responsive():
             concurrent.futures.wait([self._loop.submit(self._lifespan.shut_down())], timeout=_GOODBYE)
         self._loop.end()
 
-    async def _answer(self, asked: Asked) -> Answered:
+    async def _respond(self, request: AppRequest) -> AppResponse:
         if self._app is None:
             raise AgentError(f"the app {self.name} is not running")
-        return await ask(self._app, asked, self._lifespan.state)
+        return await call_app(self._app, request, self._lifespan.state)
 
     async def _start(self) -> AgentBenchError | None:
         """Import the app and run its startup; give why it failed."""
         who = f"the app {self.name}, as it starts,"
         try:
-            app = await self._made()
+            app = await self._load()
             raised = await self._lifespan.start_up(app)
         except AgentBenchError as error:
             return error
@@ -113,20 +113,20 @@ class InProcessApp:
         if raised is not None:
             return failure(raised, who=who, root=self._root)
         if self._lifespan.failed is not None:
-            said = shorten(printable(self._lifespan.failed), 500)
-            return AgentError(f"{who} says that it failed: {said or '(it gives no reason)'}")
+            reason = shorten(printable(self._lifespan.failed), 500)
+            return AgentError(f"{who} says that it failed: {reason or '(it gives no reason)'}")
         self._app = app
         return None
 
-    async def _made(self) -> App:
+    async def _load(self) -> App:
         found: Any = check_app(self.name, self._root, factory=self._factory)
         if not self._factory:
             return cast("App", found)
-        made = found()
-        made = await made if inspect.isawaitable(made) else made
-        if not _takes_scope(made):
-            raise SuiteFaultError(f"the factory {self.name!r} gave {type(made).__name__} {shown(made)}, {_NO_APP}")
-        return cast("App", made)
+        app = found()
+        app = await app if inspect.isawaitable(app) else app
+        if not _takes_scope(app):
+            raise SuiteFaultError(f"the factory {self.name!r} gave {type(app).__name__} {shown(app)}, {_NO_APP}")
+        return cast("App", app)
 
 
 _NO_APP = "which is no ASGI app: it must be callable as app(scope, receive, send)"
@@ -177,43 +177,43 @@ class _Lifespan:
     def __init__(self) -> None:
         self.state: dict[str, Any] = {}
         self.failed: str | None = None
-        self._told: asyncio.Queue[Message] = asyncio.Queue()
-        self._said = asyncio.Event()
-        self._has_one = False
+        self._inbox: asyncio.Queue[Message] = asyncio.Queue()
+        self._responded = asyncio.Event()
+        self._is_supported = False
         self._task: asyncio.Task[BaseException | None] | None = None
 
     async def start_up(self, app: App) -> BaseException | None:
         """Run the startup; give what it raised where it failed."""
-        self._told.put_nowait({"type": "lifespan.startup"})
-        self._task = asyncio.create_task(self._live(app))
-        await self._said.wait()
+        self._inbox.put_nowait({"type": "lifespan.startup"})
+        self._task = asyncio.create_task(self._run(app))
+        await self._responded.wait()
         if self.failed is None:
             return None
-        await asyncio.wait({self._task}, timeout=_BEAT)  # frameworks raise what they said was the matter
+        await asyncio.wait({self._task}, timeout=_BEAT)  # frameworks raise the reason as well
         return self._task.result() if self._task.done() and not self._task.cancelled() else None
 
     async def shut_down(self) -> None:
         """Run the shutdown; whatever it raises is lost."""
-        if self._has_one and self._task is not None:
-            self._told.put_nowait({"type": "lifespan.shutdown"})
+        if self._is_supported and self._task is not None:
+            self._inbox.put_nowait({"type": "lifespan.shutdown"})
             await asyncio.wait({self._task})
 
-    async def _live(self, app: App) -> BaseException | None:
+    async def _run(self, app: App) -> BaseException | None:
         scope = {"type": "lifespan", "asgi": VERSION, "state": self.state}
         try:
-            await app(scope, self._told.get, self._hear)
+            await app(scope, self._inbox.get, self._send)
         except BaseException as error:  # noqa: BLE001 - exits included: the loop is shared
             return error
         finally:
-            self._said.set()
+            self._responded.set()
         return None
 
-    async def _hear(self, message: Message) -> None:
+    async def _send(self, message: Message) -> None:
         if message["type"] == "lifespan.startup.failed":
             self.failed = str(message.get("message", ""))
         elif message["type"] == "lifespan.startup.complete":
-            self._has_one = True
-        self._said.set()
+            self._is_supported = True
+        self._responded.set()
 
 
 class _LoopOfApp:
@@ -231,7 +231,7 @@ class _LoopOfApp:
         """Run a coroutine on the loop, in a copy of the caller's context."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def comes_round(self) -> bool:
+    def is_responsive(self) -> bool:
         """Whether the loop runs and nothing blocks it."""
         seen = threading.Event()
         self._call(seen.set)
@@ -257,7 +257,7 @@ class _LoopOfApp:
 
     def _work(self) -> None:
         asyncio.set_event_loop(self._loop)
-        while not self._root.done():
+        while not self._root.done() and not self._loop.is_closed():
             with contextlib.suppress(BaseException):
                 self._loop.run_until_complete(self._root)
         if left := asyncio.all_tasks(self._loop):

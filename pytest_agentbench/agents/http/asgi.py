@@ -15,8 +15,8 @@ _AFTERWARDS = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """A request, as an app is told it; at most `most` bytes of its answer are kept."""
+class AppRequest:
+    """A request, as an app is told it; at most `max_body` bytes of its answer are kept."""
 
     method: str
     scheme: str
@@ -27,7 +27,7 @@ class Asked:
     query: bytes
     headers: list[tuple[bytes, bytes]]
     body: bytes
-    most: int
+    max_body: int
 
     def scope(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Give the connection scope; `state` is what the lifespan left."""
@@ -49,13 +49,13 @@ class Asked:
 
 
 @dataclass
-class Answered:
-    """What an app answered; `whole` is whether it said that nothing follows, `raised` what it raised beside it."""
+class AppResponse:
+    """What an app answered; `complete` is whether it said that nothing follows, `raised` what it raised beside it."""
 
     status: int = 0
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     body: bytearray = field(default_factory=bytearray)
-    whole: bool = False
+    complete: bool = False
     raised: BaseException | None = None
 
     @property
@@ -65,71 +65,71 @@ class Answered:
         return next(found, b"").partition(b";")[0].strip().lower() == b"text/event-stream"
 
 
-async def ask(app: App, asked: Asked, state: Mapping[str, Any]) -> Answered:
+async def call_app(app: App, request: AppRequest, state: Mapping[str, Any]) -> AppResponse:
     """Give an app's answer once its call has ended, so that what it does in the background is done as well.
 
     A stream of events, and what is larger than is kept, ends the call early. Whatever the app raises, exits included,
     is kept in the answer. Being cancelled cancels the app.
     """
-    exchange = _Exchange(asked)
-    running = asyncio.ensure_future(_guarded(app, asked.scope(state), exchange))
+    exchange = _Exchange(request)
+    running = asyncio.ensure_future(_guarded(app, request.scope(state), exchange))
     try:
-        either: set[asyncio.Future[Any]] = {running, exchange.enough}
+        either: set[asyncio.Future[Any]] = {running, exchange.closed}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        if exchange.answered.whole and not running.done():
+        if exchange.response.complete and not running.done():
             await asyncio.wait({running}, timeout=_AFTERWARDS)
     except BaseException:
         running.cancel()
         raise
     if not running.done():
-        _going_on.add(running)
-        running.add_done_callback(_going_on.discard)
-        if not exchange.answered.whole:
+        _background.add(running)
+        running.add_done_callback(_background.discard)
+        if not exchange.response.complete:
             running.cancel()
     return exchange.finished(running)
 
 
-_going_on: "set[asyncio.Future[BaseException | None]]" = set()
+_background: "set[asyncio.Future[BaseException | None]]" = set()
 """Calls of apps that go on after their answers: a loop by itself holds its tasks weakly."""
 
 
 class _Exchange:
-    def __init__(self, asked: Asked) -> None:
-        self.answered = Answered()
-        self.enough: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._asked = asked
-        self._told = False
+    def __init__(self, request: AppRequest) -> None:
+        self.response = AppResponse()
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._request = request
+        self._body_sent = False
 
     async def receive(self) -> Message:
-        if not self._told:
-            self._told = True
-            return {"type": "http.request", "body": self._asked.body, "more_body": False}
-        await asyncio.shield(self.enough)  # an app may cancel its wait for the client to go
+        if not self._body_sent:
+            self._body_sent = True
+            return {"type": "http.request", "body": self._request.body, "more_body": False}
+        await asyncio.shield(self.closed)  # an app may cancel its wait for the client to go
         return {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:
-        answered = self.answered
+        response = self.response
         if message["type"] == "http.response.start":
-            answered.status, answered.headers = message["status"], list(message.get("headers", ()))
-            if answered.is_stream:
+            response.status, response.headers = message["status"], list(message.get("headers", ()))
+            if response.is_stream:
                 self._end()
-        elif message["type"] == "http.response.body" and not self.enough.done():
-            answered.body += message.get("body", b"")
-            if len(answered.body) > self._asked.most:
+        elif message["type"] == "http.response.body" and not self.closed.done():
+            response.body += message.get("body", b"")
+            if len(response.body) > self._request.max_body:
                 self._end()
             elif not message.get("more_body", False):
-                answered.whole = True
+                response.complete = True
                 self._end()
 
-    def finished(self, running: "asyncio.Future[BaseException | None]") -> Answered:
+    def finished(self, running: "asyncio.Future[BaseException | None]") -> AppResponse:
         """Give what was answered; what the app raised after it was told to end is not held against it."""
-        if running.done() and (self.answered.whole or not self.enough.done()):
-            self.answered.raised = asyncio.CancelledError() if running.cancelled() else running.result()
-        return self.answered
+        if running.done() and (self.response.complete or not self.closed.done()):
+            self.response.raised = asyncio.CancelledError() if running.cancelled() else running.result()
+        return self.response
 
     def _end(self) -> None:
-        if not self.enough.done():
-            self.enough.set_result(None)
+        if not self.closed.done():
+            self.closed.set_result(None)
 
 
 async def _guarded(app: App, scope: dict[str, Any], exchange: _Exchange) -> BaseException | None:

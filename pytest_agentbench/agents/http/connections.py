@@ -12,12 +12,12 @@ from typing import Protocol
 import httpx2
 
 from pytest_agentbench.agents.http.app import Apps, InProcessApp
-from pytest_agentbench.agents.http.asgi import Asked
+from pytest_agentbench.agents.http.asgi import AppRequest
 from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.text import printable, raised_text, shorten
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.environment.http_client import HttpClient, http_request, unreached, untrusted
+from pytest_agentbench.environment.http_client import HttpClient, connect_failure, http_request, tls_failure
 from pytest_agentbench.llm.per_loop import PerLoop
 
 MAX_BODY = 8 * 2**20
@@ -43,7 +43,7 @@ class HttpConnections:
         self._apps = apps or Apps()
         self._clients = PerLoop(HttpClient, HttpClient.aclose)
 
-    async def way_to(self, spec: HttpAgentSpec, root: Path) -> "HttpConnections | AppSender":
+    async def route_to(self, spec: HttpAgentSpec, root: Path) -> "HttpConnections | AppSender":
         """Give what an agent is asked through: these connections, or its app, started; raise as `Apps.started`."""
         if not spec.app:
             return self
@@ -82,8 +82,8 @@ class AppSender:
         """Have the app answer a request; raise `AgentError` or `ProviderError` for whatever it raises."""
         url = request.url
         raw_path, _, query = url.raw_path.partition(b"?")
-        answered = await self._app.ask(
-            Asked(
+        response = await self._app.request(
+            AppRequest(
                 method=request.method,
                 scheme=url.scheme,
                 host=url.host,
@@ -93,14 +93,14 @@ class AppSender:
                 query=query,
                 headers=request.headers.raw,
                 body=request.content,
-                most=MAX_BODY,
+                max_body=MAX_BODY,
             )
         )
-        is_cut = answered.is_stream or len(answered.body) > MAX_BODY
-        if not answered.whole and not is_cut:
+        is_cut = response.is_stream or len(response.body) > MAX_BODY
+        if not response.complete and not is_cut:
             raise httpx2.RemoteProtocolError("the app's call ended before its answer was whole")
-        stream = httpx2.ByteStream(bytes(answered.body))
-        yield httpx2.Response(answered.status, headers=answered.headers, stream=stream, request=request)
+        stream = httpx2.ByteStream(bytes(response.body))
+        yield httpx2.Response(response.status, headers=response.headers, stream=stream, request=request)
 
 
 @dataclass(frozen=True)
@@ -127,26 +127,26 @@ class Answer:
 class Poster:
     """Posts the turns of one run to one address; keeps that run's cookies, and never sends anything twice."""
 
-    def __init__(self, way: HttpConnections | AppSender, *, seconds: float) -> None:
+    def __init__(self, route: HttpConnections | AppSender, *, seconds: float) -> None:
         """Post over connections or to an app; `seconds` bounds each request as a whole."""
-        self._way = way
+        self._route = route
         self._seconds = seconds
         self._cookies = httpx2.Cookies()
 
     async def post(self, url: str, headers: dict[str, str], body: str) -> Answer:
         """Post a JSON text; raise `AgentError` for anything but a whole answer with a status of success."""
-        endpoint = self._way.shown(url)
+        endpoint = self._route.shown(url)
         sent = {"Content-Type": "application/json", **headers}
         try:
             request = http_request("POST", url, headers=sent, body=body.encode(), cookies=self._cookies)
-            sender = await self._way.sender()
+            sender = await self._route.sender()
             async with asyncio.timeout(self._seconds), sender.send(request) as response:
                 self._cookies.extract_cookies(response)
                 return await _read(response, endpoint)
         except TimeoutError:
             raise AgentError(f"{endpoint} has not answered within {self._seconds:g} s (`seconds` bounds it)") from None
         except httpx2.HTTPError as error:
-            raise AgentError(f"{endpoint} {_told(error)}") from error
+            raise AgentError(f"{endpoint} {_failure_text(error)}") from error
         except (OSError, ValueError) as error:  # also an address that is none: it may hold a part the endpoint named
             raise AgentError(f"{endpoint} cannot be asked: {raised_text(error)}") from error
 
@@ -168,10 +168,10 @@ async def _read(response: httpx2.Response, endpoint: str) -> Answer:
     return Answer(endpoint, bytes(body), is_text=media.startswith("text/"))
 
 
-def _told(error: httpx2.HTTPError) -> str:
-    if (why := untrusted(error)) is not None:
+def _failure_text(error: httpx2.HTTPError) -> str:
+    if (why := tls_failure(error)) is not None:
         return f"cannot be trusted: {why}"
-    if (why := unreached(error)) is not None:
+    if (why := connect_failure(error)) is not None:
         return f"cannot be reached: {why} (is it running?)"
     return f"gave no whole answer: {raised_text(error)}"
 

@@ -10,7 +10,7 @@ import httpx2
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.text import printable, raised_text
-from pytest_agentbench.environment.http_client import HttpClient, http_request, unreached, untrusted
+from pytest_agentbench.environment.http_client import HttpClient, connect_failure, http_request, tls_failure
 from pytest_agentbench.environment.openapi.request import Request
 
 LARGEST = 8 * 2**20
@@ -61,7 +61,7 @@ class Sender:
         url = f"{self.base_url}{request.path}{query}"
         answer = await self._one(request.method, url, request)
         for _ in range(_HOPS):
-            moved = _moved(url, answer.location) if request.method in ("GET", "HEAD") else None
+            moved = _redirect_target(url, answer.location) if request.method in ("GET", "HEAD") else None
             if moved is None:
                 break
             url = moved
@@ -87,14 +87,14 @@ class Sender:
             raise EnvironmentFaultError("the environment is closed")
         shown = printable(url.partition("?")[0])  # the query may hold a key
         try:
-            made = http_request(
+            sent = http_request(
                 method,
                 url,
                 headers={"Accept": "application/json, */*;q=0.5", **self._headers, **request.headers},
                 body=request.body,
-                cookies=self._with_own(request.cookies),
+                cookies=self._cookies_of(request.cookies),
             )
-            async with asyncio.timeout(self._seconds), self._client.send(made) as response:
+            async with asyncio.timeout(self._seconds), self._client.send(sent) as response:
                 self._cookies.extract_cookies(response)
                 return await _read(response)
         except TimeoutError:
@@ -102,11 +102,11 @@ class Sender:
                 f"{method} {shown}: no answer within {self._seconds:g} s (environment.tools.seconds bounds it)"
             ) from None
         except httpx2.HTTPError as error:
-            raise EnvironmentFaultError(f"{method} {shown}: {_told(error)}") from error
+            raise EnvironmentFaultError(f"{method} {shown}: {_failure_text(error)}") from error
         except (OSError, ValueError) as error:
             raise EnvironmentFaultError(f"{method} {shown}: cannot be asked: {raised_text(error)}") from error
 
-    def _with_own(self, cookies: dict[str, str]) -> httpx2.Cookies:
+    def _cookies_of(self, cookies: dict[str, str]) -> httpx2.Cookies:
         """Give the cookies that the server set, and those of one request."""
         if not cookies:
             return self._cookies
@@ -115,15 +115,15 @@ class Sender:
         return together
 
 
-def _told(error: httpx2.HTTPError) -> str:
-    if (why := untrusted(error)) is not None:
+def _failure_text(error: httpx2.HTTPError) -> str:
+    if (why := tls_failure(error)) is not None:
         return f"cannot be trusted: {why}"
-    if (why := unreached(error)) is not None:
+    if (why := connect_failure(error)) is not None:
         return f"cannot be reached: {why} (is the service up?)"
     return f"gave no whole answer: {raised_text(error)}"
 
 
-def _moved(url: str, location: str) -> str | None:
+def _redirect_target(url: str, location: str) -> str | None:
     """Give where a redirect leads; None where there is none, and where it leads to another server."""
     if not location:
         return None

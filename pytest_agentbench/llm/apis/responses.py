@@ -128,6 +128,8 @@ class ResponsesApi:
 
     def live(self, body: Mapping[str, Any], replayed: Replayed) -> dict[str, Any] | None:
         """Give a request with the conversation that it names, and without the ids of items that no server has."""
+        if not replayed:
+            return None
         invented = {str(item.get("id")) for _, answer in replayed.values() for item in dicts(answer.get("output"))}
         whole = _spelled_out(body, replayed)
         items = [_real(item, invented) for item in _items(whole.get("input"))]

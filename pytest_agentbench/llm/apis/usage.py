@@ -21,15 +21,18 @@ def tokens_of(answer: Mapping[str, Any]) -> TokenCount | None:
         return tokens_of(nested) if isinstance(nested, dict) else None
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
     given = usage.get("prompt_tokens", usage.get("input_tokens"))
-    cached, written = (count if type(count := usage.get(name)) is int else 0 for name in _BESIDE)
+    cached, written = (max(count, 0) if type(count := usage.get(name)) is int else 0 for name in _BESIDE)
     if type(given) is int and (cached or written):
         given += cached + written
         details = {"cached_tokens": cached}
+    thoughts = usage.get("completion_tokens_details") or usage.get("output_tokens_details")
+    if isinstance(thoughts, dict) and "thinking_tokens" in thoughts:
+        thoughts = {"reasoning_tokens": thoughts["thinking_tokens"]}
     as_chat = {
         "prompt_tokens": given,
         "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens", 0)),
         "prompt_tokens_details": details,
-        "completion_tokens_details": usage.get("completion_tokens_details") or usage.get("output_tokens_details"),
+        "completion_tokens_details": thoughts,
     }
     tokens = read_tokens({"usage": as_chat})
-    return tokens.model_copy(update={"written": max(written, 0)}) if tokens and written else tokens
+    return tokens.model_copy(update={"written": written}) if tokens and written else tokens

@@ -70,6 +70,26 @@ def test_a_rule_binds_more_strongly_than_words():
     assert bound_tools(texts[2:], {}, tools) == {}
 
 
+@pytest.mark.parametrize(
+    ("rule", "tools"),
+    [
+        ({"at_most": {"calls": ["send_mail"], "sum": "amount", "lte": 5}}, ["send_mail"]),
+        ({"when": {"calls": ["send_mail"], "times": 3}, "then": {"later": {"handoff": "desk"}}}, ["send_mail"]),
+        ({"only_if": {"calls": ["send_mail"], "state": {"at": ["mails"], "value": 1}}}, ["send_mail"]),
+        ({"only": {"calls": ["cancel_order"]}}, ["cancel_order", "send_mail"]),
+        ({"never": {"handoff": "desk"}}, []),
+        ({"when": {"handoff": "desk"}, "then": {"must_say": "bye"}}, []),
+    ],
+)
+def test_rules_bind_the_tools_that_set_them_off(rule, tools):
+    """A list of allowed tools is about all of them, a handoff about none."""
+    specs = [ToolSpec(name="cancel_order"), ToolSpec(name="send_mail", kind="write")]
+
+    bound = bound_tools([policy("Smile.")], {"it": Policy(id="it", text="Smile.", rule=rule)}, specs)
+
+    assert [one.tool for one in bound.get("it", ())] == tools
+
+
 @needs_shared
 @pytest.mark.parametrize("domain", ["retail", "airline", "telecom"])
 def test_policies_and_tools_of_others_are_bound_untouched(domain):
