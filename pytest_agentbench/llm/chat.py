@@ -19,6 +19,7 @@ from pytest_agentbench.llm.meter import Meter
 from pytest_agentbench.llm.model_listing import is_unknown_model, named
 from pytest_agentbench.llm.prices import cost_of, worst_case
 from pytest_agentbench.llm.reading import answering_model, read_reply, read_tokens
+from pytest_agentbench.llm.refusals import advised
 from pytest_agentbench.llm.reply import ChatReply, TokenCount
 from pytest_agentbench.llm.request import ChatRequest
 from pytest_agentbench.llm.retrying import PATIENCE, Retries, slows_down
@@ -218,7 +219,7 @@ class ChatModel:
         while True:
             body = learnt.fit(request.body, own, without=left_out)
             try:
-                async with self._working():
+                async with learnt.trial(refused, body, self.paused), self._working():
                     self._asked_at = self._asked_at or self._ways.now()
                     response = await self._send_once(transport, body, request, money)
             except SendError as error:
@@ -228,10 +229,10 @@ class ChatModel:
                     raise named(error, self.spec.model, learnt.models) from error.__cause__
                 if not learnt.learn(error, body, own):
                     if error.again or (refused is None and not (left_out := learnt.suspects(error, body, own))):
-                        raise learnt.explained(error, body, own) from error.__cause__
+                        raise advised(error, self.spec, learnt.meant(error, body, own)) from error.__cause__
                     if refused is not None:
-                        learnt.tried_in_vain()
-                        raise learnt.explained(refused, body, own) from error
+                        learnt.tried_in_vain(refused, body)
+                        raise advised(refused, self.spec, learnt.meant(refused, body, own)) from refused.__cause__
                     refused = error
             else:
                 learnt.answered(body, left_out, refused)

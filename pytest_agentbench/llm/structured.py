@@ -16,6 +16,7 @@ from pytest_agentbench.core.errors import (
     SendError,
     TokenLimitError,
     UnusableAnswerError,
+    with_hint,
 )
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.answer_text import NoAnswerError, UnreadableAnswerError, read_answer
@@ -67,6 +68,9 @@ async def _asked(asking: "_Asking[M]", messages: Messages, capabilities: Capabil
                 chat.understood(answered_in)
             return given
     assert first is not None  # noqa: S101 - there is at least one form, and it failed
+    if chat.spec.structured != "auto" and isinstance(first, SendError):
+        told = f"the suite sets `structured: {chat.spec.structured}` for this model: set `auto`, or another form"
+        first.args = (with_hint(str(first), told),)
     raise first
 
 
