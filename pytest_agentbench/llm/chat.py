@@ -19,7 +19,7 @@ from pytest_agentbench.llm.meter import Meter
 from pytest_agentbench.llm.model_listing import is_unknown_model, named
 from pytest_agentbench.llm.prices import cost_of, worst_case
 from pytest_agentbench.llm.reading import answering_model, read_reply, read_tokens
-from pytest_agentbench.llm.refusals import advised
+from pytest_agentbench.llm.refusals import advised, is_denied
 from pytest_agentbench.llm.reply import ChatReply, TokenCount
 from pytest_agentbench.llm.request import ChatRequest
 from pytest_agentbench.llm.retrying import PATIENCE, Retries, slows_down
@@ -58,7 +58,7 @@ class ChatModel:
 
     `transport` opens the way to the server when a call has to be made live, and only then. `capabilities` is what was
     learnt about the server and the model. `working` holds a slot while a request is out, and no longer: what is made of
-    an answer keeps nobody from asking.
+    an answer keeps nobody from asking. `was_denied` says that the server did not let it in.
     """
 
     def __init__(
@@ -85,6 +85,7 @@ class ChatModel:
         self.paused = paused
         self._working = working
         self._meter = Meter()
+        self.was_denied = False
         self._asked_at: float | None = None
         self._noted: tuple[str, ...] | None = None
         self._has_understood = False
@@ -143,6 +144,7 @@ class ChatModel:
             reply = await self._live(request) if recorded is None else self._replayed(recorded)
             return self._checked(reply, request)
         except ProviderError as error:
+            self.was_denied = self.was_denied or is_denied(error)
             error.args = (f"{self.caller.role}, model {spec.model!r}: {error}",)
             raise
 

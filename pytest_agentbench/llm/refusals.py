@@ -30,6 +30,11 @@ def is_too_long(error: SendError) -> bool:
     return error.status in REFUSING and (error.code in _SIZES or error.param in _LENGTHS)
 
 
+def is_denied(error: Exception) -> bool:
+    """Whether a server does not let in who asked, as it will not the next time."""
+    return isinstance(error, SendError) and error.status in _DENYING
+
+
 def advised(error: SendError, spec: ModelSpec, keys: Collection[str]) -> SendError:
     """Give a refusal with what to do about it; `keys` are those of the suite that it may mean."""
     error.args = (with_hint(str(error), _hint(error, spec, keys)),)
@@ -37,7 +42,7 @@ def advised(error: SendError, spec: ModelSpec, keys: Collection[str]) -> SendErr
 
 
 def _hint(error: SendError, spec: ModelSpec, keys: Collection[str]) -> str:
-    if error.status in _DENYING:
+    if is_denied(error):
         return f"{_credentials(spec)}; set `api_key`, `headers` or `base_url` of this model"
     named = ", ".join(f"`{key}`" for key in sorted(keys))
     if is_too_long(error):

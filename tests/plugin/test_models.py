@@ -318,3 +318,16 @@ def test_what_a_spoilt_attempt_took_is_counted(project: Project) -> None:
 
         assert [request.model for request in server.requests] == ["user"] * 4
     result.stdout.fnmatch_lines(["model calls*user 4, *"])
+
+
+@pytest.mark.parametrize(("status", "asked"), [(401, 1), (403, 1), (400, 2)])
+def test_a_run_whose_key_is_refused_is_not_played_again(project: Project, status: int, asked: int) -> None:
+    """The answer would be the same; another refusal may come of what a model said, and the next may differ."""
+    with ModelServer({**SCRIPT, "user": lambda _: fault.status(status)}) as server:
+        models_suite(project, server.base_url, count=1)
+
+        project.run()
+
+        assert [request.model for request in server.requests] == ["user"] * asked
+    [result] = project.document.results
+    assert (str(result.verdict), str(result.blame)) == ("error", "provider")
