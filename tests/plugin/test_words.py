@@ -67,6 +67,20 @@ def test_thoughts_of_every_role_are_kept_apart_and_counted(project: Project) -> 
         )
 
 
+def test_what_went_back_to_a_server_replays(project: Project) -> None:
+    """A recording is found again though its requests hold the thoughts of earlier answers."""
+    with ModelServer({name: thinking(reaction) for name, reaction in SCRIPT.items()}) as server:
+        models_suite(project, server.base_url, count=1)
+        recorded = project.run("--agentbench-cassette=record")
+        sent_back = [request for request in server.requests if SECRET in json.dumps(request.messages)]
+        asked = len(server.requests)
+
+        replayed = project.run("--agentbench-cassette=replay")
+
+        assert len(server.requests) == asked
+    assert (recorded.ret, replayed.ret, {request.model for request in sent_back}) == (0, 0, {"agent"})
+
+
 @pytest.mark.parametrize("spent", [truncated(""), truncated(f"<think>{SECRET}"), truncated(" \n")])
 @pytest.mark.parametrize("role", ["user", "agent"])
 def test_a_token_limit_that_leaves_no_word_is_the_providers(project: Project, role: str, spent: Answer) -> None:
