@@ -297,7 +297,7 @@ def test_an_answer_that_is_cut_off_at_its_bound(project: Project, shared: LlamaS
 def test_a_run_whose_time_is_up_leaves_no_work_behind(project: Project, own: LlamaServer, party: str) -> None:
     """The server had not answered for most of the time, so that it is to blame; its only slot is free for the next."""
     keys = played_by(party, own, max_tokens=CONTEXT - 100, **ENDLESS)
-    write(project, own, scenarios=[refund(1)], **{**keys, "limits": {"seconds": 2}})
+    write(project, own, scenarios=[refund(1)], **{**keys, "limits": {"seconds": 5}})
 
     project.run()
 
