@@ -115,7 +115,7 @@ class Capabilities:
         name = error.param
         if error.status not in _REFUSING or error.code in _SIZES or name not in sent:
             return False
-        key = next((old for old, new in self._renamed.items() if new == name), name)
+        key = self._asked_as(name, own)
         if name in self._renamed or (name in self._dropped and key not in own):
             return True  # learnt from another request, while this one was out
         if name in _RENAMED and key == name and error.code not in _VALUES:
@@ -140,7 +140,7 @@ class Capabilities:
         """
         if error.status not in _REFUSING or error.code in _UNRELATED:
             return frozenset()
-        ours = [name for name in _SPARED if name in sent and self._asked_as(name) not in own]
+        ours = [name for name in _SPARED if name in sent and self._asked_as(name, own) not in own]
         bound = [name for name in ours if name in _LIMITS]
         if error.code in _SIZES:
             return frozenset(bound)
@@ -175,7 +175,7 @@ class Capabilities:
 
     def explained(self, error: SendError, sent: dict[str, Any], own: Collection[str]) -> SendError:
         """Give a refusal that names no field with the keys of the suite that it may mean."""
-        keys = sorted(_KEYS.get(name, name) for name in map(self._asked_as, sent) if name in own)
+        keys = sorted(_KEYS.get(name, name) for name in (self._asked_as(name, own) for name in sent) if name in own)
         if error.status not in _REFUSING or error.param or error.code in _UNRELATED | _SIZES or not keys:
             return error
         named = ", ".join(f"`{key}`" for key in keys)
@@ -252,8 +252,9 @@ class Capabilities:
         self._choice = "auto" if self._choice == "auto" else weaker
         return True
 
-    def _asked_as(self, name: str) -> str:
-        return next((old for old, new in self._renamed.items() if new == name), name)
+    def _asked_as(self, name: str, own: Collection[str]) -> str:
+        """Give the name under which a field was asked for: its own where the suite set it so, else the one renamed."""
+        return name if name in own else next((old for old, new in self._renamed.items() if new == name), name)
 
 
 @runtime_checkable

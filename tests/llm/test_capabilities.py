@@ -101,6 +101,32 @@ def test_what_the_suite_sets_is_sent_or_an_error_names_the_key(key: str, value: 
         play(refusing({"effort": "reasoning_effort"}.get(key, key)), ask_twice, **{key: value})
 
 
+@pytest.mark.parametrize("names", [True, False], ids=["field named", "no field named"])
+def test_a_new_name_that_the_suite_itself_uses_is_its_own(names: bool) -> None:
+    """A server that renames what one role asks, and refuses the value of another, is not asked on and on."""
+
+    def react(request: ModelRequest) -> Given:
+        if "max_tokens" in request.body:
+            return fault.refused("max_tokens")
+        if request.body.get("max_completion_tokens", 0) <= 1000:
+            return text("hi")
+        assert request.number < 9
+        return fault.refused("max_completion_tokens" if names else "", code="integer_above_max_value")
+
+    async def scene(models: Models, spec: ModelSpec) -> str:
+        await models.chat(spec.model_copy(update={"extra_body": {}}), Caller(role="judge")).complete(
+            HELLO, max_tokens=9
+        )
+        with pytest.raises(SendError) as raised:
+            await models.chat(spec, Caller(role="user")).complete(HELLO)
+        return str(raised.value)
+
+    told, bodies = play(react, scene, extra_body={"max_completion_tokens": 10**9})
+
+    assert "`max_completion_tokens`" in told
+    assert len(bodies) == 3
+
+
 def test_what_the_suite_sets_beats_what_a_role_prefers() -> None:
     """Models that only take temperature 1 can be told so."""
     _, bodies = play(refusing(), ask_twice, temperature=1.0)
