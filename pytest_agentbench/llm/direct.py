@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from pytest_agentbench.core.errors import SendError
-from pytest_agentbench.core.proxies import proxy_for
+from pytest_agentbench.core.proxies import http_proxy, proxy_for
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.connection_errors import connection_error
 from pytest_agentbench.llm.http_errors import hidden, understood
@@ -72,7 +72,10 @@ class DirectTransport:
         self._owns = connections is None
         self._connections = connections or Connections()
         self._wall = wall
-        self._proxy = proxy_for(str(self._url))
+        try:
+            self._proxy = http_proxy(proxy_for(str(self._url)))
+        except ValueError as error:
+            raise SendError(f"{self._where} cannot be asked: {error}") from error
 
     async def send(self, body: dict[str, Any]) -> dict[str, Any]:
         """Post once and give the decoded JSON object; raise `SendError` for anything else."""
@@ -98,7 +101,7 @@ class DirectTransport:
         timeout = aiohttp.ClientTimeout(total=min(self._seconds, LISTING))
         try:
             async with session.get(
-                self._listing, headers=self._headers, timeout=timeout, allow_redirects=False
+                self._listing, headers=self._headers, timeout=timeout, proxy=self._proxy, allow_redirects=False
             ) as response:
                 content = await read_bounded(response, self._where)
         except (aiohttp.ClientError, OSError, ValueError, SendError):
