@@ -98,9 +98,7 @@ def test_a_redirect_is_not_followed(kind: Any, key_header: str) -> None:
         port = server.addresses[0][1]
         transport = kind(f"http://127.0.0.1:{port}/v1", "k", seconds=30, key_header=key_header)
         try:
-            with pytest.raises(
-                SendError, match="307 Temporary Redirect: a redirect to 'http://localhost:.*/elsewhere'"
-            ):
+            with pytest.raises(SendError, match=r"307 Temporary Redirect: a redirect to 'http://localhost:\d+/"):
                 await transport.send(ChatRequest(model="m", messages=()).body)
             assert await transport.models() == ()
         finally:

@@ -25,7 +25,7 @@ class Exchange:
 
     `body` decides the answer, and is what it is recorded under where its `api` is one whose answers are. `spec` says
     where it goes. `with_usage` says that the client wants the chunk of a stream that tells the tokens. `began` is when
-    it was sent.
+    it was sent, `proxy` what of the environment it goes through.
     """
 
     line: Line
@@ -35,6 +35,7 @@ class Exchange:
     with_usage: bool = True
     metered: bool = True
     began: float = 0.0
+    proxy: str | None = None
     accounted: bool = False
 
     @property
