@@ -10,12 +10,12 @@ from yarl import URL
 
 from pytest_agentbench.core.errors import SendError
 from pytest_agentbench.core.proxies import http_proxy, proxy_for
-from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.connection_errors import connection_error
 from pytest_agentbench.llm.http_errors import hidden, understood
 from pytest_agentbench.llm.known_models import LISTING, listed
 from pytest_agentbench.llm.per_loop import PerLoop
-from pytest_agentbench.llm.wire import LONGEST_REPLY, encode, too_long
+from pytest_agentbench.llm.wire import LONGEST_REPLY, encode, too_long, where
 
 _KEPT_ALIVE = 4.0
 """Seconds that an idle connection is kept: less than the 5 s after which common servers close theirs."""
@@ -124,14 +124,6 @@ def endpoint(base_url: str, path: str = "chat/completions") -> URL:
         return base.with_path(whole, encoded=True).with_query(base.query)
     except (ValueError, TypeError) as error:
         raise SendError(f"base_url {where(base_url)} is no URL: {printable(str(error))}") from error
-
-
-def where(base_url: str) -> str:
-    """Name a server without what its URL may hide: user, password and query."""
-    address = base_url.partition("?")[0]
-    scheme, slashes, rest = address.rpartition("://")
-    host, slash, path = rest.partition("/")
-    return shorten(printable(f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}"), 200)
 
 
 def check_headers(headers: Mapping[str, str], place: str) -> None:

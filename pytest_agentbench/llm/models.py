@@ -16,6 +16,7 @@ from pytest_agentbench.llm.limiter import Limiter
 from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.llm.seams import Recorder, Transport
 from pytest_agentbench.llm.turns import Paused
+from pytest_agentbench.llm.wire import where
 
 if TYPE_CHECKING:  # aiohttp takes a fifth of a second to import, and most sessions call no model
     from pytest_agentbench.llm.direct import Connections
@@ -99,7 +100,7 @@ class Models:
             raise _unset(f"no server for model {spec.model!r}", provider.place)
         if key or not (names and self._needs_key(spec, provider)):
             return key
-        raise _unset(f"no key for model {spec.model!r} at {url}", names)
+        raise _unset(f"no key for model {spec.model!r} at {where(url)}", names)
 
     def _needs_key(self, spec: ModelSpec, provider: Provider | None) -> bool:
         if "api_key_env" in spec.model_fields_set:

@@ -10,11 +10,11 @@ from pytest_agentbench.core.errors import SendError
 from pytest_agentbench.core.proxies import is_loopback, proxy_for
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.connection_errors import connection_error
-from pytest_agentbench.llm.direct import check_headers, endpoint, where
+from pytest_agentbench.llm.direct import check_headers, endpoint
 from pytest_agentbench.llm.http_errors import hidden, understood
 from pytest_agentbench.llm.known_models import LISTING, listed
 from pytest_agentbench.llm.per_loop import PerLoop
-from pytest_agentbench.llm.wire import encode
+from pytest_agentbench.llm.wire import encode, where
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

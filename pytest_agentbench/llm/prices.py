@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.providers import PROVIDERS, PYDANTIC_AI, provider_of
 from pytest_agentbench.llm.reply import TokenCount
+from pytest_agentbench.llm.wire import where
 
 UNSET_OUTPUT = 4096
 """Output tokens that a worst case allows for where neither the request nor the role bounds them."""
@@ -83,7 +84,7 @@ def check_priced(specs: Iterable[ModelSpec], *, has_cost_budget: bool, has_call_
     if not has_cost_budget or has_call_budget:
         return []
     probe = TokenCount(input=1, output=1)
-    models = {(spec.model, server_of(spec)): None for spec in specs if cost_of(spec, spec.model, probe) is None}
+    models = {(spec.model, where(server_of(spec))): None for spec in specs if cost_of(spec, spec.model, probe) is None}
     advice = "give the model a `price`, or bound the number of calls too"
     missing = "" if _table() else " (genai-prices, the extra `prices`, is not installed)"
     return [f"a cost budget needs a price for model {name!r} at {url}: {advice}{missing}" for name, url in models]

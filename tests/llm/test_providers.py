@@ -10,6 +10,7 @@ from pytest_agentbench.core.errors import KeyMissingError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.providers import PROVIDERS
 from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.prices import check_priced
 from pytest_agentbench.testing import ModelServer, fault, text
 from tests.llm.test_chat import CALLER, HELLO, play
 
@@ -30,6 +31,18 @@ def test_a_missing_key_names_the_providers_variable(name: str) -> None:
 
     with pytest.raises(KeyMissingError, match=rf"no key for model 'm' at .*{row.keys[0]}.* set \(set .*replay"):
         Models(environ=others).key_of(ModelSpec.named(f"{name}:m"))
+
+
+def test_what_lacks_a_key_or_a_price_is_named_without_what_its_address_hides() -> None:
+    """Passwords and signed queries are in no reason for a run that does not take place."""
+    spec = ModelSpec(model="m", base_url="https://ada:sekret@models.example/v1?sig=sekret", api_key_env="UNSET_KEY")
+
+    with pytest.raises(KeyMissingError, match=r"at https://models\.example/v1: .*UNSET_KEY") as raised:
+        Models(environ={}).key_of(spec)
+    told = [str(raised.value), *check_priced([spec], has_cost_budget=True, has_call_budget=False)]
+
+    assert len(told) == 2
+    assert "sekret" not in "".join(told)
 
 
 @pytest.mark.parametrize("variable", ["GEMINI_API_KEY", "GOOGLE_API_KEY"])

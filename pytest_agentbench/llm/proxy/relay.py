@@ -10,13 +10,12 @@ from aiohttp import web
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.apis.api import Api
 from pytest_agentbench.llm.apis.usage import tokens_of
-from pytest_agentbench.llm.direct import where
 from pytest_agentbench.llm.prices import cost_of
 from pytest_agentbench.llm.proxy.line import Line
 from pytest_agentbench.llm.proxy.sse import Event, Events
 from pytest_agentbench.llm.reading import answering_model
 from pytest_agentbench.llm.setting_aside import SetAside
-from pytest_agentbench.llm.wire import LONGEST_REPLY, too_long
+from pytest_agentbench.llm.wire import LONGEST_REPLY, too_long, where
 
 
 @dataclass(kw_only=True)
