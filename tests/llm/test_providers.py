@@ -45,6 +45,22 @@ def test_what_lacks_a_key_or_a_price_is_named_without_what_its_address_hides() -
     assert "sekret" not in "".join(told)
 
 
+@pytest.mark.parametrize("transport", ["direct", "openai"])
+def test_one_server_takes_a_key_as_each_role_names_it(transport: Literal["direct", "openai"]) -> None:
+    """Whoever asks first does not decide in which header the key of another role goes."""
+    with ModelServer([text("hi"), text("hi")]) as server:
+        url = {"base_url": server.base_url, "api_key": "the-key", "transport": transport}
+
+        async def scene(models: Models) -> None:
+            for name in ("azure:m", "m"):
+                await models.chat(ModelSpec.named(name, **url), CALLER).complete(HELLO)
+
+        play(scene)
+        seen = [(one.headers.get("api-key"), one.headers.get("authorization")) for one in server.requests]
+
+    assert seen == [("the-key", None), (None, "Bearer the-key")]
+
+
 @pytest.mark.parametrize("variable", ["GEMINI_API_KEY", "GOOGLE_API_KEY"])
 def test_any_of_a_providers_variables_will_do(variable: str) -> None:
     """The first that is set is the key."""
