@@ -211,9 +211,9 @@ class Capabilities:
         async with self._turns.one(paused, needed=lambda: self._has_doubt(body)):
             try:
                 yield
-            except Exception as error:
-                self._is_known = True
-                if isinstance(error, SendError) and error.again:  # it may take long until this question is answered
+            except BaseException as error:
+                self._is_known = True  # also where a run's time was up: one by one, a server that hangs takes them all
+                if not isinstance(error, SendError) or error.again:  # nobody knows when this question is answered
                     self._has_asked = True
                     self._questions.open()
                 raise
@@ -228,10 +228,8 @@ class Capabilities:
         async with self._questions.one(paused, needed=self._looks_for_form):
             try:
                 yield
-            except Exception:
+            finally:
                 self._has_asked = True
-                raise
-            self._has_asked = True
 
     def _looks_for_form(self) -> bool:
         return self._form is None and not self._has_asked
