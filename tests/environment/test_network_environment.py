@@ -185,6 +185,19 @@ async def test_an_address_that_is_no_proxys_is_told(ask: Any, proxy: str, monkey
     assert "secret" not in str(raised.value)
 
 
+async def test_a_password_in_the_address_of_a_service_is_in_no_error() -> None:
+    """It is sent to the service alone."""
+    async with Sender(headers={}, seconds=20) as sender:
+        sender.base_url = "http://ada:secret@127.0.0.1:9"
+
+        with pytest.raises(
+            EnvironmentFaultError, match=r"^GET http://127\.0\.0\.1:9/notes: cannot be reached: "
+        ) as raised:
+            await sender.send(Request(method="GET", path="/notes", query=[("key", "secret")]))
+
+    assert "secret" not in str(raised.value)
+
+
 async def test_nothing_but_socks_is_said_to_a_socks_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not sent a request with a key in it, and the error says what to name instead."""
     proxy = Forwarder()
