@@ -235,6 +235,16 @@ def test_counts_of_a_streamed_message_are_sums_of_which_some_are_left_out() -> N
     assert (tokens.input, tokens.cached, tokens.output) == (14, 9, 40)
 
 
+CACHING_GATEWAY = {
+    "prompt_tokens": 20,
+    "completion_tokens": 3,
+    "prompt_tokens_details": {"cached_tokens": 9},
+    "cache_read_input_tokens": 9,
+    "cache_creation_input_tokens": 1,
+}
+"""Usage in both forms at once: the prompt holds what came from a cache, as OpenAI's does."""
+
+
 @pytest.mark.parametrize(
     ("usage", "expected"),
     [
@@ -243,6 +253,7 @@ def test_counts_of_a_streamed_message_are_sums_of_which_some_are_left_out() -> N
         ({"prompt_tokens": 9, "completion_tokens": 2}, (9, 2, 0)),
         ({"prompt_tokens": 9, "total_tokens": 9}, (9, 0, 0)),
         ({"input_tokens": "many", "output_tokens": 2}, None),
+        (CACHING_GATEWAY, (20, 3, 9)),
         ({"input_tokens": True, "cache_read_input_tokens": True}, None),
     ],
 )
