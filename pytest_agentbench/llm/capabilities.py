@@ -118,7 +118,8 @@ class Capabilities:
         key = self._asked_as(name, own)
         if name in self._renamed or (name in self._dropped and key not in own):
             return True  # learnt from another request, while this one was out
-        if name in _RENAMED and key == name and error.code not in _VALUES:
+        is_new_name = name in self._renamed.values()  # back to a name that was refused leads nowhere
+        if name in _RENAMED and key == name and not is_new_name and error.code not in _VALUES:
             self._renamed[name] = _RENAMED[name]
             return True
         if key in own:
