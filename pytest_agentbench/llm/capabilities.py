@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.llm.request import OUTPUT_LIMITS
 from pytest_agentbench.llm.turns import Paused, Turns
 
 Form = Literal["json_schema", "tool", "json", "prompt"]
@@ -33,9 +34,6 @@ _TOLD: dict[Form, str] = {
 
 _RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 """Parameters that some models take under another name only."""
-
-_LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict", "num_predict"})
-"""Parameters that bound an answer."""
 
 _SPARED = ("temperature", "seed", "parallel_tool_calls", "max_completion_tokens", "max_tokens")
 """Parameters without which a request still asks the same, those first whose loss changes the answer most."""
@@ -94,7 +92,7 @@ class Capabilities:
 
     def fit(self, body: dict[str, Any], own: Collection[str], *, without: Collection[str] = ()) -> dict[str, Any]:
         """Give a body as the server takes it, bounded; `without` names what is left out for a trial."""
-        bounded = body if not _LIMITS.isdisjoint(body) else {**body, "max_tokens": OUTPUT_BOUND}
+        bounded = body if any(name in body for name in OUTPUT_LIMITS) else {**body, "max_tokens": OUTPUT_BOUND}
         gone = self._dropped.union(without, self._doubtful[1:])
         if not gone and not self._renamed and not self._choice:
             return bounded
@@ -142,7 +140,7 @@ class Capabilities:
         if error.status not in _REFUSING or error.code in _UNRELATED:
             return frozenset()
         ours = [name for name in _SPARED if name in sent and self._asked_as(name, own) not in own]
-        bound = [name for name in ours if name in _LIMITS]
+        bound = [name for name in ours if name in OUTPUT_LIMITS]
         if error.code in _SIZES:
             return frozenset(bound)
         if error.param:
