@@ -297,3 +297,19 @@ def test_each_api_has_a_home(upstream: str, environ: dict[str, str], openai: str
     """What is named goes first, then the variable of the API's own clients, then its maker's server."""
     assert OPENAI.base_url(upstream, environ) == openai
     assert ANTHROPIC.base_url(upstream, environ) == anthropic
+
+
+def test_the_citations_of_a_block_come_in_the_order_of_their_events() -> None:
+    """After those that the block began with."""
+    assembly = MESSAGES.assembly()
+    assembly.add({"type": "message_start", "message": {"stop_reason": "end_turn"}})
+    assembly.add(
+        {"type": "content_block_start", "content_block": {"type": "text", "citations": [{"n": 0}]}, "index": 0}
+    )
+    for number in (1, 2):
+        assembly.add({"type": "content_block_delta", "index": 0, "delta": {"citation": {"n": number}}})
+    assembly.add({"type": "message_stop"})
+
+    whole = assembly.whole() or {}
+
+    assert whole["content"] == [{"type": "text", "citations": [{"n": 0}, {"n": 1}, {"n": 2}]}]

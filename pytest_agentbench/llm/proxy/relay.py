@@ -110,7 +110,8 @@ class Stream:
             await _write(answer, rest.raw)
 
     async def _pass_on(self, event: Event, answer: web.StreamResponse) -> None:
-        if self._read(event) and self.whole is not None:
+        # what is accounted for is not put together again: a server may end its answer as often as it likes
+        if self._read(event) and not self._exchange.accounted and self.whole is not None:
             self._account()
         if self._exchange.with_usage or not _tells_only_usage(event):
             await _write(answer, event.raw)
