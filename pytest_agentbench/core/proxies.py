@@ -6,6 +6,9 @@ import urllib.request
 from collections.abc import MutableMapping
 from urllib.parse import urlsplit
 
+_SPEAKING_HTTP = frozenset({"http", "https"})
+_SCHEMES = _SPEAKING_HTTP | {"socks4", "socks4a", "socks5", "socks5h"}
+
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """The names of this machine that `NO_PROXY` is given, for clients which do not know them by themselves."""
 
@@ -15,7 +18,8 @@ def proxy_for(url: str) -> str | None:
 
     `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say so, in either case; where the environment names no
     proxy, macOS and Windows are asked for theirs. `NO_PROXY` holds names of hosts, which stand for what is below them
-    too, addresses, and networks such as `10.0.0.0/8`. A loopback address never goes through a proxy.
+    too, addresses, and networks such as `10.0.0.0/8`. A loopback address never goes through a proxy. Raise
+    `ValueError`, which shows no password, where what they name is no proxy.
     """
     host, scheme, netloc = _parts(url)
     if not host or is_loopback(host):
@@ -24,7 +28,18 @@ def proxy_for(url: str) -> str | None:
     found = proxies.get(scheme) or proxies.get("all")
     if not found or _is_exempt(host, netloc, proxies.get("no", "")):
         return None
-    return found if "://" in found else f"http://{found}"
+    return _checked(found if "://" in found else f"http://{found}")
+
+
+def http_proxy(proxy: str | None) -> str | None:
+    """Give a proxy to a client that speaks HTTP to it; raise `ValueError`, which says what to do, for another one."""
+    scheme = proxy.partition("://")[0].lower() if proxy else ""
+    if proxy and scheme not in _SPEAKING_HTTP:
+        raise ValueError(
+            f"the environment names a {scheme} proxy, and models are asked through HTTP proxies only: name one in "
+            "HTTPS_PROXY or HTTP_PROXY, or add the host to NO_PROXY"
+        )
+    return proxy
 
 
 class Proxies:
@@ -61,6 +76,18 @@ def exempt_loopback(environ: MutableMapping[str, str] = os.environ) -> None:
         listed = [entry.strip() for entry in environ.get(name, "").split(",") if entry.strip()]
         if "*" not in listed:
             environ[name] = ",".join([*listed, *(host for host in LOOPBACK if host not in listed)])
+
+
+def _checked(proxy: str) -> str:
+    """Give the address of a proxy; raise `ValueError` where it is none."""
+    try:
+        parts = urlsplit(proxy)
+        is_one = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_one = False
+    if not is_one:
+        raise ValueError("the environment's HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is no address of a proxy")
+    return proxy
 
 
 def _parts(url: str) -> tuple[str, str, str]:

@@ -15,7 +15,7 @@ from functools import lru_cache
 import httpx2
 
 from pytest_agentbench.core.proxies import Proxies
-from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.text import printable, raised_text, shorten
 
 _USER_AGENT = "pytest-agentbench"
 
@@ -112,7 +112,16 @@ def _address(url: str) -> httpx2.URL:
     return address
 
 
-def connect_failure(error: httpx2.HTTPError) -> str | None:
+def failure_text(error: httpx2.HTTPError) -> str:
+    """Say why a request got no whole answer, to be read after the name of whom it went to."""
+    if (why := _tls_failure(error)) is not None:
+        return f"cannot be trusted: {why}"
+    if (why := _connect_failure(error)) is not None:
+        return f"cannot be reached: {why} (is it running?)"
+    return f"gave no whole answer: {raised_text(error)}"
+
+
+def _connect_failure(error: httpx2.HTTPError) -> str | None:
     """Say why no connection came about; None where one did."""
     if isinstance(error, httpx2.ProxyError):
         return f"the proxy of the environment says {shorten(printable(str(error)), 200)}"
@@ -122,12 +131,22 @@ def connect_failure(error: httpx2.HTTPError) -> str | None:
     return shorten(printable(reasons[-1] if reasons else str(error)), 200)
 
 
-def tls_failure(error: httpx2.HTTPError) -> str | None:
+def _tls_failure(error: httpx2.HTTPError) -> str | None:
     """Say why a server is not trusted: it has no certificate that a known authority signed, or speaks no TLS."""
     if not isinstance(error, httpx2.ConnectError):
         return None
     found = next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
     return shorten(printable(f"{type(found).__name__}: {found}"), 200) if found is not None else None
+
+
+@lru_cache(maxsize=256)  # nearly every answer comes from the same few
+def shown_url(url: str) -> str:
+    """Show an address without user, password and query, which may hold secrets."""
+    try:
+        bare = httpx2.URL(url).copy_with(userinfo=b"", query=None, fragment=None)
+    except httpx2.InvalidURL:
+        return "the address"
+    return shorten(printable(str(bare)), 200)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

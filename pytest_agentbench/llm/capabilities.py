@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from pytest_agentbench.core.errors import SendError, with_hint
 from pytest_agentbench.llm.refusals import REFUSING, UNRELATED, VALUES, is_too_long
+from pytest_agentbench.llm.request import OUTPUT_LIMITS
 from pytest_agentbench.llm.turns import Paused, Turns
 from pytest_agentbench.llm.wire import encode
 
@@ -35,9 +36,6 @@ _FORM_FACTS: dict[Form, str] = {
 
 _RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 """Parameters that some models take under another name only."""
-
-_LIMITS = frozenset({"max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict", "num_predict"})
-"""Parameters that bound an answer."""
 
 _SPARED = ("temperature", "seed", "parallel_tool_calls", "max_completion_tokens", "max_tokens")
 """Parameters without which a request still asks the same, those first whose loss changes the answer most."""
@@ -92,7 +90,7 @@ class Capabilities:
 
     def fit(self, body: dict[str, Any], own: Collection[str], *, without: Collection[str] = ()) -> dict[str, Any]:
         """Give a body as the server takes it, bounded; `without` names what is left out for a trial."""
-        bounded = body if not _LIMITS.isdisjoint(body) else {**body, "max_tokens": OUTPUT_BOUND}
+        bounded = body if any(name in body for name in OUTPUT_LIMITS) else {**body, "max_tokens": OUTPUT_BOUND}
         gone = self._dropped.union(without, self._doubtful[1:])
         if not gone and not self._renamed and not self._choice:
             return bounded
@@ -113,10 +111,11 @@ class Capabilities:
         name = error.param
         if error.status not in REFUSING or is_too_long(error) or name not in sent:
             return False
-        key = next((old for old, new in self._renamed.items() if new == name), name)
+        key = self._asked_as(name, own)
         if name in self._renamed or (name in self._dropped and key not in own):
             return True  # learnt from another request, while this one was out
-        if name in _RENAMED and key == name and error.code not in VALUES:
+        is_new_name = name in self._renamed.values()  # back to a name that was refused leads nowhere
+        if name in _RENAMED and key == name and not is_new_name and error.code not in VALUES:
             self._renamed[name] = _RENAMED[name]
             return True
         if key in own:
@@ -138,8 +137,8 @@ class Capabilities:
         """
         if error.status not in REFUSING or error.code in UNRELATED:
             return frozenset()
-        ours = [name for name in _SPARED if name in sent and self._asked_as(name) not in own]
-        bound = [name for name in ours if name in _LIMITS]
+        ours = [name for name in _SPARED if name in sent and self._asked_as(name, own) not in own]
+        bound = [name for name in ours if name in OUTPUT_LIMITS]
         if is_too_long(error):
             return frozenset(() if self._is_hopeless(sent) else bound)
         if error.param:
@@ -190,15 +189,15 @@ class Capabilities:
         elif not left_out and self._doubtful and self._doubtful[0] in sent:
             # the first one it was not; what was taken before was too much for one request, and teaches nothing
             self._refused(tuple(name for name in self._doubtful[1:] if name not in self._taken))
-        if not _LIMITS.isdisjoint(sent):
+        if any(name in sent for name in OUTPUT_LIMITS):
             self._longest = max(self._longest, _length(sent))
         if not self._taken.issuperset(names := [name for name in _SPARED if name in sent]):
             self._taken = self._taken.union(names)
 
     def meant(self, error: SendError, sent: dict[str, Any], own: Collection[str]) -> frozenset[str]:
         """Give the keys of the suite that a refusal may mean: the one that it names, else all that were sent."""
-        asked = {self._asked_as(error.param), error.param} if error.param and not is_too_long(error) else None
-        names = (name for name in map(self._asked_as, sent) if name in own)
+        asked = {self._asked_as(error.param, own), error.param} if error.param and not is_too_long(error) else None
+        names = (name for name in (self._asked_as(name, own) for name in sent) if name in own)
         return frozenset(_KEYS.get(name, name) for name in names if asked is None or name in asked)
 
     def forms(self, wanted: Literal["auto"] | Form) -> tuple[Form, ...]:
@@ -230,9 +229,9 @@ class Capabilities:
         async with self._turns.one(paused, needed=lambda: self._has_doubt(body)):
             try:
                 yield
-            except Exception as error:
-                self._is_known = True
-                if isinstance(error, SendError) and error.again:  # it may take long until this question is answered
+            except BaseException as error:
+                self._is_known = True  # also where a run's time was up: one by one, a server that hangs takes them all
+                if not isinstance(error, SendError) or error.again:  # nobody knows when this question is answered
                     self._has_asked = True
                     self._questions.open()
                 raise
@@ -247,10 +246,8 @@ class Capabilities:
         async with self._questions.one(paused, needed=self._looks_for_form):
             try:
                 yield
-            except Exception:
+            finally:
                 self._has_asked = True
-                raise
-            self._has_asked = True
 
     def _looks_like_form(self, sent: dict[str, Any]) -> bool:
         """Whether the form of an answer is the likelier reason of a refusal; the last form asks without any field."""
@@ -279,8 +276,9 @@ class Capabilities:
         self._choice = "auto" if self._choice == "auto" else weaker
         return True
 
-    def _asked_as(self, name: str) -> str:
-        return next((old for old, new in self._renamed.items() if new == name), name)
+    def _asked_as(self, name: str, own: Collection[str]) -> str:
+        """Give the name under which a field was asked for: its own where the suite set it so, else the one renamed."""
+        return name if name in own else next((old for old, new in self._renamed.items() if new == name), name)
 
 
 def _length(sent: dict[str, Any]) -> int:

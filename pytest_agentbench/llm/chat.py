@@ -149,6 +149,7 @@ class ChatModel:
             raise
 
     def _replayed(self, recorded: Recorded) -> ChatReply:
+        """Read a recorded answer, which costs nothing."""
         reply = read_reply(recorded.response, self.spec.model)
         self._meter.replayed()
         return reply.model_copy(update={"replayed": True, "cost_usd": 0.0})

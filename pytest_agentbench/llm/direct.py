@@ -9,13 +9,13 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from pytest_agentbench.core.errors import SendError
-from pytest_agentbench.core.proxies import proxy_for
-from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.core.proxies import http_proxy, proxy_for
+from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.connection_errors import connection_error
 from pytest_agentbench.llm.http_errors import hidden, understood
 from pytest_agentbench.llm.model_listing import LISTING, listed
 from pytest_agentbench.llm.per_loop import PerLoop
-from pytest_agentbench.llm.wire import LONGEST_REPLY, encode, too_long
+from pytest_agentbench.llm.wire import LONGEST_REPLY, encode, too_long, where
 
 _KEPT_ALIVE = 4.0
 """Seconds that an idle connection is kept: less than the 5 s after which common servers close theirs."""
@@ -72,7 +72,10 @@ class DirectTransport:
         self._owns = connections is None
         self._connections = connections or Connections()
         self._wall = wall
-        self._proxy = proxy_for(str(self._url))
+        try:
+            self._proxy = http_proxy(proxy_for(str(self._url)))
+        except ValueError as error:
+            raise SendError(f"{self._where} cannot be asked: {error}") from error
 
     async def send(self, body: dict[str, Any]) -> dict[str, Any]:
         """Post once and give the decoded JSON object; raise `SendError` for anything else."""
@@ -98,7 +101,7 @@ class DirectTransport:
         timeout = aiohttp.ClientTimeout(total=min(self._seconds, LISTING))
         try:
             async with session.get(
-                self._listing, headers=self._headers, timeout=timeout, allow_redirects=False
+                self._listing, headers=self._headers, timeout=timeout, proxy=self._proxy, allow_redirects=False
             ) as response:
                 content = await read_bounded(response, self._where)
         except (aiohttp.ClientError, OSError, ValueError, SendError):
@@ -121,14 +124,6 @@ def endpoint(base_url: str, path: str = "chat/completions") -> URL:
         return base.with_path(whole, encoded=True).with_query(base.query)
     except (ValueError, TypeError) as error:
         raise SendError(f"base_url {where(base_url)} is no URL: {printable(str(error))}") from error
-
-
-def where(base_url: str) -> str:
-    """Name a server without what its URL may hide: user, password and query."""
-    address = base_url.partition("?")[0]
-    scheme, slashes, rest = address.rpartition("://")
-    host, slash, path = rest.partition("/")
-    return shorten(printable(f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}"), 200)
 
 
 def check_headers(headers: Mapping[str, str], place: str) -> None:

@@ -16,6 +16,7 @@ from pytest_agentbench.llm.limiter import Limiter
 from pytest_agentbench.llm.prices import server_of
 from pytest_agentbench.llm.seams import Recorder, Transport
 from pytest_agentbench.llm.turns import Paused
+from pytest_agentbench.llm.wire import where
 
 if TYPE_CHECKING:  # aiohttp takes a fifth of a second to import, and most sessions call no model
     from pytest_agentbench.llm.direct import Connections
@@ -99,7 +100,7 @@ class Models:
             raise _unset(f"no server for model {spec.model!r}", provider.place)
         if key or not (names and self._needs_key(spec, provider)):
             return key
-        raise _unset(f"no key for model {spec.model!r} at {url}", names)
+        raise _unset(f"no key for model {spec.model!r} at {where(url)}", names)
 
     def _needs_key(self, spec: ModelSpec, provider: Provider | None) -> bool:
         if "api_key_env" in spec.model_fields_set:
@@ -119,7 +120,8 @@ class Models:
     def _transport(self, spec: ModelSpec, url: str) -> Transport:
         key = self.key_of(spec)
         model = spec.model if spec.transport == PYDANTIC_AI else ""
-        reached_by = repr((spec.transport, url, model, key, sorted(spec.headers.items()), spec.seconds))
+        how = (spec.transport, url, model, key, _row(spec).key_header, sorted(spec.headers.items()), spec.seconds)
+        reached_by = repr(how)
         found = self._transports.get(reached_by)
         if found is None:
             found = self._transports[reached_by] = self._open(spec, url, key)
@@ -131,8 +133,7 @@ class Models:
 
             secrets = [self._environ[name] for name in spec.key_variables if name in self._environ]
             return PydanticAITransport(spec.model, seconds=spec.seconds, headers=spec.headers, secrets=secrets)
-        row = provider_of(spec.provider) or PROVIDERS["openai"]
-        how: dict[str, Any] = {"seconds": spec.seconds, "headers": spec.headers, "key_header": row.key_header}
+        how: dict[str, Any] = {"seconds": spec.seconds, "headers": spec.headers, "key_header": _row(spec).key_header}
         if spec.transport == "openai":
             from pytest_agentbench.llm.openai_client import OpenAITransport  # noqa: PLC0415 - imports aiohttp
 
@@ -143,9 +144,14 @@ class Models:
         return DirectTransport(url, key, connections=self._connections, **how)
 
 
+def _row(spec: ModelSpec) -> Provider:
+    """Give the row of a spec's provider; a server that is known by its address alone is taken to be like OpenAI's."""
+    return provider_of(spec.provider) or PROVIDERS["openai"]
+
+
 def _renames(spec: ModelSpec, url: str) -> Mapping[str, str]:
     """Give the parameters that a server is known to take under other names; another one at its name is not."""
-    row = provider_of(spec.provider) or PROVIDERS["openai"]
+    row = _row(spec)
     return row.renames if spec.transport != PYDANTIC_AI and url == row.url else {}
 
 

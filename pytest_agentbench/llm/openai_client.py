@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_agentbench.core.errors import SendError
-from pytest_agentbench.core.proxies import is_loopback
+from pytest_agentbench.core.proxies import is_loopback, proxy_for
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.connection_errors import connection_error
-from pytest_agentbench.llm.direct import check_headers, endpoint, where
+from pytest_agentbench.llm.direct import check_headers, endpoint
 from pytest_agentbench.llm.http_errors import hidden, understood
 from pytest_agentbench.llm.model_listing import LISTING, listed
 from pytest_agentbench.llm.per_loop import PerLoop
-from pytest_agentbench.llm.wire import encode
+from pytest_agentbench.llm.wire import encode, where
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -54,8 +54,9 @@ class OpenAITransport:
         import openai  # noqa: PLC0415 - it takes 0.6 s, and few need it
 
         try:
+            proxy_for(self._base_url)  # its client raises what it likes where the environment names no proxy's address
             client = await self._clients.get()
-        except ImportError as error:  # its client speaks SOCKS with a package that may be missing
+        except (ImportError, ValueError) as error:  # it speaks SOCKS with a package that may be missing
             raise SendError(f"{self._where} cannot be asked: {printable(str(error))}") from error
         try:
             async with asyncio.timeout(self._seconds):  # the client's own bounds each read, not the whole
@@ -116,14 +117,15 @@ class OpenAITransport:
 def _http_client(*, trust_env: bool) -> Any:
     """Give the client's own aiohttp transport, or its default one where openai 2 lacks its extra `aiohttp`.
 
-    What a call takes over either is in docs/architecture.md.
+    What a call takes over either is in docs/architecture.md. Neither follows a redirect: the key is for this server
+    alone, and one in a header of its own would go along.
     """
     from openai import DefaultAioHttpClient, DefaultAsyncHttpxClient  # noqa: PLC0415 - as above
 
     try:
-        return DefaultAioHttpClient(trust_env=trust_env)
+        return DefaultAioHttpClient(trust_env=trust_env, follow_redirects=False)
     except RuntimeError:
-        return DefaultAsyncHttpxClient(trust_env=trust_env)
+        return DefaultAsyncHttpxClient(trust_env=trust_env, follow_redirects=False)
 
 
 async def _close(client: "AsyncOpenAI") -> None:

@@ -10,7 +10,10 @@ from urllib.parse import urlsplit
 
 from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.providers import PROVIDERS, PYDANTIC_AI, provider_of
+from pytest_agentbench.core.proxies import is_loopback
 from pytest_agentbench.llm.reply import TokenCount
+from pytest_agentbench.llm.request import OUTPUT_LIMITS
+from pytest_agentbench.llm.wire import where
 
 UNSET_OUTPUT = 4096
 """Output tokens that a worst case allows for where neither the request nor the role bounds them."""
@@ -22,7 +25,6 @@ _FILE_MARKS = ('"data:', '"base64"')
 """What stands in a request that holds files: OpenAI's have URLs, Anthropic's the type of a source."""
 
 _PER_MILLION = 1_000_000
-_OUTPUT_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 
 
 def server_of(spec: ModelSpec, environ: Mapping[str, str] = os.environ) -> str:
@@ -83,7 +85,7 @@ def check_priced(specs: Iterable[ModelSpec], *, has_cost_budget: bool, has_call_
     if not has_cost_budget or has_call_budget:
         return []
     probe = TokenCount(input=1, output=1)
-    models = {(spec.model, server_of(spec)): None for spec in specs if cost_of(spec, spec.model, probe) is None}
+    models = {(spec.model, where(server_of(spec))): None for spec in specs if cost_of(spec, spec.model, probe) is None}
     advice = "give the model a `price`, or bound the number of calls too"
     missing = "" if _table() else " (genai-prices, the extra `prices`, is not installed)"
     return [f"a cost budget needs a price for model {name!r} at {url}: {advice}{missing}" for name, url in models]
@@ -146,7 +148,7 @@ def _looked_up(server: str, model: str, tokens: TokenCount) -> Any:
 def _is_here(server: str) -> bool:
     """Whether a server is this machine's own, which no table lists; importing it would hold up all runs."""
     try:
-        return urlsplit(server).hostname in {"localhost", "127.0.0.1", "::1"}
+        return is_loopback(urlsplit(server).hostname or "")
     except ValueError:
         return False
 
@@ -162,7 +164,7 @@ def _table() -> Any:
 
 
 def _output(spec: ModelSpec, body: Mapping[str, Any]) -> int:
-    given = (body.get(name) for name in _OUTPUT_LIMITS)
+    given = (body.get(name) for name in OUTPUT_LIMITS)
     bounds = [value for value in given if isinstance(value, int) and value > 0]
     answers = body.get("n")
     times = max(answers, 1) if isinstance(answers, int) else 1

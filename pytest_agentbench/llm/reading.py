@@ -73,7 +73,10 @@ def answering_model(response: dict[str, Any], asked: str) -> str:
 
 
 def read_tokens(response: dict[str, Any]) -> TokenCount | None:
-    """Read `usage`; None where the server did not say, or not in numbers."""
+    """Read `usage`; None where the server did not say, or not in numbers.
+
+    The output holds the thoughts, which some servers (xAI, Gemini) count in the total, and not in the completion.
+    """
     usage = response.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -83,9 +86,12 @@ def read_tokens(response: dict[str, Any]) -> TokenCount | None:
     details = usage.get("prompt_tokens_details")
     cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
     thought = usage.get("completion_tokens_details")
-    reasoning = _count(thought.get("reasoning_tokens")) if isinstance(thought, dict) else None
+    reasoning = (_count(thought.get("reasoning_tokens")) if isinstance(thought, dict) else None) or 0
+    beside = max((_count(usage.get("total_tokens")) or 0) - given - answered, 0)
+    if reasoning > answered:  # no part of it, whatever the total is
+        beside = max(beside, reasoning)
     return TokenCount(
-        input=given, output=answered, cached=min(cached or 0, given), reasoning=min(reasoning or 0, answered)
+        input=given, output=answered + beside, cached=min(cached or 0, given), reasoning=max(reasoning, beside)
     )
 
 

@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+OUTPUT_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "n_predict", "num_predict")
+"""Parameters by which servers take a bound on the length of an answer."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ChatRequest:

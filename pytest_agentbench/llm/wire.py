@@ -1,4 +1,4 @@
-"""What goes over the wire: ASCII JSON out, a bounded JSON object in."""
+"""What goes over the wire, ASCII JSON out and a bounded JSON object in, and the name of the server at its end."""
 
 import json
 from typing import Any
@@ -12,6 +12,14 @@ LONGEST_REPLY = 32 * 1024 * 1024
 
 
 _PLAIN = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def where(base_url: str) -> str:
+    """Name a server without what its URL may hide: user, password and query."""
+    address = base_url.partition("?")[0]
+    scheme, slashes, rest = address.rpartition("://")
+    host, slash, path = rest.partition("/")
+    return shorten(printable(f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}"), 200)
 
 
 def encode(body: dict[str, Any]) -> bytes:

@@ -173,6 +173,56 @@ async def test_a_proxy_that_cannot_be_used_is_told(ask: Any, proxy: str, monkeyp
         await ask("http://models.example/v1")
 
 
+@ALL
+@pytest.mark.parametrize("proxy", ["nonsense://ada:secret@proxy:1", "http://ada:secret@proxy:port", "http://"])
+async def test_an_address_that_is_no_proxys_is_told(ask: Any, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variables are named, and no password of theirs is shown."""
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+
+    with pytest.raises((SendError, EnvironmentFaultError), match="HTTP_PROXY or ALL_PROXY is no address") as raised:
+        await ask("http://models.example/v1")
+
+    assert "secret" not in str(raised.value)
+
+
+async def test_a_password_in_the_address_of_a_service_is_in_no_error() -> None:
+    """It is sent to the service alone."""
+    async with Sender(headers={}, seconds=20) as sender:
+        sender.base_url = "http://ada:secret@127.0.0.1:9"
+
+        with pytest.raises(
+            EnvironmentFaultError, match=r"^GET http://127\.0\.0\.1:9/notes: cannot be reached: "
+        ) as raised:
+            await sender.send(Request(method="GET", path="/notes", query=[("key", "secret")]))
+
+    assert "secret" not in str(raised.value)
+
+
+async def test_nothing_but_socks_is_said_to_a_socks_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not sent a request with a key in it, and the error says what to name instead."""
+    proxy = Forwarder()
+    async with served(proxy.serve) as port:
+        monkeypatch.setenv("ALL_PROXY", f"socks5://127.0.0.1:{port}")
+
+        with pytest.raises(SendError, match=r"models\.example/v1 cannot be asked: .* socks5 proxy.*NO_PROXY"):
+            await ask_model("http://models.example/v1")
+
+    assert proxy.asked == []
+
+
+async def test_a_servers_models_are_listed_through_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No request goes around it, the one that explains an error included."""
+    proxy = Forwarder()
+    async with served(proxy.serve) as port:
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{port}")
+        transport = DirectTransport("http://models.example/v1", "key", seconds=20)
+
+        assert await transport.models() == ()
+        await transport.close()
+
+    assert proxy.asked == ["GET http://models.example/v1/models"]
+
+
 async def test_authorities_of_the_environment_are_trusted_through_a_tunnel(tmp_path: Path) -> None:
     """With `SSL_CERT_FILE` both clients trust a company's authority, also behind a proxy that only tunnels."""
     authority = trustme.CA()

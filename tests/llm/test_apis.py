@@ -235,6 +235,16 @@ def test_counts_of_a_streamed_message_are_sums_of_which_some_are_left_out() -> N
     assert (tokens.input, tokens.cached, tokens.output) == (14, 9, 40)
 
 
+CACHING_GATEWAY = {
+    "prompt_tokens": 20,
+    "completion_tokens": 3,
+    "prompt_tokens_details": {"cached_tokens": 9},
+    "cache_read_input_tokens": 9,
+    "cache_creation_input_tokens": 1,
+}
+"""Usage in both forms at once: the prompt holds what came from a cache, as OpenAI's does."""
+
+
 @pytest.mark.parametrize(
     ("usage", "expected"),
     [
@@ -243,6 +253,7 @@ def test_counts_of_a_streamed_message_are_sums_of_which_some_are_left_out() -> N
         ({"prompt_tokens": 9, "completion_tokens": 2}, (9, 2, 0)),
         ({"prompt_tokens": 9, "total_tokens": 9}, (9, 0, 0)),
         ({"input_tokens": "many", "output_tokens": 2}, None),
+        (CACHING_GATEWAY, (20, 3, 9)),
         ({"input_tokens": True, "cache_read_input_tokens": True}, None),
     ],
 )
@@ -286,3 +297,19 @@ def test_each_api_has_a_home(upstream: str, environ: dict[str, str], openai: str
     """What is named goes first, then the variable of the API's own clients, then its maker's server."""
     assert OPENAI.base_url(upstream, environ) == openai
     assert ANTHROPIC.base_url(upstream, environ) == anthropic
+
+
+def test_the_citations_of_a_block_come_in_the_order_of_their_events() -> None:
+    """After those that the block began with."""
+    assembly = MESSAGES.assembly()
+    assembly.add({"type": "message_start", "message": {"stop_reason": "end_turn"}})
+    assembly.add(
+        {"type": "content_block_start", "content_block": {"type": "text", "citations": [{"n": 0}]}, "index": 0}
+    )
+    for number in (1, 2):
+        assembly.add({"type": "content_block_delta", "index": 0, "delta": {"citation": {"n": number}}})
+    assembly.add({"type": "message_stop"})
+
+    whole = assembly.whole() or {}
+
+    assert whole["content"] == [{"type": "text", "citations": [{"n": 0}, {"n": 1}, {"n": 2}]}]

@@ -101,6 +101,54 @@ def test_what_the_suite_sets_is_sent_or_an_error_names_the_key(key: str, value: 
         play(refusing({"effort": "reasoning_effort"}.get(key, key)), ask_twice, **{key: value})
 
 
+@pytest.mark.parametrize("names", [True, False], ids=["field named", "no field named"])
+def test_a_new_name_that_the_suite_itself_uses_is_its_own(names: bool) -> None:
+    """A server that renames what one role asks, and refuses the value of another, is not asked on and on."""
+
+    def react(request: ModelRequest) -> Given:
+        if "max_tokens" in request.body:
+            return fault.refused("max_tokens")
+        if request.body.get("max_completion_tokens", 0) <= 1000:
+            return text("hi")
+        assert request.number < 9
+        return fault.refused("max_completion_tokens" if names else "", code="integer_above_max_value")
+
+    async def scene(models: Models, spec: ModelSpec) -> str:
+        await models.chat(spec.model_copy(update={"extra_body": {}}), Caller(role="judge")).complete(
+            HELLO, max_tokens=9
+        )
+        with pytest.raises(SendError) as raised:
+            await models.chat(spec, Caller(role="user")).complete(HELLO)
+        return str(raised.value)
+
+    told, bodies = play(react, scene, extra_body={"max_completion_tokens": 10**9})
+
+    assert "`max_completion_tokens`" in told
+    assert len(bodies) == 3
+
+
+@pytest.mark.parametrize("first", ["max_tokens", "max_completion_tokens"])
+def test_a_server_that_takes_neither_name_of_the_bound_is_not_asked_on_and_on(first: str) -> None:
+    """A role goes without its bound, and a suite that sets one by either name is told so."""
+
+    async def scene(models: Models, spec: ModelSpec) -> list[str]:
+        by_name = {
+            "max_tokens": spec.model_copy(update={"max_tokens": 9}),
+            "max_completion_tokens": spec.model_copy(update={"extra_body": {"max_completion_tokens": 9}}),
+        }
+        told = []
+        for name in sorted(by_name, key=lambda name: name != first):
+            with pytest.raises(SendError) as raised:
+                await models.chat(by_name[name], Caller(role="user")).complete(HELLO)
+            told.append(f"the suite sets `{name}`" in str(raised.value))
+        return [*told, (await models.chat(spec, Caller(role="judge")).complete(HELLO)).text]
+
+    found, bodies = play(refusing("max_tokens", "max_completion_tokens"), scene)
+
+    assert found == [True, True, '{"kept": true}']
+    assert len(bodies) <= 6
+
+
 def test_what_the_suite_sets_beats_what_a_role_prefers() -> None:
     """Models that only take temperature 1 can be told so."""
     _, bodies = play(refusing(), ask_twice, temperature=1.0)

@@ -141,6 +141,7 @@ def test_without_the_table_prices_are_unknown(monkeypatch: pytest.MonkeyPatch) -
         ({"max_tokens": 100, "max_completion_tokens": 50}, 50),
         ({"max_tokens": 100, "n": 3}, 300),
         ({"max_output_tokens": 7}, 7),
+        ({"num_predict": 50_000}, 50_000),
         ({"max_tokens": "many"}, 4096),
     ],
 )

@@ -10,6 +10,7 @@ from pytest_agentbench.core.errors import KeyMissingError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.providers import PROVIDERS
 from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.prices import check_priced
 from pytest_agentbench.testing import ModelServer, fault, text
 from tests.llm.test_chat import CALLER, HELLO, play
 
@@ -30,6 +31,34 @@ def test_a_missing_key_names_the_providers_variable(name: str) -> None:
 
     with pytest.raises(KeyMissingError, match=rf"no key for model 'm' at .*{row.keys[0]}.* set \(set .*replay"):
         Models(environ=others).key_of(ModelSpec.named(f"{name}:m"))
+
+
+def test_what_lacks_a_key_or_a_price_is_named_without_what_its_address_hides() -> None:
+    """Passwords and signed queries are in no reason for a run that does not take place."""
+    spec = ModelSpec(model="m", base_url="https://ada:sekret@models.example/v1?sig=sekret", api_key_env="UNSET_KEY")
+
+    with pytest.raises(KeyMissingError, match=r"at https://models\.example/v1: .*UNSET_KEY") as raised:
+        Models(environ={}).key_of(spec)
+    told = [str(raised.value), *check_priced([spec], has_cost_budget=True, has_call_budget=False)]
+
+    assert len(told) == 2
+    assert "sekret" not in "".join(told)
+
+
+@pytest.mark.parametrize("transport", ["direct", "openai"])
+def test_one_server_takes_a_key_as_each_role_names_it(transport: Literal["direct", "openai"]) -> None:
+    """Whoever asks first does not decide in which header the key of another role goes."""
+    with ModelServer([text("hi"), text("hi")]) as server:
+        url = {"base_url": server.base_url, "api_key": "the-key", "transport": transport}
+
+        async def scene(models: Models) -> None:
+            for name in ("azure:m", "m"):
+                await models.chat(ModelSpec.named(name, **url), CALLER).complete(HELLO)
+
+        play(scene)
+        seen = [(one.headers.get("api-key"), one.headers.get("authorization")) for one in server.requests]
+
+    assert seen == [("the-key", None), (None, "Bearer the-key")]
 
 
 @pytest.mark.parametrize("variable", ["GEMINI_API_KEY", "GOOGLE_API_KEY"])

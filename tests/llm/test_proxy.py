@@ -345,6 +345,32 @@ def test_a_server_that_is_not_there_is_named(ledger: Ledger) -> None:
     assert (ledger.spent().calls, ledger.spent().in_flight) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("named", "told"), [("socks5://127.0.0.1:9", "a socks5 proxy"), ("x://ada:secret@y", "no address of a proxy")]
+)
+def test_a_proxy_of_the_environment_that_cannot_be_used_is_told(
+    named: str, told: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent is told why and need not try again, nothing is sent and nothing is charged."""
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, named)
+
+    async def posted(url: str) -> tuple[int, str | None, str]:
+        body = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+        async with aiohttp.ClientSession() as session, session.post(f"{url}/chat/completions", json=body) as answer:
+            return answer.status, answer.headers.get("x-should-retry"), await answer.text()
+
+    with serving(budget=ledger) as proxy:
+        status, again, said = asyncio.run(posted(proxy.url(agent(), "http://models.example/v1", price=PRICE)))
+
+    assert (status, again) == (500, "false")
+    assert "models.example/v1 cannot be asked" in said
+    assert told in said
+    assert "secret" not in said
+    assert told in str(proxy.failure(RUN))
+    assert (ledger.spent().calls, ledger.spent().in_flight) == (0, 0)
+
+
 def test_a_client_that_gives_up_leaves_nothing_held(ledger: Ledger) -> None:
     """A hanging server is charged at the worst case when its client leaves, and known as the failure."""
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.errors import ProviderError
+from pytest_agentbench.llm.apis.usage import tokens_of
 from pytest_agentbench.llm.reading import read_reply
 from pytest_agentbench.llm.reply import RequestedCall, TokenCount
 
@@ -70,6 +71,30 @@ def test_thoughts_are_kept_apart_wherever_a_server_puts_them(message: dict[str, 
     reply = read_reply(completion(message), "m")
 
     assert (reply.content, reply.thoughts) == ("b", thoughts)
+
+
+@pytest.mark.parametrize(
+    ("usage", "output", "reasoning"),
+    [
+        ({"total_tokens": 15}, 5, 0),
+        ({"total_tokens": 15, "completion_tokens_details": {"reasoning_tokens": 3}}, 5, 3),
+        ({"total_tokens": 18, "completion_tokens_details": {"reasoning_tokens": 3}}, 8, 3),
+        ({"total_tokens": 45}, 35, 30),
+        ({"completion_tokens_details": {"reasoning_tokens": 30}}, 35, 30),
+        ({"total_tokens": 7}, 5, 0),
+        ({"total_tokens": "45"}, 5, 0),
+    ],
+    ids=["no thoughts", "within", "beside", "beside, not told", "beside, no total", "wrong total", "no number"],
+)
+def test_thoughts_that_are_counted_beside_the_completion_are_output(
+    usage: dict[str, Any], output: int, reasoning: int
+) -> None:
+    """They are billed as output: a budget that leaves them out does not hold."""
+    told = {"prompt_tokens": 10, "completion_tokens": 5, **usage}
+    expected = TokenCount(input=10, output=output, reasoning=reasoning)
+
+    assert read_reply(completion({"content": "hi"}, usage=told), "m").tokens == expected
+    assert tokens_of({"usage": told}) == expected
 
 
 @pytest.mark.parametrize(("details", "reasoning"), [({"reasoning_tokens": 3}, 3), ({}, 0), (None, 0), ("3", 0)])

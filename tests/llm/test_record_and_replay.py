@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from pytest_agentbench.core.errors import CassetteMissError
+from pytest_agentbench.core.errors import CassetteMissError, TokenLimitError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.run import RunKey
 from pytest_agentbench.llm.caller import Caller
@@ -19,7 +19,7 @@ from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.cassette.recorder import CassetteRecorder
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.structured import structured
-from pytest_agentbench.testing import ModelRequest, ModelServer, fault
+from pytest_agentbench.testing import ModelRequest, ModelServer, fault, truncated
 from pytest_agentbench.testing.script import Given
 
 RUNS = [RunKey(suite="bench", scenario=f"c{number}") for number in range(6)]
@@ -161,3 +161,19 @@ def test_effort_is_part_of_the_request_and_of_its_key(tmp_path: Path) -> None:
     replaying = CassetteRecorder(Mode.REPLAY, cassette, shard=None, redact=lambda value: value)
     with pytest.raises(CassetteMissError, match="reasoning_effort"):
         talk(replaying, "http://127.0.0.1:9/v1", effort="high")
+
+
+def test_an_answer_without_a_word_is_the_same_error_when_it_is_replayed(tmp_path: Path) -> None:
+    """A report of a replay says which role it was, as the report of the recording did."""
+    cassette, shard = tmp_path / "bench.jsonl", tmp_path / "shard.jsonl"
+    recording = CassetteRecorder(Mode.RECORD, cassette, shard=shard, redact=lambda value: value)
+    with ModelServer([truncated("")]) as server, pytest.raises(TokenLimitError) as live:
+        talk(recording, url := server.base_url)
+    recording.close()
+    merge(cassette, [shard])
+
+    with pytest.raises(TokenLimitError) as replayed:
+        talk(CassetteRecorder(Mode.REPLAY, cassette, shard=None, redact=lambda value: value), url)
+
+    assert str(replayed.value) == str(live.value)
+    assert str(live.value).startswith("user, model 'm': ")

@@ -7,9 +7,10 @@ import pytest
 from aiohttp import web
 
 from pytest_agentbench.core.errors import SendError
-from pytest_agentbench.llm.direct import DirectTransport, endpoint, where
+from pytest_agentbench.llm.direct import DirectTransport, endpoint
 from pytest_agentbench.llm.openai_client import OpenAITransport
 from pytest_agentbench.llm.request import ChatRequest
+from pytest_agentbench.llm.wire import where
 from pytest_agentbench.testing import ModelServer, text
 
 BOTH = pytest.mark.parametrize("kind", [DirectTransport, OpenAITransport])
@@ -79,31 +80,34 @@ def test_credentials_in_a_url_and_a_key_are_one_too_many() -> None:
     assert "planted" not in str(raised.value)
 
 
-def test_a_redirect_is_not_followed() -> None:
-    """A server that sends us elsewhere does not get our key sent there."""
+@BOTH
+@pytest.mark.parametrize("key_header", ["Authorization", "api-key"])
+def test_a_redirect_is_not_followed(kind: Any, key_header: str) -> None:
+    """A server that sends us elsewhere gets neither our key nor our words sent there."""
 
-    async def scene() -> None:
+    async def scene() -> list[str]:
         reached = []
 
         async def answer(request: web.BaseRequest) -> web.Response:
             reached.append(request.path)
-            return web.Response(status=307, headers={"Location": "/elsewhere"})
+            return web.Response(status=307, headers={"Location": f"http://localhost:{port}/elsewhere"})
 
         server = web.ServerRunner(web.Server(answer))
         await server.setup()
         site = web.TCPSite(server, "127.0.0.1", 0)
         await site.start()
         port = server.addresses[0][1]
-        transport = DirectTransport(f"http://127.0.0.1:{port}/v1", "k", seconds=30)
+        transport = kind(f"http://127.0.0.1:{port}/v1", "k", seconds=30, key_header=key_header)
         try:
-            with pytest.raises(SendError, match="307 Temporary Redirect: a redirect to '/elsewhere'"):
+            with pytest.raises(SendError, match=r"307 Temporary Redirect: a redirect to 'http://localhost:\d+/"):
                 await transport.send(ChatRequest(model="m", messages=()).body)
+            assert await transport.models() == ()
         finally:
             await transport.close()
             await server.cleanup()
-        assert reached == ["/v1/chat/completions"]
+        return reached
 
-    asyncio.run(scene())
+    assert asyncio.run(scene()) == ["/v1/chat/completions", "/v1/models"]
 
 
 def test_one_connection_serves_call_after_call() -> None:

@@ -5,17 +5,25 @@ import threading
 from contextlib import nullcontext
 
 import pytest
+from pydantic import BaseModel
 
 from pytest_agentbench.core.errors import SendError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.structured import structured
 from pytest_agentbench.llm.turns import Turns
 from pytest_agentbench.testing import ModelRequest, ModelServer, fault, text
 from pytest_agentbench.testing.script import Given
 from tests.llm.virtual import Pauses
 
 HELLO = [{"role": "user", "content": "hello"}]
+
+
+class Answered(BaseModel):
+    """An answer of a form."""
+
+    kept: bool
 
 
 class Crowd:
@@ -154,6 +162,38 @@ def test_a_first_request_that_hangs_holds_the_others_up_for_its_own_time_out() -
 
     assert ended == [SendError, "fine", "fine", "fine", "fine"]
     assert waited == 4
+
+
+@pytest.mark.parametrize("is_question", [False, True], ids=["request", "question"])
+def test_a_run_whose_time_is_up_at_a_server_that_hangs_lets_all_others_go(is_question: bool) -> None:
+    """One after the other, each would hold all that wait up for the whole time of its run."""
+
+    async def scene(base_url: str) -> int:
+        models, pauses = Models(environ={}), Pauses()
+        spec = ModelSpec(model="m", base_url=base_url)
+        chats = [models.chat(spec, Caller(role="user"), paused=pauses) for _ in range(5)]
+        try:
+            asked = [structured(chat, Answered, HELLO) if is_question else chat.complete(HELLO) for chat in chats]
+            tasks = [asyncio.create_task(one) for one in asked]
+            await settled()
+            assert pauses.count == 4
+            await came_to(1)
+            tasks[0].cancel()
+            await came_to(5)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            await models.close()
+        return len(server.requests)
+
+    async def came_to(number: int) -> None:
+        async with asyncio.timeout(10):
+            while len(server.requests) < number:
+                await asyncio.sleep(0)
+
+    with ModelServer(lambda _: fault.hang()) as server:
+        assert asyncio.run(scene(server.base_url)) == 5
 
 
 @pytest.mark.parametrize("again", [True, False])

@@ -5,7 +5,6 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -17,7 +16,7 @@ from pytest_agentbench.core.errors import AgentError
 from pytest_agentbench.core.suite import HttpAgentSpec
 from pytest_agentbench.core.text import printable, raised_text, shorten
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.environment.http_client import HttpClient, connect_failure, http_request, tls_failure
+from pytest_agentbench.environment.http_client import HttpClient, failure_text, http_request, shown_url
 from pytest_agentbench.llm.per_loop import PerLoop
 
 MAX_BODY = 8 * 2**20
@@ -146,7 +145,7 @@ class Poster:
         except TimeoutError:
             raise AgentError(f"{endpoint} has not answered within {self._seconds:g} s (`seconds` bounds it)") from None
         except httpx2.HTTPError as error:
-            raise AgentError(f"{endpoint} {_failure_text(error)}") from error
+            raise AgentError(f"{endpoint} {failure_text(error)}") from error
         except (OSError, ValueError) as error:  # also an address that is none: it may hold a part the endpoint named
             raise AgentError(f"{endpoint} cannot be asked: {raised_text(error)}") from error
 
@@ -168,14 +167,6 @@ async def _read(response: httpx2.Response, endpoint: str) -> Answer:
     return Answer(endpoint, bytes(body), is_text=media.startswith("text/"))
 
 
-def _failure_text(error: httpx2.HTTPError) -> str:
-    if (why := tls_failure(error)) is not None:
-        return f"cannot be trusted: {why}"
-    if (why := connect_failure(error)) is not None:
-        return f"cannot be reached: {why} (is it running?)"
-    return f"gave no whole answer: {raised_text(error)}"
-
-
 def is_address(url: str) -> bool:
     """Whether something can be posted to `url`."""
     try:
@@ -189,13 +180,3 @@ def quoted(body: bytes) -> str:
     """Show the beginning of a body, safe to print."""
     text = body[: 4 * QUOTED].decode("utf-8", "backslashreplace").strip()
     return repr(shorten(printable(text), QUOTED)) if text else "(an empty body)"
-
-
-@lru_cache(maxsize=256)  # nearly every answer comes from the same few
-def shown_url(url: str) -> str:
-    """Show an address without user, password and query, which may hold secrets."""
-    try:
-        bare = httpx2.URL(url).copy_with(userinfo=b"", query=None, fragment=None)
-    except httpx2.InvalidURL:
-        return "the endpoint"
-    return shorten(printable(str(bare)), 200)

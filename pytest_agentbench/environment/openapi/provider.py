@@ -13,6 +13,7 @@ from pytest_agentbench.core.placeholders import fill_text
 from pytest_agentbench.core.remote import OpenApiSpec
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolResult, ToolSpec
+from pytest_agentbench.environment.http_client import shown_url
 from pytest_agentbench.environment.openapi.auth import Authoriser
 from pytest_agentbench.environment.openapi.document import Document, parse_document, read_document
 from pytest_agentbench.environment.openapi.operations import Operation, operations_of
@@ -74,7 +75,7 @@ class RestTools:
         if answer.status == 401 and self._authoriser.renewable:
             self._authoriser.forget()
             answer = await self._sender.send(await self._authoriser.authorise(request))
-        place = f"{request.method} {self._sender.base_url}{request.path}"
+        place = f"{request.method} {shown_url(self._sender.base_url + request.path)}"
         said = shorten(printable(hide(answer.text, self._authoriser.secrets)), 200)
         if answer.status in (401, 407):
             raise EnvironmentFaultError(

@@ -10,7 +10,7 @@ import httpx2
 
 from pytest_agentbench.core.errors import EnvironmentFaultError
 from pytest_agentbench.core.text import printable, raised_text
-from pytest_agentbench.environment.http_client import HttpClient, connect_failure, http_request, tls_failure
+from pytest_agentbench.environment.http_client import HttpClient, failure_text, http_request, shown_url
 from pytest_agentbench.environment.openapi.request import Request
 
 LARGEST = 8 * 2**20
@@ -85,7 +85,7 @@ class Sender:
     async def _one(self, method: str, url: str, request: Request) -> Answer:
         if self._client is None:
             raise EnvironmentFaultError("the environment is closed")
-        shown = printable(url.partition("?")[0])  # the query may hold a key
+        shown = shown_url(url)
         try:
             sent = http_request(
                 method,
@@ -102,7 +102,7 @@ class Sender:
                 f"{method} {shown}: no answer within {self._seconds:g} s (environment.tools.seconds bounds it)"
             ) from None
         except httpx2.HTTPError as error:
-            raise EnvironmentFaultError(f"{method} {shown}: {_failure_text(error)}") from error
+            raise EnvironmentFaultError(f"{method} {shown}: {failure_text(error)}") from error
         except (OSError, ValueError) as error:
             raise EnvironmentFaultError(f"{method} {shown}: cannot be asked: {raised_text(error)}") from error
 
@@ -113,14 +113,6 @@ class Sender:
         together = httpx2.Cookies(self._cookies)
         together.update(cookies)
         return together
-
-
-def _failure_text(error: httpx2.HTTPError) -> str:
-    if (why := tls_failure(error)) is not None:
-        return f"cannot be trusted: {why}"
-    if (why := connect_failure(error)) is not None:
-        return f"cannot be reached: {why} (is the service up?)"
-    return f"gave no whole answer: {raised_text(error)}"
 
 
 def _redirect_target(url: str, location: str) -> str | None:

@@ -129,7 +129,8 @@ class MessageAssembly:
     def __init__(self) -> None:
         self._message: dict[str, Any] | None = None
         self._blocks: dict[int, dict[str, Any]] = {}
-        self._written: dict[tuple[int, str], list[str]] = {}
+        self._written: dict[int, dict[str, list[str]]] = {}
+        self._cited: dict[int, list[Any]] = {}
         self._usage: dict[str, Any] = {}
         self._stopped = False
         self._broken = False
@@ -172,17 +173,19 @@ class MessageAssembly:
         kind = delta.get("type")
         source, target = _GROWING.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
         if target and isinstance(piece := delta.get(source), str):
-            self._written.setdefault((at, target), []).append(piece)
+            self._written.setdefault(at, {}).setdefault(target, []).append(piece)
         elif "citation" in delta:
-            block = self._blocks.setdefault(at, {})
-            before = block.get("citations")
-            block["citations"] = [*(before if isinstance(before, list) else []), delta["citation"]]
+            self._blocks.setdefault(at, {})
+            self._cited.setdefault(at, []).append(delta["citation"])
 
     def _block(self, at: int, block: dict[str, Any]) -> dict[str, Any]:
         grown: dict[str, Any] = {}
-        for name in (name for where, name in self._written if where == at):
-            written, begun = "".join(self._written[at, name]), block.get(name)
+        for name, pieces in self._written.get(at, {}).items():
+            written, begun = "".join(pieces), block.get(name)
             grown[name] = _parsed(written, begun) if name == "input" else f"{begun or ''}{written}"
+        if at in self._cited:
+            before = block.get("citations")
+            grown["citations"] = [*(before if isinstance(before, list) else []), *self._cited[at]]
         return {**block, **grown}
 
 

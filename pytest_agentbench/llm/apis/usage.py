@@ -22,7 +22,7 @@ def tokens_of(answer: Mapping[str, Any]) -> TokenCount | None:
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
     given = usage.get("prompt_tokens", usage.get("input_tokens"))
     cached, written = (max(count, 0) if type(count := usage.get(name)) is int else 0 for name in _BESIDE)
-    if type(given) is int and (cached or written):
+    if type(given) is int and (cached or written) and "prompt_tokens" not in usage:  # gateways count them in there
         given += cached + written
         details = {"cached_tokens": cached}
     thoughts = usage.get("completion_tokens_details") or usage.get("output_tokens_details")
@@ -30,6 +30,7 @@ def tokens_of(answer: Mapping[str, Any]) -> TokenCount | None:
         thoughts = {"reasoning_tokens": thoughts["thinking_tokens"]}
     as_chat = {
         "prompt_tokens": given,
+        "total_tokens": usage.get("total_tokens"),
         "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens", 0)),
         "prompt_tokens_details": details,
         "completion_tokens_details": thoughts,

@@ -11,7 +11,7 @@ import aiohttp
 from aiohttp import web
 
 from pytest_agentbench.core.errors import AgentBenchError, CassetteMissError, NotRunError, SendError
-from pytest_agentbench.core.proxies import Proxies
+from pytest_agentbench.core.proxies import Proxies, http_proxy
 from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI, Api
 from pytest_agentbench.llm.apis.registry import api_at
 from pytest_agentbench.llm.direct import read_bounded
@@ -141,6 +141,10 @@ class Endpoint:
     ) -> web.StreamResponse:
         """Send `content`, or `instead` of it where the server does not know `stream_options`, which it adds."""
         line = exchange.line
+        try:
+            exchange.proxy = http_proxy(self._proxies.of(exchange.spec.base_url))
+        except ValueError as error:
+            return said(FAILED, exchange.failed(f"cannot be asked: {error}"))
         worst = worst_case(exchange.spec, exchange.body, earlier=line.earlier(exchange.body))
         budget = self._budget if exchange.metered else None
         async with SetAside(budget, line.caller, worst, rest=lambda seconds: self._rest(line, seconds)) as money:
@@ -180,7 +184,7 @@ class Endpoint:
         async with session.request(
             request.method,
             url,
-            proxy=self._proxies.of(str(url)),
+            proxy=exchange.proxy,
             data=_payload(content),
             headers=passed_on(request.headers),
             timeout=_TIMEOUT,

@@ -10,13 +10,12 @@ from aiohttp import web
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.apis.api import Api
 from pytest_agentbench.llm.apis.usage import tokens_of
-from pytest_agentbench.llm.direct import where
 from pytest_agentbench.llm.prices import cost_of
 from pytest_agentbench.llm.proxy.line import Line
 from pytest_agentbench.llm.proxy.sse import Event, Events
 from pytest_agentbench.llm.reading import answering_model
 from pytest_agentbench.llm.setting_aside import SetAside
-from pytest_agentbench.llm.wire import LONGEST_REPLY, too_long
+from pytest_agentbench.llm.wire import LONGEST_REPLY, too_long, where
 
 
 @dataclass(kw_only=True)
@@ -25,7 +24,7 @@ class Exchange:
 
     `body` decides the answer, and is what it is recorded under where its `api` is one whose answers are. `spec` says
     where it goes. `with_usage` says that the client wants the chunk of a stream that tells the tokens. `began` is when
-    it was sent.
+    it was sent, `proxy` what of the environment it goes through.
     """
 
     line: Line
@@ -35,6 +34,7 @@ class Exchange:
     with_usage: bool = True
     metered: bool = True
     began: float = 0.0
+    proxy: str | None = None
     accounted: bool = False
 
     @property
@@ -110,7 +110,8 @@ class Stream:
             await _write(answer, rest.raw)
 
     async def _pass_on(self, event: Event, answer: web.StreamResponse) -> None:
-        if self._read(event) and self.whole is not None:
+        # what is accounted for is not put together again: a server may end its answer as often as it likes
+        if self._read(event) and not self._exchange.accounted and self.whole is not None:
             self._account()
         if self._exchange.with_usage or not _tells_only_usage(event):
             await _write(answer, event.raw)

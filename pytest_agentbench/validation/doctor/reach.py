@@ -9,6 +9,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.variants import vary_chat
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.prices import server_of
+from pytest_agentbench.llm.wire import where
 from pytest_agentbench.validation.doctor.diagnosis import Observation
 
 
@@ -38,8 +39,6 @@ def _roles(suite: Suite, variant: str) -> Iterator[tuple[str, ModelSpec]]:
 
 
 def _server(spec: ModelSpec, environ: Mapping[str, str]) -> str:
-    from pytest_agentbench.llm.direct import where  # noqa: PLC0415 - imports aiohttp
-
     if spec.transport == PYDANTIC_AI:
         return "the server that pydantic-ai chooses"
     return where(server_of(spec, environ)) + (f" ({spec.provider})" if spec.provider else "")

@@ -108,7 +108,7 @@ async def test_a_service_that_is_down_is_a_fault_of_the_environment(root: Path) 
     """Nobody listening is no answer of a tool."""
     async with remote_environment(OpenApiSpec(document="spec.json", base_url="http://127.0.0.1:9"), root) as env:
         with pytest.raises(
-            EnvironmentFaultError, match=r"GET http://127.0.0.1:9/missing: cannot be reached: .*is the s"
+            EnvironmentFaultError, match=r"GET http://127.0.0.1:9/missing: cannot be reached: .*is it r"
         ):
             await call(env, "missing")
 
