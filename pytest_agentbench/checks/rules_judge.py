@@ -319,9 +319,13 @@ def _sum_at_most(rule: SumAtMost, point: Point, facts: Facts) -> Iterator[Judged
         amount = facts.number(rule.of, place)
         limit = rule.lte if is_number(rule.lte) else facts.number(rule.lte, point.subject)
         total = sums[key] = None if before is None or amount is None else round(before + amount, DECIMALS)
-        if total is None or limit is None:
-            what = f"a limit for {name}" if limit is None else f"what {name} comes to"
-            yield Judged(at, None, f"nothing tells {what}", cure=f"have each of these calls give {name} as a number")
+        if limit is None:
+            cure = "name in `lte` a number that the call around the rule was given or gave"
+            yield Judged(at, None, f"nothing tells a limit for {name}", cure=cure)
+            continue
+        if total is None:
+            cure = f"have each of these calls give {name} as a number"
+            yield Judged(at, None, f"nothing tells what {name} comes to", cure=cure)
             continue
         why = f"was the call that brought {name} to {total}, allowed {limit} at most{_for_each(rule.per)}"
         yield Judged(at, total <= limit or same(total, limit), why)
