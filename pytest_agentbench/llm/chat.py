@@ -84,6 +84,7 @@ class ChatModel:
         self._meter = Meter()
         self._asked_at: float | None = None
         self._noted: tuple[str, ...] | None = None
+        self._asked = {"max_tokens"}  # every answer is bounded
         named = (name for name, key in _SET_BY.items() if getattr(spec, key) is not None)
         # what the suite set itself is sent or refused, never left out
         self._own = frozenset({*named, *spec.extra_body})
@@ -92,7 +93,7 @@ class ChatModel:
     def usage(self) -> Usage:
         """What the role's calls took so far; answers from a cassette took nothing and only count as `replayed`."""
         usage = self._meter.usage
-        return usage.model_copy(update={"adapted": self.capabilities.facts}) if usage.calls else usage
+        return usage.model_copy(update={"adapted": self.capabilities.facts_of(self._asked)}) if usage.calls else usage
 
     @property
     def unanswered(self) -> float:
@@ -102,6 +103,7 @@ class ChatModel:
     def understood(self, form: Form) -> None:
         """Remember that this form of structured answers brought one."""
         self.capabilities.understood(form)
+        self._asked.add("response_format")
         if self._recorder is not None and self._noted is not None:
             self._note_facts(self._recorder)
 
@@ -157,6 +159,7 @@ class ChatModel:
     async def _live(self, request: ChatRequest) -> ChatReply:
         if self._transport is None:
             self._transport = self._open_transport()
+        self._asked |= request.body.keys() - self._own
         ways = self._ways
         budget = ways.budget if ways.budget is not None and ways.budget.bounds(self.caller) else None
         worst = (
