@@ -87,7 +87,7 @@ def test_a_renamed_parameter_keeps_its_value_also_where_the_suite_set_it() -> No
 
 
 def test_a_role_is_told_to_be_adapted_only_in_what_it_asks() -> None:
-    """The agent asks for no temperature and no form, and what its own suite key sets is sent, whoever else is refused."""
+    """The agent asks for no temperature and for no form, whatever the judge at the same server asked for."""
 
     async def two_roles(models: Models, spec: ModelSpec) -> tuple[Usage, Usage]:
         agent, judge = (models.chat(spec, Caller(role=role)) for role in ("agent", "judge"))
