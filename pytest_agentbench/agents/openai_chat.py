@@ -10,6 +10,7 @@ from pytest_agentbench.core.errors import AgentError, ProviderError
 from pytest_agentbench.core.suite import OpenAIAgentSpec
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.llm.history import GivenBack
 from pytest_agentbench.llm.reply import ChatReply, RequestedCall
 from pytest_agentbench.llm.seams import Chat
 
@@ -31,6 +32,7 @@ class OpenAIChatAgent:
         self._spec = spec
         self._system = [Message(role="system", content=spec.system).openai()] if spec.system else []
         self._written: list[tuple[Message, dict[str, Any]]] = []
+        self._given = GivenBack()
 
     async def reply(self, turn: Turn) -> Reply:
         """Ask the model; raise `AgentError` where it answers nothing, or calls tools without an end.
@@ -49,7 +51,9 @@ class OpenAIChatAgent:
             if (event := filtered(error)) is None:
                 raise
             return Reply(messages=(refusal(event),))
-        return Reply(messages=(self._read(answer),))
+        message = self._read(answer)
+        self._given.keep(answer, message.text)
+        return Reply(messages=(message,))
 
     @property
     def _named(self) -> str:
@@ -62,7 +66,7 @@ class OpenAIChatAgent:
             known[at] if at < len(known) and known[at][0] is message else (message, message.openai())
             for at, message in enumerate(with_ids(turn.messages))
         ]
-        return [*self._system, *(written for _, written in self._written)]
+        return [*self._system, *self._given.added([written for _, written in self._written])]
 
     def _read(self, answer: ChatReply) -> Message:
         text = answer.text if answer.text.strip() else answer.refusal or ""
@@ -74,7 +78,8 @@ class OpenAIChatAgent:
         if answer.truncated:
             self.log.append(f"an answer of {self._named} was cut off at its token limit; it is kept as far as it goes")
         calls = tuple(map(_call, answer.calls))
-        return Message(role="assistant", content=text or None, tool_calls=calls, thoughts=answer.thoughts)
+        said, cut = text or None, answer.truncated
+        return Message(role="assistant", content=said, tool_calls=calls, thoughts=answer.thoughts, cut_off=cut)
 
 
 def _rounds(messages: Sequence[Message]) -> int:

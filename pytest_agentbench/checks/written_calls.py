@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import Finding
-from pytest_agentbench.llm.unsaid import PARSER, written_call
+from pytest_agentbench.llm.written_calls import PARSER, written_call
 
 CHECK = "calls as text"
 
@@ -18,11 +18,13 @@ def check_written_calls(run: Run) -> Iterable[Finding]:
     offered = [spec.name for spec in run.toolset.of("assistant")]
     if not offered:
         return
-    for index, message in enumerate(run.transcript.messages):
-        if message.role != "assistant" or message.tool_calls or not message.content:
+    for index, said in enumerate(run.transcript.messages):
+        if said.role != "assistant" or said.tool_calls or not said.content:
             continue
-        if name := written_call(message.content, offered):
-            told = f"the agent wrote a call of {printable(name)!r} as text, and nobody made it; {PARSER}"
+        if name := written_call(said.content, offered):
+            message = f"the agent wrote a call of {printable(name)!r} as text, and nobody made it; {PARSER}"
             turn = run.transcript.turns[index]
-            yield Finding(check=CHECK, kind="calls", passed=False, message=told, tool=name, turn=turn, required=False)
+            yield Finding(
+                check=CHECK, kind="calls", passed=False, message=message, tool=name, turn=turn, required=False
+            )
             return

@@ -9,8 +9,8 @@ AgentBenchError
 ├── EnvironmentFaultError  state or tools could not be set up, read or torn down
 ├── ProviderError          a model could not be reached, or what it answered is no chat completion
 │   ├── SendError          one request failed; says whether sending it again may help
-│   ├── TokenLimitError    an answer reached its token limit before it said a word
-│   ├── UnusableAnswerError  a model did not give the structured answer that was asked of it
+│   ├── UnusableAnswerError  a model did not give the answer that was asked of it
+│   │   └── TokenLimitError  … because it reached a limit of tokens
 │   └── CassetteMissError  nothing was recorded for a request, and nothing may be asked live
 ├── NotRunError            a run could not take place for a reason outside of it
 │   ├── BudgetSpentError   a budget does not hold the next call
@@ -115,12 +115,12 @@ class SendError(ProviderError):
         self.billed = billed
 
 
-class TokenLimitError(ProviderError):
-    """An answer reached its token limit before it said a word; the message names the key to raise."""
-
-
 class UnusableAnswerError(ProviderError):
-    """A model did not give the structured answer that was asked of it, also after it was told what is wrong."""
+    """A model did not give the answer that was asked of it, also after it was told what is wrong."""
+
+
+class TokenLimitError(UnusableAnswerError):
+    """An answer reached a limit of tokens before it could be used; the message names what to raise."""
 
 
 class CassetteMissError(ProviderError):

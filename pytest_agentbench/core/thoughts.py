@@ -3,15 +3,22 @@
 import re
 
 _TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+_AT_THE_BEGINNING = re.compile(r"<(/?)(?:think(?:ing)?|reasoning)>", re.IGNORECASE)
+"""Tags of thoughts, and one more that is common enough in texts to be one of thoughts where a text begins with it."""
 
 
 def parted(text: str) -> tuple[str, str]:
     """Give what `text` says, and apart the thoughts between `<think>` and `</think>` (or `<thinking>`).
 
+    `<reasoning>` is such a tag in a text that begins with it.
+
     Chat templates write the opening tag themselves at times: everything before a first closing tag is a thought. One
     that is never closed is a thought where the text begins with it, since the answer was cut off; elsewhere it is text.
     """
-    if "<" not in text or not (tags := list(_TAG.finditer(text))):
+    if "<" not in text:
+        return text, ""
+    known = _AT_THE_BEGINNING if text.lstrip()[:11].lower() == "<reasoning>" else _TAG
+    if not (tags := list(known.finditer(text))):
         return text, ""
     said: list[str] = []
     thoughts: list[str] = []

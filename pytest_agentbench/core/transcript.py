@@ -24,7 +24,8 @@ class Message(Model):
     `acts` say what a simulated user meant with it; None means that nobody said (*unlabelled*). `thoughts` is what a
     model thought besides: it was never said, so nothing but the transcript's file holds it. `approvals` are what the
     agent asks its user to decide, `decisions` what the user decided. `by` names the one of several agents that sent it,
-    `events` are what happened before it, `output` is the typed answer that came with it.
+    `events` are what happened before it, `output` is the typed answer that came with it. `cut_off` says that it reached
+    its limit of tokens.
     """
 
     role: Role
@@ -41,13 +42,14 @@ class Message(Model):
     by: str | None = None
     events: tuple[Event, ...] = ()
     output: JsonValue = None
+    cut_off: bool = False
 
     @model_serializer(mode="wrap")
     def _without_unset(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what most messages do not have: the digest of such a message stays what it was."""
         data: dict[str, Any] = serialize(self)
         unset = [name for name in ("acts", "thoughts", "by", "output") if data.get(name) is None]
-        unset += [name for name in ("approvals", "decisions", "events") if not data.get(name)]
+        unset += [name for name in ("approvals", "decisions", "events", "cut_off") if not data.get(name)]
         return {name: value for name, value in data.items() if name not in unset}
 
     @model_validator(mode="before")

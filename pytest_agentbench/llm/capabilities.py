@@ -13,8 +13,10 @@ from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from pytest_agentbench.core.errors import SendError
+from pytest_agentbench.core.errors import SendError, with_hint
+from pytest_agentbench.llm.refusals import REFUSING, UNRELATED, VALUES, is_too_long
 from pytest_agentbench.llm.turns import Paused, Turns
+from pytest_agentbench.llm.wire import encode
 
 Form = Literal["json_schema", "tool", "json", "prompt"]
 
@@ -24,12 +26,12 @@ ALL_FORMS: tuple[Form, ...] = ("json_schema", "tool", "json", "prompt")
 OUTPUT_BOUND = 8192
 """Tokens that an answer may take where neither suite nor role bounds it: thoughts and a long answer fit into it."""
 
-_TOLD: dict[Form, str] = {
+_FORM_FACTS: dict[Form, str] = {
     "tool": "structured answers as tool calls",
     "json": "structured answers in JSON mode, the schema in the prompt",
     "prompt": "structured answers by the schema in the prompt",
 }
-"""How a form that is not the first one is told."""
+"""How a form that is not the first one is reported."""
 
 _RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 """Parameters that some models take under another name only."""
@@ -49,15 +51,8 @@ _WEAKER = {"required": "auto"}
 _OF_FORM = frozenset({"response_format", "tools", "tool_choice", "functions"})
 """Fields by which a structured answer is asked for."""
 
-_REFUSING = frozenset({400, 422})
-_SIZES = frozenset({"context_length_exceeded", "string_above_max_length", "array_above_max_length"})
-"""Codes that name a parameter for its size: a shorter request may be taken."""
-
-_VALUES = frozenset({"invalid_value", "integer_above_max_value", "integer_below_min_value", "decimal_above_max_value"})
-"""Codes that object to a value: another name would not help."""
-
-_UNRELATED = frozenset({"content_filter", "content_policy_violation", "moderation_blocked", "model_not_found"})
-"""Codes of refusals that no parameter is the reason of."""
+_MUCH_LONGER = 2
+"""How many times as long as one that was taken a request must be for the bound of its answer to be suspect."""
 
 
 class Capabilities:
@@ -81,6 +76,10 @@ class Capabilities:
         self._turns = Turns()
         self._has_asked = False
         self._questions = Turns()
+        self._tried: frozenset[bool] = frozenset()
+        self._trials = Turns()
+        self._longest = 0
+        self._too_long: int | None = None
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -100,8 +99,8 @@ class Capabilities:
             yield self._asked_as(name), f"{name} left out"
         if self._choice:
             yield "tool_choice", f"tool_choice sent as {self._choice}"
-        if self._form in _TOLD:
-            yield "response_format", _TOLD[self._form]
+        if self._form in _FORM_FACTS:
+            yield "response_format", _FORM_FACTS[self._form]
 
     def fit(self, body: dict[str, Any], own: Collection[str], *, without: Collection[str] = ()) -> dict[str, Any]:
         """Give a body as the server takes it, bounded; `without` names what is left out for a trial."""
@@ -124,17 +123,17 @@ class Capabilities:
         Raise `SendError` naming the key where what the suite set cannot be sent.
         """
         name = error.param
-        if error.status not in _REFUSING or error.code in _SIZES or name not in sent:
+        if error.status not in REFUSING or is_too_long(error) or name not in sent:
             return False
         key = next((old for old, new in self._renamed.items() if new == name), name)
         if name in self._renamed or (name in self._dropped and key not in own):
             return True  # learnt from another request, while this one was out
-        if name in _RENAMED and key == name and error.code not in _VALUES:
+        if name in _RENAMED and key == name and error.code not in VALUES:
             self._renamed[name] = _RENAMED[name]
             return True
         if key in own:
-            told = f"the suite sets `{_KEYS.get(key, key)}` for this model: take it out, or name another model"
-            raise SendError(f"{error} ({told})", status=error.status, param=name, code=error.code)
+            hint = f"the suite sets `{_KEYS.get(key, key)}` for this model: take it out, or name another model"
+            raise SendError(with_hint(str(error), hint), status=error.status, param=name, code=error.code)
         if name == "tool_choice":
             return self._weaken(sent["tool_choice"])
         if name not in _SPARED:
@@ -149,49 +148,70 @@ class Capabilities:
         beside a long conversation, whatever it took before. A trial in vain is not repeated for what may be the
         request's own fault.
         """
-        if error.status not in _REFUSING or error.code in _UNRELATED:
+        if error.status not in REFUSING or error.code in UNRELATED:
             return frozenset()
         ours = [name for name in _SPARED if name in sent and self._asked_as(name) not in own]
         bound = [name for name in ours if name in _LIMITS]
-        if error.code in _SIZES:
-            return frozenset(bound)
+        if is_too_long(error):
+            return frozenset(() if self._is_hopeless(sent) else bound)
         if error.param:
             return frozenset()
         if self._doubtful and self._doubtful[0] in ours:
             return frozenset(self._doubtful[:1])
         new = [name for name in ours if name not in self._taken]
         if not self._was_in_vain:
-            return frozenset([*new, *bound])
-        # before any answer the form is the likelier reason: the last one asks without any
-        return frozenset(new if self._taken or _OF_FORM.isdisjoint(sent) else ())
+            is_long = self._longest * _MUCH_LONGER < _length(sent)
+            return frozenset([*new, *(bound if is_long else ())])
+        return frozenset(() if self._looks_like_form(sent) else new)
 
-    def tried_in_vain(self) -> None:
-        """Remember that a request was refused without our defaults as well."""
-        self._was_in_vain = True
+    def tried_in_vain(self, error: SendError, sent: dict[str, Any]) -> None:
+        """Remember that a request was refused without our defaults as well, for its length or for whatever reason."""
+        if is_too_long(error):
+            self._too_long = min(_length(sent), self._too_long or _length(sent))
+        else:
+            self._was_in_vain = True
+
+    @asynccontextmanager
+    async def trial(self, refused: SendError | None, sent: dict[str, Any], paused: Paused) -> AsyncIterator[None]:
+        """Let the first request that was `refused` go alone without our defaults, so that others learn from it.
+
+        Raise `refused` where it has shown by then that this would be in vain.
+        """
+        if refused is None:
+            yield
+            return
+        kind = is_too_long(refused)
+        async with self._trials.one(paused, needed=lambda: kind not in self._tried):
+            if self._is_hopeless(sent) if kind else self._was_in_vain and self._looks_like_form(sent):
+                raise refused
+            try:
+                yield
+            finally:
+                self._tried |= {kind}
 
     def answered(self, sent: dict[str, Any], left_out: frozenset[str], refused: SendError | None) -> None:
         """Remember that `sent` was taken, after it had been `refused` with what was `left_out`.
 
         What was too long teaches nothing: the next request may be shorter.
         """
-        if refused is not None and refused.code in _SIZES:
+        if refused is not None and is_too_long(refused):
             return
-        if left_out:
-            new = left_out - self._taken
-            self._refused(tuple(name for name in _SPARED if name in new))
-        elif self._doubtful and self._doubtful[0] in sent:
-            self._refused(self._doubtful[1:])  # the first one it was not
+        if not left_out <= self._taken:
+            new, before = left_out - self._taken, left_out & self._taken
+            self._refused((*filter(new.__contains__, _SPARED), *before))
+        elif not left_out and self._doubtful and self._doubtful[0] in sent:
+            # the first one it was not; what was taken before was too much for one request, and teaches nothing
+            self._refused(tuple(name for name in self._doubtful[1:] if name not in self._taken))
+        if not _LIMITS.isdisjoint(sent):
+            self._longest = max(self._longest, _length(sent))
         if not self._taken.issuperset(names := [name for name in _SPARED if name in sent]):
             self._taken = self._taken.union(names)
 
-    def explained(self, error: SendError, sent: dict[str, Any], own: Collection[str]) -> SendError:
-        """Give a refusal that names no field with the keys of the suite that it may mean."""
-        keys = sorted(_KEYS.get(name, name) for name in map(self._asked_as, sent) if name in own)
-        if error.status not in _REFUSING or error.param or error.code in _UNRELATED | _SIZES or not keys:
-            return error
-        named = ", ".join(f"`{key}`" for key in keys)
-        error.args = (f"{error} (no field is named; it may mean what the suite sets for this model: {named})",)
-        return error
+    def meant(self, error: SendError, sent: dict[str, Any], own: Collection[str]) -> frozenset[str]:
+        """Give the keys of the suite that a refusal may mean: the one that it names, else all that were sent."""
+        asked = {self._asked_as(error.param), error.param} if error.param and not is_too_long(error) else None
+        names = (name for name in map(self._asked_as, sent) if name in own)
+        return frozenset(_KEYS.get(name, name) for name in names if asked is None or name in asked)
 
     def forms(self, wanted: Literal["auto"] | Form) -> tuple[Form, ...]:
         """Give the forms to try in order: the wanted one alone, else what worked before first."""
@@ -244,6 +264,14 @@ class Capabilities:
                 raise
             self._has_asked = True
 
+    def _looks_like_form(self, sent: dict[str, Any]) -> bool:
+        """Whether the form of an answer is the likelier reason of a refusal; the last form asks without any field."""
+        return self._form is None and not _OF_FORM.isdisjoint(sent)
+
+    def _is_hopeless(self, sent: dict[str, Any]) -> bool:
+        """Whether a request is hardly shorter than one that was too long without any bound."""
+        return self._too_long is not None and _length(sent) * _MUCH_LONGER > self._too_long
+
     def _looks_for_form(self) -> bool:
         return self._form is None and not self._has_asked
 
@@ -267,6 +295,10 @@ class Capabilities:
         return next((old for old, new in self._renamed.items() if new == name), name)
 
 
+def _length(sent: dict[str, Any]) -> int:
+    return len(encode(sent))
+
+
 @runtime_checkable
 class KnowsCapabilities(Protocol):
     """A chat that remembers what its server takes."""
@@ -284,6 +316,6 @@ def is_of_form(error: SendError, *, knew_form: bool) -> bool:
 
     One that names no field is the request's own, where some form had brought an answer before.
     """
-    if error.status not in _REFUSING or error.code in _UNRELATED | _SIZES:
+    if error.status not in REFUSING or error.code in UNRELATED or is_too_long(error):
         return False
     return error.param in _OF_FORM if error.param else not knew_form

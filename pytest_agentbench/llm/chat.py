@@ -10,21 +10,24 @@ from typing import Any
 
 from pytest_agentbench.core.errors import ProviderError, SendError, TokenLimitError
 from pytest_agentbench.core.model import ModelSpec, Usage
+from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.capabilities import Capabilities, Form
-from pytest_agentbench.llm.known_models import is_unknown_model, named
+from pytest_agentbench.llm.cut_off import cut_off
 from pytest_agentbench.llm.limiter import Limiter, Ticket
 from pytest_agentbench.llm.meter import Meter
+from pytest_agentbench.llm.model_listing import is_unknown_model, named
 from pytest_agentbench.llm.prices import cost_of, worst_case
 from pytest_agentbench.llm.reading import answering_model, read_reply, read_tokens
+from pytest_agentbench.llm.refusals import advised, is_denied
 from pytest_agentbench.llm.reply import ChatReply, TokenCount
 from pytest_agentbench.llm.request import ChatRequest
 from pytest_agentbench.llm.retrying import PATIENCE, Retries, slows_down
-from pytest_agentbench.llm.seams import Budget, Recorder, Transport
+from pytest_agentbench.llm.seams import Budget, Recorded, Recorder, Transport
 from pytest_agentbench.llm.setting_aside import SetAside
 from pytest_agentbench.llm.turns import Paused
-from pytest_agentbench.llm.unsaid import exhausted, written_call
 from pytest_agentbench.llm.wire import encode
+from pytest_agentbench.llm.written_calls import written_call
 
 CostOf = Callable[[ModelSpec, str, TokenCount], float | None]
 """Prices the tokens of a model, named as the server does; None where its price is unknown."""
@@ -55,7 +58,7 @@ class ChatModel:
 
     `transport` opens the way to the server when a call has to be made live, and only then. `capabilities` is what was
     learnt about the server and the model. `working` holds a slot while a request is out, and no longer: what is made of
-    an answer keeps nobody from asking.
+    an answer keeps nobody from asking. `was_denied` says that the server did not let it in.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class ChatModel:
         self.paused = paused
         self._working = working
         self._meter = Meter()
+        self.was_denied = False
         self._asked_at: float | None = None
         self._noted: tuple[str, ...] | None = None
         self._asked = {"max_tokens"}  # every answer is bounded
@@ -93,7 +97,8 @@ class ChatModel:
     def usage(self) -> Usage:
         """What the role's calls took so far; answers from a cassette took nothing and only count as `replayed`."""
         usage = self._meter.usage
-        return usage.model_copy(update={"adapted": self.capabilities.facts_of(self._asked)}) if usage.calls else usage
+        facts = self.capabilities.facts_of(self._asked) if usage.calls else ()
+        return usage.model_copy(update={"adapted": facts}) if facts else usage
 
     @property
     def unanswered(self) -> float:
@@ -134,22 +139,25 @@ class ChatModel:
             effort=spec.effort,
             extra_body=spec.extra_body,
         )
-        if self._recorder is not None:
-            recorded = self._recorder.find(self.caller, request.body)
-            if recorded is not None:
-                reply = read_reply(recorded.response, spec.model)
-                self._meter.replayed()
-                return self._checked(reply.model_copy(update={"replayed": True, "cost_usd": 0.0}), request)
+        recorded = self._recorder.find(self.caller, request.body) if self._recorder is not None else None
         try:
-            return self._checked(await self._live(request), request)
+            reply = await self._live(request) if recorded is None else self._replayed(recorded)
+            return self._checked(reply, request)
         except ProviderError as error:
+            self.was_denied = self.was_denied or is_denied(error)
             error.args = (f"{self.caller.role}, model {spec.model!r}: {error}",)
             raise
+
+    def _replayed(self, recorded: Recorded) -> ChatReply:
+        reply = read_reply(recorded.response, self.spec.model)
+        self._meter.replayed()
+        return reply.model_copy(update={"replayed": True, "cost_usd": 0.0})
 
     def _checked(self, reply: ChatReply, request: ChatRequest) -> ChatReply:
         """Note a call that was written as text; raise `TokenLimitError` where the limit left no word."""
         if reply.truncated and not reply.calls and not reply.text.strip() and not reply.refusal:
-            raise TokenLimitError(exhausted(reply, request.max_tokens))
+            bound = request.body.get("max_tokens", request.body.get("max_completion_tokens"))
+            raise TokenLimitError(f"{printable(repr(reply.model))} was {cut_off(reply, bound)}")
         if request.tools and not reply.calls and reply.content:
             offered = [str(tool["function"]["name"]) for tool in request.tools]
             if written := written_call(reply.content, offered):
@@ -214,7 +222,7 @@ class ChatModel:
         while True:
             body = learnt.fit(request.body, own, without=left_out)
             try:
-                async with self._working():
+                async with learnt.trial(refused, body, self.paused), self._working():
                     self._asked_at = self._asked_at or self._ways.now()
                     response = await self._send_once(transport, body, request, money)
             except SendError as error:
@@ -224,10 +232,10 @@ class ChatModel:
                     raise named(error, self.spec.model, learnt.models) from error.__cause__
                 if not learnt.learn(error, body, own):
                     if error.again or (refused is None and not (left_out := learnt.suspects(error, body, own))):
-                        raise learnt.explained(error, body, own) from error.__cause__
+                        raise advised(error, self.spec, learnt.meant(error, body, own)) from error.__cause__
                     if refused is not None:
-                        learnt.tried_in_vain()
-                        raise learnt.explained(refused, body, own) from error
+                        learnt.tried_in_vain(refused, body)
+                        raise advised(refused, self.spec, learnt.meant(refused, body, own)) from refused.__cause__
                     refused = error
             else:
                 learnt.answered(body, left_out, refused)

@@ -13,7 +13,7 @@ from pytest_agentbench.core.proxies import proxy_for
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.connection_errors import connection_error
 from pytest_agentbench.llm.http_errors import hidden, understood
-from pytest_agentbench.llm.known_models import LISTING, listed
+from pytest_agentbench.llm.model_listing import LISTING, listed
 from pytest_agentbench.llm.per_loop import PerLoop
 from pytest_agentbench.llm.wire import LONGEST_REPLY, encode, too_long
 

@@ -62,7 +62,8 @@ def embedded_error(response: dict[str, Any], *, where: str) -> SendError | None:
     if not error or response.get("choices"):
         return None
     said, code = _words(error)
-    status = int(code) if code.isdecimal() and code.isascii() and len(code) == 3 else 200
+    number = str(error.get("code")) if isinstance(error, dict) else ""
+    status = int(number) if number.isdecimal() and number.isascii() and len(number) == 3 else 200
     again = code not in _SPENT and (status >= 500 or status in AGAIN)
     return SendError(
         f"{where} answered with an error: {said}",
@@ -187,5 +188,7 @@ def _words(error: object) -> tuple[str, str]:
     if not isinstance(error, dict):
         return excerpt(error if isinstance(error, str) else json.dumps(error), 300), ""
     text = error.get("message")
-    code = error.get("code") or error.get("type") or ""
-    return excerpt(text if isinstance(text, str) and text else json.dumps(error), 300), str(code)
+    said = excerpt(text if isinstance(text, str) and text else json.dumps(error), 300)
+    codes = [str(code) for code in (error.get("code"), error.get("type")) if code]
+    # some servers repeat the status as `code` and put the word into `type`
+    return said, next((code for code in codes if not code.isdecimal()), codes[0] if codes else "")

@@ -12,7 +12,7 @@ from pytest_agentbench.core.text import printable
 from pytest_agentbench.llm.connection_errors import connection_error
 from pytest_agentbench.llm.direct import check_headers, endpoint, where
 from pytest_agentbench.llm.http_errors import hidden, understood
-from pytest_agentbench.llm.known_models import LISTING, listed
+from pytest_agentbench.llm.model_listing import LISTING, listed
 from pytest_agentbench.llm.per_loop import PerLoop
 from pytest_agentbench.llm.wire import encode
 

@@ -6,11 +6,19 @@ from typing import Any
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import ProviderError
 from pytest_agentbench.core.thoughts import parted
+from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.llm.reply import ChatReply, RequestedCall, TokenCount
 from pytest_agentbench.llm.wire import excerpt
 
 _THINKING = frozenset({"thinking", "reasoning"})
 """Kinds of content parts that hold thoughts."""
+
+_OF_MESSAGES = frozenset({"role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio"})
+_OF_CALLS = frozenset({"id", "type", "function", "index"})
+"""What the API itself says of an answer: anything else is its server's own."""
+
+_LONGEST_MORE = 256 * 1024
+"""Characters of what a server adds to a message or a call; what is longer is not sent back."""
 
 
 def read_reply(
@@ -39,6 +47,7 @@ def read_reply(
         tokens=tokens or read_tokens(response),
         cost_usd=cost_usd,
         first_logprobs=_first_logprobs(choice),
+        more=_more(message, _OF_MESSAGES),
     )
 
 
@@ -108,14 +117,14 @@ def _thoughts(message: dict[str, Any]) -> Iterator[str]:
     parts = message.get("content")
     listed = [part for part in (parts if isinstance(parts, list) else []) if part.get("type") in _THINKING]
     for name in ("reasoning_content", "reasoning"):
-        told = message.get(name)
-        if isinstance(told, str) and told.strip():
-            yield told
+        text = message.get(name)
+        if isinstance(text, str) and text.strip():
+            yield text
             return
     details = message.get("reasoning_details") or message.get("thinking_blocks")
     for part in [*listed, *(details if isinstance(details, list) else [])]:
-        if isinstance(part, dict) and (text := _thought(part)).strip():
-            yield text
+        if isinstance(part, dict) and (thought := _thought(part)).strip():
+            yield thought
 
 
 def _thought(part: dict[str, Any]) -> str:
@@ -142,7 +151,19 @@ def _call(value: object, name_of_unnamed: str, asked: str) -> RequestedCall:
     elif not isinstance(arguments, str):  # some servers give the object itself
         arguments = dumps(arguments)
     identifier = _optional_text(item.get("id"), "id of a tool call", asked)
-    return RequestedCall(id=identifier or name_of_unnamed, name=name, arguments=arguments)
+    more = _more(item, _OF_CALLS)
+    return RequestedCall(id=identifier or name_of_unnamed, name=name, arguments=arguments, more=more)
+
+
+def _more(item: dict[str, Any], known: frozenset[str]) -> dict[str, JsonValue]:
+    """Give what a server added to a message or a call; an empty text counts, since some want it back as well."""
+    added = {name: value for name, value in item.items() if name not in known and not _is_nothing(value)}
+    more: dict[str, JsonValue] = to_json(added) if added else {}
+    return more if len(dumps(more)) <= _LONGEST_MORE else {}
+
+
+def _is_nothing(value: object) -> bool:
+    return value is None or value is False or value in ([], {})
 
 
 def _dict(value: object, what: str, asked: str) -> dict[str, Any]:

@@ -1,14 +1,19 @@
 """What a model answered, read from a `chat.completion` object."""
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.values import JsonValue
 
 
 class RequestedCall(Model):
-    """A tool call as the model wrote it: `arguments` is its text, which need not be JSON."""
+    """A tool call as the model wrote it: `arguments` is its text, which need not be JSON.
+
+    `more` is what its server added to it (a signature), to be sent back with it.
+    """
 
     id: str
     name: str
     arguments: str
+    more: dict[str, JsonValue] = {}
 
 
 class TokenCount(Model):
@@ -29,6 +34,7 @@ class ChatReply(Model):
     """One answer: text, calls or a refusal, and apart what the model thought. `truncated`: cut off at the token limit.
 
     `first_logprobs` are the log-probabilities of the likeliest first tokens, where they were asked for and given.
+    `more` is what its server added to the message (its thoughts, signatures), to be sent back with it.
     `written_call` names the offered tool that the text is a call of: one that nobody makes, since it is text.
     `tokens` is None where the server did not say, `cost_usd` where the model has no known price; 0 when replayed.
     """
@@ -44,6 +50,7 @@ class ChatReply(Model):
     cost_usd: float | None = None
     replayed: bool = False
     first_logprobs: dict[str, float] = {}
+    more: dict[str, JsonValue] = {}
 
     @property
     def text(self) -> str:

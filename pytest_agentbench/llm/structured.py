@@ -10,14 +10,23 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.errors import CassetteMissError, ProviderError, SendError, UnusableAnswerError
+from pytest_agentbench.core.errors import (
+    CassetteMissError,
+    ProviderError,
+    SendError,
+    TokenLimitError,
+    UnusableAnswerError,
+    with_hint,
+)
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.llm.answer_text import NoAnswerError, UnreadableAnswerError, read_answer
 from pytest_agentbench.llm.capabilities import Capabilities, Form, KnowsCapabilities, is_of_form
+from pytest_agentbench.llm.cut_off import cut_off
+from pytest_agentbench.llm.history import with_more
 from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.strict_schema import schema_of
-from pytest_agentbench.llm.unsaid import PARSER
+from pytest_agentbench.llm.written_calls import PARSER
 
 M = TypeVar("M", bound=BaseModel)
 Messages = Sequence[dict[str, Any]]
@@ -59,6 +68,9 @@ async def _asked(asking: "_Asking[M]", messages: Messages, capabilities: Capabil
                 chat.understood(answered_in)
             return given
     assert first is not None  # noqa: S101 - there is at least one form, and it failed
+    if chat.spec.structured != "auto" and isinstance(first, SendError):
+        told = f"the suite sets `structured: {chat.spec.structured}` for this model: set `auto`, or another form"
+        first.args = (with_hint(str(first), told),)
     raise first
 
 
@@ -126,9 +138,9 @@ class _Asking(Generic[M]):
             return self._found(reply)
         except UnreadableAnswerError as error:
             if reply.truncated:
-                raise UnusableAnswerError(
-                    f"{self._model(reply)} was cut off at the token limit before its {self.answer.__name__} was whole; "
-                    "raise max_tokens"
+                raise TokenLimitError(
+                    f"{self._model(reply)} gave no whole {self.answer.__name__}; it was "
+                    f"{cut_off(reply, self.chat.spec.max_tokens)}"
                 ) from error
             if reply.finish_reason == "content_filter":
                 raise UnusableAnswerError(
@@ -165,7 +177,8 @@ def _shown(reply: ChatReply, repair: str) -> list[dict[str, Any]]:
         for call in reply.calls
     ]
     results = [{"role": "tool", "tool_call_id": call.id, "content": repair} for call in reply.calls]
-    return [{"role": "assistant", "content": reply.content, "tool_calls": calls}, *results]
+    said = {"role": "assistant", "content": reply.content, "tool_calls": calls}
+    return [with_more(said, reply), *results]
 
 
 def _with_instruction(messages: Messages, text: str) -> list[dict[str, Any]]:

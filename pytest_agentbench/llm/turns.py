@@ -25,10 +25,11 @@ class Turns:
     async def one(self, paused: Paused, *, needed: Callable[[], bool]) -> AsyncIterator[None]:
         """Go alone as long as that is `needed`, with the clock of the run `paused` while it waits.
 
-        Whoever ends, well, badly or cancelled, lets the next one go; who then finds that nothing is left to find out
-        goes on at once, and so do those behind.
+        Whoever ends, well, badly or cancelled, lets the next one go, or all where nothing is left to find out.
         """
-        alone = needed() and await self._admitted(paused)
+        alone = False
+        while needed() and not alone:
+            alone = await self._admitted(paused)
         if alone and not needed():
             self._pass_on()
             alone = False
@@ -36,10 +37,12 @@ class Turns:
             yield
         finally:
             if alone:
+                if not needed():
+                    self.open()
                 self._pass_on()
 
     def open(self) -> None:
-        """Let all go on that wait, whoever has the turn."""
+        """Let all look again that wait, whoever has the turn."""
         with self._lock:
             waiters = list(self._waiters)
             self._waiters.clear()
@@ -47,7 +50,7 @@ class Turns:
             _wake(one, alone=False)
 
     async def _admitted(self, paused: Paused) -> bool:
-        """Wait for the turn; tell whether it has come, or need not be waited for any more."""
+        """Wait for the turn; tell whether it has come, or others were let go as well."""
         with self._lock:
             if not self._is_taken:
                 self._is_taken = True

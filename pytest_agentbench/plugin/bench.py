@@ -43,7 +43,7 @@ _GOODBYE = 2.0
 class Finished:
     """A run's result as stored; run and judgement are None but for simulations of a test: states may be large.
 
-    `earlier` are the results of attempts before this one.
+    `earlier` are the results of attempts before this one. `was_denied` says that a model's server let nobody in.
     """
 
     result: Result
@@ -51,6 +51,7 @@ class Finished:
     judgement: Judgement | None = None
     output: str = ""
     earlier: tuple[Result, ...] = ()
+    was_denied: bool = False
 
 
 def state_size(suite: Suite) -> int:
@@ -230,7 +231,7 @@ class Bench:
     async def _conduct_again(self, plan: RunPlan, known: Result) -> Finished:
         first = _told(await self._conduct(plan, known, None, self.conductor))
         replaying = self.options.cassette == "replay"
-        if plan.recording is not None or not deserves_another(first.result, replaying=replaying):
+        if plan.recording is not None or first.was_denied or not deserves_another(first.result, replaying=replaying):
             return first
         second = _told(await self._conduct(plan.again(), known, None, self.conductor))
         return replace(second, earlier=(first.result,))
@@ -256,6 +257,7 @@ class Bench:
             run=judged.run,
             judgement=judged.judgement,
             output=self.redactor.text(output.text),
+            was_denied=judged.was_denied,
         )
 
     async def _judged(self, plan: RunPlan, agent: AgentBuilder | None, conductor: Conductor) -> Judged:

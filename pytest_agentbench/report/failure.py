@@ -199,6 +199,8 @@ def _message(message: Message, marks: Glyphs, limit: int) -> list[str]:
         if call.raw is not None:
             shown = f"{marks.plain(call.name)}({_text(call.raw, marks, limit)})"
         lines.append(f"{speaker:6} {shown}")
+    if message.cut_off:
+        lines.append(f"{'':6} (cut off at its token limit: raise `max_tokens`)")
     decided = (one for one in message.decisions if one.kind != "respond")
     return lines + [
         f"{speaker:6} {one.kind}s {call_text(one.tool, one.arguments, marks, value_width=limit)}" for one in decided

@@ -23,12 +23,16 @@ def usage_by_role(results: Iterable[Result]) -> dict[str, Usage]:
     return {role: sums[role].model_copy(update={"latencies": tuple(latencies[role])}) for role in sorted(sums)}
 
 
-def spending(results: Sequence[Result], cassette: str, marks: Glyphs, width: int) -> list[Line]:
+def spending(
+    results: Sequence[Result], retried: Sequence[Result], cassette: str, marks: Glyphs, width: int
+) -> list[Line]:
     """Give the lines on model use; none where no model of ours played and none could be observed.
+
+    What attempts took that were `retried` is counted, too: they were asked and paid for.
 
     An agent whose model calls cannot be seen is *not observed*; it also stays live in a session that replays.
     """
-    sums = usage_by_role(results)
+    sums = usage_by_role([*results, *retried])
     begun = [result for result in results if result.players]
     unseen = [result for result in begun if "agent" not in result.usage and not _is_ours(result.players["agent"])]
     if not sums and not (cassette in {"replay", "record", "refresh"} and (unseen or live_parties(begun))):

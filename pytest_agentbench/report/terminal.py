@@ -60,7 +60,7 @@ def terminal_report(
     lines += trials_lines(trials_report(runs, left_out=left_out), marks, width, verbose=verbose)
     for variants in variants_reports(document, seed=document.seed or 0):
         lines += variants_lines(variants, marks, width, verbose=verbose)
-    lines += spending(document.results, document.cassette, marks, width)
+    lines += spending(document.results, document.retried, document.cassette, marks, width)
     lines += modifiers(document.results, marks, width)
     lines += faults(document.results, marks, width)
     lines += _failures(document, marks, width, verbose=verbose)

@@ -62,13 +62,17 @@ AgentBuilder = Callable[["Stage"], Awaitable[Agent]]
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A closed run and what the checks decided; `not_run` says why it could not take place after all."""
+    """A closed run and what the checks decided; `not_run` says why it could not take place after all.
+
+    `was_denied` says that a model's server did not let in who asked.
+    """
 
     run: Run
     judgement: Judgement
     players: dict[str, str]
     usage: dict[str, Usage] = field(default_factory=dict)
     not_run: str | None = None
+    was_denied: bool = False
 
 
 @dataclass(kw_only=True)
@@ -117,6 +121,7 @@ class Conductor:
             players={"agent": stage.player, **parties_of(plan.suite)},
             usage=stage.cast.usage,
             not_run=stage.cast.not_run,
+            was_denied=stage.cast.was_denied,
         )
 
 

@@ -51,6 +51,11 @@ class RunModels:
         own = {role: _sum([chat.usage for chat in chats]) for role, chats in self._chats.items()}
         return {**own, "agent": self._watched[0]} if self._watched else own
 
+    @property
+    def was_denied(self) -> bool:
+        """Whether a server did not let in one of our roles, which it would not the next time either."""
+        return any(chat.was_denied for chats in self._chats.values() for chat in chats)
+
     def begin(self, limits: Limits, session: SessionName | None = None) -> None:
         """Begin the run with its budgets; raise `NotRunError` where the session's is spent already."""
         if self._models is None:

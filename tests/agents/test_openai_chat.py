@@ -142,6 +142,7 @@ def test_refusals_and_cut_texts_go_to_the_user(server: ModelServer, tmp_path: Pa
     assert refused.transcript.messages[-1].text == "I cannot help with that."
     assert refused.log == []
     assert cut.transcript.messages[-1].text == "It is on"
+    assert [message.cut_off for message in cut.transcript.messages] == [False, True]
     assert cut.log == ["an answer of the model 'm' was cut off at its token limit; it is kept as far as it goes"]
 
 

@@ -20,10 +20,14 @@ from pytest_agentbench.core.transcript import Message
         ("<think></think>Done.", "Done.", ""),
         ("Write <think> in your template.", "Write <think> in your template.", ""),
         ("1 < 2", "1 < 2", ""),
+        (" <reasoning>Cancel W1?</reasoning>Shall I?", "Shall I?", "Cancel W1?"),
+        ("<reasoning>cut off", "", "cut off"),
+        ("Put it into <reasoning>why</reasoning>.", "Put it into <reasoning>why</reasoning>.", ""),
+        ("why</reasoning>.", "why</reasoning>.", ""),
     ],
 )
 def test_thoughts_are_parted_from_what_is_said(text: str, said: str, thoughts: str) -> None:
-    """Tags of both names, opened by the template, never closed, nested, empty; other text stays as it is."""
+    """Tags of all names, opened by the template, never closed, nested, empty; other text stays as it is."""
     assert parted(text) == (said, thoughts)
 
 

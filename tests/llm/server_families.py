@@ -287,6 +287,7 @@ FAMILIES = (
         source="llm-exe issue 662 (json_schema refused, param null); DeepSeek API references, JSON Output",
         refusals=(DEEPSEEK_FORM, DEEPSEEK_JSON),
         dressings=(usage(prompt_cache_hit_tokens=0, prompt_cache_miss_tokens=120),),
+        spare=1,  # nothing is named: our temperature is tried first, as gateway-no-param needs
         cure={"structured": "tool"},
     ),
     Family(
@@ -299,6 +300,7 @@ FAMILIES = (
             Refusal(when=unthought, body=deepseek("The reasoning_content must be passed back to the API.")),
         ),
         dressings=(message(reasoning_content=THOUGHT), HIDDEN, empty),
+        spare=1,  # nothing is named: our temperature is tried first, as gateway-no-param needs
         cure={"structured": "json"},
     ),
     Family(
@@ -435,6 +437,7 @@ FAMILIES = (
             ),
         ),
         dressings=(message(reasoning_content=THOUGHT, refusal=None), usage(num_sources_used=0)),
+        spare=1,  # nothing is named: our temperature is tried first, as gateway-no-param needs
         cure={"structured": "tool"},
     ),
     Family(

@@ -220,6 +220,28 @@ def test_a_refusal_that_names_no_field_is_found_out_by_trial(
     assert ["t" * ("temperature" in body) + "m" * ("max_tokens" in body) for body in bodies] == asked
 
 
+def test_an_overflow_that_names_nothing_takes_no_temperature_from_a_judge() -> None:
+    """The bound was taken before, so it may have been too much here: the next question tells."""
+
+    def react(request: ModelRequest) -> Given:
+        room = 10_000 - request.characters
+        return fault.status(400) if request.body.get("max_tokens", 0) > room else text("fine")
+
+    async def user_then_judge(models: Models, spec: ModelSpec) -> Usage:
+        await models.chat(spec, Caller(role="user")).complete(HELLO)
+        chat = models.chat(spec, Caller(role="judge"))
+        for said in ("long " * 1_000, "short", "short"):
+            await chat.complete([{"role": "user", "content": said}], temperature=0.0)
+        return chat.usage
+
+    usage, bodies = play(react, user_then_judge)
+
+    assert ["t" * ("temperature" in body) + "m" * ("max_tokens" in body) for body in bodies] == [
+        "m", "tm", "", "t", "tm",
+    ]  # fmt: skip
+    assert usage.adapted == ()
+
+
 def test_a_doubt_is_settled_by_one_request_whoever_asks() -> None:
     """Twenty judges at once waste three requests on a server that names no field."""
 

@@ -281,8 +281,9 @@ def test_a_misbehaving_server_is_passed_on_and_not_recorded(
         with contextlib.suppress(openai.OpenAIError, ValueError, AttributeError):
             assert not ask(url, stream=stream).choices
 
-        assert proxy.failure(RUN) is not None
-        assert proxy.faults(RUN) == ()
+    # a client may give up on what it cannot read before the proxy has read it all
+    assert proxy.failure(RUN) is not None
+    assert proxy.faults(RUN) == ()
     assert (ledger.spent().calls, ledger.spent().in_flight) == (charged, 0)
     writing.close()
     assert "request" not in (tmp_path / "main.jsonl").read_text()

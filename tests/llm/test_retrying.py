@@ -121,3 +121,12 @@ def test_an_error_sent_as_a_good_answer_is_one() -> None:
     assert found is not None
     assert (found.status, found.again, str(found)) == (503, True, "here answered with an error: 'full'")
     assert embedded_error({"error": None, "choices": [{}]}, where="here") is None
+
+
+def test_a_status_given_as_code_is_no_word_for_what_is_wrong() -> None:
+    """llama.cpp repeats the status and names the error as its type."""
+    body = b'{"error": {"code": 400, "message": "too long", "type": "exceed_context_size_error", "n_ctx": 2048}}'
+
+    error = status_error(400, {}, body, where="here", wall=0)
+
+    assert (error.code, error.again) == ("exceed_context_size_error", False)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, ValidationError
 
-from pytest_agentbench.core.errors import CassetteMissError, SendError, UnusableAnswerError
+from pytest_agentbench.core.errors import CassetteMissError, SendError, TokenLimitError, UnusableAnswerError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.answer_text import UnreadableAnswerError, read_answer
 from pytest_agentbench.llm.caller import Caller
@@ -163,11 +163,23 @@ def test_an_answer_that_stays_invalid_is_unusable() -> None:
     assert "it said:" in str(raised.value)
 
 
+@pytest.mark.parametrize("form", ["auto", "json_schema", "tool", "json", "prompt"])
+def test_a_limit_that_was_spent_on_thoughts_is_no_unusable_answer(form: str) -> None:
+    """The model is not asked again: the key that is named is the suite's."""
+    with pytest.raises(
+        TokenLimitError, match=r"judge, model 'm': .*while it was thinking: raise `max_tokens` \(it is 8192"
+    ):
+        ask([truncated("<think>Is it good? Is it bad?")], form)
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
         (refusal("I do not judge people"), "refused to give a Judgement: 'I do not judge people'"),
-        (truncated(GOOD[:30]), "was cut off at the token limit before its Judgement was whole; raise max_tokens"),
+        (
+            truncated(GOOD[:30]),
+            "gave no whole Judgement; it was cut off after 8 tokens: raise `max_tokens` \\(it is 8192",
+        ),
     ],
 )
 def test_refusals_and_cuts_are_said_and_not_repaired(answer: Given, said: str) -> None:

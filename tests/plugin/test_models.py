@@ -306,3 +306,28 @@ def test_latencies_are_kept_call_by_call(project: Project) -> None:
     live.stdout.fnmatch_lines(["latency*agent median * s, p95 * s*user median 0.2* s, p95 0.2* s*"])
     replayed.stdout.no_fnmatch_line("latency*")
     assert all(not one.latencies for result in project.document.results for one in result.usage.values())
+
+
+def test_what_a_spoilt_attempt_took_is_counted(project: Project) -> None:
+    """A user that cannot be used spoils a run, which is played again: both attempts were asked and paid for."""
+    spoilt = {**SCRIPT, "user": lambda _: ""}
+    with ModelServer(spoilt) as server:
+        models_suite(project, server.base_url, count=1)
+
+        result = project.run()
+
+        assert [request.model for request in server.requests] == ["user"] * 4
+    result.stdout.fnmatch_lines(["model calls*user 4, *"])
+
+
+@pytest.mark.parametrize(("status", "asked"), [(401, 1), (403, 1), (400, 2)])
+def test_a_run_whose_key_is_refused_is_not_played_again(project: Project, status: int, asked: int) -> None:
+    """The answer would be the same; another refusal may come of what a model said, and the next may differ."""
+    with ModelServer({**SCRIPT, "user": lambda _: fault.status(status)}) as server:
+        models_suite(project, server.base_url, count=1)
+
+        project.run()
+
+        assert [request.model for request in server.requests] == ["user"] * asked
+    [result] = project.document.results
+    assert (str(result.verdict), str(result.blame)) == ("error", "provider")

@@ -53,7 +53,10 @@ def test_thoughts_of_every_role_are_kept_apart_and_counted(project: Project) -> 
 
     assert result.ret == 0, result.outlines
     result.stdout.re_match_lines([r"model calls.*agent \d+, [\d.]+ USD, \d+ tokens of thoughts.*"])
-    assert all(SECRET not in json.dumps(request.messages) for request in server.requests)
+    for request in server.requests:
+        assert all(SECRET not in str(message["content"]) for message in request.messages)
+        # beside its words, an agent's server gets its own thoughts of turns with calls back
+        assert SECRET not in json.dumps(request.messages) or request.model == "agent"
     assert len(transcripts(project)) == 2
     for kept in transcripts(project):
         assert {message.role for message in kept.messages if message.thoughts} == {"user", "assistant"}
@@ -62,6 +65,20 @@ def test_thoughts_of_every_role_are_kept_apart_and_counted(project: Project) -> 
         assert {role: usage.reasoning_tokens / usage.calls for role, usage in one.usage.items()} == dict.fromkeys(
             one.usage, 7.0
         )
+
+
+def test_what_went_back_to_a_server_replays(project: Project) -> None:
+    """A recording is found again though its requests hold the thoughts of earlier answers."""
+    with ModelServer({name: thinking(reaction) for name, reaction in SCRIPT.items()}) as server:
+        models_suite(project, server.base_url, count=1)
+        recorded = project.run("--agentbench-cassette=record")
+        sent_back = [request for request in server.requests if SECRET in json.dumps(request.messages)]
+        asked = len(server.requests)
+
+        replayed = project.run("--agentbench-cassette=replay")
+
+        assert len(server.requests) == asked
+    assert (recorded.ret, replayed.ret, {request.model for request in sent_back}) == (0, 0, {"agent"})
 
 
 @pytest.mark.parametrize("spent", [truncated(""), truncated(f"<think>{SECRET}"), truncated(" \n")])
@@ -76,7 +93,7 @@ def test_a_token_limit_that_leaves_no_word_is_the_providers(project: Project, ro
     assert (str(one.verdict), str(one.blame)) == ("error", "provider")
     assert one.error is not None
     assert f"{role}, model {role!r}" in one.error
-    assert "reached its token limit before it said anything" in one.error
+    assert "was cut off at its token limit before it said anything" in one.error
     assert "raise `max_tokens` (it is 100)" in one.error
 
 
@@ -88,7 +105,7 @@ def test_a_judge_that_spends_its_limit_on_thoughts_is_not_the_judges_fault(proje
 
     for one in project.document.results:
         assert "raise `max_tokens` (it is 100)" in one.unmeasured[0].why
-        assert one.unmeasured[0].cure == "raise `max_tokens` of the judge, or lower its `effort`"
+        assert one.unmeasured[0].cure == "`max_tokens` and `effort` are keys of `judge: {llm: {…}}`"
 
 
 @pytest.mark.parametrize(
@@ -193,24 +210,36 @@ def test_an_effort_that_does_not_exist_is_refused(project: Project) -> None:
     )
 
 
-def test_two_processes_keep_what_one_keeps_of_servers(project: Project) -> None:
-    """Facts are in the cassette's header, whoever learnt them, and the report tells them."""
+def choosy(reaction: Callable[[ModelRequest], Answer]) -> Callable[[ModelRequest], Given]:
+    """A model that takes the bound of an answer under its newer name alone."""
+    return lambda request: fault.refused("max_tokens") if "max_tokens" in request.body else reaction(request)
 
-    def choosy(reaction: Callable[[ModelRequest], Answer]) -> Callable[[ModelRequest], Given]:
-        return lambda request: fault.refused("max_tokens") if "max_tokens" in request.body else reaction(request)
 
-    cassette = project.pytester.path / "bench/agentbench.cassette.jsonl"
-    with ModelServer({name: choosy(reaction) for name, reaction in SCRIPT.items()}) as server:
+CHOOSY = {name: choosy(reaction) for name, reaction in SCRIPT.items()}
+CASSETTE = "bench/agentbench.cassette.jsonl"
+
+
+def test_what_was_learnt_of_servers_is_reported_and_kept(project: Project) -> None:
+    """The report says it role by role, the cassette's header model by model."""
+    with ModelServer(CHOOSY) as server:
         models_suite(project, server.base_url)
         result = project.run("--agentbench-cassette=record")
+
+    fact = "max_tokens sent as max_completion_tokens"
+    result.stdout.fnmatch_lines([f"adapted      agent: {fact}*user: max_tokens*"])
+    header = json.loads((project.pytester.path / CASSETTE).read_text().splitlines()[0])
+    assert header["servers"] == [{"model": "agent", "facts": [fact]}, {"model": "user", "facts": [fact]}]
+
+
+@pytest.mark.slow
+def test_two_processes_keep_what_one_keeps_of_servers(project: Project) -> None:
+    """Facts are in the cassette's header once, whoever learnt them."""
+    cassette = project.pytester.path / CASSETTE
+    with ModelServer(CHOOSY) as server:
+        models_suite(project, server.base_url)
+        project.run("--agentbench-cassette=record")
         alone = cassette.read_bytes()
         cassette.unlink()
         project.run("--agentbench-cassette=record", "-n2")
 
-    fact = "max_tokens sent as max_completion_tokens"
-    result.stdout.fnmatch_lines([f"adapted      agent: {fact}*user: max_tokens*"])
-    assert json.loads(alone.splitlines()[0])["servers"] == [
-        {"model": "agent", "facts": [fact]},
-        {"model": "user", "facts": [fact]},
-    ]
     assert cassette.read_bytes() == alone

@@ -82,6 +82,15 @@ def test_long_texts_are_cut_and_the_length_is_said():
         assert "(5,000,000 characters)" in shown
 
 
+def test_an_answer_that_reached_its_token_limit_says_so():
+    """Else nobody knows why an agent said half of a sentence."""
+    said = Transcript(messages=(Message(role="assistant", content="It is", cut_off=True),))
+
+    lines = [line.strip() for line in failure_text(wrong_refund(), said).splitlines()]
+
+    assert lines[lines.index("1 agent  It is") + 1] == "(cut off at its token limit: raise `max_tokens`)"
+
+
 def test_hostile_text_is_made_printable():
     """No escape sequence of an agent, tool or check survives, in ASCII nothing but ASCII."""
     evil = "\x1b[2J\x1b]0;title\x07\u202e\ud83d\u4e2d\r\n"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.suites.suite_file import load_suite
 
@@ -57,7 +58,10 @@ def test_a_key_that_is_not_set_is_asked_for_only_when_it_is_needed(tmp_path: Pat
     assert without.content_hash == given.content_hash
 
 
-@pytest.mark.parametrize(("before", "after"), [("model: m", "model: n"), ("temperature: 0", "temperature: 1")])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("model: m", "model: n"), ("temperature: 0", "temperature: 1"), ("temperature: 0", "effort: low")],
+)
 def test_another_model_is_another_suite(tmp_path: Path, before: str, after: str) -> None:
     """Results of different models are not of the same suite."""
     line = "user: {llm: {model: m, temperature: 0}}"
@@ -79,3 +83,12 @@ def test_the_system_prompt_is_read_from_its_file(tmp_path: Path) -> None:
     assert first.agent.openai is not None
     assert first.agent.openai.system == "Be brief."
     assert first.content_hash != second.content_hash
+
+
+def test_a_key_that_came_later_changes_no_hash_of_suites_without_it() -> None:
+    """Results and generated files of before stay comparable."""
+    spec = ModelSpec(model="m")
+
+    assert "effort" not in spec.model_dump()
+    assert spec.model_copy(update={"effort": "low"}).model_dump()["effort"] == "low"
+    assert ModelSpec.model_validate(spec.model_dump()) == spec

@@ -28,6 +28,7 @@ from pytest_agentbench.core.errors import (
     CassetteMissError,
     NotRunError,
     ProviderError,
+    SendError,
     TokenLimitError,
     UnusableAnswerError,
 )
@@ -194,7 +195,8 @@ class _Todo:
         if any(one.required and one.passed is False for one in self.findings):
             return Verdict.FAILED, Blame.AGENT, ()
         if nothing:
-            return Verdict.ERROR, self._blames[0] if self._blames else Blame.SCENARIO, ()
+            # the rubric is judged last and told first: the blame is of what is told
+            return Verdict.ERROR, self._blames[-1] if self._blames else Blame.SCENARIO, ()
         return Verdict.PASSED, None, ()
 
 
@@ -230,14 +232,16 @@ def _cure(error: AgentBenchError) -> str:
     if isinstance(error, CassetteMissError):
         return "record what the judge answers: --agentbench-cassette record"
     if isinstance(error, TokenLimitError):
-        return "raise `max_tokens` of the judge, or lower its `effort`"
+        return "`max_tokens` and `effort` are keys of `judge: {llm: {…}}`"
     if isinstance(error, UnusableAnswerError):
         return "let a model judge that keeps to the form it is asked for"
+    if isinstance(error, SendError) and not error.again:
+        return "let a model judge whose server takes what it is asked"
     return "run it again when the judge's model answers"
 
 
 def _blame(error: AgentBenchError) -> Blame:
-    if isinstance(error, UnusableAnswerError):
+    if isinstance(error, UnusableAnswerError) and not isinstance(error, TokenLimitError):
         return Blame.JUDGE
     return Blame.PROVIDER if isinstance(error, ProviderError) else Blame.SCENARIO
 

@@ -7,14 +7,16 @@ from typing import Any
 from pytest_agentbench.core.acts import Act, ActKind
 from pytest_agentbench.core.approvals import ApprovalRequest, values_of
 from pytest_agentbench.core.conversation import Stop, UserFault, UserTurn, View
-from pytest_agentbench.core.errors import ProviderError
+from pytest_agentbench.core.errors import ProviderError, TokenLimitError
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.llm.cut_off import cut_off
+from pytest_agentbench.llm.history import GivenBack
 from pytest_agentbench.llm.reply import ChatReply, RequestedCall
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.llm.unsaid import PARSER
+from pytest_agentbench.llm.written_calls import PARSER
 from pytest_agentbench.users.llm.draft import Draft, read_draft
 from pytest_agentbench.users.llm.flipped import flipped
 from pytest_agentbench.users.llm.guards import Alarm, alarms
@@ -42,7 +44,7 @@ _NOTHING = Draft()
 class _Attempt:
     """What one answer of the model comes to: calls, or a draft with what is wrong with it, or why it is unusable.
 
-    `written` names the tool that it called in words.
+    `written` names the tool that it called in words; `cut` is an answer that reached a limit of tokens.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -51,7 +53,9 @@ class _Attempt:
     unusable: str = ""
     content: str = ""
     thoughts: str | None = None
+    reply: ChatReply | None = None
     written: str = ""
+    cut: ChatReply | None = None
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -72,6 +76,7 @@ class LlmUser:
         self._behaviours = tuple(behaviours)
         self._language = language
         self._is_closing = False
+        self._given = GivenBack()
         self._prompt: tuple[object, str] = (None, "")
         self.faults: list[UserFault] = []
         self.regenerated = 0
@@ -80,8 +85,8 @@ class LlmUser:
         """Ask the model for the next message or calls of the user's own tools, or for the decision to close.
 
         Stops with reason `done` (###STOP###), `handed over` (###TRANSFER###) or, with blame *user*, `out of scope: …`
-        (###OUT-OF-SCOPE###) and `no usable reply: …`. Raises what `chat` raises, and `ProviderError` where the model
-        writes its calls as text.
+        (###OUT-OF-SCOPE###) and `no usable reply: …`. Raises what `chat` raises, `ProviderError` where the model writes
+        its calls as text, and `TokenLimitError` where both answers were cut off.
         """
         attempt = await self._attempt_twice(view)
         if attempt.draft.closing and not self._is_closing and waiting(self._behaviours, view):
@@ -89,9 +94,14 @@ class LlmUser:
             attempt = await self._attempt_twice(view)
         if attempt.written:
             raise ProviderError(f"the simulated user wrote a call of {_quoted(attempt.written)} as text; {PARSER}")
+        if attempt.cut is not None:
+            limit = cut_off(attempt.cut, self._chat.spec.max_tokens)
+            raise TokenLimitError(f"the simulated user, model {self._chat.spec.model!r}, was {limit}")
         if attempt.unusable:
             reason = f"no usable reply of the simulated user: {attempt.unusable}"
             return UserTurn(stop=Stop(reason=reason, blame=Blame.USER))
+        if attempt.reply is not None:
+            self._given.keep(attempt.reply, attempt.draft.sendable)
         if attempt.calls:
             return UserTurn(tool_calls=attempt.calls, thoughts=attempt.thoughts)
         return self._said(view, attempt).model_copy(update={"thoughts": attempt.thoughts})
@@ -126,7 +136,10 @@ class LlmUser:
         """Ask, and where the answer is at fault ask once more with the reasons; of two as bad the second counts."""
         shown = apply(view, self._behaviours, closing=self._is_closing)
         acting = in_force(self._behaviours, view, closing=self._is_closing)
-        messages = [{"role": "system", "content": self._prompted(shown, acting)}, *flipped(shown.messages)]
+        messages = [
+            {"role": "system", "content": self._prompted(shown, acting)},
+            *self._given.added(flipped(shown.messages)),
+        ]
         if view.feedback:
             self._withdraw(view)
             messages.append({"role": "user", "content": render("resume.v1", {"feedback": view.feedback})})
@@ -152,7 +165,7 @@ class LlmUser:
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], view: View, *, decides: bool
     ) -> _Attempt:
         reply = await self._chat.complete(messages, tools=tools)
-        return replace(_read(reply, view, decides=decides), thoughts=reply.thoughts)
+        return replace(_read(reply, view, decides=decides), thoughts=reply.thoughts, reply=reply)
 
     def _prompted(self, view: View, acting: Sequence[Behaviour]) -> str:
         """Give the system prompt, which is the same in most turns."""
@@ -195,7 +208,8 @@ def _read(reply: ChatReply, view: View, *, decides: bool) -> _Attempt:
         told = f": {_quoted(reply.refusal)}" if reply.refusal else ""
         return _Attempt(unusable=f"you refused to answer{told}; write what this person would say", content=reply.text)
     if reply.truncated or len(reply.text) > _LONGEST:
-        return _Attempt(unusable="it was too long; write one to three sentences", content=reply.text)
+        cut = reply if reply.truncated else None
+        return _Attempt(unusable="it was too long; write one to three sentences", content=reply.text, cut=cut)
     draft = read_draft(reply.text, decides=decides)
     if not draft.sendable and draft.closing is None and draft.approves is None:
         return _Attempt(unusable="it was empty; write a message, or a marker to close", content=reply.text)

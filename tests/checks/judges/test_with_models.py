@@ -14,7 +14,7 @@ from pytest_agentbench.core.rubric import Criterion, Rubric, Sees
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from pytest_agentbench.llm.seams import Chat
-from pytest_agentbench.testing import ModelRequest, fault, text
+from pytest_agentbench.testing import ModelRequest, fault, text, truncated
 from pytest_agentbench.testing.script import Script
 from tests.checks.builders import want
 from tests.checks.judges import test_critique as critic
@@ -229,7 +229,9 @@ def test_the_judge_of_a_rubric_sees_the_goal_unless_it_is_not_to(sees: Sees, sho
     [
         ([MADE_UP, MADE_UP], "keeps to the form"),
         ([text("NOT CORRECT"), text("NOT CORRECT")], "keeps to the form"),
+        ([truncated('{"verdicts": [')], "are keys of `judge: {llm: {…}}`"),
         ([fault.status(500)], "run it again"),
+        ([fault.status(403)], "whose server takes"),
     ],
 )
 def test_a_critic_that_cannot_be_used_leaves_a_pass_standing(script: Script, cure: str) -> None:
@@ -246,7 +248,12 @@ def test_a_critic_that_cannot_be_used_leaves_a_pass_standing(script: Script, cur
 
 
 @pytest.mark.parametrize(
-    ("script", "blame"), [([text("NOT CORRECT")] * 2, Blame.JUDGE), ([fault.status(500)], Blame.PROVIDER)]
+    ("script", "blame"),
+    [
+        ([text("NOT CORRECT")] * 2, Blame.JUDGE),
+        ([fault.status(500)], Blame.PROVIDER),
+        ([truncated('{"verdicts": [')], Blame.PROVIDER),
+    ],
 )
 def test_a_judge_that_cannot_be_used_where_nothing_else_is_asked_for_leaves_no_verdict(
     script: Script, blame: Blame
@@ -256,6 +263,16 @@ def test_a_judge_that_cannot_be_used_where_nothing_else_is_asked_for_leaves_no_v
 
     assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, blame)
     assert judgement.metrics["measured"] == 0
+
+
+def test_where_two_judges_fail_the_blame_is_of_the_reason_told_first() -> None:
+    """The rubric's, which was answered with prose, and not that of a critique that was cut off."""
+    script = [truncated('{"verdicts": ['), text("NOT CORRECT"), text("NOT CORRECT")]
+
+    judgement, _ = judged(script, refund_run(policies=POLICIES), policies=POLICIES, rubric=RUBRIC)
+
+    assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.JUDGE)
+    assert judgement.unmeasured[0].part == "rubric"
 
 
 def test_what_models_judge_alone_decides_a_run_that_asks_for_nothing_else() -> None:

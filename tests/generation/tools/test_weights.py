@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_agentbench.core.errors import SuiteError
+from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Graph
 from pytest_agentbench.generation.tools.walks.conditioned import Conditioned
@@ -157,3 +158,20 @@ def test_a_model_is_asked_of_all_nodes_at_once_and_each_answer_is_for_its_node()
         targets = [edge.target for edge in made.edges if edge.source == node]
         assert weight(weighed, node, targets[0]) > 0.9
         assert sum(weight(weighed, node, target) for target in targets) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [({}, "none were given"), ({"The": -0.1, "A": -3.0}, "none of the 2 likeliest first tokens is its number")],
+)
+def test_log_probabilities_without_a_number_are_told_and_shares_asked_for(given: dict[str, float], why: str) -> None:
+    """What was missing is said, with the key that asks for more, and the structured question takes its place."""
+    made = graph(GIVEN)
+    shares = json.dumps({"shares": [{"node": "find", "share": 100}]})
+    chat = PlayedChat(*[ChatReply(content="The step", first_logprobs=given), ChatReply(content=shares)] * 9)
+    chat.spec = ModelSpec(model="played", extra_body={"logprobs": True}, in_flight=1)
+    lines: list[str] = []
+
+    asyncio.run(weighed_by_model(chat, made, GIVEN, Random(1), told=lines.append))
+
+    assert any(why in line and "top_logprobs" in line for line in lines)

@@ -7,6 +7,7 @@ import pytest
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.approvals import ApprovalRequest
 from pytest_agentbench.core.conversation import Stop, UserFault, UserTurn, View
+from pytest_agentbench.core.errors import ProviderError
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.transcript import Message, asking
 from pytest_agentbench.core.verdict import Blame
@@ -121,10 +122,11 @@ def test_a_stray_marker_never_reaches_the_agent() -> None:
     assert [fault.rule for fault in user.faults] == ["leak"]
 
 
+CUT_OFF = ChatReply(content="I wan", finish_reason="length")
+
 UNUSABLE = [
     ChatReply(content=""),
     ChatReply(content=None, refusal="I cannot do that."),
-    ChatReply(content="I wan", finish_reason="length"),
     ChatReply(content="", finish_reason="content_filter"),
     ChatReply(content="x" * 5_000),
     calling("no_such_tool"),
@@ -133,7 +135,7 @@ UNUSABLE = [
 ]
 
 
-@pytest.mark.parametrize("unusable", UNUSABLE, ids=range(len(UNUSABLE)))
+@pytest.mark.parametrize("unusable", [*UNUSABLE, CUT_OFF], ids=range(len(UNUSABLE) + 1))
 def test_an_unusable_reply_is_written_again(unusable: ChatReply) -> None:
     """Empty, refused, cut off, too long, or a call that cannot be made: asked once more."""
     chat = PlayedChat(unusable, "I want to return a lamp.")
@@ -152,6 +154,12 @@ def test_unusable_twice_closes_with_blame_user(unusable: ChatReply) -> None:
     assert said.stop is not None
     assert said.stop.blame is Blame.USER
     assert said.stop.reason.startswith("no usable reply of the simulated user: ")
+
+
+def test_cut_off_twice_names_the_key_to_raise() -> None:
+    """The limit of tokens is nobody's who speaks: the provider is to blame, and the message says what to set."""
+    with pytest.raises(ProviderError, match="`max_tokens`"):
+        reply(LlmUser(PlayedChat(CUT_OFF, CUT_OFF)))
 
 
 def test_a_first_reply_at_fault_is_better_than_none() -> None:

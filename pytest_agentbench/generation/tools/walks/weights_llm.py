@@ -111,7 +111,9 @@ async def _shares(chat: Chat, asked: _Question) -> tuple[dict[str, float], list[
         reply = await chat.complete(asked.numbered, temperature=0)
         if found := rows_from_logprobs({source: targets}, {source: reply.first_logprobs}):
             return found[source], refused
-        refused.append(f"{source}: no log-probabilities were given")
+        likeliest = len(reply.first_logprobs)
+        why = f"none of the {likeliest} likeliest first tokens is its number" if likeliest else "none were given"
+        refused.append(f"{source}: no log-probability of a step, {why} (`extra_body: {{top_logprobs: …}}`)")
     try:
         answer = await structured(chat, Shares, asked.shares, temperature=TEMPERATURE)
     except UnusableAnswerError as error:

@@ -1,13 +1,10 @@
-"""Answers without a usable word, and why: the token limit was spent on thoughts, or a tool call was written as text."""
+"""A tool call that a model wrote as text, which nobody makes."""
 
 import re
 from collections.abc import Collection, Iterator
 
-from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.llm.answer_text import json_values
-from pytest_agentbench.llm.capabilities import OUTPUT_BOUND
-from pytest_agentbench.llm.reply import ChatReply
 
 _MARKED = re.compile(
     r"(?:\[TOOL_CALLS\]|<\|python_tag\|>|<function=|<｜tool▁sep｜>|to=functions\.)\s*([A-Za-z0-9_.-]{1,128})"
@@ -21,17 +18,6 @@ PARSER = (
     "`--tool-call-parser`, llama.cpp with `--jinja`"
 )
 """What to do about calls that are written as text."""
-
-
-def exhausted(reply: ChatReply, bound: int | None) -> str:
-    """Say that the token limit left no word; `bound` is what suite or role set, None for the default."""
-    spent = "reached its token limit before it said anything"
-    if reply.tokens is not None and reply.tokens.reasoning:
-        spent += f" ({reply.tokens.reasoning} of {reply.tokens.output} tokens were thoughts)"
-    elif reply.thoughts:
-        spent += ", while it was thinking"
-    now = f"it is {OUTPUT_BOUND} where nobody sets it" if bound is None else f"it is {bound}"
-    return f"{printable(repr(reply.model))} {spent}; raise `max_tokens` ({now}), or lower `effort`"
 
 
 def written_call(text: str, offered: Collection[str]) -> str:
