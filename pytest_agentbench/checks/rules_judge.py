@@ -5,9 +5,10 @@ one kept part keeps `any`, and otherwise what is not known stays so.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 from pytest_agentbench.checks.consent import consent
 from pytest_agentbench.checks.handoffs import NOT_TOLD, SHOW_AGENTS, handoffs_of
@@ -277,7 +278,7 @@ def _words(trigger: Says, point: Point, facts: Facts) -> Iterator[Point]:
 
 def _never(rule: Never, point: Point, facts: Facts) -> Iterator[Judged]:
     with_these = " with these arguments" if rule.about.where else ""
-    with_result = f" and give {value_text(rule.about.result)}" if rule.about.result is not UNSAID else ""
+    with_result = f" and give {value_text(facts.told(rule.about.result))}" if rule.about.result is not UNSAID else ""
     for place in _after(point, facts):
         if facts.is_of(rule.about, place):
             kept = not facts.fits(rule.about, place, point.subject)
@@ -286,8 +287,8 @@ def _never(rule: Never, point: Point, facts: Facts) -> Iterator[Judged]:
 
 def _only(rule: Only, point: Point, facts: Facts) -> Iterator[Judged]:
     names = " or ".join(rule.about.calls)
-    which = f" with {_pairs(rule.about.where)}" if rule.about.where else ""
-    shown = f" giving {value_text(rule.about.result)}" if rule.about.result is not UNSAID else ""
+    which = f" with {_pairs(rule.about.where, facts)}" if rule.about.where else ""
+    shown = f" giving {value_text(facts.told(rule.about.result))}" if rule.about.result is not UNSAID else ""
     for place in _after(point, facts):
         kept = facts.fits(rule.about, place, point.subject)
         yield Judged(_at_call(place, facts), kept, f"must not be called: allowed is only {names}{which}{shown}")
@@ -357,7 +358,7 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
             return _handed_over(rule, point, facts)
         case Arguments():
             fits = subject is not None and facts.has_arguments(rule.values, subject, subject)
-            return Judged(point, fits, f"with{'' if fits else 'out'} {_pairs(rule.values)}")
+            return Judged(point, fits, f"with{'' if fits else 'out'} {_pairs(rule.values, facts)}")
         case InState():
             read = read_state(rule, facts, point.message, point.call, subject)
             return Judged(point, read.holds, read.why, cure=read.cure)
@@ -409,8 +410,8 @@ def _other(rule: Other, point: Point, facts: Facts) -> Judged:
     names = about.calls if isinstance(about.calls, str) else " or ".join(about.calls)
     verb = ("failed" if about.failed else "succeeded") + _how_often(about)
     more = [f"the same {name}" for name in about.same]
-    more += [_pairs(about.where)] if about.where else []
-    shown = f", giving {value_text(about.result)}" if about.result is not UNSAID else ""
+    more += [_pairs(about.where, facts)] if about.where else []
+    shown = f", giving {value_text(facts.told(about.result))}" if about.result is not UNSAID else ""
     call = f"{names}{' with ' + ' and '.join(more) if more else ''}"
     if found or rule.earlier:
         told = f"{'after' if rule.earlier and found else 'before'} {call} {verb}{shown}"
@@ -466,6 +467,5 @@ def _handed_over(rule: HandedOver, point: Point, facts: Facts) -> Judged:
     return Judged(point, found, f"without {text}{soon}", is_open=not found and not _is_past(turns, rule, facts))
 
 
-def _pairs(values: object) -> str:
-    items = values.items() if isinstance(values, dict) else ()
-    return ", ".join(f"{name}={value_text(value)}" for name, value in items)
+def _pairs(values: Mapping[str, Any], facts: Facts) -> str:
+    return ", ".join(f"{name}={value_text(facts.told(value))}" for name, value in values.items())

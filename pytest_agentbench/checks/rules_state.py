@@ -62,7 +62,7 @@ def read_state(rule: InState, facts: Facts, message: int, call: int | None, subj
     shown = named or found
     if facts.holds(rule.value, found, subject):
         return Reading(True, f"while {place} was {value_text(shown)}")
-    return Reading(False, f"while {place} was {value_text(shown)}, not {value_text(rule.value)}")
+    return Reading(False, f"while {place} was {value_text(shown)}, not {value_text(facts.told(rule.value))}")
 
 
 _NOTHING: Any = object()

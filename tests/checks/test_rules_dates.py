@@ -168,3 +168,27 @@ def test_without_a_clock_nothing_is_kept_by_chance() -> None:
 
     with pytest.raises(ValueError, match="counted from the suite's `now`"):
         kept(rule, call("refund", day="2026-01-01"), now=None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "shown"),
+    [
+        (WINDOW, ", giving {'delivered_at': {'$gte': '2026-10-23'}}"),
+        ({"only": {"calls": ["refund"], "where": {"day": {"$today": "0d"}}}}, "only refund with day='2026-11-22'"),
+        (
+            {"only_if": {"calls": ["refund"], "arguments": {"day": {"$lt": {"$today": "1w"}}}}},
+            "day={'$lt': '2026-11-29'}",
+        ),
+        (
+            {"only": {"calls": ["refund"], "result": {"day": {"$now": "0d"}}}},
+            "giving {'day': '2026-11-22T10:00:00+00:00'}",
+        ),
+    ],
+)
+def test_a_broken_rule_tells_the_days_that_were_counted(rule: dict[str, Any], shown: str) -> None:
+    """Nobody has to count thirty days back from a clock that stands elsewhere."""
+    run = run_of(call("refund", day="2027-01-01"), policies=(Policy(id="p", text="p", rule=rule),), now=NOW)
+
+    (finding,) = check_policies(run).findings
+
+    assert shown in finding.message
