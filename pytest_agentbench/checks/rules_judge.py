@@ -215,8 +215,8 @@ def _any(branches: list[list[Judged]]) -> list[Judged]:
         telling = [one for one in judged if one.kept is kept]
         why = " and ".join(dict.fromkeys(one.why for one in telling if one.why))
         cure = next((one.cure for one in telling if one.cure), "")
-        is_open = any(map(_are_open, groups))
-        found.append(Judged(judged[0].point, kept, why, judged[0].message, is_open, cure))
+        is_open, is_unsure = any(map(_are_open, groups)), all(one.is_unsure for one in judged)
+        found.append(Judged(judged[0].point, kept, why, judged[0].message, is_open, cure, is_unsure))
     return found
 
 
