@@ -5,9 +5,10 @@ one kept part keeps `any`, and otherwise what is not known stays so.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 from pytest_agentbench.checks.consent import consent
 from pytest_agentbench.checks.handoffs import NOT_TOLD, SHOW_AGENTS, handoffs_of
@@ -214,8 +215,8 @@ def _any(branches: list[list[Judged]]) -> list[Judged]:
         telling = [one for one in judged if one.kept is kept]
         why = " and ".join(dict.fromkeys(one.why for one in telling if one.why))
         cure = next((one.cure for one in telling if one.cure), "")
-        is_open = any(map(_are_open, groups))
-        found.append(Judged(judged[0].point, kept, why, judged[0].message, is_open, cure))
+        is_open, is_unsure = any(map(_are_open, groups)), all(one.is_unsure for one in judged)
+        found.append(Judged(judged[0].point, kept, why, judged[0].message, is_open, cure, is_unsure))
     return found
 
 
@@ -277,7 +278,7 @@ def _words(trigger: Says, point: Point, facts: Facts) -> Iterator[Point]:
 
 def _never(rule: Never, point: Point, facts: Facts) -> Iterator[Judged]:
     with_these = " with these arguments" if rule.about.where else ""
-    with_result = f" and give {value_text(rule.about.result)}" if rule.about.result is not UNSAID else ""
+    with_result = f" and give {value_text(facts.told(rule.about.result))}" if rule.about.result is not UNSAID else ""
     for place in _after(point, facts):
         if facts.is_of(rule.about, place):
             kept = not facts.fits(rule.about, place, point.subject)
@@ -286,8 +287,8 @@ def _never(rule: Never, point: Point, facts: Facts) -> Iterator[Judged]:
 
 def _only(rule: Only, point: Point, facts: Facts) -> Iterator[Judged]:
     names = " or ".join(rule.about.calls)
-    which = f" with {_pairs(rule.about.where)}" if rule.about.where else ""
-    shown = f" giving {value_text(rule.about.result)}" if rule.about.result is not UNSAID else ""
+    which = f" with {_pairs(rule.about.where, facts)}" if rule.about.where else ""
+    shown = f" giving {value_text(facts.told(rule.about.result))}" if rule.about.result is not UNSAID else ""
     for place in _after(point, facts):
         kept = facts.fits(rule.about, place, point.subject)
         yield Judged(_at_call(place, facts), kept, f"must not be called: allowed is only {names}{which}{shown}")
@@ -319,9 +320,13 @@ def _sum_at_most(rule: SumAtMost, point: Point, facts: Facts) -> Iterator[Judged
         amount = facts.number(rule.of, place)
         limit = rule.lte if is_number(rule.lte) else facts.number(rule.lte, point.subject)
         total = sums[key] = None if before is None or amount is None else round(before + amount, DECIMALS)
-        if total is None or limit is None:
-            what = f"a limit for {name}" if limit is None else f"what {name} comes to"
-            yield Judged(at, None, f"nothing tells {what}", cure=f"have each of these calls give {name} as a number")
+        if limit is None:
+            cure = "name in `lte` a number that the call around the rule was given or gave"
+            yield Judged(at, None, f"nothing tells a limit for {name}", cure=cure)
+            continue
+        if total is None:
+            cure = f"have each of these calls give {name} as a number"
+            yield Judged(at, None, f"nothing tells what {name} comes to", cure=cure)
             continue
         why = f"was the call that brought {name} to {total}, allowed {limit} at most{_for_each(rule.per)}"
         yield Judged(at, total <= limit or same(total, limit), why)
@@ -353,7 +358,7 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
             return _handed_over(rule, point, facts)
         case Arguments():
             fits = subject is not None and facts.has_arguments(rule.values, subject, subject)
-            return Judged(point, fits, f"with{'' if fits else 'out'} {_pairs(rule.values)}")
+            return Judged(point, fits, f"with{'' if fits else 'out'} {_pairs(rule.values, facts)}")
         case InState():
             read = read_state(rule, facts, point.message, point.call, subject)
             return Judged(point, read.holds, read.why, cure=read.cure)
@@ -405,8 +410,8 @@ def _other(rule: Other, point: Point, facts: Facts) -> Judged:
     names = about.calls if isinstance(about.calls, str) else " or ".join(about.calls)
     verb = ("failed" if about.failed else "succeeded") + _how_often(about)
     more = [f"the same {name}" for name in about.same]
-    more += [_pairs(about.where)] if about.where else []
-    shown = f", giving {value_text(about.result)}" if about.result is not UNSAID else ""
+    more += [_pairs(about.where, facts)] if about.where else []
+    shown = f", giving {value_text(facts.told(about.result))}" if about.result is not UNSAID else ""
     call = f"{names}{' with ' + ' and '.join(more) if more else ''}"
     if found or rule.earlier:
         told = f"{'after' if rule.earlier and found else 'before'} {call} {verb}{shown}"
@@ -462,6 +467,5 @@ def _handed_over(rule: HandedOver, point: Point, facts: Facts) -> Judged:
     return Judged(point, found, f"without {text}{soon}", is_open=not found and not _is_past(turns, rule, facts))
 
 
-def _pairs(values: object) -> str:
-    items = values.items() if isinstance(values, dict) else ()
-    return ", ".join(f"{name}={value_text(value)}" for name, value in items)
+def _pairs(values: Mapping[str, Any], facts: Facts) -> str:
+    return ", ".join(f"{name}={value_text(facts.told(value))}" for name, value in values.items())

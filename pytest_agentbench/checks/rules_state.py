@@ -44,19 +44,25 @@ def read_state(rule: InState, facts: Facts, message: int, call: int | None, subj
     state = _state_before(facts, message, call)
     if state is None:
         return Reading(None, f"what {place} was then is not known", _KNOWN_WHERE)
-    if steps[0] not in state and (near := suggestion(steps[0], state)):
-        return Reading(None, f"the state has no {steps[0]!r}", near)
     found: JsonValue = state
-    for step in steps:
-        found = _at(found, step)
-        if found is _NOTHING:
-            return Reading(False, f"while there was no {place}")
+    for depth, (step, written) in enumerate(zip(steps, rule.at, strict=True)):
+        inner = _at(found, step)
+        if inner is _NOTHING:
+            cure = "" if is_reference(written) else _meant(step, found)
+            above = ".".join(map(printable, steps[:depth])) or "the state"
+            return (
+                Reading(None, f"{above} has no {step!r}", cure)
+                if cure
+                else Reading(False, f"while there was no {place}")
+            )
+        found = inner
     if (mistake := _misspelt(rule.value, found)) is not None:
         return Reading(None, f"{place} has no {mistake[0]!r}", mistake[1])
-    shown = {key: found.get(key) for key in rule.value} if _is_plain(rule.value) and isinstance(found, dict) else found
+    named = {key: found[key] for key in rule.value if key in found} if _is_row(rule.value, found) else None
+    shown = named or found
     if facts.holds(rule.value, found, subject):
         return Reading(True, f"while {place} was {value_text(shown)}")
-    return Reading(False, f"while {place} was {value_text(shown)}, not {value_text(rule.value)}")
+    return Reading(False, f"while {place} was {value_text(shown)}, not {value_text(facts.told(rule.value))}")
 
 
 _NOTHING: Any = object()
@@ -96,13 +102,24 @@ def _key(step: JsonValue) -> str:
     return str(int(step) if whole else step)
 
 
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, Mapping) and not is_matcher(value)
+def _meant(name: str, found: JsonValue) -> str:
+    """Say what a name of the suite's own was to be that is not there, or nothing where it is like none that is."""
+    if not isinstance(found, dict):
+        return ""
+    parts = name.split(".")
+    if parts[0] in found and len(parts) > 1:
+        return f"write each key by itself: [{', '.join(parts)}]"
+    return suggestion(name, found)
+
+
+def _is_row(value: Any, found: JsonValue) -> bool:
+    """Whether a rule names keys, and there is something that has keys."""
+    return isinstance(value, Mapping) and not is_matcher(value) and isinstance(found, dict)
 
 
 def _misspelt(value: Any, found: JsonValue) -> tuple[str, str] | None:
     """Give a key that differs in a letter or two from one that is there, and that one: nobody could ever have it."""
-    if not _is_plain(value) or not isinstance(found, dict):
+    if not _is_row(value, found):
         return None
     return next(
         ((key, near) for key in value if key not in found and (near := suggestion(key, set(found) - set(value)))), None

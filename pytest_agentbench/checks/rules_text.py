@@ -1,20 +1,48 @@
 """Whether somebody said what a rule asks for."""
 
+import math
 import unicodedata
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.checks.rules import Speaker, Spoken
 from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.checks.wording import WIDTH, value_text
-from pytest_agentbench.core.matchers import is_reference
+from pytest_agentbench.core.matchers import ARITHMETIC, is_reference
 from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.patterns import Pattern, pattern
-from pytest_agentbench.core.spoken import says
+from pytest_agentbench.core.spoken import says, states
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.values import JsonValue, is_number
 
 _STRAIGHT = str.maketrans({"‘": "'", "’": "'", "ʼ": "'", "“": '"', "”": '"', "‐": "-", "‑": "-", "–": "-"})
+
+_CENTS = 100
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Values that the run knows: a text says them where it states each, in any spelling that code can make of it.
+
+    `rounded` says that they were reckoned: a number with more decimals is then stated in whole cents as well.
+    """
+
+    values: tuple[JsonValue, ...]
+    locale: str
+    rounded: bool = False
+
+    def is_said(self, text: str) -> bool:
+        """Whether a text states every value."""
+        return all(any(self._states(way, text) for way in self._ways(one)) for one in self.values)
+
+    def _ways(self, value: JsonValue) -> list[JsonValue]:
+        if not self.rounded or not is_number(value):
+            return [value]
+        return [value, *(turn(value * _CENTS) / _CENTS for turn in (math.floor, math.ceil))]
+
+    def _states(self, value: JsonValue, text: str) -> bool:
+        return says(_worded(value), text) or states(value, text, self.locale)
 
 
 def places(facts: Facts, speaker: Speaker, messages: range, most: int | None = None) -> list[int]:
@@ -45,26 +73,30 @@ def shown_text(wanted: object) -> str:
     """Show a text as it stands, and a pattern between slashes."""
     if isinstance(wanted, Pattern):
         return f"/{printable(shorten(wanted.text, WIDTH))}/"
-    return " and ".join(map(value_text, wanted)) if isinstance(wanted, list) else value_text(wanted)
+    if isinstance(wanted, _Known):
+        return " and ".join(value_text(_worded(one)) for one in wanted.values)
+    return value_text(wanted)
 
 
-def _wanted(facts: Facts, spoken: Spoken, subject: int | None) -> Iterator[str | list[str] | Pattern]:
+def _wanted(facts: Facts, spoken: Spoken, subject: int | None) -> Iterator[str | _Known | Pattern]:
+    locale = facts.run.scenario.language or "en"
     for text in spoken.texts:
         if is_reference(text):
-            yield [_worded(one) for one in _leaves(facts.referred(text, subject))]
+            found = tuple(_leaves(facts.referred(text, subject)))
+            yield _Known(found, locale, rounded=bool(text.keys() & ARITHMETIC))
         elif is_moment(text):
-            yield facts.moment(text)
+            yield _Known((facts.moment(text),), locale)
         elif isinstance(text, dict):
             yield pattern(text["pattern"], ignore_case=True)
         else:
             yield _worded(text)
 
 
-def _is_said(wanted: str | list[str] | Pattern, text: str) -> bool:
+def _is_said(wanted: str | _Known | Pattern, text: str) -> bool:
     if isinstance(wanted, Pattern):
         straight = " ".join(unicodedata.normalize("NFKC", text.translate(_STRAIGHT)).split())
         return wanted.search(straight)
-    return all(says(one, text) for one in ([wanted] if isinstance(wanted, str) else wanted))
+    return says(wanted, text) if isinstance(wanted, str) else wanted.is_said(text)
 
 
 def _leaves(value: JsonValue) -> Iterator[Any]:

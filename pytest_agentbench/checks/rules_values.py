@@ -9,7 +9,7 @@ from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.rules import UNSAID, Described
 from pytest_agentbench.core.matchers import ARITHMETIC, COMPARISONS, REFERENCES, is_matcher, is_reference
-from pytest_agentbench.core.moments import is_moment, moment_of, moment_text, moved, span_of
+from pytest_agentbench.core.moments import dated, is_moment, moment_of, moment_text, moved, span_of
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
@@ -106,6 +106,10 @@ class Facts:
         if self.run.now is None:
             raise ValueError(f"{next(iter(value))} is counted from the suite's `now`, which is not there")
         return moment_text(value, self.run.now)
+
+    def told(self, value: Any) -> Any:
+        """Give a value of a rule as messages tell it: with the dates that are counted from the suite's `now`."""
+        return value if self.run.now is None else dated(value, self.run.now)
 
     def holds(self, pattern: Any, value: JsonValue, subject: int | None) -> bool:
         """Whether a value has at least what a pattern names."""

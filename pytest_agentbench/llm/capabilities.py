@@ -9,7 +9,7 @@ from what the server does with the same request without our own defaults; never 
 sent or is an error; a new name keeps the value and is always taken.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -79,14 +79,26 @@ class Capabilities:
         self._longest = 0
         self._too_long: int | None = None
 
-    def facts(self, *, forms: bool = True) -> tuple[str, ...]:
-        """Say what was learnt, one clause each, sorted; without `forms`, of parameters alone."""
-        learnt = [(old, new) for old, new in self._renamed.items() if old not in self._foreknown]
-        facts = [f"{old} sent as {new}" for old, new in learnt if new not in self._dropped]
-        facts += [f"{name} left out" for name in self._dropped]
-        facts += [f"tool_choice sent as {self._choice}"] if self._choice else []
-        facts += [_FORM_FACTS[self._form]] if forms and self._form in _FORM_FACTS else []
-        return tuple(sorted(facts))
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What was learnt, one clause each, sorted."""
+        return tuple(sorted(fact for _, fact in self._facts()))
+
+    def facts_of(self, asked: Collection[str]) -> tuple[str, ...]:
+        """What was learnt of these parts of requests, `response_format` standing for any form of an answer."""
+        return tuple(sorted(fact for part, fact in self._facts() if part in asked))
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        """Give what was learnt, each with the part of a request that it is about, as roles ask for it."""
+        for old, new in self._renamed.items():
+            if old not in self._foreknown and new not in self._dropped:
+                yield old, f"{old} sent as {new}"
+        for name in self._dropped:
+            yield self._asked_as(name), f"{name} left out"
+        if self._choice:
+            yield "tool_choice", f"tool_choice sent as {self._choice}"
+        if self._form in _FORM_FACTS:
+            yield "response_format", _FORM_FACTS[self._form]
 
     def fit(self, body: dict[str, Any], own: Collection[str], *, without: Collection[str] = ()) -> dict[str, Any]:
         """Give a body as the server takes it, bounded; `without` names what is left out for a trial."""

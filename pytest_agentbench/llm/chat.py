@@ -88,7 +88,7 @@ class ChatModel:
         self.was_denied = False
         self._asked_at: float | None = None
         self._noted: tuple[str, ...] | None = None
-        self._has_understood = False
+        self._asked = {"max_tokens"}  # every answer is bounded
         named = (name for name, key in _SET_BY.items() if getattr(spec, key) is not None)
         # what the suite set itself is sent or refused, never left out
         self._own = frozenset({*named, *spec.extra_body})
@@ -97,7 +97,7 @@ class ChatModel:
     def usage(self) -> Usage:
         """What the role's calls took so far; answers from a cassette took nothing and only count as `replayed`."""
         usage = self._meter.usage
-        facts = self.capabilities.facts(forms=self._has_understood) if usage.calls else ()
+        facts = self.capabilities.facts_of(self._asked) if usage.calls else ()
         return usage.model_copy(update={"adapted": facts}) if facts else usage
 
     @property
@@ -107,8 +107,8 @@ class ChatModel:
 
     def understood(self, form: Form) -> None:
         """Remember that this form of structured answers brought one."""
-        self._has_understood = True
         self.capabilities.understood(form)
+        self._asked.add("response_format")
         if self._recorder is not None and self._noted is not None:
             self._note_facts(self._recorder)
 
@@ -168,6 +168,7 @@ class ChatModel:
     async def _live(self, request: ChatRequest) -> ChatReply:
         if self._transport is None:
             self._transport = self._open_transport()
+        self._asked |= request.body.keys() - self._own
         ways = self._ways
         budget = ways.budget if ways.budget is not None and ways.budget.bounds(self.caller) else None
         worst = (
@@ -191,7 +192,7 @@ class ChatModel:
 
     def _note_facts(self, recorder: Recorder) -> None:
         """Have what was learnt kept with the recordings, once."""
-        facts = self.capabilities.facts()
+        facts = self.capabilities.facts
         if facts != self._noted:
             self._noted = facts
             recorder.note(self.spec.model, facts)

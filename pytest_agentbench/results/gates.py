@@ -11,7 +11,6 @@ from pytest_agentbench.results.aggregate import (
     SCALES,
     Row,
     exercised_rows,
-    listed_rows,
     make_row,
     mean_of,
     measured_mean,
@@ -65,7 +64,6 @@ def evaluate_gates(
 def _verdicts(gate: Gate, suite: str, label: str, variant: str, runs: Sequence[Result]) -> Iterable[GateVerdict]:
     for note, value, n, hits in _measure(gate, runs):
         passed = value is not None and gate.holds(value)
-        unknown = any(row.unmeasured for row in listed_rows(runs, only=gate.argument)) and gate.metric == "policy"
         yield GateVerdict(
             suite=suite,
             gate=gate.text,
@@ -74,9 +72,20 @@ def _verdicts(gate: Gate, suite: str, label: str, variant: str, runs: Sequence[R
             value=value,
             n=n,
             passed=passed,
-            reason="not measured" if unknown else _reason(gate, value, passed=passed),
+            reason="not measured" if value is None and _is_open(gate, runs) else _reason(gate, value, passed=passed),
             near_miss=None if hits is None or n == 0 else _near_miss(gate, n, hits),
         )
+
+
+def _is_open(gate: Gate, runs: Sequence[Result]) -> bool:
+    """Whether some run leaves open what became of a gate's policy, so that nobody knows that it was not exercised."""
+    if gate.metric != "policy":
+        return False
+    for run in runs:
+        outcomes = [one for one in run.policies if one.policy == gate.argument]
+        if (outcomes or gate.argument in run.listed_policies) and not any(one.is_measured for one in outcomes):
+            return True
+    return False
 
 
 def _loss(gate: Gate, suite: str, label: str, variant: str, loss: Loss | None) -> GateVerdict:

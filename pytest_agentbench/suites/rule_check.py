@@ -45,6 +45,9 @@ class _Places:
         if "when" in form:
             about = (*path, "when")
             yield from self._other(form["when"], about, call)
+            if "per" in form["when"] and "times" not in form["when"]:
+                hint = "write times, such as times: 2, or leave per out"
+                yield Misfit(path=(*about, "per"), message="nothing is counted here", hint=hint, at_key=True)
             has_call = call or "calls" in form["when"]
             yield from self.rule(form["then"], (*path, "then"), placed=True, call=has_call)
             return

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from pytest_agentbench.checks.matchers import Resolver, matches
 from pytest_agentbench.checks.rules_values import NotThereError, decoded, led_to
@@ -118,7 +119,8 @@ class Writer:
                 self._oracle.failed[position] = printable(shorten(result.content.removeprefix("Error: "), 300))
             else:
                 self._hear(Heard(position, call, result))
-        self._oracle.words = tuple(self._rules.words([step.call for step in steps if step.call is not None]))
+        words = self._rules.words([step.call for step in steps if step.call is not None])
+        self._oracle.words = tuple(dict.fromkeys([*words, *self._values()]))
         admitted = [FAILED] if any(one.shows and not one.calls for one in self._scenario.faults) else []
         told = [*self._scenario.communicate_info, *self._oracle.words, *admitted, DONE]
         steps.append(Step(party="assistant", part="told", text=";\n".join(told)))  # numbers side by side read as one
@@ -147,10 +149,14 @@ class Writer:
         found: list[JsonValue] = []
         for around, term in self._rules.terms(call):
             heard = next((one for one in reversed(self._oracle.heard) if self._rules.is_about(around, one.call)), None)
-            with suppress(NotThereError):
-                if heard is not None:
-                    found.append(led_to(term, heard.call.arguments, partial(decoded, heard.result.content)))
+            found += _led_to(term, heard) if heard is not None else []
         return found
+
+    def _values(self) -> Iterator[str]:
+        """Give what rules say that the agent must tell of its calls and of what they gave."""
+        for heard in self._oracle.heard:
+            for reference in self._rules.told(heard.call):
+                yield from (str(value) for _, value in scalars(_led_to(reference, heard)))
 
     def _by_user(self, call: ToolCall, position: int) -> Iterator[Step]:
         text = f"Please do this yourself: {_in_words(call)}."
@@ -265,6 +271,13 @@ def _without_idle_text(steps: list[Step]) -> list[Step]:
             and after.party == "assistant"
         )
     ]
+
+
+def _led_to(reference: Mapping[str, Any], heard: Heard) -> list[JsonValue]:
+    """Give the value that a reference leads to in a call, none where there is nothing."""
+    with suppress(NotThereError):
+        return [led_to(reference, heard.call.arguments, partial(decoded, heard.result.content))]
+    return []
 
 
 def _in_words(call: ToolCall, terms: Sequence[JsonValue] = ()) -> str:

@@ -19,8 +19,8 @@ from pytest_agentbench.checks.rules import (
     When,
     read_rule,
 )
-from pytest_agentbench.core.matchers import holds_reference
-from pytest_agentbench.core.moments import dated
+from pytest_agentbench.core.matchers import holds_reference, is_reference
+from pytest_agentbench.core.moments import dated, is_moment, moment_text
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolCall, Toolset
 from pytest_agentbench.core.values import JsonValue
@@ -46,6 +46,7 @@ class Rules:
         self._confirm: list[Described] = []
         self._terms: list[tuple[Described, Described, Mapping[str, Any]]] = []
         self._say: list[tuple[Described | None, str]] = []
+        self._tell: list[tuple[Described, Mapping[str, Any]]] = []
         for policy in policies:
             if policy.rule is not None:
                 self._read(read_rule(policy.rule), None)
@@ -65,6 +66,10 @@ class Rules:
     def orders(self, first: str, call: ToolCall) -> bool:
         """Whether a rule says that a tool is to be called before this call."""
         return any(first in names for names in self.before(call))
+
+    def told(self, call: ToolCall) -> Iterator[Mapping[str, Any]]:
+        """Give the references into a call whose values the agent must say once it was made."""
+        return (reference for about, reference in self._tell if self.is_about(about, call))
 
     def words(self, calls: Sequence[ToolCall]) -> Iterator[str]:
         """Give what the agent must say in a run with these calls."""
@@ -94,10 +99,19 @@ class Rules:
                 self._before.append((about, rule.about.calls))
             case Confirmed() if about is not None:
                 self._confirm.append(about)
-            case MustSay() if texts := [text for text in rule.spoken.texts if isinstance(text, str)]:
-                self._say.append((about, texts[0]))
+            case MustSay():
+                self._must_say(rule.spoken.texts, about)
             case _:
                 pass  # nothing that a run with the expected calls would have to do
+
+    def _must_say(self, texts: Sequence[Any], about: Described | None) -> None:
+        """Take in texts of which one must be said: the first that can be told without a run, else a reference."""
+        told = [str(text) for text in texts if not isinstance(text, Mapping)]
+        told += [moment_text(text, self._now) for text in texts if self._now is not None and is_moment(text)]
+        if told:
+            self._say.append((about, told[0]))
+        elif about is not None:
+            self._tell += [(about, text) for text in texts if is_reference(text)][:1]
 
     def is_about(self, about: Described, call: ToolCall) -> bool:
         """Whether a call fits a description, as far as its tool and arguments tell."""

@@ -117,17 +117,41 @@ def test_values_are_reckoned_from_what_a_call_gave(
         ({"$result": "total", "times": 0.5}, "You get $50.00 back.", True),
         ({"$result": "total", "times": 0.5}, "You get $100.00 back.", False),
         ({"$result": "total", "times": 0.003}, "That is 0.3.", True),
+        ({"$result": "total", "times": 0.12345}, "That is $12.35.", True),
+        ({"$result": "total", "times": 0.12345}, "That is $12.34.", True),
+        ({"$result": "total", "times": 0.12345}, "That is $12.36.", False),
         ({"$result": "delivered", "plus": "30d"}, "Until 2026-12-01.", True),
+        ({"$result": "delivered", "plus": "30d"}, "Until December 1, 2026.", True),
+        ({"$result": "delivered", "plus": "30d"}, "Until 01.12.2026.", True),
+        ({"$result": "delivered", "plus": "30d"}, "Until December 2, 2026.", False),
+        ({"$result": "delivered"}, "It came on November 1.", True),
+        ({"$result": "delivered", "plus": "1h"}, "It came on November 1, at 1 am.", True),
         ({"$today": "+3d"}, "It comes on 2026-11-25.", True),
+        ({"$today": "+3d"}, "It comes on November 25, 2026.", True),
+        ({"$today": "+3d"}, "It comes on 25 November.", True),
         ({"$today": "+3d"}, "It comes on 2026-11-24.", False),
+        ({"$now": "+1h"}, "It comes today, 22/11/2026, by 11:00.", True),
+        ({"$now": "+1h"}, "It comes today, 22/11/2026, by 12:00.", False),
     ],
 )
 def test_what_is_reckoned_can_be_asked_for_in_words(text: dict[str, Any], said: str, expected: bool) -> None:
-    """The agent must say the half, or the day."""
+    """The agent must say the half, or the day, in any of their spellings; an amount may be rounded to cents."""
     rule = {"when": {"calls": ["get_order"]}, "then": {"must_say": text}}
     looked = gave("get_order", {"delivered": "2026-11-01", "total": 100})
 
     assert kept(rule, looked, agent(said)) is expected
+
+
+def test_a_day_is_said_in_the_language_of_the_scenario() -> None:
+    """German months in a German conversation."""
+    rule = {"when": {"calls": ["get_order"]}, "then": {"must_say": {"$today": "+10d"}}}
+    policy = Policy(id="p", text="p", rule=rule)
+    parts = [gave("get_order", {}), agent("Es kommt am 2. Dezember.")]
+
+    (german,) = check_policies(run_of(*parts, policies=(policy,), now=NOW, scenario={"language": "de"})).outcomes
+    (english,) = check_policies(run_of(*parts, policies=(policy,), now=NOW)).outcomes
+
+    assert (german.kept, english.kept) == (True, False)
 
 
 def test_texts_that_are_no_dates_keep_their_order() -> None:
@@ -144,3 +168,27 @@ def test_without_a_clock_nothing_is_kept_by_chance() -> None:
 
     with pytest.raises(ValueError, match="counted from the suite's `now`"):
         kept(rule, call("refund", day="2026-01-01"), now=None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "shown"),
+    [
+        (WINDOW, ", giving {'delivered_at': {'$gte': '2026-10-23'}}"),
+        ({"only": {"calls": ["refund"], "where": {"day": {"$today": "0d"}}}}, "only refund with day='2026-11-22'"),
+        (
+            {"only_if": {"calls": ["refund"], "arguments": {"day": {"$lt": {"$today": "1w"}}}}},
+            "day={'$lt': '2026-11-29'}",
+        ),
+        (
+            {"only": {"calls": ["refund"], "result": {"day": {"$now": "0d"}}}},
+            "giving {'day': '2026-11-22T10:00:00+00:00'}",
+        ),
+    ],
+)
+def test_a_broken_rule_tells_the_days_that_were_counted(rule: dict[str, Any], shown: str) -> None:
+    """Nobody has to count thirty days back from a clock that stands elsewhere."""
+    run = run_of(call("refund", day="2027-01-01"), policies=(Policy(id="p", text="p", rule=rule),), now=NOW)
+
+    (finding,) = check_policies(run).findings
+
+    assert shown in finding.message

@@ -189,3 +189,12 @@ def test_a_list_holds_below_a_trigger_and_for_given_values() -> None:
     assert message(rule, looked, call("refund", order_id="W2")) == (
         "refund(order_id='W2') must not be called: allowed is only refund with order_id={'$argument': 'order_id'}"
     )
+
+
+@pytest.mark.parametrize("operator", ["all", "any"])
+def test_of_several_rules_about_handoffs_that_nobody_tells_none_is_known_to_be_exercised(operator: str) -> None:
+    """A rule that holds in every scenario must not make each run one that cannot be judged."""
+    rule = {operator: [{"never": {"handoff": "legal"}}, {"never": {"calls": ["refund"]}}]}
+
+    assert outcome(rule, user("Hi"), agent("Hello"))[:2] == (None, None)
+    assert outcome(rule, user("Hi"), call("refund"))[:2] == (True, False if operator == "all" else None)

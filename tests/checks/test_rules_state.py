@@ -173,3 +173,36 @@ def test_a_condition_can_be_turned_round_and_stand_below_words() -> None:
     assert judged(unless, cancel("W1"))[0] is False
     assert judged(told, user("Where is W3?"), agent("It is on its way"))[0] is True
     assert judged(told, user("Where is W3?"), agent("I don't know"))[0] is False
+
+
+@pytest.mark.parametrize(
+    ("at", "missing", "cure"),
+    [
+        (["orders", {"$argument": "order_id"}, "statis"], "orders.W1 has no 'statis'", "did you mean 'status'?"),
+        (["orders.W1", "status"], "the state has no 'orders.W1'", "write each key by itself: [orders, W1]"),
+    ],
+)
+def test_a_misspelt_way_into_the_state_is_no_fault_of_the_agent(at: list[Any], missing: str, cure: str) -> None:
+    """A name of the suite's own that is almost one that is there, at any depth; of the call's own values nothing is."""
+    rule = {"only_if": {"calls": ["cancel_order"], "state": {"at": at, "value": "pending"}}}
+
+    assert judged(rule, cancel("W1")) == (None, f"not measured: cancel_order(order_id='W1') ({missing})", cure)
+    assert judged(PENDING, cancel("W4"))[0] is False
+
+
+def test_what_is_not_there_is_not_shown_as_nothing() -> None:
+    """A key that the row does not have is no key with the value None."""
+    rule = {"only_if": {"calls": ["cancel_order"], "state": {**PENDING["only_if"]["state"], "value": {"paid": True}}}}
+
+    assert judged(rule, cancel("W1"))[1].endswith(
+        "while orders.W1 was {'status': 'pending', 'total': 5}, not {'paid': True}"
+    )
+
+
+def test_an_id_of_a_call_that_is_like_another_one_is_not_guessed_at() -> None:
+    """Where rows stand at the top of the state, an unknown id is no misspelt name of a table."""
+    rule = {
+        "only_if": {"calls": ["cancel_order"], "state": {"at": [{"$argument": "order_id"}], "value": {"$any": True}}}
+    }
+
+    assert judged(rule, cancel("W9"), initial_state={"W1": {"status": "pending"}})[0] is False

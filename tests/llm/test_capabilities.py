@@ -86,6 +86,25 @@ def test_a_renamed_parameter_keeps_its_value_also_where_the_suite_set_it() -> No
     assert usage.adapted == ("max_tokens sent as max_completion_tokens",)
 
 
+def test_a_role_is_told_to_be_adapted_only_in_what_it_asks() -> None:
+    """The agent asks for no temperature and for no form, whatever the judge at the same server asked for."""
+
+    async def two_roles(models: Models, spec: ModelSpec) -> tuple[Usage, Usage]:
+        agent, judge = (models.chat(spec, Caller(role=role)) for role in ("agent", "judge"))
+        await structured(judge, Verdict, HELLO, temperature=0.0)
+        await agent.complete(HELLO)
+        return agent.usage, judge.usage
+
+    (agent, judge), _ = play(refusing("temperature", "max_tokens", "response_format"), two_roles)
+
+    assert agent.adapted == ("max_tokens sent as max_completion_tokens",)
+    assert judge.adapted == (
+        "max_tokens sent as max_completion_tokens",
+        "structured answers as tool calls",
+        "temperature left out",
+    )
+
+
 def test_each_fact_costs_one_request() -> None:
     """A server that refuses three things is asked four times, once."""
     _, bodies = play(refusing("seed", "temperature", "max_tokens"), ask_twice)

@@ -150,7 +150,7 @@ def test_what_a_provider_calls_otherwise_is_not_sent_in_vain(
     chat = Models(environ=environ).chat(ModelSpec.named(name), CALLER)
 
     assert chat.capabilities.fit({"max_tokens": 5, "seed": 7}, ()) == body
-    assert chat.capabilities.facts() == ()
+    assert chat.capabilities.facts == ()
 
 
 def test_an_error_that_quotes_the_key_of_a_provider_does_not_show_it() -> None:

@@ -113,6 +113,18 @@ def test_a_policy_that_no_run_exercised_fails_its_gate(anywhere: Project) -> Non
     assert result.ret == 1
 
 
+@pytest.mark.parametrize("listed", [(), ("legal",)])
+def test_a_policy_that_no_run_could_measure_fails_its_gate_as_that(project: Project, listed: tuple[str, ...]) -> None:
+    """An agent that tells no handoffs leaves open whether there were any, also where no scenario lists the policy."""
+    policy = {"id": "legal", "text": "Leave the lawyers out.", "rule": {"never": {"handoff": "legal"}}}
+    project.suite({"id": "a", "policies": list(listed)}, policies=[policy], gates=["policy.legal >= 0.9"])
+
+    result = project.run()
+
+    result.stdout.fnmatch_lines(["*policy.legal >= 0.9*not measured*"])
+    assert result.ret == 1
+
+
 def test_without_gates_every_scenario_must_pass(anywhere: Project) -> None:
     """A failing scenario of a suite without gates is an ordinary failure."""
     anywhere.suite("a", "b", agent=ONE_WRONG)

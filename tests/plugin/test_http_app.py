@@ -90,6 +90,28 @@ def test_a_factory_gives_the_app(project: Project) -> None:
     assert project.verdicts() == {"a": "passed"}
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "app",
+            "no factory of an app: it must be callable without arguments; it is an app itself: leave `factory` out",
+        ),
+        ("needy", "which is no factory of an app: it must be callable without arguments\n"),
+    ],
+)
+def test_what_is_no_factory_is_told_with_what_to_do(project: Project, name: str, said: str) -> None:
+    """Neither an app itself nor a function that takes arguments is one."""
+    project.suite(agent=APP + "\ndef needy(settings):\n    return app\n")
+    form = {"agent": {"http": {"app": f"shop_agent:{name}", "factory": True}}, "scenarios": [scenario("a", "x")]}
+    project.write("bench/agentbench.yaml", json.dumps(form))
+
+    result = project.run("bench")
+
+    assert said in result.stdout.str()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+
+
 WRONG = {
     "a factory": ("def app():\n    return None\n", "if it gives one, write `factory: true`"),
     "WSGI": ("def app(environ, start_response):\n    return []\n", "asgiref.wsgi.WsgiToAsgi"),

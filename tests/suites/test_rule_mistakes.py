@@ -284,6 +284,11 @@ class _Any(dict[str, str]):
         ("{at_most: {calls: [refund], sum: amount, lte: 5, ^times: 2}}", "at_most.times", "unknown key 'times'"),
         ("{when: {calls: [refund], times: ^0}, then: {must_say: x}}", "when.times", "expected a whole number from 1"),
         ("{when: {calls: [refund], times: 2, per: [^ordr_id]}, then: {must_say: x}}", "when.per[0]", "'order_id'?"),
+        (
+            "{when: {calls: [refund], ^per: [order_id]}, then: {must_say: x}}",
+            "when.per",
+            "nothing is counted here (write times, such as times: 2, or leave per out)",
+        ),
         ("{when: {user_says: x, times: ^1.5}, then: {must_say: x}}", "when.times", "expected a whole number from 1"),
         (
             "{when: {user_says: x}, then: {later: {calls: [refund], within: ^0}}}",

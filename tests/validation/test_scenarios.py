@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from pytest_agentbench.validation.suite import validate
 from tests.validation.worlds import CLOSE, CONFIRM, IDENTIFY, kinds, one, scenario, validated, write_suite
 
@@ -99,6 +101,27 @@ def test_words_that_a_rule_asks_for_are_said(tmp_path: Path) -> None:
     say = {"id": "goodbye", "text": "Part as friends.", "rule": rule}
 
     assert one(tmp_path, scenario(), policies=[say]).oracle is True
+
+
+@pytest.mark.parametrize(
+    "must_say",
+    [
+        {"$today": "5d"},
+        {"$result": "."},
+        {"$argument": "ticket_id"},
+        [{"pattern": "never mind"}, {"$argument": "ticket_id"}],
+        {"text": 77, "within": 1},
+    ],
+)
+def test_values_that_a_rule_asks_for_are_said(tmp_path: Path, must_say: object) -> None:
+    """A day, what a call was given and what it gave: the oracle knows them as well as the rule does."""
+    rule = {"when": {"calls": ["close_ticket"]}, "then": {"must_say": must_say}}
+    say = {"id": "say", "text": "Say it.", "rule": rule}
+
+    report = one(tmp_path, scenario(), policies=[say], now="2026-11-22")
+
+    assert report.oracle is True
+    assert report.issues == ()
 
 
 def test_matchers_are_filled_in(tmp_path: Path) -> None:

@@ -140,7 +140,9 @@ def check_app(target: str, root: Path, *, factory: bool) -> object:
     found = load_object(target, root)
     if factory:
         if not callable(found) or any(is_required(one) for one in parameters(found) or ()):
-            raise SuiteFaultError(f"{target!r} is {type(found).__name__} {shown(found)}, which is no factory of an app")
+            hint = "; it is an app itself: leave `factory` out" if _takes_scope(found) else ""
+            told = "which is no factory of an app: it must be callable without arguments"
+            raise SuiteFaultError(f"{target!r} is {type(found).__name__} {shown(found)}, {told}{hint}")
         return found
     if not _takes_scope(found):
         hint = ""
