@@ -7,7 +7,7 @@ from collections.abc import MutableMapping
 from urllib.parse import urlsplit
 
 _SPEAKING_HTTP = frozenset({"http", "https"})
-_SCHEMES = _SPEAKING_HTTP | {"socks4", "socks4a", "socks5", "socks5h"}
+_SCHEMES = _SPEAKING_HTTP | {"socks", "socks4", "socks4a", "socks5", "socks5h"}
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """The names of this machine that `NO_PROXY` is given, for clients which do not know them by themselves."""

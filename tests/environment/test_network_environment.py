@@ -198,13 +198,14 @@ async def test_a_password_in_the_address_of_a_service_is_in_no_error() -> None:
     assert "secret" not in str(raised.value)
 
 
-async def test_nothing_but_socks_is_said_to_a_socks_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("scheme", ["socks5", "socks"])
+async def test_nothing_but_socks_is_said_to_a_socks_proxy(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not sent a request with a key in it, and the error says what to name instead."""
     proxy = Forwarder()
     async with served(proxy.serve) as port:
-        monkeypatch.setenv("ALL_PROXY", f"socks5://127.0.0.1:{port}")
+        monkeypatch.setenv("ALL_PROXY", f"{scheme}://127.0.0.1:{port}")
 
-        with pytest.raises(SendError, match=r"models\.example/v1 cannot be asked: .* socks5 proxy.*NO_PROXY"):
+        with pytest.raises(SendError, match=r"models\.example/v1 cannot be asked: .* socks5? proxy.*NO_PROXY"):
             await ask_model("http://models.example/v1")
 
     assert proxy.asked == []
