@@ -291,7 +291,7 @@ def _only(rule: Only, point: Point, facts: Facts) -> Iterator[Judged]:
     shown = f" giving {value_text(facts.told(rule.about.result))}" if rule.about.result is not UNSAID else ""
     for place in _after(point, facts):
         kept = facts.fits(rule.about, place, point.subject)
-        yield Judged(_at_call(place, facts), kept, f"must not be called: allowed is only {names}{which}{shown}")
+        yield Judged(_at_call(place, facts), kept, f"must not be called, only {names}{which}{shown}")
 
 
 def _at_most(rule: AtMost, point: Point, facts: Facts) -> Iterator[Judged]:
