@@ -94,7 +94,7 @@ class Capabilities:
             if old not in self._foreknown and new not in self._dropped:
                 yield old, f"{old} sent as {new}"
         for name in self._dropped:
-            yield self._asked_as(name), f"{name} left out"
+            yield self._asked_as(name, ()), f"{name} left out"
         if self._choice:
             yield "tool_choice", f"tool_choice sent as {self._choice}"
         if self._form in _FORM_FACTS:
