@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.checks.rules import Speaker, Spoken
-from pytest_agentbench.checks.rules_values import Facts
+from pytest_agentbench.checks.rules_values import Facts, NotThereError
 from pytest_agentbench.checks.wording import WIDTH, value_text
 from pytest_agentbench.core.matchers import ARITHMETIC, is_reference
 from pytest_agentbench.core.moments import is_moment
@@ -83,6 +83,8 @@ def _wanted(facts: Facts, spoken: Spoken, subject: int | None) -> Iterator[str |
     for text in spoken.texts:
         if is_reference(text):
             found = tuple(_leaves(facts.referred(text, subject)))
+            if not found:
+                raise NotThereError
             yield _Known(found, locale, rounded=bool(text.keys() & ARITHMETIC))
         elif is_moment(text):
             yield _Known((facts.moment(text),), locale)
@@ -103,7 +105,7 @@ def _leaves(value: JsonValue) -> Iterator[Any]:
     if isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _leaves(item)
-    elif value is not None:
+    elif value is not None and str(value).strip():
         yield value
 
 

@@ -326,3 +326,21 @@ def test_an_argument_comes_from_a_list_that_was_shown(parts: list[Part], expecte
     shown = {"calls": ["list_orders"], "result": {"orders": {"$has": {"id": {"$argument": "order_id"}}}}}
 
     assert kept({"only_if": {"calls": ["cancel_order"], "earlier": shown}}, *parts) is expected
+
+
+@pytest.mark.parametrize("notes", [None, "", " ", [], {}, [None, {"by": ""}]])
+@pytest.mark.parametrize("operator", ["must_say", "must_not_say"])
+def test_an_empty_value_is_said_by_no_text(operator: str, notes: object) -> None:
+    """Where a result holds nothing that could be said, nothing is judged: no message gives away what is not there."""
+    rule = {"when": {"calls": ["get_order"]}, "then": {operator: {"$result": "notes"}}}
+
+    assert kept(rule, gave("get_order", {"notes": notes}), agent("Hello")) is True
+
+
+def test_a_value_beside_an_empty_one_has_to_be_said() -> None:
+    """What is empty in a result is left out of what is asked for, and the rest is not."""
+    rule = {"when": {"calls": ["get_order"]}, "then": {"must_say": {"$result": "."}}}
+    looked = gave("get_order", {"notes": None, "status": "shipped", "tags": [""]})
+
+    assert kept(rule, looked, agent("It is shipped.")) is True
+    assert kept(rule, looked, agent("Hello")) is False
