@@ -34,10 +34,11 @@ def send(
     path: str = CHAT,
     method: str = "POST",
     headers: dict[str, str] | None = None,
+    seconds: float = 10.0,
 ) -> Response:
-    """Send one request; raise `OSError` or `HTTPException` where no whole answer comes within half a second."""
+    """Send one request; raise `OSError` or `HTTPException` where no whole answer comes within so many `seconds`."""
     parts = urlsplit(base_url)
-    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=0.5)
+    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=seconds)
     try:
         connection.request(method, parts.path + path, content, headers or {})
         answer = connection.getresponse()

@@ -104,7 +104,7 @@ def test_a_hanging_request_ends_with_its_client(sent: float, stream: bool) -> No
         asyncio.run(hang_until_left())
         assert (server.in_flight, len(server.requests)) == (0, 2)
         with pytest.raises(TimeoutError):
-            post(server)
+            http.send(server.base_url, json.dumps(BODY), seconds=0.5)
 
 
 def test_a_malformed_body_is_no_json(server: ModelServer) -> None:
