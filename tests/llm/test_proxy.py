@@ -140,6 +140,16 @@ def test_a_server_that_does_not_know_stream_options_is_asked_without() -> None:
         assert (proxy.usage(RUN).calls, proxy.failure(RUN)) == (1, None)
 
 
+def test_a_refusal_that_names_a_field_of_the_agents_is_its_own() -> None:
+    """It is passed on at once, whatever its words talk about."""
+    answer = fault.refused("temperature", message="temperature and stream_options do not go together")
+    with ModelServer([answer]) as server, serving() as proxy:
+        with pytest.raises(openai.BadRequestError):
+            ask(proxy.url(agent(), server.base_url), stream=True)
+
+        assert len(server.requests) == 1
+
+
 @pytest.mark.parametrize("recorded_as", ["whole", "stream"])
 def test_one_recording_serves_streams_and_whole_answers(tmp_path: Path, recorded_as: str) -> None:
     """Text and tool calls recorded either way replay either way, with the server gone."""

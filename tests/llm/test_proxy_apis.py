@@ -355,6 +355,16 @@ def test_each_api_goes_to_its_own_server() -> None:
             assert proxy.unrecorded(RUN) == {"GET /models": 1, "POST /messages/count_tokens": 1}
 
 
+def test_openais_own_address_takes_no_key_of_another_maker() -> None:
+    """A factory may name it as the default of its `base_url`, and hold clients of both makers."""
+    with ModelServer([DONE]) as other:
+        with serving(environ={"ANTHROPIC_BASE_URL": other.base_url.removesuffix("/v1")}) as proxy:
+            url = proxy.url(agent(), "https://api.openai.com/v1")
+            assert Messages(url).tell("Hi").status == 200
+
+        assert other.requests[0].headers["x-api-key"] == KEY
+
+
 def test_a_base_url_with_or_without_its_version_leads_to_messages(tmp_path: Path) -> None:
     """`…/run/ID/v1` doubles the version with Anthropic's clients; a shorter one does not. Both are one request."""
     recorded(tmp_path, Messages)

@@ -25,10 +25,14 @@ class Home(NamedTuple):
     """Whether a base URL of it ends in `/v1`, as OpenAI's do; Anthropic's clients append `/v1/messages` themselves."""
 
     def base_url(self, upstream: str, environ: Mapping[str, str]) -> str:
-        """Give what paths such as `messages` are appended to: `upstream`, else the variable, else the maker's own."""
-        base = upstream or environ.get(self.variable) or self.url
+        """Give what paths such as `messages` are appended to: `upstream`, else the variable, else the maker's own.
+
+        OpenAI's own address is no `upstream` of another maker's API: a key of one would be sent to the other.
+        """
         if self.has_version:
-            return base
+            return upstream or environ.get(self.variable) or self.url
+        elsewhere = upstream and upstream.partition("?")[0].rstrip("/") != PROVIDERS["openai"].url
+        base = (upstream if elsewhere else "") or environ.get(self.variable) or self.url
         address, mark, query = base.partition("?")
         return f"{address.rstrip('/').removesuffix('/v1')}/v1{mark}{query}"
 

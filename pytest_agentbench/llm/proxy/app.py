@@ -15,6 +15,7 @@ from pytest_agentbench.core.proxies import Proxies, http_proxy
 from pytest_agentbench.llm.apis.api import ANTHROPIC, OPENAI, Api
 from pytest_agentbench.llm.apis.registry import api_at
 from pytest_agentbench.llm.direct import read_bounded
+from pytest_agentbench.llm.http_errors import refused_field
 from pytest_agentbench.llm.prices import worst_case
 from pytest_agentbench.llm.proxy.forwarding import (
     BAD_REQUEST,
@@ -228,8 +229,9 @@ def _aborted(request: web.Request, answer: web.StreamResponse) -> web.StreamResp
 
 
 def _unknown_option(answer: web.StreamResponse) -> bool:
+    """Whether a refusal may mean the option that the agent did not ask for: it names that field, or none."""
     body = answer.body if isinstance(answer, web.Response) and answer.status in {400, 422} else None
-    return isinstance(body, bytes) and b"stream_options" in body
+    return isinstance(body, bytes) and refused_field(body) in {"stream_options", ""}
 
 
 def _payload(content: bytes) -> bytes | io.BytesIO | None:
