@@ -1,6 +1,7 @@
 """Agents behind an ASGI app that is played in this process: started once, asked without a port, never waited for."""
 
 import json
+import sys
 import textwrap
 
 import pytest
@@ -357,6 +358,20 @@ def test_fixtures_and_context_variables_reach_an_app(project: Project) -> None:
     project.run("bench", "--agentbench-concurrency=1")
 
     assert project.verdicts() == dict.fromkeys(names, "passed")
+
+
+def test_a_breakpoint_in_an_app_stops_there(project: Project) -> None:
+    """With `-s`, as in a test: who debugs sees the app's own names, and the conversation goes on afterwards."""
+    play(
+        project, scenario("a", "one two"), app=APP.replace("answer = self.answer", "breakpoint(); answer = self.answer")
+    )
+
+    result = project.pytester.run(
+        sys.executable, "-m", "pytest", "--agentbench", "-s", "bench", stdin=b"p asked['message']\nc\n" * 2
+    )
+
+    result.stdout.fnmatch_lines(["*service.py(*", "(Pdb) 'one'", "*service.py(*", "(Pdb) 'two'"])
+    assert project.verdicts() == {"a": "passed"}
 
 
 def test_what_an_app_prints_is_shown_with_its_run(project: Project) -> None:
