@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from pytest_agentbench.core.errors import SendError, with_hint
 from pytest_agentbench.llm.refusals import REFUSING, UNRELATED, VALUES, is_too_long
-from pytest_agentbench.llm.request import OUTPUT_LIMITS
+from pytest_agentbench.llm.request import OUTPUT_BOUND, OUTPUT_LIMITS
 from pytest_agentbench.llm.turns import Paused, Turns
 from pytest_agentbench.llm.wire import encode
 
@@ -23,9 +23,6 @@ Form = Literal["json_schema", "tool", "json", "prompt"]
 
 ALL_FORMS: tuple[Form, ...] = ("json_schema", "tool", "json", "prompt")
 """How an answer of a given type is asked for, from what binds the model most to what every server takes."""
-
-OUTPUT_BOUND = 8192
-"""Tokens that an answer may take where neither suite nor role bounds it: thoughts and a long answer fit into it."""
 
 _FORM_FACTS: dict[Form, str] = {
     "tool": "structured answers as tool calls",

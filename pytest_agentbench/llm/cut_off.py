@@ -1,7 +1,7 @@
 """An answer that ended at a limit of tokens before it could be used: which limit it was, and what to change."""
 
-from pytest_agentbench.llm.capabilities import OUTPUT_BOUND
 from pytest_agentbench.llm.reply import ChatReply
+from pytest_agentbench.llm.request import OUTPUT_BOUND
 
 
 def cut_off(reply: ChatReply, bound: int | None) -> str:

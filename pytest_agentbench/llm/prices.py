@@ -12,11 +12,8 @@ from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.providers import PROVIDERS, PYDANTIC_AI, provider_of
 from pytest_agentbench.core.proxies import is_loopback
 from pytest_agentbench.llm.reply import TokenCount
-from pytest_agentbench.llm.request import OUTPUT_LIMITS
+from pytest_agentbench.llm.request import OUTPUT_BOUND, OUTPUT_LIMITS
 from pytest_agentbench.llm.wire import where
-
-UNSET_OUTPUT = 4096
-"""Output tokens that a worst case allows for where neither the request nor the role bounds them."""
 
 FILE_TOKENS = 20_000
 """The most that an image or another file in base64 is taken to hold, since its length says nothing."""
@@ -66,7 +63,7 @@ def worst_case(spec: ModelSpec, body: Mapping[str, Any], *, earlier: int = 0) ->
     """Give the most that posting `body` is taken to cost, in US dollars; None where nobody knows the price.
 
     The input is estimated generously (one token for three ASCII characters, two for each other one); the output is the
-    limit that the body or the spec sets, else 4096 tokens, times the number of answers asked for. `earlier` tokens are
+    limit that the body or the spec sets, else 8192 tokens, times the number of answers asked for. `earlier` tokens are
     those of a conversation that the server remembers.
     """
     bound = TokenCount(input=input_bound(body) + earlier, output=_output(spec, body))
@@ -168,7 +165,7 @@ def _output(spec: ModelSpec, body: Mapping[str, Any]) -> int:
     bounds = [value for value in given if isinstance(value, int) and value > 0]
     answers = body.get("n")
     times = max(answers, 1) if isinstance(answers, int) else 1
-    return (bounds[0] if bounds else spec.max_tokens or UNSET_OUTPUT) * times
+    return (bounds[0] if bounds else spec.max_tokens or OUTPUT_BOUND) * times
 
 
 def _thirds(value: object) -> int:

@@ -7,6 +7,9 @@ from typing import Any
 OUTPUT_LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens", "n_predict", "num_predict")
 """Parameters by which servers take a bound on the length of an answer."""
 
+OUTPUT_BOUND = 8192
+"""Tokens that an answer may take where neither suite nor role bounds it: thoughts and a long answer fit into it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ChatRequest:

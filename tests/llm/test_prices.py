@@ -136,17 +136,17 @@ def test_without_the_table_prices_are_unknown(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("body", "output"),
     [
-        ({}, 4096),
+        ({}, 8192),
         ({"max_tokens": 100}, 100),
         ({"max_tokens": 100, "max_completion_tokens": 50}, 50),
         ({"max_tokens": 100, "n": 3}, 300),
         ({"max_output_tokens": 7}, 7),
         ({"num_predict": 50_000}, 50_000),
-        ({"max_tokens": "many"}, 4096),
+        ({"max_tokens": "many"}, 8192),
     ],
 )
 def test_the_worst_case_allows_for_the_longest_answer(body: dict[str, Any], output: int) -> None:
-    """The output limit counts, for every answer asked for; without one 4096 tokens."""
+    """The output limit counts, for every answer asked for; without one 8192 tokens."""
     spec = ModelSpec(model="own", price=Price(input=0.0, output=1.0))
 
     assert worst_case(spec, body) == pytest.approx(output / 1e6)

@@ -393,7 +393,7 @@ def test_a_client_that_gives_up_leaves_nothing_held(ledger: Ledger) -> None:
         asyncio.run(scenario(proxy.url(agent(), server.base_url, price=PRICE)))
     assert "gave up" in str(proxy.failure(RUN))
     assert (ledger.spent().calls, ledger.spent().unpriced, ledger.spent().in_flight) == (1, 1, 0)
-    assert ledger.spent().cost_usd > 4096 * 2e-6
+    assert ledger.spent().cost_usd > 8192 * 2e-6
 
 
 def test_a_closed_run_is_refused_and_what_it_took_stays() -> None:
