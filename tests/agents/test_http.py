@@ -17,9 +17,13 @@ from tests.agents.http_endpoint import endpoint
 FIND = ToolSpec(name="find", parameters={"type": "object", "properties": {"id": {"type": "string"}}})
 
 
+# kept: what is collected with connections that are open warns, in whichever test that happens; they close with the loop
+CONNECTIONS = HttpConnections()
+
+
 def agent_at(url: str, *, context: dict[str, Any] | None = None, **parts: Any) -> HttpAgent:
-    """Give an agent at an endpoint, with connections of its own."""
-    return HttpAgent(HttpAgentSpec(url=url, **parts), context=context or {}, connections=HttpConnections())
+    """Give an agent at an endpoint, with the connections of the test's loop."""
+    return HttpAgent(HttpAgentSpec(url=url, **parts), context=context or {}, connections=CONNECTIONS)
 
 
 def turn(message: str, **parts: Any) -> Turn:
