@@ -58,6 +58,16 @@ def test_a_run_that_left_something_open_passes_and_says_so(anywhere: Project) ->
     assert shares == [pytest.approx(2 / 3), pytest.approx(2 / 3), 1.0]
 
 
+def test_a_rule_that_no_scenario_lists_and_no_run_can_tell_of_stands_in_the_table(project: Project) -> None:
+    """An agent that tells no handoffs neither keeps nor breaks a rule about them: its row has no rate, and says so."""
+    lawyers = {"id": "lawyers", "text": "Leave the lawyers out.", "rule": {"never": {"handoff": "legal"}}}
+    project.suite(refund(1), policies=[lawyers, LOOKS])
+
+    result = project.run()
+
+    result.stdout.fnmatch_lines(["policy (exercised)", "  looks *", "policy (listed)", "  lawyers *–*–*–*–*"])
+
+
 def test_measured_is_a_gate(anywhere: Project) -> None:
     """It is missed by what nothing in the suite measures, whatever passes."""
     measured_suite(anywhere, gates=["success >= 1", "measured >= 0.9"])
