@@ -34,11 +34,8 @@ class Amount:
 
     @property
     def number(self) -> float:
-        """The amount as a number; raise `UnreckonedError` where it is too large for one."""
-        found = int(self.exact) if self.is_whole else float(self.exact)
-        if not is_number(found):
-            raise UnreckonedError
-        return found
+        """The amount as a number, infinite where it is too large for one."""
+        return int(self.exact) if self.is_whole else float(self.exact)
 
     def order(self, actual: float) -> int:
         """Compare a number with the amount, both rounded half up: -1 where it is less, 0 where they are the same, 1."""
@@ -103,7 +100,10 @@ def reckoned(
         raise UnreckonedError
     exact = _EXACT.add(_EXACT.multiply(_decimal(found), _decimal(factor)), _decimal(more))
     places = max(CENTS, _decimals(found), _decimals(more))
-    return Amount(exact, places, all(isinstance(one, int) for one in (found, factor, more)))
+    amount = Amount(exact, places, all(isinstance(one, int) for one in (found, factor, more)))
+    if not is_number(amount.number):
+        raise UnreckonedError
+    return amount
 
 
 def _moved(found: JsonValue, by: str) -> str:

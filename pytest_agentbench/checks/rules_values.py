@@ -125,7 +125,9 @@ class Facts:
             found = value_at(reference, record.call.arguments, lambda: self.given(subject))
         except NotThereError:
             return Doubt(f"{name} {verb} no {path}", cure)
-        return Doubt(f"{name} {verb} {path} as {value_text(found)}, which is not {wanted}", cure)
+        is_wanted = moment_of(found) is not None if wanted == "a date" else is_number(found)
+        wrong = "from which nothing that large can be reckoned" if is_wanted else f"which is not {wanted}"
+        return Doubt(f"{name} {verb} {path} as {value_text(found)}, {wrong}", cure)
 
     def number(self, reference: Mapping[str, Any], subject: int | None) -> float | None:
         """Give the number that a reference leads to, None where there is none."""

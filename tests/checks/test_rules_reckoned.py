@@ -199,3 +199,43 @@ def test_a_yes_is_asked_for_only_where_the_amount_may_need_it() -> None:
 
     assert outcome(rule, gave("get_order", {}), *asked, call("refund", amount=7)) == (True, True)
     assert outcome(rule, gave("get_order", {}), call("refund", amount=7)) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("total", "limit", "expected"), [(5, 2, True), (5, 3, False), (5, "all", None), ("much", 2, False)]
+)
+def test_what_stands_in_the_state_is_held_against_a_reckoned_amount(
+    total: object, limit: object, expected: bool | None
+) -> None:
+    """The order must be worth twice the limit; of a limit that is no number nobody can tell."""
+    need = {"at": ["orders", "W1"], "value": {"total": {"$gte": {"$argument": "limit", "times": 2}}}}
+    state = {"orders": {"W1": {"total": total}}}
+
+    found = report(
+        {"only_if": {"calls": ["refund"], "state": need}}, call("refund", limit=limit, wrote=True), initial_state=state
+    )
+
+    assert found.outcomes[0].kept is expected
+    assert bool(found.findings[0].cure) is (expected is None)
+
+
+def test_a_reckoned_amount_that_the_user_must_hear_has_to_be_there() -> None:
+    """A yes to half of no total is no yes that could be judged."""
+    rule = after_looking({"confirm_before": {"calls": ["refund"], "stating": [HALF]}})
+    asked = [agent("Shall I refund 7?"), user("Yes.", "confirm")]
+
+    assert outcome(rule, gave("get_order", {}), *asked, call("refund", amount=7)) == (True, None)
+    assert outcome(rule, gave("get_order", {"total": 14}), *asked, call("refund", amount=7)) == (True, True)
+
+
+def test_numbers_of_any_size_are_reckoned() -> None:
+    """What no float can hold is no amount to compare with, and what is huge is compared exactly."""
+    rule = after_looking({"must_say": {"$result": "total", "times": 1e10}})
+
+    (finding,) = report(rule, gave("get_order", {"total": 1e300}), agent("That is a lot.")).findings
+
+    assert "(get_order gave total as 1e+300, from which nothing that large can be reckoned)" in finding.message
+    assert outcome(MORE_THAN_HALF, gave("get_order", {"total": 10**300}), call("refund", amount=10**299)) == (
+        True,
+        True,
+    )
