@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_agentbench.checks.rules_values import Facts, NotThereError
+from pytest_agentbench.checks.reckoning import NotThereError
+from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import JsonValue, same, to_json

@@ -11,7 +11,8 @@ from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.findings import not_seen
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.rules import read_rule, reads_calls, tools_of
-from pytest_agentbench.checks.rules_judge import Judged, every, judge_rule
+from pytest_agentbench.checks.rules_judge import judge_rule
+from pytest_agentbench.checks.rules_points import Judged, every
 from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.policy import Policy

@@ -1,17 +1,13 @@
-"""What a rule says of a conversation: each place where it was set off, and whether it was kept there.
-
-Where that is not known (None), all, any and not are those of Kleene's three-valued logic: one broken part breaks `all`,
-one kept part keeps `any`, and otherwise what is not known stays so.
-"""
+"""What a rule says of a conversation: each place where it was set off, and whether it was kept there."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import replace
 from typing import Any
 
 from pytest_agentbench.checks.consent import consent
 from pytest_agentbench.checks.handoffs import NOT_TOLD, SHOW_AGENTS, handoffs_of
+from pytest_agentbench.checks.reckoning import Amount, NotThereError, UnreckonedError, path_of
 from pytest_agentbench.checks.rules import (
     UNSAID,
     AllOf,
@@ -40,70 +36,25 @@ from pytest_agentbench.checks.rules import (
     SumAtMost,
     When,
 )
+from pytest_agentbench.checks.rules_points import (
+    Judged,
+    Point,
+    after,
+    at_call,
+    calls_of,
+    doubted,
+    every,
+    opposite,
+    some,
+)
 from pytest_agentbench.checks.rules_state import read_state
 from pytest_agentbench.checks.rules_text import described, find, places
-from pytest_agentbench.checks.rules_values import DECIMALS, Facts, NotThereError, path_of
-from pytest_agentbench.checks.wording import call_text, value_text
+from pytest_agentbench.checks.rules_values import DECIMALS, Doubt, Facts
+from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.events import ExpectedHandoff
+from pytest_agentbench.core.matchers import is_reference
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.values import is_number, same, to_json
-
-
-@dataclass(frozen=True)
-class Point:
-    """A place in a conversation: the last message before it, and the call (its position) where it is one.
-
-    `subject` is the call that references lead to, `what` names the point in messages (nothing at the beginning).
-    `set_off` says that a trigger led here, `handoff` is the handoff (its position) where it is one, just before the
-    message.
-    """
-
-    message: int = -1
-    call: int | None = None
-    subject: int | None = None
-    what: str = ""
-    set_off: bool = False
-    handoff: int | None = None
-
-    @property
-    def place(self) -> tuple[int, int | None, int | None]:
-        """What tells points apart."""
-        return self.message, self.call, self.handoff
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A point where a rule was set off; `why` says what was found there, `message` where it shows.
-
-    `kept` None: not measured, and `cure` names what to add.
-    `is_open` tells that what had come later could still have changed it: nothing that was missing is proven so far,
-    `is_unsure` that not even the trigger is known to have occurred.
-    """
-
-    point: Point
-    kept: bool | None
-    why: str
-    message: int | None = None
-    is_open: bool = False
-    cure: str = ""
-    is_unsure: bool = False
-
-
-def every(known: Iterable[bool | None]) -> bool | None:
-    """Whether all hold: one that does not decides, then one that is not known."""
-    found = list(known)
-    return False if False in found else None if None in found else True
-
-
-def some(known: Iterable[bool | None]) -> bool | None:
-    """Whether one holds: one that does decides, then one that is not known."""
-    found = list(known)
-    return True if True in found else None if None in found else False
-
-
-def opposite(known: bool | None) -> bool | None:
-    """Turn what is known round."""
-    return None if known is None else not known
 
 
 def judge_rule(rule: Rule, facts: Facts) -> list[Judged]:
@@ -122,7 +73,11 @@ def _judge(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
         case ConfirmBefore():
             return list(_confirm_before(rule, point, facts))
         case OnlyIf() | Before():
-            return [verdict for at in _calls(rule.about, point, facts) for verdict in _merged(rule.needs, at, facts)]
+            return [
+                verdict
+                for at in calls_of(rule.about, point, facts)
+                for verdict in doubted(_merged(rule.needs, at, facts), at.doubt)
+            ]
         case AtMost():
             return list(_at_most(rule, point, facts))
         case SumAtMost():
@@ -145,8 +100,7 @@ def _when(rule: When, point: Point, facts: Facts) -> Iterator[Judged]:
         yield _untold(point)
         return
     for at in _occasions(rule.trigger, point, facts):
-        for verdict in _from(rule.then, at, facts):
-            yield replace(verdict, is_unsure=False)
+        yield from doubted((replace(one, is_unsure=False) for one in _from(rule.then, at, facts)), at.doubt)
 
 
 def _untold(point: Point) -> Judged:
@@ -169,12 +123,12 @@ def _confirm_before(rule: ConfirmBefore, point: Point, facts: Facts) -> Iterator
         values = tuple((path_of(one), facts.referred(one, point.subject)) for one in rule.values)
     except NotThereError:
         values = None
-    for at in _calls(rule.about, point, facts):
+    for at in calls_of(rule.about, point, facts):
         if values is None:
             why = f"nothing tells the {' and '.join(map(path_of, rule.values))} that the user has to hear"
             yield Judged(at, None, why, cure="name in `stating` what the call around the rule was given or gave")
         else:
-            yield from _merged(Confirmed(rule.stating, values), at, facts)
+            yield from doubted(_merged(Confirmed(rule.stating, values), at, facts), at.doubt)
 
 
 def _from(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
@@ -220,24 +174,6 @@ def _any(branches: list[list[Judged]]) -> list[Judged]:
     return found
 
 
-def _calls(about: Described, point: Point, facts: Facts) -> Iterator[Point]:
-    """Give the calls after a point that a rule is about."""
-    for place in _after(point, facts):
-        if facts.fits(about, place, point.subject):
-            yield _at_call(place, facts)
-
-
-def _after(point: Point, facts: Facts) -> Iterator[int]:
-    for place, record in enumerate(facts.calls):
-        if place > point.call if point.call is not None else record.message >= point.message:
-            yield place
-
-
-def _at_call(place: int, facts: Facts) -> Point:
-    record = facts.calls[place]
-    return Point(record.message, place, place, call_text(record.call.name, record.call.arguments), set_off=True)
-
-
 def _handoffs(wanted: ExpectedHandoff, point: Point, facts: Facts) -> Iterator[Point]:
     """Give such handoffs after a point; each came just before the message that holds it."""
     for number, (index, event) in enumerate(handoffs_of(facts.run)):
@@ -253,16 +189,33 @@ def _occasions(trigger: Described | Says | ExpectedHandoff | None, point: Point,
     elif isinstance(trigger, ExpectedHandoff):
         yield from _handoffs(trigger, point, facts)
     elif isinstance(trigger, Described):
-        counts: Counter[str] = Counter()
-        for at in _calls(trigger, point, facts):
-            if at.call is not None and facts.calls[at.call].failed == trigger.failed:
-                key = _group(trigger.per, at.call, facts)
-                counts[key] += 1
-                if trigger.times in (None, counts[key]):
-                    yield at
+        yield from _triggering(trigger, point, facts)
     else:
-        said = _words(trigger, point, facts)
-        yield from said if trigger.times is None else islice(said, trigger.times - 1, trigger.times)
+        said = list(_words(trigger, point, facts))
+        if trigger.times is None or any(one.doubt for one in said):
+            doubt = next((one.doubt for one in said if one.doubt), None) if trigger.times else None
+            yield from (replace(one, doubt=one.doubt or doubt) for one in said)
+        else:
+            yield from said[trigger.times - 1 : trigger.times]
+
+
+def _triggering(trigger: Described, point: Point, facts: Facts) -> Iterator[Point]:
+    """Give the calls that set a trigger off; one that may be about it makes the number of those after it unknown."""
+    counts: Counter[str] = Counter()
+    doubts: dict[str, list[Doubt]] = {}
+    for at in calls_of(trigger, point, facts):
+        if at.call is None or facts.calls[at.call].failed != trigger.failed:
+            continue
+        key = _group(trigger.per, at.call, facts)
+        unknown = doubts.setdefault(key, [])
+        if at.doubt is None:
+            counts[key] += 1
+        else:
+            unknown.append(at.doubt)
+        if trigger.times is None:
+            yield at
+        elif counts[key] <= trigger.times <= counts[key] + len(unknown):
+            yield replace(at, doubt=unknown[0] if unknown else None)
 
 
 def _words(trigger: Says, point: Point, facts: Facts) -> Iterator[Point]:
@@ -270,6 +223,11 @@ def _words(trigger: Says, point: Point, facts: Facts) -> Iterator[Point]:
     for index, _ in facts.run.transcript.texts(trigger.speaker):
         try:
             found = find(facts, trigger.spoken, [index], point.subject)
+        except UnreckonedError:
+            if index >= point.message:
+                doubt = _unspoken(trigger.spoken, point, facts)
+                yield Point(index, None, point.subject, f"{party} spoke", set_off=True, doubt=doubt)
+            continue
         except NotThereError:
             return
         if found is not None and index >= point.message:
@@ -279,38 +237,55 @@ def _words(trigger: Says, point: Point, facts: Facts) -> Iterator[Point]:
 def _never(rule: Never, point: Point, facts: Facts) -> Iterator[Judged]:
     with_these = " with these arguments" if rule.about.where else ""
     with_result = f" and give {value_text(facts.told(rule.about.result))}" if rule.about.result is not UNSAID else ""
-    for place in _after(point, facts):
+    for place in after(point, facts):
         if facts.is_of(rule.about, place):
-            kept = not facts.fits(rule.about, place, point.subject)
-            yield Judged(_at_call(place, facts), kept, f"must never be called{with_these}{with_result}")
+            kept = opposite(facts.fits(rule.about, place, point.subject))
+            doubt = facts.unsure(rule.about, point.subject) if kept is None else None
+            yield _of_call(at_call(place, facts, doubt), kept, f"must never be called{with_these}{with_result}")
 
 
 def _only(rule: Only, point: Point, facts: Facts) -> Iterator[Judged]:
     names = " or ".join(rule.about.calls)
     which = f" with {_pairs(rule.about.where, facts)}" if rule.about.where else ""
     shown = f" giving {value_text(facts.told(rule.about.result))}" if rule.about.result is not UNSAID else ""
-    for place in _after(point, facts):
+    for place in after(point, facts):
         kept = facts.fits(rule.about, place, point.subject)
-        yield Judged(_at_call(place, facts), kept, f"must not be called, only {names}{which}{shown}")
+        doubt = facts.unsure(rule.about, point.subject) if kept is None else None
+        yield _of_call(at_call(place, facts, doubt), kept, f"must not be called, only {names}{which}{shown}")
+
+
+def _of_call(at: Point, kept: bool | None, why: str) -> Judged:
+    """Judge a call by whether it fits a description, which its doubt says nobody can tell."""
+    return Judged(at, kept, why) if at.doubt is None else Judged(at, None, at.doubt.why, cure=at.doubt.cure)
 
 
 def _at_most(rule: AtMost, point: Point, facts: Facts) -> Iterator[Judged]:
     times = f"{rule.times} time{'' if rule.times == 1 else 's'}"
     counts: Counter[str] = Counter()
-    for at in _calls(rule.about, point, facts):
+    doubts: dict[str, list[Doubt]] = {}
+    for at in calls_of(rule.about, point, facts):
         place = at.call or 0
         key = _group(rule.per, place, facts)
+        unknown = doubts.setdefault(key, [])
         failed = facts.calls[place].failed
-        counts[key] += not failed
+        if at.doubt is None:
+            counts[key] += not failed
+        elif not failed:
+            unknown.append(at.doubt)
         why = f"was call number {counts[key]}, allowed {times} at most{_for_each(rule.per)}"
-        yield Judged(at, failed or counts[key] <= rule.times, why)
+        if failed or counts[key] + len(unknown) <= rule.times:
+            yield Judged(at, True, why, is_unsure=at.doubt is not None)
+        elif at.doubt is None and counts[key] > rule.times:
+            yield Judged(at, False, why)
+        else:
+            yield Judged(at, None, unknown[0].why, cure=unknown[0].cure, is_unsure=at.doubt is not None)
 
 
 def _sum_at_most(rule: SumAtMost, point: Point, facts: Facts) -> Iterator[Judged]:
     """Judge each call by what it and those before it come to; one that gives no number makes the sum unknown."""
     ((_, name),) = rule.of.items()
     sums: dict[str, float | None] = {}
-    for at in _calls(rule.about, point, facts):
+    for at in calls_of(rule.about, point, facts):
         place = at.call or 0
         key = _group(rule.per, place, facts)
         before = sums.get(key, 0)
@@ -318,18 +293,36 @@ def _sum_at_most(rule: SumAtMost, point: Point, facts: Facts) -> Iterator[Judged
             yield Judged(at, True, f"adds nothing to {name}: it failed")
             continue
         amount = facts.number(rule.of, place)
-        limit = rule.lte if is_number(rule.lte) else facts.number(rule.lte, point.subject)
-        total = sums[key] = None if before is None or amount is None else round(before + amount, DECIMALS)
+        limit = _limit(rule.lte, point, facts)
+        unknown = before is None or amount is None or at.doubt is not None
+        total = sums[key] = None if unknown else round((before or 0) + (amount or 0), DECIMALS)
         if limit is None:
             cure = "name in `lte` a number that the call around the rule was given or gave"
-            yield Judged(at, None, f"nothing tells a limit for {name}", cure=cure)
-            continue
-        if total is None:
+            yield Judged(at, None, f"nothing tells a limit for {name}", cure=cure, is_unsure=at.doubt is not None)
+        elif at.doubt is not None:
+            yield Judged(at, None, at.doubt.why, cure=at.doubt.cure, is_unsure=True)
+        elif total is None:
             cure = f"have each of these calls give {name} as a number"
             yield Judged(at, None, f"nothing tells what {name} comes to", cure=cure)
-            continue
-        why = f"was the call that brought {name} to {total}, allowed {limit} at most{_for_each(rule.per)}"
-        yield Judged(at, total <= limit or same(total, limit), why)
+        else:
+            shown = limit.number if isinstance(limit, Amount) else limit
+            why = f"was the call that brought {name} to {total}, allowed {shown} at most{_for_each(rule.per)}"
+            yield Judged(at, _within(limit, total), why)
+
+
+def _limit(limit: Any, point: Point, facts: Facts) -> float | Amount | None:
+    """Give the most that calls may come to, None where the call around the rule has no such number."""
+    if is_number(limit):
+        return limit
+    try:
+        found = facts.reckoned(limit, point.subject)
+    except NotThereError:
+        return None
+    return found if isinstance(found, Amount) or is_number(found) else None
+
+
+def _within(limit: float | Amount, total: float) -> bool:
+    return limit.is_within("$lte", total) if isinstance(limit, Amount) else total <= limit or same(total, limit)
 
 
 def _group(per: tuple[str, ...], place: int, facts: Facts) -> str:
@@ -345,8 +338,18 @@ def _for_each(per: tuple[str, ...]) -> str:
 def _requirement(rule: Rule, point: Point, facts: Facts) -> list[Judged]:
     try:
         return [_required(rule, point, facts)]
+    except UnreckonedError:
+        doubt = _unspoken(rule.spoken, point, facts) if isinstance(rule, Said | MustSay | MustNotSay) else None
+        if doubt is None:
+            raise
+        return [Judged(point, None, doubt.why, cure=doubt.cure)]
     except NotThereError:  # nobody can say a value that this run does not have
         return []
+
+
+def _unspoken(spoken: Spoken, point: Point, facts: Facts) -> Doubt:
+    """Say which of the texts cannot be reckoned."""
+    return facts.doubt(point.subject, *(one for one in spoken.texts if is_reference(one)))
 
 
 def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
@@ -358,6 +361,9 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
             return _handed_over(rule, point, facts)
         case Arguments():
             fits = subject is not None and facts.has_arguments(rule.values, subject, subject)
+            if fits is None:
+                doubt = facts.doubt(subject, *rule.values.values())
+                return Judged(point, None, doubt.why, cure=doubt.cure)
             return Judged(point, fits, f"with{'' if fits else 'out'} {_pairs(rule.values, facts)}")
         case InState():
             read = read_state(rule, facts, point.message, point.call, subject)
@@ -396,17 +402,19 @@ def _spoken(spoken: Spoken, point: Point, facts: Facts, within: int | None = Non
 
 
 def _other(rule: Other, point: Point, facts: Facts) -> Judged:
-    after = set(_after(point, facts))
-    places = [place for place in range(len(facts.calls)) if (place in after) != rule.earlier and place != point.call]
+    later = set(after(point, facts))
+    places = [place for place in range(len(facts.calls)) if (place in later) != rule.earlier and place != point.call]
     about = rule.about
     turns = _turns_within(rule, point, facts)
-    fitting = sum(
-        facts.calls[place].failed == about.failed
-        and (turns is None or facts.calls[place].turn in turns)
-        and facts.fits(about, place, point.subject)
+    known = [
+        facts.fits(about, place, point.subject)
         for place in places
-    )
-    found = fitting >= (about.times or 1)
+        if facts.calls[place].failed == about.failed and (turns is None or facts.calls[place].turn in turns)
+    ]
+    found = known.count(True) >= (about.times or 1)
+    if not found and len(known) - known.count(False) >= (about.times or 1):
+        doubt = facts.unsure(about, point.subject)
+        return Judged(point, None, doubt.why, cure=doubt.cure)
     names = about.calls if isinstance(about.calls, str) else " or ".join(about.calls)
     verb = ("failed" if about.failed else "succeeded") + _how_often(about)
     more = [f"the same {name}" for name in about.same]

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.checks.effects import wrote
+from pytest_agentbench.checks.reckoning import NotThereError
 from pytest_agentbench.checks.rules import InState
-from pytest_agentbench.checks.rules_values import Facts, NotThereError
+from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.matchers import is_matcher, is_reference
 from pytest_agentbench.core.names import suggestion
@@ -60,7 +61,11 @@ def read_state(rule: InState, facts: Facts, message: int, call: int | None, subj
         return Reading(None, f"{place} has no {mistake[0]!r}", mistake[1])
     named = {key: found[key] for key in rule.value if key in found} if _is_row(rule.value, found) else None
     shown = named or found
-    if facts.holds(rule.value, found, subject):
+    holds = facts.holds(rule.value, found, subject)
+    if holds is None:
+        doubt = facts.doubt(subject, rule.value)
+        return Reading(None, doubt.why, doubt.cure)
+    if holds:
         return Reading(True, f"while {place} was {value_text(shown)}")
     return Reading(False, f"while {place} was {value_text(shown)}, not {value_text(facts.told(rule.value))}")
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_agentbench.checks.reckoning import NotThereError, UnreckonedError, is_reckoned
 from pytest_agentbench.checks.rules import Speaker, Spoken
-from pytest_agentbench.checks.rules_values import Facts, NotThereError
+from pytest_agentbench.checks.rules_values import Facts
 from pytest_agentbench.checks.wording import WIDTH, value_text
-from pytest_agentbench.core.matchers import ARITHMETIC, is_reference
+from pytest_agentbench.core.matchers import is_reference
 from pytest_agentbench.core.moments import is_moment
 from pytest_agentbench.core.patterns import Pattern, pattern
 from pytest_agentbench.core.spoken import says, states
@@ -53,20 +54,29 @@ def places(facts: Facts, speaker: Speaker, messages: range, most: int | None = N
 def find(facts: Facts, spoken: Spoken, messages: Iterable[int], subject: int | None) -> tuple[int, str] | None:
     """Give the first of these messages (indices) that says one of the texts, and the text as it is shown.
 
-    Raise `NotThereError` where references of `spoken` lead to nothing.
+    Raise `NotThereError` where references of `spoken` lead to nothing, and `UnreckonedError` where no text was said of
+    those that can be told.
     """
-    wanted = list(_wanted(facts, spoken, subject))
+    wanted: list[str | _Known | Pattern] = []
+    unreckoned: UnreckonedError | None = None
+    for text in spoken.texts:
+        try:
+            wanted.append(_wanted(facts, text, subject))
+        except UnreckonedError as error:
+            unreckoned = error
     for index in messages:
         text = facts.run.transcript.messages[index].text
         for one in wanted:
             if _is_said(one, text):
                 return index, shown_text(one)
+    if unreckoned is not None:
+        raise unreckoned
     return None
 
 
 def described(facts: Facts, spoken: Spoken, subject: int | None) -> str:
     """Say in words what would have to be said; raise `NotThereError` where references lead to nothing."""
-    return " or ".join(map(shown_text, _wanted(facts, spoken, subject)))
+    return " or ".join(shown_text(_wanted(facts, text, subject)) for text in spoken.texts)
 
 
 def shown_text(wanted: object) -> str:
@@ -78,20 +88,16 @@ def shown_text(wanted: object) -> str:
     return value_text(wanted)
 
 
-def _wanted(facts: Facts, spoken: Spoken, subject: int | None) -> Iterator[str | _Known | Pattern]:
+def _wanted(facts: Facts, text: Any, subject: int | None) -> str | _Known | Pattern:
     locale = facts.run.scenario.language or "en"
-    for text in spoken.texts:
-        if is_reference(text):
-            found = tuple(_leaves(facts.referred(text, subject)))
-            if not found:
-                raise NotThereError
-            yield _Known(found, locale, rounded=bool(text.keys() & ARITHMETIC))
-        elif is_moment(text):
-            yield _Known((facts.moment(text),), locale)
-        elif isinstance(text, dict):
-            yield pattern(text["pattern"], ignore_case=True)
-        else:
-            yield _worded(text)
+    if is_reference(text):
+        found = tuple(_leaves(facts.referred(text, subject)))
+        if not found:
+            raise NotThereError
+        return _Known(found, locale, rounded=is_reckoned(text))
+    if is_moment(text):
+        return _Known((facts.moment(text),), locale)
+    return pattern(text["pattern"], ignore_case=True) if isinstance(text, dict) else _worded(text)
 
 
 def _is_said(wanted: str | _Known | Pattern, text: str) -> bool:

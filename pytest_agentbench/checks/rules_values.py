@@ -1,30 +1,43 @@
 """Which calls a description fits, and what references in it stand for."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
 from pytest_agentbench.checks.matchers import Resolver, matches
+from pytest_agentbench.checks.reckoning import (
+    Amount,
+    NotThereError,
+    UnreckonedError,
+    is_reckoned,
+    path_of,
+    reckoned,
+    value_at,
+)
 from pytest_agentbench.checks.rules import UNSAID, Described
-from pytest_agentbench.core.matchers import ARITHMETIC, COMPARISONS, REFERENCES, is_matcher, is_reference
-from pytest_agentbench.core.moments import dated, is_moment, moment_of, moment_text, moved, span_of
+from pytest_agentbench.checks.wording import value_text
+from pytest_agentbench.core.matchers import COMPARISONS, is_matcher, is_reference
+from pytest_agentbench.core.moments import dated, is_moment, moment_of, moment_text
 from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import JsonValue, is_number, same, to_json
 
 _COMPARISONS = frozenset(COMPARISONS)
 
 DECIMALS = 9
-"""Decimals of a number that was reckoned: 0.1 times 3 is 0.3 in a message and in what must be said."""
-
-_SCALAR = ("$approx", "$size", *COMPARISONS)
-"""Matchers that compare with a number, or a text; a reference to anything else fits nothing."""
+"""Decimals of a sum: 0.1 and 0.2 come to 0.3 in a message."""
 
 
-class NotThereError(LookupError):
-    """A reference leads to nothing in this run."""
+@dataclass(frozen=True)
+class Doubt:
+    """Why nobody can tell whether a call is the one that a rule describes, and what to do about it."""
+
+    why: str
+    cure: str
 
 
 class Facts:
@@ -52,46 +65,69 @@ class Facts:
             return is_write_tool(record, self.run.toolset) is True
         return about.calls == "any" or record.call.name in about.calls
 
-    def fits(self, about: Described, place: int, subject: int | None) -> bool:
-        """Whether a call fits a description; `subject` is the call that references in the description lead to."""
+    def fits(self, about: Described, place: int, subject: int | None) -> bool | None:
+        """Whether a call fits a description, None where that cannot be told (see `doubt`).
+
+        `subject` is the call that references in the description lead to.
+        """
         record = self.calls[place]
-        return (
-            self.is_of(about, place)
-            and (subject is None or self._alike(about, record, self.calls[subject]))
-            and self.has_arguments(about.where, place, subject)
-            and (about.result is UNSAID or self._gave(about.result, place, subject))
-        )
-
-    def has_arguments(self, values: Mapping[str, Any], place: int, subject: int | None) -> bool:
-        """Whether a call has these arguments; one left out fits nothing."""
-        arguments = self.calls[place].call.arguments
-        try:
-            return all(
-                name in arguments and matches(self.bound(value, subject), arguments[name], self._resolve)
-                for name, value in values.items()
-            )
-        except NotThereError:
+        if not self.is_of(about, place) or not (subject is None or self._alike(about, record, self.calls[subject])):
             return False
+        with_these = self.has_arguments(about.where, place, subject)
+        if with_these is False or about.result is UNSAID:
+            return with_these
+        gave = self._gave(about.result, place, subject)
+        return False if gave is False else None if None in (gave, with_these) else True
 
-    def bound(self, value: Any, subject: int | None) -> Any:
-        """Put in the place of each reference what it stands for; raise `NotThereError` where that is missing."""
-        if is_moment(value):
-            return _dated(self.moment(value))
-        if is_reference(value):
-            found = self.referred(value, subject)
-            return _dated(found) if value.keys() & ARITHMETIC and isinstance(found, str) else _literal(found)
-        if isinstance(value, Mapping):
-            bound = {key: self._operand(key, item, subject) for key, item in value.items()}
-            return _Dates(bound) if any(map(_is_date, value.values())) and value.keys() <= _COMPARISONS else bound
-        if isinstance(value, list | tuple):
-            return [self.bound(item, subject) for item in value]
-        return value
+    def has_arguments(self, values: Mapping[str, Any], place: int, subject: int | None) -> bool | None:
+        """Whether a call has these arguments, None where that cannot be told; one left out fits nothing."""
+        arguments = self.calls[place].call.arguments
+        if not values.keys() <= arguments.keys():
+            return False
+        found = [self._matches(value, arguments[name], subject) for name, value in values.items()]
+        return False if False in found else None if None in found else True
+
+    def doubt(self, subject: int | None, *values: Any) -> Doubt:
+        """Say which reference in these values nobody can reckon or compare with."""
+        binding = _Binding(self, subject, guess=True)
+        for value in values:
+            with suppress(NotThereError):
+                binding.bound(value)
+        return [*binding.doubts, *binding.of_kind][0]
+
+    def unsure(self, about: Described, subject: int | None) -> Doubt:
+        """Say which reference keeps calls from being told to fit a description."""
+        return self.doubt(subject, *about.where.values(), about.result)
 
     def referred(self, reference: Mapping[str, Any], subject: int | None) -> JsonValue:
-        """Give the value that a reference leads to; raise `NotThereError` where there is none."""
+        """Give what a reference stands for; raise `NotThereError` where there is nothing."""
+        found = self.reckoned(reference, subject)
+        return found.number if isinstance(found, Amount) else found
+
+    def reckoned(self, reference: Mapping[str, Any], subject: int | None) -> JsonValue | Amount:
+        """Give what a reference stands for, a number that was reckoned as an amount."""
         if subject is None:
             raise NotThereError
-        return led_to(reference, self.calls[subject].call.arguments, lambda: self.given(subject))
+        return reckoned(reference, self.calls[subject].call.arguments, lambda: self.given(subject))
+
+    def doubt_of(self, reference: Mapping[str, Any], subject: int | None, wanted: str = "a number") -> Doubt:
+        """Say why nothing can be reckoned from a reference, or compared with it."""
+        path = printable(path_of(reference))
+        wanted = "a date" if isinstance(reference.get("plus"), str) else wanted
+        if subject is None:
+            return Doubt(f"there is no call that {path} could be of", "name a value of a call")
+        record, is_argument = self.calls[subject], "$argument" in reference
+        name = printable(record.call.name)
+        verb = "was given" if is_argument else "gave"
+        have = f"have each {name} be given {path}" if is_argument else f"have {name} give {path}"
+        cure = f"{have} as {wanted}, or name another value in the rule"
+        try:
+            found = value_at(reference, record.call.arguments, lambda: self.given(subject))
+        except NotThereError:
+            return Doubt(f"{name} {verb} no {path}", cure)
+        is_wanted = moment_of(found) is not None if wanted == "a date" else is_number(found)
+        wrong = "from which nothing that large can be reckoned" if is_wanted else f"which is not {wanted}"
+        return Doubt(f"{name} {verb} {path} as {value_text(found)}, {wrong}", cure)
 
     def number(self, reference: Mapping[str, Any], subject: int | None) -> float | None:
         """Give the number that a reference leads to, None where there is none."""
@@ -111,25 +147,22 @@ class Facts:
         """Give a value of a rule as messages tell it: with the dates that are counted from the suite's `now`."""
         return value if self.run.now is None else dated(value, self.run.now)
 
-    def holds(self, pattern: Any, value: JsonValue, subject: int | None) -> bool:
-        """Whether a value has at least what a pattern names."""
+    def holds(self, pattern: Any, value: JsonValue, subject: int | None) -> bool | None:
+        """Whether a value has at least what a pattern names, None where that cannot be told."""
+        return self._matches(pattern, value, subject, _at_least)
+
+    def _matches(
+        self, pattern: Any, value: JsonValue, subject: int | None, read: Callable[[Any], Any] = lambda bound: bound
+    ) -> bool | None:
+        """Match a value with the pattern, where need be twice: as if each unknown part fitted, and as if none did."""
+        high, low = _Binding(self, subject, guess=True), _Binding(self, subject, guess=False)
         try:
-            return matches(_at_least(self.bound(pattern, subject)), value, self._resolve)
+            found = matches(read(high.bound(pattern)), value, self._resolve)
+            if not (high.doubts or high.of_kind) or found == matches(read(low.bound(pattern)), value, self._resolve):
+                return found
         except NotThereError:
             return False
-
-    def _operand(self, key: object, value: Any, subject: int | None) -> Any:
-        if key in COMPARISONS and is_moment(value):
-            return self.moment(value)
-        if key == "$in" and is_reference(value):
-            found = self.referred(value, subject)
-            return [_literal(one) for one in found] if isinstance(found, list | dict) else []
-        if is_reference(value) and key in _SCALAR:
-            found = self.referred(value, subject)
-            if not _compares(str(key), found):
-                raise NotThereError
-            return found
-        return self.bound(value, subject)
+        return None
 
     def _alike(self, about: Described, record: CallRecord, other: CallRecord) -> bool:
         mine, theirs = record.call.arguments, other.call.arguments
@@ -137,11 +170,110 @@ class Facts:
             name in mine and name in theirs and same(to_json(mine[name]), to_json(theirs[name])) for name in about.same
         )
 
-    def _gave(self, pattern: Any, place: int, subject: int | None) -> bool:
+    def _gave(self, pattern: Any, place: int, subject: int | None) -> bool | None:
         try:
             return self.holds(pattern, self.given(place), subject)
         except NotThereError:
             return False
+
+
+class _Binding:
+    """Puts in the place of references what they stand for; `guess` says whether a part fits that nobody can tell."""
+
+    def __init__(self, facts: Facts, subject: int | None, *, guess: bool) -> None:
+        self._facts = facts
+        self._subject = subject
+        self._guess = guess
+        self.doubts: list[Doubt] = []
+        self.of_kind: list[Doubt] = []  # doubts only where a number is held against them
+
+    def bound(self, value: Any) -> Any:
+        """Give a pattern without references; raise `NotThereError` where one that is not reckoned leads to nothing."""
+        if is_moment(value):
+            return _dated(self._facts.moment(value))
+        if is_reference(value):
+            return self._referred(value)
+        if isinstance(value, Mapping):
+            return self._mapping(value)
+        return [self.bound(item) for item in value] if isinstance(value, list | tuple) else value
+
+    def _referred(self, reference: Mapping[str, Any]) -> Any:
+        try:
+            found = self._facts.reckoned(reference, self._subject)
+        except UnreckonedError:
+            return self._unknown(reference)
+        if isinstance(found, Amount):
+            return _Every((_Bound("$lte", found), _Bound("$gte", found)))
+        return _dated(found) if is_reckoned(reference) else _literal(found)
+
+    def _mapping(self, value: Mapping[str, Any]) -> Any:
+        if value and value.keys() <= _COMPARISONS:
+            return self._bounds(value)
+        if "$not" in value:
+            self._guess = not self._guess
+            try:
+                return {key: self.bound(item) for key, item in value.items()}
+            finally:
+                self._guess = not self._guess
+        if isinstance(value.get("$size"), Mapping) and not is_reference(value["$size"]):
+            return _Sized(self.bound(value["$size"]))
+        scalar = next((key for key in ("$approx", "$size") if is_reference(value.get(key))), None)
+        if scalar is None:
+            return {key: self._operand(key, item) for key, item in value.items()}
+        try:
+            return {**value, scalar: self._scalar(scalar, value[scalar])}
+        except UnreckonedError:
+            return self._unknown(value[scalar])
+
+    def _operand(self, key: object, value: Any) -> Any:
+        if key == "$in" and is_reference(value):
+            found = self._facts.referred(value, self._subject)
+            return [_literal(one) for one in found] if isinstance(found, list | dict) else []
+        return self.bound(value)
+
+    def _bounds(self, bounds: Mapping[str, Any]) -> Any:
+        """Bind comparisons; what is no date is never compared with one letter by letter."""
+        parts: list[Any] = [_is_moment] if any(map(_is_date, bounds.values())) else []
+        for operator, operand in bounds.items():
+            if is_moment(operand):
+                parts.append({operator: self._facts.moment(operand)})
+            elif not is_reference(operand):
+                parts.append({operator: operand})
+            else:
+                parts.extend(self._compared(operator, operand))
+        if all(isinstance(part, Mapping) for part in parts):
+            return {operator: bound for part in parts for operator, bound in part.items()}
+        return _Every(tuple(parts))
+
+    def _compared(self, operator: str, reference: Mapping[str, Any]) -> Iterator[Any]:
+        try:
+            found = self._facts.reckoned(reference, self._subject)
+            if not isinstance(found, Amount) and not _compares(operator, found):
+                raise UnreckonedError
+        except NotThereError:
+            if is_reckoned(reference) and not _is_date(reference):
+                yield is_number
+            yield self._unknown(reference, "a number, date or text")
+        else:
+            if isinstance(found, str) and not is_reckoned(reference):
+                self.of_kind.append(self._facts.doubt_of(reference, self._subject))
+                yield _Text(operator, found, self._guess)
+            else:
+                yield _Bound(operator, found) if isinstance(found, Amount) else {operator: found}
+
+    def _scalar(self, operator: str, reference: Mapping[str, Any]) -> JsonValue:
+        try:
+            found = self._facts.referred(reference, self._subject)
+        except NotThereError:
+            raise UnreckonedError from None
+        if not _compares(operator, found):
+            raise UnreckonedError
+        return found
+
+    def _unknown(self, reference: Mapping[str, Any], wanted: str = "a number") -> Any:
+        wanted = "a number" if is_reckoned(reference) else wanted
+        self.doubts.append(self._facts.doubt_of(reference, self._subject, wanted))
+        return _Guess(self._guess)
 
 
 @dataclass(frozen=True)
@@ -155,13 +287,56 @@ class _Same:
 
 
 @dataclass(frozen=True)
-class _Dates:
-    """Matches dates within bounds: what is no date is never compared with one letter by letter."""
+class _Guess:
+    """Fits everything or nothing: stands where nobody can tell what a value is to be compared with."""
 
-    bounds: Mapping[str, Any]
+    fits: bool
 
     def __call__(self, actual: JsonValue) -> bool:
-        return moment_of(actual) is not None and matches(self.bounds, actual)
+        return self.fits
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """Matches numbers that compare so with an amount, in its decimals."""
+
+    operator: str
+    amount: Amount
+
+    def __call__(self, actual: JsonValue) -> bool:
+        return self.amount.is_within(self.operator, actual)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """Matches texts and dates that compare so with one; of a number nobody can tell."""
+
+    operator: str
+    text: str
+    guess: bool
+
+    def __call__(self, actual: JsonValue) -> bool:
+        return self.guess if is_number(actual) else matches({self.operator: self.text}, actual)
+
+
+@dataclass(frozen=True)
+class _Sized:
+    """Matches what has such a length."""
+
+    size: Any
+
+    def __call__(self, actual: JsonValue) -> bool:
+        return isinstance(actual, list | dict | str) and matches(self.size, len(actual))
+
+
+@dataclass(frozen=True)
+class _Every:
+    """Matches what every part does."""
+
+    parts: tuple[Any, ...]
+
+    def __call__(self, actual: JsonValue) -> bool:
+        return all(matches(part, actual) for part in self.parts)
 
 
 def _compares(operator: str, value: object) -> bool:
@@ -170,46 +345,13 @@ def _compares(operator: str, value: object) -> bool:
     return is_number(value) or (isinstance(value, str) and operator in COMPARISONS)
 
 
-def path_of(reference: Mapping[str, Any]) -> str:
-    """Give the way that a reference takes through the arguments or the result."""
-    return next(str(path) for key, path in reference.items() if key in REFERENCES)
-
-
-def led_to(reference: Mapping[str, Any], arguments: Mapping[str, Any], given: Callable[[], JsonValue]) -> JsonValue:
-    """Give what a reference leads to in a call and what it gave; raise `NotThereError` where there is nothing."""
-    path = path_of(reference)
-    found = to_json(arguments) if "$argument" in reference else given()
-    for step in [] if path == "." else path.split("."):
-        if isinstance(found, dict) and step in found:
-            found = found[step]
-        elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
-            found = found[int(step)]
-        else:
-            raise NotThereError
-    return _reckoned(found, reference.get("times"), reference.get("plus"))
-
-
-def _reckoned(value: JsonValue, factor: float | None, more: float | str | None) -> JsonValue:
-    """Multiply and add to a number, or move a date; raise `NotThereError` where the value is neither."""
-    if factor is None and more is None:
-        return value
-    if isinstance(more, str):
-        span = span_of(more)
-        found = None if span is None or not isinstance(value, str) else moved(value, span)
-        if found is None:
-            raise NotThereError
-        return found
-    if not is_number(value):
-        raise NotThereError
-    reckoned = value * (1 if factor is None else factor) + (more or 0)
-    if not is_number(reckoned):
-        raise NotThereError
-    return round(reckoned, DECIMALS)
+def _is_moment(actual: JsonValue) -> bool:
+    return moment_of(actual) is not None
 
 
 def _dated(text: str) -> Any:
     """Match a date or time however it is written."""
-    return _Dates({"$gte": text, "$lte": text})
+    return _Every((_is_moment, {"$gte": text, "$lte": text}))
 
 
 def _is_date(operand: Any) -> bool:

@@ -81,7 +81,7 @@ def _document(report: SuiteReport, options: ValidateOptions) -> dict[str, object
 def _lines(report: SuiteReport, options: ValidateOptions, glyphs: Glyphs, *, low: bool) -> Iterator[str]:
     scenarios = report.scenarios
     dot = f" {glyphs.dot} "
-    yield dot.join([f"agentbench validate: {report.name}", f"{len(scenarios)} scenarios", f"seed {report.seed}"])
+    yield dot.join([f"agentbench validate: {report.name}", _counted(len(scenarios), "scenario"), f"seed {report.seed}"])
     yield ""
     yield from table([("", "n", "ok", "%", ""), *_rows(report)], _ALIGN, width=WIDTH, glyphs=glyphs)
     for skipped in report.skipped:
@@ -180,6 +180,10 @@ def _title(kind: Kind) -> str:
     }.get(kind, kind)
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def _verdict(report: SuiteReport, options: ValidateOptions, *, low: bool) -> str:
     score = report.mutation_score
     wrong = [one.id for one in report.scenarios if not one.is_valid]
@@ -187,7 +191,7 @@ def _verdict(report: SuiteReport, options: ValidateOptions, *, low: bool) -> str
     if score is not None:
         parts.append(f"mutation score {score:.3f} {'<' if low else '>='} {options.min_mutation:g}")
     if report.problems:
-        parts.append(f"{len(report.problems)} problems of the suite")
+        parts.append(f"{_counted(len(report.problems), 'problem')} of the suite")
     text = ", ".join(parts)
     return f"{text}: {'FAILED' if low or not report.is_valid else 'ok'}"
 

@@ -48,5 +48,6 @@ def named(error: SendError, asked: str, models: Sequence[str]) -> SendError:
     nearest = sorted(models, key=lambda name: (-SequenceMatcher(None, asked, name).ratio(), name))
     more = f" and {len(models) - _SHOWN} more" if len(models) > _SHOWN else ""
     shown = ", ".join(repr(name) for name in nearest[:_SHOWN])
-    error.args = (f"{error} (the server lists the models {shown}{more})",)
+    noun = "model" if len(models) == 1 else "models"
+    error.args = (f"{error} (the server lists the {noun} {shown}{more})",)
     return error

@@ -197,10 +197,10 @@ def exercised_rows(runs: Sequence[Result], only: str | None = None) -> tuple[Row
 
 
 def listed_rows(runs: Sequence[Result], only: str | None = None) -> tuple[Row, ...]:
-    """Give a row without a rate per policy (or of `only` one) that runs list or exercised, and that none measured."""
+    """Give a row without a rate per policy (or of `only` one) that runs list or leave open, and that none measured."""
     measured = {policy for _, policy in _measured(runs)}
     names = {policy for run in runs for policy in run.listed_policies}
-    names |= {outcome.policy for run in runs for outcome in run.policies if outcome.exercised}
+    names |= {outcome.policy for run in runs for outcome in run.policies if not outcome.is_measured}
     return tuple(
         Row(group="policy (listed)", label=policy, unmeasured=_undecided(runs, policy))
         for policy in sorted(names - measured)
@@ -209,11 +209,11 @@ def listed_rows(runs: Sequence[Result], only: str | None = None) -> tuple[Row, .
 
 
 def _undecided(runs: Iterable[Result], policy: str) -> int:
-    """Count the scored runs that list a policy, or exercised it, and do not tell what became of it."""
+    """Count the scored runs that list a policy, or judged it, and do not tell what became of it."""
     count = 0
     for run in runs:
         outcomes = [outcome for outcome in run.policies if outcome.policy == policy]
-        asked = policy in run.listed_policies or any(outcome.exercised for outcome in outcomes)
+        asked = policy in run.listed_policies or bool(outcomes)
         count += run.scored and asked and not any(outcome.is_measured for outcome in outcomes)
     return count
 

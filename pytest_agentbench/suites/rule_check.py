@@ -25,7 +25,7 @@ ABOUT = ("calls", "where", "result", "handoff")
 
 _VALUES = ("where", "result", "arguments", "value")
 _TEXTS = ("user_said", "agent_said", "user_says", "agent_says", "must_say", "must_not_say")
-_WITHOUT_CALL = "there is no call that this could be about: it stands inside only_if, or below a when with calls"
+_WITHOUT_CALL = "there is no call that this could be about: write it in an only_if or below a when with calls"
 
 
 def rule_misfits(rule: object, path: Keys = ()) -> Iterator[Misfit]:

@@ -6,7 +6,7 @@ and editors get them as JSON. Only the keywords that those schemas use are known
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_agentbench.core.misfit import Keys, Misfit, shown
@@ -36,7 +36,7 @@ class _Check:
             return
         if "type" in schema and not fits_type(value, schema["type"]):
             # YAML reads 3.50 as a number: whoever means the text has to say so
-            hint = "put it in quotes to make it text" if schema["type"] == "string" and _is_scalar(value) else ""
+            hint = "put it in quotes to make it text" if _is_unquoted(value, schema) else ""
             hint = hint or (_meant(value) if schema["type"] == "boolean" else "")
             yield Misfit(path=path, message=f"found {shown(value)}, expected {_expected(schema)}", hint=hint)
             return
@@ -92,7 +92,7 @@ class _Check:
     def _any_of(self, value: JsonValue, schema: Schema, path: Keys) -> Iterator[Misfit]:
         """Yield nothing if one branch fits, else what is wrong with the branch that was most likely meant."""
         branches = [self._resolved(branch) for branch in schema["anyOf"]]
-        near: list[tuple[int, list[Misfit]]] = []
+        near: list[tuple[int, list[Misfit], Schema]] = []
         told_apart = isinstance(value, dict) and "description" in schema
         for branch in branches:
             found = list(self.walk(value, branch, path))
@@ -101,12 +101,16 @@ class _Check:
             texts = [one for one in branch.get("enum", ()) if isinstance(one, str)]
             meant = isinstance(value, str) and bool(suggestion(value, texts))
             if meant or "anyOf" in branch or fits_type(value, branch.get("type", [])):
-                near.append((_likeness(value, branch), found))
+                near.append((_likeness(value, branch), found, branch))
                 told_apart &= bool(branch.get("required"))
         alike = max(near, key=lambda pair: (pair[0], -len(pair[1])), default=None)
         # {orders: {…}} shares no key with {sqlite: …}, {json: …} or {own: …}: none of them was meant
         if alike and (alike[0] or not told_apart):
-            yield from alike[1]
+            rivals = dict.fromkeys(_lacking(value, found, branch) for like, found, branch in near if like == alike[0])
+            if len(rivals) > 1 and all(rivals):
+                yield Misfit(path=path, message=f"one of the keys {listing(map(repr, rivals))} is missing")
+            else:
+                yield from alike[1]
         else:
             expected = schema.get("description") or " or ".join(_expected(branch) for branch in branches)
             is_flag = any(True in branch.get("enum", ()) for branch in branches)
@@ -141,8 +145,10 @@ def _is_kind(value: JsonValue, kind: str) -> bool:
     return isinstance(value, types[kind])
 
 
-def _is_scalar(value: JsonValue) -> bool:
-    return isinstance(value, bool | int | float)
+def _is_unquoted(value: JsonValue, schema: Schema) -> bool:
+    """Whether a number, or true or false, would be what a schema wants if it were a text."""
+    is_text = schema["type"] == "string" and isinstance(value, bool | int | float)
+    return is_text and re.search(schema.get("pattern", ""), str(value)) is not None
 
 
 def _expected(schema: Schema) -> str:
@@ -157,6 +163,12 @@ def _expected(schema: Schema) -> str:
     }  # fmt: skip
     kinds = schema.get("type", [])
     return " or ".join(words[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds)) or "something else"
+
+
+def _lacking(value: JsonValue, found: Sequence[Misfit], branch: Schema) -> str:
+    """Give the key whose absence is all that is wrong with a mapping; nothing where more is."""
+    lacking = [name for name in branch.get("required", ()) if isinstance(value, dict) and name not in value]
+    return lacking[0] if len(lacking) == len(found) == 1 else ""
 
 
 def _likeness(value: JsonValue, branch: Schema) -> int:

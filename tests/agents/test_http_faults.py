@@ -84,9 +84,13 @@ FAULTS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "reply misspelt": (
         {"answer": {"txt": "hi"}},
         {"reply": "answer.text"},
-        r"`reply: answer.text` leads nowhere: at 'answer' there are the keys 'txt' \(did you mean 'txt'\?\)",
+        r"`reply: answer.text` leads nowhere: at 'answer' there is only the key 'txt' \(did you mean 'txt'\?\)",
     ),
-    "reply elsewhere": ({"output": "hi"}, {}, r"`reply: reply` leads nowhere: at the top there are the keys 'output'"),
+    "reply elsewhere": (
+        {"output": "hi"},
+        {},
+        r"`reply: reply` leads nowhere: at the top there is only the key 'output'",
+    ),
     "reply off the list": ({"out": []}, {"reply": "out.0"}, r"nowhere: at 'out' there is a list of 0"),
     "reply beyond a text": ({"out": "hi"}, {"reply": "out.text"}, r"nowhere: at 'out' there is 'hi'"),
     "reply of a wrong type": ({"reply": {"text": "hi"}}, {}, r"to a mapping \{'text': 'hi'\}; it must lead to a text"),

@@ -17,6 +17,7 @@ def test_a_right_suite_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
     text = capsys.readouterr().out
     assert status == 0
+    assert " · 1 scenario · seed 0" in text
     assert "1 of 1 scenarios valid, mutation score 1.000 >= 0.95: ok" in text
     assert all(len(line) <= 100 for line in text.splitlines())
 

@@ -46,6 +46,13 @@ def test_the_models_of_the_server_are_named_nearest_first(transport: Any) -> Non
     assert all(one.count("(the server lists the models 'small-1', 'large-1', 'other')") == 1 for one in told)
 
 
+def test_one_model_is_named_as_one() -> None:
+    """A server of one model, as most local ones are, lists the model."""
+    told, _ = refusals({"small-1": [text("hi")]}, "smal-1", "direct", times=1)
+
+    assert told[0].endswith("(the server lists the model 'small-1')")
+
+
 @pytest.mark.parametrize("transport", ["direct", "openai"])
 def test_an_address_that_is_wrong_has_no_models_to_name(transport: Any) -> None:
     """Where nothing is listed, or the model is among what is, the error stays as it was."""

@@ -58,6 +58,16 @@ def test_a_run_that_left_something_open_passes_and_says_so(anywhere: Project) ->
     assert shares == [pytest.approx(2 / 3), pytest.approx(2 / 3), 1.0]
 
 
+def test_a_rule_that_no_scenario_lists_and_no_run_can_tell_of_stands_in_the_table(project: Project) -> None:
+    """An agent that tells no handoffs neither keeps nor breaks a rule about them: its row has no rate, and says so."""
+    lawyers = {"id": "lawyers", "text": "Leave the lawyers out.", "rule": {"never": {"handoff": "legal"}}}
+    project.suite(refund(1), policies=[lawyers, LOOKS])
+
+    result = project.run()
+
+    result.stdout.fnmatch_lines(["policy (exercised)", "  looks *", "policy (listed)", "  lawyers *–*–*–*–*"])
+
+
 def test_measured_is_a_gate(anywhere: Project) -> None:
     """It is missed by what nothing in the suite measures, whatever passes."""
     measured_suite(anywhere, gates=["success >= 1", "measured >= 0.9"])
@@ -150,3 +160,51 @@ def test_what_was_proven_before_a_provider_broke_off_fails_the_agent(anywhere: P
     result.stdout.fnmatch_lines(["r1 failed: looks,*", "*blame provider: the server is gone*"])
     junit = (anywhere.pytester.path / "j.xml").read_text()
     assert 'name="agentbench.also" value="provider: the server is gone"' in junit
+
+
+HALF = """
+def get_order(order_id: str) -> dict:
+    \"\"\"Look at an order.\"\"\"
+    return {"order_id": order_id, "price": 80}
+
+
+def refund(order_id: str, amount: float) -> str:
+    \"\"\"Pay back.\"\"\"
+    return "paid"
+"""
+
+
+def test_an_amount_that_nobody_can_reckon_is_in_no_rate_and_says_what_to_give(project: Project) -> None:
+    """The tool gives a price and no total: the run is decided by its other parts, and the rule is open, not kept."""
+    half = {"calls": ["refund"], "where": {"amount": {"$gt": {"$result": "total", "times": 0.5}}}}
+    rule = {"when": {"calls": ["get_order"]}, "then": {"never": half}}
+    agent = """
+        def build(tools):
+            get_order, refund = tools
+
+            def reply(message):
+                get_order(order_id="W1")
+                refund(order_id="W1", amount=80)
+                return "It is paid."
+
+            return reply
+    """
+    project.suite(
+        {"id": "a", "says": ["Refund W1"], "expect": [{"refund": {"order_id": "W1", "amount": 80}}]},
+        agent=agent,
+        tools=HALF,
+        policies=[{"id": "half", "text": "Half at most.", "rule": rule}],
+    )
+
+    result = project.run("-v")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*PASSED (1 part –)*",
+            "policy (listed)",
+            "  half *–*",
+            "*policy half, 1 run: refund(*) (get_order gave no total); have get_order",
+            "*give total as a number, or name another value in the rule",
+        ]
+    )

@@ -249,7 +249,7 @@ class _Any(dict[str, str]):
         (
             "{only_if: {handoff: a, ^confirmed: true}}",
             "only_if.confirmed",
-            "there is no call that this could be about",
+            "there is no call that this could be about: write it in an only_if or below a when with calls",
         ),
         ("{when: {handoff: a, ^times: 2}, then: {must_say: x}}", "when.times", "unknown key 'times'"),
         (
@@ -416,6 +416,8 @@ def test_a_rule_about_today_needs_the_clock(tmp_path: Path) -> None:
         ("2026-11-31", "now: 2026-11-31: there is no such date"),
         ("2026-11-22T25:00Z", "now: 2026-11-22T25:00Z: there is no such date"),
         ("today", "found 'today', expected a date and time"),
+        ("20261122", "or a date, which is midnight UTC\n"),
+        ("2026-11-22T10:00", "or a date, which is midnight UTC\n"),
     ],
 )
 def test_a_clock_that_shows_no_time_is_the_one_problem(tmp_path: Path, now: str, said: str) -> None:
@@ -425,7 +427,7 @@ def test_a_clock_that_shows_no_time_is_the_one_problem(tmp_path: Path, now: str,
     (found,) = problems(tmp_path, rule, more=f"now: {now}\n")
 
     assert found.startswith("agentbench.yaml:5:")
-    assert said in found
+    assert said in f"{found}\n"
 
 
 def test_dates_in_a_context_need_the_clock_too(tmp_path: Path) -> None:

@@ -201,6 +201,7 @@ def test_wrong_parts_are_told_in_words(write: Write, text: str, message: str) ->
         ("{openai: {model: m, system: a, system_file: b}}", "'system' and 'system_file' both stand here"),
         ("{openai: {model: m, system_file: none.md}}", "there is no file 'none.md'"),
         ("{openai: {system: x}}", "the key 'model' is missing (name a model here or in the suite's `llm`)"),
+        ("{http: {reply: answer}}", "agent.http: one of the keys 'url', 'app' is missing"),
         ("{http: {url: localhost}}", "found 'localhost', expected an address such as https://host/v1"),
         ("{transcripts: none.jsonl}", "there is no file 'none.jsonl'"),
         ("{transcripts: []}", "found an empty list, expected a list of files"),

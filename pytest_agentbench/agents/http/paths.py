@@ -32,8 +32,7 @@ def follow(value: JsonValue, path: str) -> JsonValue | Nowhere:
         if isinstance(value, Mapping):
             if step not in value:
                 names = [shorten(printable(name), _SHOWN_KEY) for name in value]
-                there = f"the keys {listing(map(repr, names), _SHOWN_KEYS)}" if names else "no keys"
-                return Nowhere(f"{place} there are {there}", suggestion(step, names))
+                return Nowhere(f"{place} there {_keys(names)}", suggestion(step, names))
             value = value[step]
         elif isinstance(value, list):
             index = _index(step)
@@ -43,6 +42,12 @@ def follow(value: JsonValue, path: str) -> JsonValue | Nowhere:
         else:
             return Nowhere(f"{place} there is {shown(value)}")
     return value
+
+
+def _keys(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"is only the key {names[0]!r}"
+    return f"are the keys {listing(map(repr, names), _SHOWN_KEYS)}" if names else "are no keys"
 
 
 def _index(step: str) -> int | None:

@@ -6,6 +6,7 @@
 | the agent's tool calls, arguments and results       | yes         | yes          | yes              |
 | the user's own tool calls (dual control), results   | yes, marked | yes, marked  | yes, marked      |
 | the agent's system prompt, where it is known        | yes         | yes          | yes              |
+| the suite's `now`, where it has one                 | yes         | yes          | no               |
 | what changed in the state                           | yes         | yes          | where it is read |
 | notes on calls: outcome, origin of arguments, use   | on request  | on request   | no               |
 | how the conversation ended                          | FINISHED, … | FINISHED, …  | the reason given |
@@ -88,13 +89,17 @@ class Goal(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What a judge is shown of a conversation; `goal` is None where it sees the conversation alone."""
+    """What a judge is shown of a conversation; `goal` is None where it sees the conversation alone.
+
+    `now` is the time that the agent's clock showed, nothing where the suite does not set one.
+    """
 
     pieces: tuple[Piece, ...]
     goal: Goal | None = None
     system: str = ""
     changes: tuple[str, ...] = ()
     ending: str = ""
+    now: str = ""
 
     @property
     def last_turn(self) -> int:
@@ -143,6 +148,9 @@ class Evidence:
         if self.system:
             yield "# The agent's instructions"
             yield from _barred(self.system)
+        if self.now:
+            yield "# When the conversation took place"
+            yield from _barred(self.now)
         yield "# The conversation"
         for piece in self.pieces:
             yield f"[turn {piece.turn}] {piece.head}"
@@ -173,6 +181,7 @@ def of_run(
         system=_shown(system),
         changes=tuple(_changes(run.initial_state, run.final_state, ignore)),
         ending=str(run.termination),
+        now=run.now.isoformat() if run.now else "",
     )
 
 

@@ -1,5 +1,6 @@
 """What judges are shown: all that happened, nothing of the user's notes, and no text that can pass for the record."""
 
+from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
@@ -52,6 +53,17 @@ def test_a_run_is_shown_in_turns_with_calls_results_changes_and_instructions() -
     assert '[turn 2] call 1 returned\n| {"ok": true}' in record
     assert '# What changed in the stored data\n| orders.W1.status: "open" became "back"' in record
     assert record.endswith("# How it ended\n| FINISHED\nEND n0nce")
+
+
+def test_a_judge_is_told_when_it_was_where_the_suite_says_so() -> None:
+    """Within 30 days of what is for the judge to find out; without a clock the record is what it always was."""
+    now = datetime(2026, 11, 22, 10, tzinfo=UTC)
+
+    record, without = of_run(refund_run(now=now)).record("n"), of_run(refund_run()).record("n")
+
+    told = "# When the conversation took place\n| 2026-11-22T10:00:00+00:00\n"
+    assert record.replace(told, "") == without
+    assert record.index(told) < record.index("# The conversation\n")
 
 
 def private_run() -> Run:
