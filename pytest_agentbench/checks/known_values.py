@@ -32,6 +32,9 @@ _MOST_STATED = 12
 _CENTS = 2
 """Places to which reckoned values are rounded, and no further: with whole numbers nearly all would be."""
 
+_LEAST_AMOUNT, _LARGEST_COUNT = 10, 100
+"""Amounts are added up, counts multiply: the sum of a price and a quantity means nothing."""
+
 _LARGEST = Decimal(10**9)
 _MOST_PLACES = 4
 """Bounds of numbers that are reckoned with: longer ones are ids."""
@@ -80,7 +83,9 @@ class Token:
         """Whether it has two digits, decimals, a currency, or letters and digits that are no measure."""
         if self.number is not None:
             return self.is_money or sum(map(str.isdigit, self.text)) > 1
-        return sum(map(str.isdigit, self.text)) > 1 or not self.parts[1:]
+        if self.dates or self.time or not self.parts[1:]:
+            return True
+        return any(Token(part).is_value for part in self.parts if any(map(str.isdigit, part)))
 
 
 def tokens(text: str) -> Iterator[Token]:
@@ -169,9 +174,10 @@ class KnownValues:
     def derives(self, token: Token, stated: Sequence[Token]) -> bool:
         """Whether a value follows from known ones.
 
-        A number is the sum, difference or product of two of the last 120 that were heard, the total of up to twelve
-        that the same message states, or the days between two known dates; a date lies as many days from a known one
-        as the same message states, or as a known number of two digits and more.
+        A number is the sum or difference of two of the last 120 amounts (from 10) that were heard, a multiple of one
+        by a count up to 100, the total of up to twelve that the same message states, or the days between two known
+        dates; a whole one up to 100 follows only from those that the same message states, since most would. A date
+        lies as many days from a known one as the same message states, or as a known number of two digits and more.
         """
         dates = sorted(self._dates)[-_MOST_DATES:]
         own = list(filter(_is_reckoned, (one.number for one in stated)))[:_MOST_STATED]
@@ -183,14 +189,25 @@ class KnownValues:
             return False
         if number <= _MOST_DAYS and any(abs((one - other).days) == number for one, other in combinations(dates, 2)):
             return True
-        pool = dict.fromkeys([*filter(_is_reckoned, list(self._pool)[-_MOST_NUMBERS:]), *own])
-        pairs = (value for a, b in combinations(pool, 2) for value in (a + b, abs(a - b), a * b))
+        is_small = number <= _LARGEST_COUNT and not _places(number)
+        heard = [] if is_small else list(self._pool)[-_MOST_NUMBERS:]
+        pool = dict.fromkeys([*filter(_is_reckoned, heard), *own])
+        pairs = (value for a, b in combinations(pool, 2) for value in _reckoned(a, b))
         return any(_rounds(value, number, _CENTS) for value in pairs) or number in _totals(own)
 
 
 def _is_reckoned(number: Decimal | None) -> TypeGuard[Decimal]:
     """Whether a number is an amount or a count by its size, so that its products stay exact."""
     return number is not None and number < _LARGEST and _places(number) <= _MOST_PLACES
+
+
+def _reckoned(one: Decimal, other: Decimal) -> Iterator[Decimal]:
+    """Give sum and difference of two numbers, and their product where one of them may be a count."""
+    if min(one, other) >= _LEAST_AMOUNT:
+        yield one + other
+        yield abs(one - other)
+    if any(number <= _LARGEST_COUNT and not _places(number) for number in (one, other)):
+        yield one * other
 
 
 def _number(text: str) -> Decimal | None:
