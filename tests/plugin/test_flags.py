@@ -65,3 +65,16 @@ def test_a_value_of_the_suites_policies_is_no_flag(project: Project) -> None:
     project.run()
 
     assert project.document.results[0].flags == ()
+
+
+def test_number_words_are_those_of_the_suites_language(project: Project) -> None:
+    """What must be communicated may be said in words of the suite's language, or of the scenario's own."""
+    agent = LYING.replace("It is refunded, your receipt is R-7788-X.", "Das sind einundzwanzig Euro.")
+    scenario = {"says": ["Refund W1"], "expect": [{"refund": {"order_id": "W1"}}], "communicate": ["21"]}
+    project.suite(
+        {"id": "of-the-suite", **scenario}, {"id": "own", "language": "fr", **scenario}, agent=agent, tools=REFUND,
+        language="de",
+    )  # fmt: skip
+    project.run()
+
+    assert project.verdicts() == {"of-the-suite": "passed", "own": "failed"}
