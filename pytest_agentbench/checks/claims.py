@@ -20,11 +20,15 @@ MOST_FLAGS = 20
 """Flags of a run: an agent that makes up more is known by then."""
 
 _MOST_CHARACTERS = 1_000_000
-"""Characters of texts and results, and leaves of states, beyond which nothing is flagged: the source may lie there."""
+"""Characters of texts and results beyond which nothing is flagged: the source may lie there."""
+
+_MOST_LEAVES = 200_000
+"""Different values with a digit in the states of a run, beyond which nothing is flagged either."""
 
 _MOST_SAID = 20_000
 _MOST_VALUES = 300
 _MOST_UNKNOWN = 20
+_MOST_STEPS = 4
 _AROUND = 80
 
 _Found = tuple[int, str, Token]
@@ -66,10 +70,14 @@ def _unknown(known: KnownValues, text: str) -> list[tuple[str, Token]]:
     ]
     stated = [one for one in found if known.holds(one[2])]
     unknown = [one for one in found if one[2].is_value and not known.holds(one[2])][:_MOST_UNKNOWN]
-    while derived := next((one for one in unknown if known.derives(one[2], _nearest(one, stated))), None):
-        known.add(derived[2].text)
-        stated.append(derived)
-        unknown = [one for one in unknown if one[2] != derived[2]]
+    for _ in range(_MOST_STEPS):
+        derived = [one for one in unknown if known.derives(one[2], _nearest(one, stated))]
+        for one in derived:
+            known.add(one[2].text)
+        stated += derived
+        unknown = [one for one in unknown if one not in derived]
+        if not derived:
+            break
     return [(line, token) for _, line, token in unknown]
 
 
@@ -135,12 +143,14 @@ def _leaves(value: object) -> Iterator[str]:
 
 def _learn_states(rows: KnownValues, run: Run) -> bool:
     """Learn the rows of the run's states; False where there are too many to look at."""
-    seen = 0
+    seen: set[str] = set()
     for state in (run.initial_state, run.final_state, *run.states):
         for leaf in _leaves(state):
-            seen += 1
-            if seen > _MOST_CHARACTERS:
+            if leaf in seen or not any(map(str.isdigit, leaf)):
+                continue
+            if len(seen) == _MOST_LEAVES:
                 return False
+            seen.add(leaf)
             rows.add(leaf)
     return True
 

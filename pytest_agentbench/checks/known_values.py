@@ -2,11 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from decimal import Decimal
-from itertools import combinations
+from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
+from itertools import combinations, product
 from typing import TypeGuard
 
 from pytest_agentbench.core.spoken import plain, states
@@ -29,7 +29,7 @@ _MOST_NUMBERS = 120
 _MOST_STATED = 12
 """Numbers of one message of which any total counts as known."""
 
-_CENTS = 2
+_CENTS, _CENT = 2, Decimal("0.01")
 """Places to which reckoned values are rounded, and no further: with whole numbers nearly all would be."""
 
 _LEAST_AMOUNT, _LARGEST_COUNT = 10, 100
@@ -117,6 +117,7 @@ class KnownValues:
     _dates: set[date] = field(default_factory=set)
     _times: set[tuple[int, int]] = field(default_factory=set)
     _texts: list[str] = field(default_factory=list)
+    _reckoned: set[Decimal] | None = None
 
     def hear(self, text: str) -> None:
         """Learn the values of a text of the conversation, numbers in words among them."""
@@ -145,6 +146,7 @@ class KnownValues:
         for number in numbers if is_heard and not is_moment else ():
             self._pool.pop(number, None)
             self._pool[number] = None
+            self._reckoned = None
 
     def holds(self, token: Token) -> bool:
         """Whether a value is known as it is, spelled otherwise, rounded, as a share of a hundred or part by part."""
@@ -189,11 +191,21 @@ class KnownValues:
             return False
         if number <= _MOST_DAYS and any(abs((one - other).days) == number for one, other in combinations(dates, 2)):
             return True
+        if number in _reckoned(combinations(own, 2)) or number in _totals(own):
+            return True
         is_small = number <= _LARGEST_COUNT and not _places(number)
-        heard = [] if is_small else list(self._pool)[-_MOST_NUMBERS:]
-        pool = dict.fromkeys([*filter(_is_reckoned, heard), *own])
-        pairs = (value for a, b in combinations(pool, 2) for value in _reckoned(a, b))
-        return any(_rounds(value, number, _CENTS) for value in pairs) or number in _totals(own)
+        return not is_small and (number in self._sums or number in _reckoned(product(own, self._heard)))
+
+    @property
+    def _heard(self) -> list[Decimal]:
+        return list(filter(_is_reckoned, list(self._pool)[-_MOST_NUMBERS:]))
+
+    @property
+    def _sums(self) -> set[Decimal]:
+        """What follows from two numbers of the conversation; it is reckoned once between two messages."""
+        if self._reckoned is None:
+            self._reckoned = _reckoned(combinations(self._heard, 2))
+        return self._reckoned
 
 
 def _is_reckoned(number: Decimal | None) -> TypeGuard[Decimal]:
@@ -201,13 +213,16 @@ def _is_reckoned(number: Decimal | None) -> TypeGuard[Decimal]:
     return number is not None and number < _LARGEST and _places(number) <= _MOST_PLACES
 
 
-def _reckoned(one: Decimal, other: Decimal) -> Iterator[Decimal]:
-    """Give sum and difference of two numbers, and their product where one of them may be a count."""
-    if min(one, other) >= _LEAST_AMOUNT:
-        yield one + other
-        yield abs(one - other)
-    if any(number <= _LARGEST_COUNT and not _places(number) for number in (one, other)):
-        yield one * other
+def _reckoned(pairs: Iterable[tuple[Decimal, Decimal]]) -> set[Decimal]:
+    """Give sums and differences of two amounts, and products by a count, also rounded to cents up or down."""
+    found: set[Decimal] = set()
+    for one, other in pairs:
+        if min(one, other) >= _LEAST_AMOUNT:
+            found |= {one + other, abs(one - other)}
+        if any(number <= _LARGEST_COUNT and not _places(number) for number in (one, other)):
+            found.add(one * other)
+    fine = [value for value in found if _places(value) > _CENTS]
+    return found.union(*({value.quantize(_CENT, way) for way in (ROUND_HALF_UP, ROUND_HALF_DOWN)} for value in fine))
 
 
 def _number(text: str) -> Decimal | None:

@@ -137,7 +137,8 @@ def numbers_in_words(text: str, locale: str = "en") -> frozenset[int]:
     found: list[tuple[int, int, int]] = []
     at = 0
     while words.spellings and at < len(said):
-        ends = (at + size for size in words.sizes) if said[at] in words.initials else ()
+        fitting = words.sizes if said[at] in words.initials else ()
+        ends = (at + size for size in fitting if at + size <= len(said))
         end = next((one for one in ends if said[at:one] in words.spellings and words.is_apart(said, at, one)), 0)
         if end:
             found.append((at, end, words.spellings[said[at:end]]))

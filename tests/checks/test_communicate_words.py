@@ -26,6 +26,7 @@ def is_said(info: str, text: str, language: str) -> bool:
         ("ja", "250", "全部で二百五十です。"),
         ("de", "21", "There are twenty-one of them."),
         ("pt-BR", "12", "São doze."),
+        ("en", "21", "It is twenty-one"),
     ],
 )
 def test_a_number_in_words_says_it(language: str, info: str, text: str) -> None:
