@@ -42,8 +42,8 @@ _MOST_PLACES = 4
 _MOST_SPELLED = 999
 _MOST_DATES = 40
 _FEWEST_DAYS, _MOST_DAYS = 10, 366
-_PART = 3
-"""Characters from which the end or the beginning of an id stands for it: `ending in 4242`."""
+_PARTS = range(3, 9)
+"""Sizes of an end or a beginning of an id that stand for it: `ending in 4242`."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,8 @@ class KnownValues:
     _times: set[tuple[int, int]] = field(default_factory=set)
     _texts: list[str] = field(default_factory=list)
     _reckoned: set[Decimal] | None = None
+    _rounded: set[Decimal] = field(default_factory=set)
+    _ends: set[str] = field(default_factory=set)
 
     def hear(self, text: str) -> None:
         """Learn the values of a text of the conversation, numbers in words among them."""
@@ -136,12 +138,15 @@ class KnownValues:
                 self._add(token, is_heard=is_heard)
 
     def _add(self, token: Token, *, is_heard: bool) -> None:
-        self._words.update(("".join(token.parts), *token.parts))
+        words = {"".join(token.parts), *token.parts} - self._words
+        self._words |= words
+        self._ends.update(end for word in words for size in _PARTS for end in (word[:size], word[-size:]))
         self._dates.update(token.dates)
         self._times.update([token.time] if token.time else [])
         whole = token.number
         numbers = [one for one in map(_number, token.parts) if one is not None] if whole is None else [whole]
         self._numbers.update(numbers)
+        self._rounded.update(rounded for one in numbers if _places(one) for rounded in _roundings(one))
         is_moment = token.dates or (token.time and whole is None)
         for number in numbers if is_heard and not is_moment else ():
             self._pool.pop(number, None)
@@ -164,14 +169,13 @@ class KnownValues:
     def _holds_number(self, number: Decimal) -> bool:
         if number in self._numbers or number * 100 in self._numbers or number / 100 in self._numbers:
             return True
-        places = _places(number)
-        if any(_places(known) > places and _rounds(known, number, places) for known in self._numbers):
+        if number in self._rounded:
             return True
         is_spelled = number == int(number) and number <= _MOST_SPELLED
         return is_spelled and any(states(int(number), text, self.locale) for text in self._texts)
 
     def _is_end(self, text: str) -> bool:
-        return len(text) >= _PART and any(one.endswith(text) or one.startswith(text) for one in self._words)
+        return len(text) in _PARTS and text in self._ends
 
     def derives(self, token: Token, stated: Sequence[Token]) -> bool:
         """Whether a value follows from known ones.
@@ -229,9 +233,11 @@ def _number(text: str) -> Decimal | None:
     return Token(text).number
 
 
-def _rounds(value: Decimal, number: Decimal, places: int) -> bool:
-    """Whether a number is a value, rounded to so many places up or down."""
-    return abs(value - number) * 2 <= Decimal(1).scaleb(-places) if _places(value) > places else value == number
+def _roundings(number: Decimal) -> Iterator[Decimal]:
+    """Give a number rounded to fewer places, up to two, up and down."""
+    for places in range(min(_places(number), _CENTS + 1)):
+        for way in (ROUND_HALF_UP, ROUND_HALF_DOWN):
+            yield number.quantize(Decimal(1).scaleb(-places), way)
 
 
 def _places(number: Decimal) -> int:
