@@ -114,7 +114,7 @@ def answers(folder: Path) -> dict[str, Answer]:
     """Play every suite of a domain; give what the tool said of each run, by name."""
     found: dict[str, Answer] = {}
     for suite in sorted(folder.glob("*agentbench.yaml")):
-        for result in _play(folder, suite.name):
+        for result in play(folder, suite.name):
             name = run_name(suite.name, result["key"]["scenario"], result["key"].get("variant", ""))
             found[name] = _answer(result, consent_policies(folder, suite))
     return found
@@ -128,7 +128,8 @@ def consent_policies(folder: Path, suite: Path) -> frozenset[str]:
     return frozenset(one["id"] for one in policies if "confirm_before" in str(one.get("rule")))
 
 
-def _play(folder: Path, suite: str) -> list[dict[str, Any]]:
+def play(folder: Path, suite: str) -> list[dict[str, Any]]:
+    """Run all variants of a suite in a session of its own; give the results as the file has them."""
     replay = ["--agentbench-cassette", "replay"] if list(folder.glob(f"{suite.removesuffix('.yaml')}*.jsonl")) else []
     command = [sys.executable, "-m", "pytest", "--agentbench", suite, "--agentbench-variant", "all", "-q", *replay]
     options = ["--rootdir", ".", "-p", "no:randomly", "--agentbench-json", "results.json"]
@@ -157,7 +158,7 @@ def as_recordings(folder: Path, played: dict[str, Answer]) -> dict[str, Answer]:
             document.pop(key, None)
         copy = folder / f"as-recorded.{suite.name}"
         copy.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-        for result in _play(folder, copy.name):
+        for result in play(folder, copy.name):
             name = run_name(suite.name, result["key"]["scenario"], result["key"].get("variant", ""))
             found[name] = _answer(result, consent_policies(folder, copy))
         copy.unlink()
@@ -182,7 +183,8 @@ def kappa(pairs: Iterable[tuple[str, str]]) -> float:
     return 1.0 if chance == 1 else (agreed - chance) / (1 - chance)
 
 
-def _copied(folder: Path, into: Path) -> Path:
+def copied(folder: Path, into: Path) -> Path:
+    """Copy a domain without what nobody needs to play it."""
     shutil.copytree(folder, into / folder.name, ignore=shutil.ignore_patterns("labels", "__pycache__", ".agentbench"))
     return into / folder.name
 
@@ -256,7 +258,7 @@ def measure(folder: Path) -> list[Case]:
     """Play one domain in a copy and score its conversations again as recordings."""
     cases = read_domain(folder)
     with tempfile.TemporaryDirectory() as place:
-        copy = _copied(folder, Path(place))
+        copy = copied(folder, Path(place))
         played = answers(copy)
         recorded = as_recordings(copy, played)
     for case in cases:
@@ -270,7 +272,7 @@ def packets(folder: Path, into: Path) -> int:
     about = yaml.safe_load((folder / "about.yaml").read_text(encoding="utf-8"))
     (into / folder.name).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
-        copy = _copied(folder, Path(place))
+        copy = copied(folder, Path(place))
         played = answers(copy)
         for run in about["runs"]:
             name = run_name(run["suite"], run["scenario"], run.get("variant", ""))

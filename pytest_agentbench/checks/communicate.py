@@ -1,22 +1,26 @@
 """Whether the agent told the user everything it had to.
 
-Each `communicate_info` must be said by a single message of the agent. Ours is stricter than τ²'s COMMUNICATE about
-numbers (a number counts only as a whole) and more lenient about spelling (accents, spaces, quotes, separators).
+Each `communicate_info` must be said by a single message of the agent, a number in figures or in words. Ours is
+stricter than τ²'s COMMUNICATE about numbers (a number counts only as a whole) and more lenient about spelling (accents,
+spaces, quotes, separators).
 """
 
 from collections.abc import Iterable
 
 from pytest_agentbench.checks.wording import value_text
 from pytest_agentbench.core.run import Run
-from pytest_agentbench.core.spoken import says
+from pytest_agentbench.core.spoken import plain, says, states
 from pytest_agentbench.core.verdict import Finding
+
+_DIGITS = 3
+"""Digits of the longest number that is looked for in words."""
 
 
 def check_communicate(run: Run) -> Iterable[Finding]:
     """Give a finding for each info that had to be communicated."""
-    texts = run.transcript.texts("assistant")
+    texts, locale = run.transcript.texts("assistant"), run.scenario.language or "en"
     for info in run.scenario.communicate_info:
-        place = next((index for index, text in texts if says(info, text)), None)
+        place = next((index for index, text in texts if _is_said(info, text, locale)), None)
         yield Finding(
             check="communicate",
             kind="communicate",
@@ -25,6 +29,11 @@ def check_communicate(run: Run) -> Iterable[Finding]:
             turn=None if place is None else run.transcript.turns[place],
             expected=value_text(info),
         )
+
+
+def _is_said(info: str, text: str, locale: str) -> bool:
+    number = plain(info)
+    return says(info, text) or (number.isdecimal() and len(number) <= _DIGITS and states(int(number), text, locale))
 
 
 def tau2_said(info: str, texts: Iterable[str]) -> bool:

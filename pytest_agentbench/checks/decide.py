@@ -13,6 +13,7 @@ from typing import TypeVar, get_args
 from pytest_agentbench.checks.answers import check_output, check_replies
 from pytest_agentbench.checks.approvals import check_approvals
 from pytest_agentbench.checks.calls import check_calls
+from pytest_agentbench.checks.claims import claims_without_source
 from pytest_agentbench.checks.communicate import check_communicate
 from pytest_agentbench.checks.explain import explain
 from pytest_agentbench.checks.forbidden import check_forbidden
@@ -32,7 +33,7 @@ from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import Check
 from pytest_agentbench.core.text import printable, raised_text, shorten
-from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, OtherFault, Verdict
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, Flag, OtherFault, Verdict
 from pytest_agentbench.environment.replay import failure_text
 
 T = TypeVar("T")
@@ -48,12 +49,18 @@ WORST_FIRST: tuple[FindingKind, ...] = get_args(FindingKind)
 
 
 def judge(
-    run: Run, extra: Sequence[Check] = (), ignore: Sequence[str] = (), *, resolve: Resolver | None = None
+    run: Run,
+    extra: Sequence[Check] = (),
+    ignore: Sequence[str] = (),
+    *,
+    resolve: Resolver | None = None,
+    prompt: str = "",
 ) -> Judgement:
     """Judge a run; never raises but for KeyboardInterrupt.
 
     `extra` are further checks, run after the built-in ones. `ignore` are path patterns left out when states are
     compared. `resolve` gives the predicate behind an import path, for `$call` matchers.
+    `prompt` is what the agent was told beforehand, as far as it is known: its system prompt, the suite's policies.
 
     Verdict and blame. What is proven decides first: a broken rule, a `never`, a stray or wrong write that stands is the
     agent's failure, whatever the user, a provider, the environment, a check or the end of the run did later; that is
@@ -90,6 +97,8 @@ def judge(
     findings.extend(handling.findings)
     for check in extra:
         findings.extend(guard.ask(_name(check), partial(check, run)))
+    flags: tuple[Flag, ...] = ()
+    flags = guard.run("claims", lambda: claims_without_source(run, prompt), flags)
     metrics: dict[str, float | None] = {}
     metrics = guard.run("metrics", lambda: measure(run, matching), metrics)
     findings = _excused(findings, explanations, handling)
@@ -103,6 +112,7 @@ def judge(
         verdict=verdict,
         blame=blame,
         also=tuple(others) if verdict is Verdict.FAILED else (),
+        flags=flags,
         asked=parts.asked,
         unmeasured=parts.unmeasured,
         nothing_measured=unknown,

@@ -14,7 +14,7 @@ from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import CallRecord, Transcript
 from pytest_agentbench.core.values import same, to_json
-from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, OtherFault, Unmeasured, Verdict
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Flag, OtherFault, Unmeasured, Verdict
 
 BUDGET = "budget"
 """How `Result.not_run` begins where a budget of the session did not hold the run; such a session fails."""
@@ -175,12 +175,13 @@ class Judgement(Model):
 
     `also` is what went wrong beside what the agent failed by. Of the `asked` parts that the scenario asks for (see
     `checks.parts`), the `unmeasured` ones were not decided; `nothing_measured` tells that this is why there is no
-    verdict.
+    verdict. `flags` decide nothing: what the agent states and has from nowhere (see `checks.claims`).
     """
 
     verdict: Verdict
     blame: Blame | None = None
     also: tuple[OtherFault, ...] = ()
+    flags: tuple[Flag, ...] = ()
     asked: int = 0
     unmeasured: tuple[Unmeasured, ...] = ()
     nothing_measured: bool = False
@@ -197,9 +198,9 @@ class Result(Model):
     `session_id` is what the agent saw, and a server or a store of its own may know the conversation by.
     `not_run` says why a run never started. `players` names who played each role, `usage` what its model took:
     `agent` is absent where the agent's model calls could not be observed. `faults` names what was to go wrong at the
-    tools. `also`, `asked` and `unmeasured` are as in `Judgement`. `reported` are the agent's own numbers. `seen_writes`
-    are tools of which nothing says what they do, and whose calls changed the state. `trials` counts those planned of
-    the scenario; `stops_early` tells that they end once they have decided.
+    tools. `also`, `flags`, `asked` and `unmeasured` are as in `Judgement`. `reported` are the agent's own numbers.
+    `seen_writes` are tools of which nothing says what they do, and whose calls changed the state. `trials` counts those
+    planned of the scenario; `stops_early` tells that they end once they have decided.
     """
 
     key: RunKey
@@ -214,6 +215,7 @@ class Result(Model):
     verdict: Verdict
     blame: Blame | None = None
     also: tuple[OtherFault, ...] = ()
+    flags: tuple[Flag, ...] = ()
     asked: int = 0
     unmeasured: tuple[Unmeasured, ...] = ()
     termination: Termination | None = None

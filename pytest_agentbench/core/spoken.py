@@ -3,8 +3,10 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import date, time
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from pytest_agentbench.core.values import to_json
 
@@ -99,9 +101,11 @@ def states(value: object, text: str, locale: str = "en") -> bool:
     said = _plain(text)
     if isinstance(found, str) and len(found) > _LONGEST:  # a text, not a value: it is compiled to no pattern
         return len(found) <= _SHRINKS * len(said) and plain(found) in said
-    return any(_whole(one).search(said) for one in _as_written(found)) or any(
-        _whole(one).search(said) for one in _in_other_ways(found, locale)
-    )
+    if any(_whole(one).search(said) for one in _as_written(found)):
+        return True
+    if not isinstance(found, str):
+        return any(found in numbers_in_words(said, one) for one in dict.fromkeys(["en", locale]))
+    return any(_whole(one).search(said) for one in _in_other_ways(found, locale))
 
 
 @lru_cache(maxsize=4096)
@@ -111,29 +115,83 @@ def _as_written(value: str | float) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _in_other_ways(value: str | float, locale: str) -> tuple[str, ...]:
-    """Give the spellings of a number in words, of a date and of a time."""
-    locales = tuple(dict.fromkeys(["en", locale]))
+def _in_other_ways(value: str, locale: str) -> tuple[str, ...]:
+    """Give the spellings of a date and of a time."""
     ways: Iterable[str] = ()
-    if not isinstance(value, str):
-        ways = (_in_words(value, one) for one in locales)
-    elif _DATE.fullmatch(value):
-        ways = (way for one in locales for way in _date_ways(value, one))
+    if _DATE.fullmatch(value):
+        ways = (way for one in dict.fromkeys(["en", locale]) for way in _date_ways(value, one))
     elif _TIME.fullmatch(value):
         ways = _time_ways(time.fromisoformat(value))
     return tuple(dict.fromkeys(filter(None, map(plain, ways))))
 
 
-def _in_words(value: float, locale: str) -> str:
-    """Give a small number in words, "" where a language has none here; one is as often a pronoun."""
+@lru_cache(maxsize=256)
+def numbers_in_words(text: str, locale: str = "en") -> frozenset[int]:
+    """Give the whole numbers from 2 to 999 that a text spells in the words of a language; one is as often a pronoun.
+
+    The longest spelling counts, and only as a whole: neither twenty nor one is said by `twenty-one`, nor two hundred by
+    `two hundred thousand` or by two numbers in a row. Of a language that num2words does not know nothing is found.
+    """
+    words = _number_words(locale.replace("-", "_"))
+    said = _plain(text).replace("-", " ")
+    found: list[tuple[int, int, int]] = []
+    at = 0
+    while words.spellings and at < len(said):
+        fitting = words.sizes if said[at] in words.initials else ()
+        ends = (at + size for size in fitting if at + size <= len(said))
+        end = next((one for one in ends if said[at:one] in words.spellings and words.is_apart(said, at, one)), 0)
+        if end:
+            found.append((at, end, words.spellings[said[at:end]]))
+        at = end or at + 1
+    joined = {one for pair in pairwise(found) if not said[pair[0][1] : pair[1][0]].strip() for one in pair}
+    return frozenset(
+        number
+        for start, end, number in found
+        if number >= _FEWEST and (start, end, number) not in joined and not words.is_scaled(said, start, end)
+    )
+
+
+@dataclass(frozen=True)
+class _NumberWords:
+    """How a language spells numbers up to 999, in plain form without hyphens, and a thousand."""
+
+    spellings: dict[str, int]
+    thousand: str = ""
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(sorted({len(one) for one in self.spellings}, reverse=True))
+
+    @cached_property
+    def initials(self) -> frozenset[str]:
+        return frozenset(one[0] for one in self.spellings)
+
+    @cached_property
+    def _letters(self) -> frozenset[str]:
+        return frozenset("".join([*self.spellings, self.thousand]))
+
+    def is_apart(self, said: str, start: int, end: int) -> bool:
+        """Whether no word goes on before or behind; scripts without spaces go on with letters of other words."""
+        beside = ((said[start - 1 : start], said[start]), (said[end : end + 1], said[end - 1]))
+        return not any(
+            one.isalnum() and (one in self._letters or unicodedata.category(edge) != "Lo") for one, edge in beside
+        )
+
+    def is_scaled(self, said: str, start: int, end: int) -> bool:
+        """Whether it is a part of so many thousand."""
+        return said[end:].lstrip().startswith(self.thousand) or said[:start].rstrip().endswith(self.thousand)
+
+
+@lru_cache(maxsize=16)
+def _number_words(locale: str) -> _NumberWords:
     from num2words import num2words  # noqa: PLC0415 - most conversations spell nothing
 
-    if not _FEWEST <= value <= _MOST:
-        return ""
     try:
-        return str(num2words(value, lang=locale.partition("_")[0]))
-    except Exception:  # noqa: BLE001 - no such language there, or one that cannot spell this number
-        return ""
+        spelled = [plain(str(num2words(n, lang=locale))).replace("-", " ") for n in (*range(_MOST + 1), 1000)]
+    except Exception:  # noqa: BLE001 - no such language there, or one that cannot spell a number
+        return _NumberWords({})
+    thousand = spelled.pop().split(" ")[-1]
+    return _NumberWords({spelling: n for n, spelling in reversed(list(enumerate(spelled))) if spelling}, thousand)
 
 
 def _date_ways(value: str, locale: str) -> Iterator[str]:

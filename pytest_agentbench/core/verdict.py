@@ -64,6 +64,14 @@ class Finding(Model):
     proven: bool = False
 
 
+class Flag(Model):
+    """A value that the agent states in a turn (from 1) and has from nowhere that is known; it decides nothing."""
+
+    turn: int
+    value: str
+    quote: str
+
+
 class OtherFault(Model):
     """What else went wrong in a run that the agent failed: whose fault it is, and what happened.
 

@@ -52,6 +52,7 @@ def markdown_report(document: Document, *, baseline: Document | None = None, lim
         _worst(document),
         _unscored(document),
         _unmeasured(sums),
+        _flags(document),
         *_tables(document, sums, own_rows(own) if runs else ()),
     ]
     left_out = "\n_The rest is left out to fit; the HTML report and the results file have it._\n"
@@ -200,6 +201,19 @@ def _unmeasured(sums: Aggregate) -> str:
         + _table(["part", "runs", "why", "what would measure it"], rows)
         + _more(len(sums.unmeasured) - MOST_FAILURES)
     )
+
+
+def _flags(document: Document) -> str:
+    """List what agents stated and had from nowhere."""
+    rows = [
+        [code(_name(run), _NAME), str(flag.turn), code(flag.value, _NAME), code(flag.quote)]
+        for run in document.results
+        for flag in run.flags
+    ]
+    if not rows:
+        return ""
+    table = _table(["scenario", "turn", "value", "words"], rows[:MOST_FAILURES])
+    return f"#### Stated, and found nowhere (flags: they decide nothing)\n\n{table}{_more(len(rows) - MOST_FAILURES)}"
 
 
 def _tables(document: Document, sums: Aggregate, tests: Sequence[Row]) -> Iterable[str]:

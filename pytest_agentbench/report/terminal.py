@@ -6,6 +6,7 @@ from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.report.breakdown import breakdown, own_rows, percent
 from pytest_agentbench.report.faults import faults
+from pytest_agentbench.report.flags import flags_lines, flags_text
 from pytest_agentbench.report.glyphs import Glyphs, Line, Style, cells, glyphs
 from pytest_agentbench.report.measured import counts_text, measured_lines
 from pytest_agentbench.report.modifiers import modifiers
@@ -66,6 +67,7 @@ def terminal_report(
     lines += _failures(document, marks, width, verbose=verbose)
     lines += _unscored(document.results, marks, width, verbose=verbose)
     lines += measured_lines(sums, marks, width, verbose=verbose)
+    lines += flags_lines(document.results, marks, width) if verbose else []
     lines += _gates(document, marks, width)
     if path:
         lines.append(Line(""))
@@ -96,6 +98,8 @@ def _header(document: Document, sums: Aggregate, marks: Glyphs, width: int) -> l
         facts.append(f"{'variant' if len(variants) == 1 else 'variants'} {', '.join(variants)}")
     if document.seed is not None:
         facts.append(f"seed {document.seed}")
+    if flagged := flags_text(document.results):
+        facts.append(flagged)
     facts.append(f"{document.seconds:.1f} s")
     lines = [Line(text) for text in wrap(counts_text(sums, marks), width, "  ")] if document.results else []
     lines += [Line(text) for text in wrap(marks.plain(f" {marks.dot} ".join(facts)), width, "  ")]

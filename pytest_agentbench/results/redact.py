@@ -177,6 +177,10 @@ class Redactor:
                 "not_run": self._optional(result.not_run),
                 "findings": tuple(self._finding(finding) for finding in result.findings),
                 "also": tuple(one.model_copy(update={"reason": self.text(one.reason)}) for one in result.also),
+                "flags": tuple(
+                    one.model_copy(update={"value": self.text(one.value), "quote": self.text(one.quote)})
+                    for one in result.flags
+                ),
                 "unmeasured": tuple(
                     one.model_copy(update={name: self.text(getattr(one, name)) for name in ("part", "why", "cure")})
                     for one in result.unmeasured

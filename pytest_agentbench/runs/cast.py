@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from functools import cached_property
 from random import Random
 from typing import Any, cast
 
@@ -19,7 +18,6 @@ from pytest_agentbench.core.suite import JudgeSpec, Suite, UserSpec
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.core.variants import vary_chat
 from pytest_agentbench.core.verdict import Finding
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
@@ -54,12 +52,6 @@ class Cast(RunModels):
         own = self._plan.scenario.rubric
         return self._plan.suite.rubric if own is None else own
 
-    @cached_property
-    def system(self) -> str:
-        """The agent's system prompt, where it is known."""
-        chat = self._plan.suite.agent.openai
-        return vary_chat(chat, self._plan.keywords).system if chat else ""
-
     @property
     def has_judge(self) -> bool:
         """Whether a model judges this run."""
@@ -93,7 +85,7 @@ class Cast(RunModels):
                 random=self._random("judge"),
                 rubric=self.rubric,
                 policies=policies,
-                system=self.system,
+                system=self._plan.system,
                 votes=judge.votes if judge else 1,
                 sees=judge.sees if judge else "goal",
                 notes=judge is not None and judge.notes,
@@ -115,7 +107,7 @@ class Cast(RunModels):
                 judgement,
                 chat_for=lambda: self.chat("judge", judge.model),
                 random=random,
-                system=self.system,
+                system=self._plan.system,
             )
         except NotRunError as error:
             self.stop(error)
@@ -126,7 +118,7 @@ class Cast(RunModels):
         judge = self._plan.suite.judge
         if judge is None or self._plan.suite.user.model is None or self._models is None or not self._models.judges:
             return None
-        critic = EndCritic(self.chat("critique", judge.model), random=self._random("ending"), system=self.system)
+        critic = EndCritic(self.chat("critique", judge.model), random=self._random("ending"), system=self._plan.system)
         self._critics = (critic,)
 
         async def told(transcript: Transcript, reason: str) -> str | None:

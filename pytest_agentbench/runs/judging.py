@@ -23,6 +23,8 @@ from pytest_agentbench.runs.tau2 import in_replayed_world, replayed_in_domain, w
 def judge_run(run: Run, plan: RunPlan) -> Judgement:
     """Judge a run by all that its suite and scenario ask for; what they name in vain is the scenario's fault."""
     root, state = plan.suite.root, plan.suite.environment.state
+    language = run.scenario.language or plan.suite.language
+    run = run.model_copy(update={"scenario": run.scenario.model_copy(update={"language": language})})
 
     def resolve(path: str) -> Callable[[JsonValue], object]:
         return cast("Callable[[JsonValue], object]", load_object(path, root))
@@ -44,7 +46,8 @@ def judge_run(run: Run, plan: RunPlan) -> Judgement:
         if in_vain:
             return undecided(in_vain)
         run = _arranged(run, state.unordered)
-    judgement = judge(run, checks, ignore, resolve=resolve)
+    prompt = "\n".join([plan.system, *(policy.text for policy in plan.suite.policies)])
+    judgement = judge(run, checks, ignore, resolve=resolve, prompt=prompt)
     if metrics:
         judgement = judgement.model_copy(update={"metrics": {**judgement.metrics, **metrics}})
     return with_reward(run, plan, judgement, replayed, why)

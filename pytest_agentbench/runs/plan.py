@@ -15,6 +15,7 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Limits
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.variants import vary_chat
 from pytest_agentbench.suites.recording import Recording
 from pytest_agentbench.suites.rule_check import state_paths
 
@@ -72,6 +73,12 @@ class RunPlan:
     def keywords(self) -> dict[str, Any]:
         """The keywords that the variant gives to the agent's factory."""
         return dict(self.suite.variants.get(self.variant, {}))
+
+    @cached_property
+    def system(self) -> str:
+        """The agent's system prompt, where it is known."""
+        chat = self.suite.agent.openai
+        return vary_chat(chat, self.keywords).system if chat else ""
 
     @property
     def policies(self) -> tuple[Policy, ...]:

@@ -55,6 +55,7 @@ def result_of(plan: RunPlan, judged: Judged, known: Result) -> Result:
             "verdict": judgement.verdict,
             "blame": judgement.blame,
             "also": judgement.also,
+            "flags": judgement.flags,
             "asked": judgement.asked,
             "unmeasured": judgement.unmeasured,
             "termination": run.termination,

@@ -99,6 +99,7 @@ def details(
         "error": shown(result.error or "", 2_000),
         "not_run": shown(result.not_run or "", 1_000),
         "also": [[str(one.blame), shown(one.reason, _LINE)] for one in result.also],
+        "flags": [[one.turn, shown(one.value, 200), shown(one.quote, _LINE)] for one in result.flags],
         "unmeasured": [
             [shown(one.part, 200), shown(one.why.removeprefix("not measured: "), _LINE), shown(one.cure, _LINE)]
             for one in result.unmeasured

@@ -16,6 +16,8 @@ function runPage(place, context) {
     run.not_run ? null : rerun(run),
     run.earlier.map(([attempt, verdict, blame, why]) => h("p", { class: "notice" }, `Attempt ${attempt} ${WORDS[verdict]}${blame ? ` (${blame})` : ""}: ${why}`)),
     run.also.map(([blame, why]) => h("p", { class: "notice" }, `Besides, blame ${blame}: ${why}`)),
+    run.flags.map(([turn, value, quote]) =>
+      h("p", { class: "notice" }, `Flag (decides nothing), turn ${turn}: ${value} is found nowhere, in "${quote}"`)),
     run.unmeasured.length ? section("Not measured", h("ul", { class: "findings" }, run.unmeasured.map(([part, why, cure]) => h("li", { class: "unscored" }, icon("unscored", "not measured"), h("div", {}, h("b", {}, part), h("p", {}, cure ? `${why}; ${cure}` : why)))))) : null,
     failing.length > 1 || (failing.length && !row.line) ? section("What failed", h("ul", { class: "findings" }, failing.filter((one) => one.kind !== "state" || !isDifference(one)).map((one) => finding(one, jump)))) : null,
     expected(run, jump), state(failing), judged.length ? section("What judges quote", judged.map((one) => evidence(one, jump))) : null,
