@@ -1,5 +1,6 @@
 """Whether a text says something, however it spells letters, spaces, numbers and dates."""
 
+import contextlib
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -104,7 +105,10 @@ def states(value: object, text: str, locale: str = "en") -> bool:
     if any(_whole(one).search(said) for one in _as_written(found)):
         return True
     if not isinstance(found, str):
-        return any(found in numbers_in_words(said, one) for one in dict.fromkeys(["en", locale]))
+        locales = dict.fromkeys(["en", locale])
+        if isinstance(found, float) and not found.is_integer():
+            return any(_whole(one).search(said) for one in _decimal_in_words(found, *locales))
+        return any(found in numbers_in_words(said, one) for one in locales)
     return any(_whole(one).search(said) for one in _in_other_ways(found, locale))
 
 
@@ -123,6 +127,18 @@ def _in_other_ways(value: str, locale: str) -> tuple[str, ...]:
     elif _TIME.fullmatch(value):
         ways = _time_ways(time.fromisoformat(value))
     return tuple(dict.fromkeys(filter(None, map(plain, ways))))
+
+
+@lru_cache(maxsize=4096)
+def _decimal_in_words(value: float, *locales: str) -> tuple[str, ...]:
+    """Give a small number with decimals in the words of the languages that can spell it."""
+    from num2words import num2words  # noqa: PLC0415 - most conversations spell nothing
+
+    ways = []
+    for locale in locales if _FEWEST <= value <= _MOST else ():
+        with contextlib.suppress(Exception):  # no such language there, or one that cannot spell this number
+            ways.append(plain(str(num2words(value, lang=locale.replace("-", "_")))))
+    return tuple(filter(None, ways))
 
 
 @lru_cache(maxsize=256)
