@@ -22,6 +22,13 @@ class Act(Model):
     facts: dict[str, Any] = {}
 
 
+class GoalItem(Model):
+    """One thing that a simulated user wants, in its own words; `done` where it got it or was finally refused it."""
+
+    text: str
+    done: bool = False
+
+
 DECIDED: dict[DecisionKind, ActKind] = {
     "approve": "confirm",
     "reject": "decline",

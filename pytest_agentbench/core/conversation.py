@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.acts import Act, GoalItem
 from pytest_agentbench.core.approvals import Decision, Standing
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.termination import Termination
@@ -79,12 +79,15 @@ class Stop(Model):
 class UserTurn(Model):
     """What a simulated user does in its turn: says `text`, calls tools of its own, then closes where `stop` is set.
 
-    `acts` are what it meant; None means that it did not say. `decisions` are its answers to approvals, `thoughts` what
-    it thought and did not say.
+    `acts` are what it meant; None means that it did not say. `goal_items` are what it wants, open and done, `shows` the
+    modifiers that it acted out in this turn. `decisions` are its answers to approvals, `thoughts` what it thought and
+    did not say.
     """
 
     text: str = ""
     acts: tuple[Act, ...] | None = None
+    goal_items: tuple[GoalItem, ...] = ()
+    shows: tuple[str, ...] = ()
     decisions: tuple[Decision, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     stop: Stop | None = None
@@ -100,6 +103,8 @@ class UserTurn(Model):
             content=self.text or None,
             tool_calls=self.tool_calls,
             acts=self.acts,
+            goal_items=self.goal_items,
+            shows=self.shows,
             decisions=self.decisions,
             thoughts=self.thoughts,
         )

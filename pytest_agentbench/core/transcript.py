@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.acts import Act, GoalItem
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps
@@ -21,8 +21,8 @@ Role = Literal["system", "user", "assistant", "tool"]
 class Message(Model):
     """One message; a tool message answers the call whose id is `tool_call_id`.
 
-    `acts` say what a simulated user meant with it; None means that nobody said (*unlabelled*). `thoughts` is what a
-    model thought besides: it was never said, so nothing but the transcript's file holds it. `approvals` are what the
+    `acts` say what a simulated user meant with it; None means that nobody said (*unlabelled*). `goal_items` are what it
+    wants, open and done, `shows` the modifiers that it acted out. `thoughts` is what a model thought besides: it was never said, so nothing but the transcript's file holds it. `approvals` are what the
     agent asks its user to decide, `decisions` what the user decided. `by` names the one of several agents that sent it,
     `events` are what happened before it, `output` is the typed answer that came with it. `cut_off` says that it reached
     its limit of tokens.
@@ -36,6 +36,8 @@ class Message(Model):
     error: bool = False
     wrote: bool | None = None
     acts: tuple[Act, ...] | None = None
+    goal_items: tuple[GoalItem, ...] = ()
+    shows: tuple[str, ...] = ()
     thoughts: str | None = None
     approvals: tuple[ApprovalRequest, ...] = ()
     decisions: tuple[Decision, ...] = ()
@@ -49,7 +51,7 @@ class Message(Model):
         """Leave out what most messages do not have: the digest of such a message stays what it was."""
         data: dict[str, Any] = serialize(self)
         unset = [name for name in ("acts", "thoughts", "by", "output") if data.get(name) is None]
-        unset += [name for name in ("approvals", "decisions", "events", "cut_off") if not data.get(name)]
+        unset += [name for name in ("approvals", "decisions", "events", "cut_off", "goal_items", "shows") if not data.get(name)]
         return {name: value for name, value in data.items() if name not in unset}
 
     @model_validator(mode="before")

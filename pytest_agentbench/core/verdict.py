@@ -15,7 +15,7 @@ class Verdict(StrEnum):
 
 
 class Blame(StrEnum):
-    """Who caused a non-pass."""
+    """Who caused a non-pass; `unclear` where two may have, or nobody can be told."""
 
     AGENT = "agent"
     USER = "user"
@@ -23,6 +23,7 @@ class Blame(StrEnum):
     JUDGE = "judge"
     PROVIDER = "provider"
     SCENARIO = "scenario"
+    UNCLEAR = "unclear"
 
 
 FindingKind = Literal[

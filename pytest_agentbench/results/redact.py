@@ -203,6 +203,8 @@ class Redactor:
             "tool_calls": calls,
             "tool_call_id": call_id,
             "acts": acts,
+            "goal_items": tuple(one.model_copy(update={"text": self.text(one.text)}) for one in message.goal_items),
+            "shows": tuple(map(self.text, message.shows)),
             "thoughts": self._optional(message.thoughts),
             "approvals": tuple(map(self._asked, message.approvals)),
             "decisions": tuple(map(self._asked, message.decisions)),

@@ -91,10 +91,14 @@ def _agent_sees(message: Message) -> bool:
     return message.role != "user" or bool(message.text)
 
 
+_OWN = {"tool_calls": (), "acts": None, "goal_items": (), "shows": (), "thoughts": None}
+"""What of a message only its author knows."""
+
+
 def _spoken(message: Message) -> Message:
-    if not message.tool_calls and message.acts is None and message.thoughts is None:
+    if not message.tool_calls and message.acts is None and message.thoughts is None and not message.goal_items:
         return message
-    return message.model_copy(update={"tool_calls": (), "acts": None, "thoughts": None})
+    return message.model_copy(update=_OWN)
 
 
 def _heard(message: Message) -> Message:
