@@ -4,7 +4,7 @@ Run `python -m benchmarks.labelled_runs [DOMAIN…] [--missed] [--packets FOLDER
 
 A domain is a folder of `benchmarks/labelled`: suites, agents and tools, `about.yaml` and `labels/`.
 `about.yaml` says who wrote the domain from what, and lists its runs: `{suite, scenario, variant, kind}`, where `kind`
-is *scripted*, *model* (a model plays the user, replayed from the cassette beside the suite) or *recorded*.
+is *scripted*, *model* (a recording in which a language model led the conversation as the user) or *recorded*.
 `labels/one.yaml` and `labels/two.yaml` map `suite::scenario[variant]` to `{verdict, blame, why}`; `labels/agreed.yaml`
 says, after both had written theirs, what is right where they differ. A verdict is *passed*, *failed* or *unscored*.
 
@@ -263,7 +263,7 @@ def measure(folder: Path) -> list[Case]:
         recorded = as_recordings(copy, played)
     for case in cases:
         case.played = played.get(case.name)
-        case.recorded = case.played if case.kind == "recorded" else recorded.get(case.name)
+        case.recorded = case.played if case.kind != "scripted" else recorded.get(case.name)
     return cases
 
 
