@@ -1,23 +1,31 @@
-"""Questions about labelled conversations: versioned templates, conversations as data, typed answers."""
+"""Questions about labelled conversations: versioned templates, conversations as data, typed answers, asked once."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from pytest_agentbench.calibration.labelled import Case
-from pytest_agentbench.checks.judges.evidence import Evidence, of_run
-from pytest_agentbench.core.codec import digest
+from pytest_agentbench.calibration.labelled import Case, run_of
+from pytest_agentbench.calibration.signals import signals
+from pytest_agentbench.checks.judges.evidence import Evidence, Piece, of_run
+from pytest_agentbench.core.codec import digest, dumps
+from pytest_agentbench.core.errors import CassetteMissError, ProviderError
+from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.rubric import Sees
-from pytest_agentbench.core.run import Run, RunKey
-from pytest_agentbench.core.scenario import Scenario, Task
-from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.llm.capabilities import Capabilities, Form, KnowsCapabilities
 from pytest_agentbench.llm.refusable import refusable
+from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.templates import Templates
+from pytest_agentbench.llm.turns import Paused
 
 A = TypeVar("A", bound=BaseModel)
+T = TypeVar("T")
 
 DIVERSE = 0.7
 """The temperature of area discovery and supervised extraction (SCOPE, appendix C.2)."""
@@ -82,13 +90,57 @@ def shown(case: Case, *, with_evidence: bool, notes: bool = True, sees: Sees = "
     """
     if sees == "goal" and case.goal is None:
         raise ValueError("the conversation has no goal")
-    run = Run(
-        key=RunKey(suite="", scenario="labelled"),
-        scenario=Scenario(id="labelled", title="labelled", task=Task(id="labelled")),
-        transcript=case.transcript,
-        termination=Termination.FINISHED,
-        toolset=case.toolset,
-        initial_state=case.initial if with_evidence else None,
-        final_state=case.final if with_evidence else None,
-    )
+    run = run_of(case)
+    if not with_evidence:
+        run = run.model_copy(update={"initial_state": None, "final_state": None})
     return of_run(run, notes=with_evidence and notes, goal=case.goal if sees == "goal" else None)
+
+
+def with_signals(case: Case) -> Evidence:
+    """Give a conversation with all the evidence that code has: the state difference, notes on calls, and signals."""
+    evidence = shown(case, with_evidence=True)
+    found = [one.text for one in signals(case) if not one.is_noted]
+    noted = (Piece(turn=evidence.last_turn, by="tool", head="noted", text=text, heard=False) for text in found)
+    return replace(evidence, pieces=(*evidence.pieces, *noted))
+
+
+class AskedOnce:
+    """Implements `Chat`: equal questions share one answer, so that contenders differ in nothing but what they change.
+
+    An ablation of the weights, say, is computed from the very scores that the whole method got. Not for votes.
+    """
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+        self.spec = chat.spec
+        self._asked: dict[str, asyncio.Task[ChatReply]] = {}
+        knows = chat if isinstance(chat, KnowsCapabilities) else None
+        self.capabilities = knows.capabilities if knows else Capabilities()
+        self.paused: Paused = knows.paused if knows else nullcontext
+        self.understood: Callable[[Form], None] = knows.understood if knows else self.capabilities.understood
+
+    @property
+    def usage(self) -> Usage:
+        """What the questions took."""
+        return self._chat.usage
+
+    async def complete(self, messages: Sequence[dict[str, Any]], **options: Any) -> ChatReply:
+        """Ask, or give what an equal question was answered; raise what `complete` of the model raises."""
+        mark = dumps([list(messages), options])
+        if mark not in self._asked:
+            self._asked[mark] = asyncio.ensure_future(self._chat.complete(messages, **options))
+        return await asyncio.shield(self._asked[mark])
+
+
+async def lossy(asked: Awaitable[T], instead: T, lost: Counter[str], what: str) -> T:
+    """Give what was asked for, or `instead` where the model gave no usable answer, which is counted as `what` lost.
+
+    A recording that lacks the answer is an error of its own, and is raised.
+    """
+    try:
+        return await asked
+    except CassetteMissError:
+        raise
+    except ProviderError:
+        lost[what] += 1
+        return instead

@@ -9,15 +9,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from pytest_agentbench.calibration.asked_once import AskedOnce
-from pytest_agentbench.calibration.calibrate import FIGURES, Calibrated, Calibration, calibrate
-from pytest_agentbench.calibration.contender import Contender, Deterministic
-from pytest_agentbench.calibration.deterministic import NAME
+from pytest_agentbench.calibration.asking import AskedOnce
+from pytest_agentbench.calibration.calibrate import (
+    FIGURES,
+    SPLITS,
+    Calibrated,
+    Calibration,
+    Contender,
+    Slice,
+    Split,
+    calibrate,
+    folds,
+    seeded_splits,
+)
+from pytest_agentbench.calibration.judges import ByRubric
 from pytest_agentbench.calibration.labelled import Labelled, read_all
 from pytest_agentbench.calibration.metrics import Spread, corrected_rate
-from pytest_agentbench.calibration.scope.learning import ABLATIONS, ByRubric, Parts, Scope
-from pytest_agentbench.calibration.splits import SPLITS, Split, folds, seeded_splits
-from pytest_agentbench.calibration.spur.learning import Spur
+from pytest_agentbench.calibration.scope import ABLATIONS, Parts, Scope
+from pytest_agentbench.calibration.signals import NAME, Baseline
+from pytest_agentbench.calibration.spur import Spur
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
@@ -45,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
         "Hold a judge against labelled conversations: five times 40 %% are learned from and 60 %% are judged. JUDGE is "
-        f"{NAME!r} (no model), one of {', '.join(_LEARNED)} (learned anew from each 40 %%), or a rubric file; several "
-        "are joined by commas. All but the first need --model."
+        f"{NAME!r} (structural signals, no model), one of {', '.join(_LEARNED)} (learned anew from each 40 %%), or a "
+        "rubric file; several are joined by commas. All but the first need --model."
     )
     parser.add_argument("judge", metavar="JUDGE_OR_RUBRIC", help="what is calibrated")
     parser.add_argument(
@@ -128,7 +138,7 @@ def contenders_of(options: argparse.Namespace, chat_of: Callable[[str], Chat]) -
     found: list[Contender] = []
     for name in options.judge.split(","):
         if name == NAME:
-            found.append(Deterministic())
+            found.append(Baseline())
             continue
         rubric = None if name in _LEARNED else _rubric(Path(name))
         if options.model is None:
@@ -215,7 +225,13 @@ def _lines(found: Calibration, options: argparse.Namespace, passed: tuple[int, i
 def _rows(one: Calibrated, *, every: bool) -> Iterator[tuple[str, ...]]:
     for name, part in one.slices.items():
         if every or not name.startswith(("situation:", "language:")):
-            yield (one.name, _PARTS.get(name, name), str(part.n), *(_shown(part.figures[figure]) for figure in FIGURES))
+            yield _row(one.name, _PARTS.get(name, name), part)
+    # what a gate counts: whether the agent is at fault, which an honest refusal is not
+    yield _row(one.name, "agent's fault", one.blame["all"])
+
+
+def _row(judge: str, name: str, part: Slice) -> tuple[str, ...]:
+    return (judge, name, str(part.n), *(_shown(part.figures[figure]) for figure in FIGURES))
 
 
 def _shown(given: Spread) -> str:

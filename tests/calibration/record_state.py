@@ -10,11 +10,11 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping
 
-from pytest_agentbench.calibration.asking import seeded
-from pytest_agentbench.calibration.estimation import estimated
+from pytest_agentbench.calibration.asking import seeded, with_signals
+from pytest_agentbench.calibration.calibrate import seeded_splits
+from pytest_agentbench.calibration.criteria import estimated
 from pytest_agentbench.calibration.labelled import Labelled, read_all
-from pytest_agentbench.calibration.scope.learning import Parts, learn
-from pytest_agentbench.calibration.splits import seeded_splits
+from pytest_agentbench.calibration.scope import Parts, learn
 from pytest_agentbench.checks.judges.scoring import rate
 from pytest_agentbench.cli.recording import recording
 from pytest_agentbench.core.codec import digest
@@ -56,9 +56,8 @@ async def play(chat_of: Callable[[str], Chat]) -> tuple[list[Labelled], Said, Sa
             scores = await estimated(
                 chat_of(role),
                 rubric.criteria,
-                case.case,
+                with_signals(case.case) if with_evidence else shown(case.case, with_evidence=False),
                 template="estimate.v1",
-                with_evidence=with_evidence,
                 random=random,
             )
             return rate(rubric, scores).label

@@ -1,16 +1,14 @@
 """SPUR: reasons for contentment and discontent, summed up as rubrics, and a label by the sums of their impacts."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Sequence
 from functools import partial
 
-from pydantic import BaseModel, ConfigDict
-
-from pytest_agentbench.calibration.asking import DIVERSE, ask, prompts_mark, seeded, shown
-from pytest_agentbench.calibration.contender import Estimate
-from pytest_agentbench.calibration.estimation import estimated
+from pytest_agentbench.calibration.asking import DIVERSE, ask, lossy, prompts_mark, seeded, shown
+from pytest_agentbench.calibration.calibrate import Estimate
+from pytest_agentbench.calibration.criteria import FEELING, LABELS, MEANING, Answer, estimated, summed_up
 from pytest_agentbench.calibration.labelled import Case, Labelled
-from pytest_agentbench.calibration.summary import FEELING, MEANING, summed_up
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.rubric import Criterion, Label
@@ -27,20 +25,21 @@ _PROMPTS = ("spur_reasons.v1", "summary.v1", "spur_estimate.v1")
 _FEELING: dict[Label, str] = {"POS": "satisfied", "NEG": "dissatisfied"}
 
 
-class Reasons(BaseModel):
+class Reasons(Answer):
     """The reasons."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     reasons: list[str]
 
 
-async def learn(chat: Chat, training: Sequence[Labelled], *, seed: int = 0, number: int = 0) -> tuple[Criterion, ...]:
+async def learn(
+    chat: Chat, training: Sequence[Labelled], *, seed: int = 0, number: int = 0, lost: Counter[str] | None = None
+) -> tuple[Criterion, ...]:
     """Learn at most ten rubrics for satisfaction and ten for dissatisfaction; `number` is that of the division."""
+    lost = Counter() if lost is None else lost
     of = partial(seeded, seed, number, "spur")
 
     async def reasons_of(case: Labelled) -> list[str]:
-        given = await ask(
+        asked = ask(
             chat,
             Reasons,
             "spur_reasons.v1",
@@ -52,19 +51,20 @@ async def learn(chat: Chat, training: Sequence[Labelled], *, seed: int = 0, numb
             feeling=_FEELING[case.label],
             most=str(REASONS),
         )
-        return given.reasons[:REASONS]
+        return (await lossy(asked, Reasons(reasons=[]), lost, "conversations to learn from")).reasons[:REASONS]
 
-    found: dict[Label, list[str]] = {"POS": [], "NEG": []}
+    found: dict[Label, list[str]] = {label: [] for label in LABELS}
     for case, reasons in zip(training, await asyncio.gather(*map(reasons_of, training)), strict=True):
         found[case.label] += reasons
 
     def rubrics_of(label: Label) -> Awaitable[list[str]]:
-        return summed_up(chat, found[label], meaning=FEELING[label], most=MOST_RUBRICS, random=of("sum up", label))
+        random = of("sum up", label)
+        return summed_up(chat, found[label], meaning=FEELING[label], most=MOST_RUBRICS, random=random, lost=lost)
 
-    summed = await asyncio.gather(*map(rubrics_of, found))
+    summed = await asyncio.gather(*map(rubrics_of, LABELS))
     criteria = [
         Criterion(id=f"{label.lower()}-{number}", text=text, label=label)
-        for label, texts in zip(found, summed, strict=True)
+        for label, texts in zip(LABELS, summed, strict=True)
         for number, text in enumerate(texts, start=1)
     ]
     if not criteria:
@@ -83,6 +83,7 @@ class Spur:
         self._teacher = teacher or chat
         self._seed = seed
         self._fits = 0
+        self.lost: Counter[str] = Counter()
 
     @property
     def mark(self) -> str:
@@ -92,15 +93,15 @@ class Spur:
     async def fit(self, training: Sequence[Labelled]) -> Estimate:
         """Learn rubrics and give what estimates by them: SAT iff its total exceeds that of DSAT (SCOPE §3.1)."""
         self._fits += 1
-        criteria = await learn(self._teacher, training, seed=self._seed, number=self._fits - 1)
+        number = self._fits - 1
+        criteria = await learn(self._teacher, training, seed=self._seed, number=number, lost=self.lost)
 
         async def estimate(case: Case) -> Label | None:
             scores = await estimated(
                 self._chat,
                 criteria,
-                case,
+                shown(case, with_evidence=False),
                 template="spur_estimate.v1",
-                with_evidence=False,
                 random=seeded(self._seed, "estimate", digest(case.transcript)),
             )
             totals: dict[Label, float] = {"POS": 0, "NEG": 0}
