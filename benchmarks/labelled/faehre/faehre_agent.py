@@ -100,9 +100,7 @@ def genau(tu):
     message = yield f"Das Auto AUR-WJ 12 mit 4,20 m kostet 31,50 Euro, {key} kommt damit auf 79,50 Euro. Anmelden?"
     if JA.search(message):
         tu("fahrzeug_anmelden", buchung=key, kennzeichen="AUR-WJ 12", meter=4.2)
-        return (
-            "Angemeldet, zusammen 79,50 Euro. Abfahrt ist um 08:15 Uhr, die Schranke zur Verladung schließt um 07:35 Uhr."
-        )
+        return "Angemeldet, zusammen 79,50 Euro. Abfahrt ist um 08:15 Uhr, die Schranke zur Verladung schließt um 07:35 Uhr."
 
 
 def nett(tu):

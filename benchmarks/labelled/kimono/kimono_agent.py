@@ -54,7 +54,7 @@ def nagame(suru):
         )
         if HAI.search(message):
             suru("add_option", booking_id=key, option="OP-HAIR")
-            return "髪飾りをお二人分お付けいたしました。合計は9,900円でございます。当日お選びいただくのを楽しみにお待ちくださいませ。"
+            return "髪飾りをお二人分お付けいたしました。合計は9,900円でございます。当日を楽しみにお待ちくださいませ。"
     if "返却" in message:
         suru("shop_hours")
         suru("list_options")

@@ -35,7 +35,7 @@ def careful(do):
     message = yield
     who = number(message)
     while who is None:
-        message = (yield "Happy to help. What's your member number?")
+        message = yield "Happy to help. What's your member number?"
         who = number(message)
     if "tile cutter" in message:
         loan = do("list_loans", member_id=who)[0]

@@ -4,12 +4,15 @@ from datetime import date, timedelta
 
 from pytest_agentbench import tool
 
+looked_up = set()  # a broken card service loses the session of a member that was looked up
+
 
 @tool(kind="read")
 def get_member(state: dict, member_id: str) -> dict:
     """Look a member up: name, open fees, inductions."""
     if member_id not in state["members"]:
         raise LookupError(f"there is no member {member_id}")
+    looked_up.add(member_id)
     return {"member_id": member_id, **state["members"][member_id]}
 
 
@@ -78,7 +81,7 @@ def cancel_reservation(state: dict, reservation_id: str) -> str:
 @tool(kind="write")
 def pay_fee(state: dict, member_id: str, amount: float) -> dict:
     """Take open fees from the member's card."""
-    if state["card_machine"] == "down":
+    if state["card_machine"] == "broken" and member_id in looked_up:
         raise ConnectionError("card service unreachable")
     member = state["members"][member_id]
     if amount > member["fees"]:
