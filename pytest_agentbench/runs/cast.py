@@ -159,6 +159,7 @@ class Cast(RunModels):
             self.chat("user", spec.model),
             behaviours=self._behaviours,
             language=scenario.language or "",
+            wants=[one.value for one in wants_of(scenario, tools)],
         )
         self._faults = user.faults
         return user
