@@ -16,7 +16,7 @@ from pytest_agentbench.checks.claims import claims_without_source
 from pytest_agentbench.checks.communicate import check_communicate
 from pytest_agentbench.checks.explain import explain
 from pytest_agentbench.checks.forbidden import check_forbidden
-from pytest_agentbench.checks.handling import SUFFERS, Handling, check_handling, excused
+from pytest_agentbench.checks.handling import SUFFERS, Handling, check_handling, is_excused
 from pytest_agentbench.checks.handoffs import check_handoffs, check_makers
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, match_calls, match_run
@@ -64,8 +64,8 @@ def judge(
     in which the simulated user broke a rule of its own, passed or failed alike, and one with a check that raised,
     blamed on the scenario. Else a required finding that failed is the agent's. A run of which nothing that was asked
     for could be measured is an ERROR, blame *scenario*; what else was not measured changes nothing. Faults that were
-    let loose on purpose: what a silent one spoilt is the environment's; what one that lasts made impossible is not
-    measured of an agent that had done what came before, and did and made up nothing else.
+    let loose on purpose: what a silent one spoilt is the environment's; where one that lasts kept an agent
+    from it which had done what came before, and did and made up nothing else, nobody can tell: blame *unclear*.
     """
     guard = _Guard(f"{run.scenario.file}:{run.scenario.line}" if run.scenario.file else run.key.suite)
     nothing = match_calls((), run.transcript.trajectory)
@@ -96,11 +96,12 @@ def judge(
     handling = guard.run("fault", lambda: check_handling(run, flags, prompt), Handling())
     metrics: dict[str, float | None] = {}
     metrics = guard.run("metrics", lambda: measure(run, matching), metrics)
-    findings = [*excused(findings, explanations, handling), *handling.findings]
+    findings.extend(handling.findings)
     metrics = {**metrics, **handling.metrics}
     parts = measured(run, findings, policies.outcomes)
     others = [*_others(run, guard.findings), *_of_world(run, findings)]
-    verdict, blame = _decide(run, findings, others, handling, nothing=parts.nothing)
+    excused = is_excused(explanations, handling)
+    verdict, blame = _decide(run, findings, others, handling, excused=excused, nothing=parts.nothing)
     unknown = parts.nothing and verdict is Verdict.ERROR and not others
     is_whole = unknown or (verdict is not Verdict.ERROR and not others)
     return Judgement(
@@ -149,7 +150,13 @@ def _others(run: Run, raised: Sequence[Finding]) -> list[OtherFault]:
 
 
 def _decide(
-    run: Run, findings: Sequence[Finding], others: Sequence[OtherFault], handling: Handling, *, nothing: bool
+    run: Run,
+    findings: Sequence[Finding],
+    others: Sequence[OtherFault],
+    handling: Handling,
+    *,
+    excused: bool,
+    nothing: bool,
 ) -> tuple[Verdict, Blame | None]:
     failed = [finding for finding in findings if finding.required and finding.passed is False]
     if any(_is_proven(finding, run, handling) for finding in failed):
@@ -157,8 +164,9 @@ def _decide(
     if others:
         return Verdict.ERROR, others[0].blame
     if failed:
-        if handling.silent and all(finding.kind in SUFFERS for finding in failed):
-            return Verdict.ERROR, Blame.ENVIRONMENT
+        suffers = all(finding.kind in SUFFERS for finding in failed)
+        if suffers and (handling.silent or excused):
+            return Verdict.ERROR, Blame.ENVIRONMENT if handling.silent else Blame.UNCLEAR
         return Verdict.FAILED, Blame.AGENT
     return (Verdict.ERROR, Blame.SCENARIO) if nothing else (Verdict.PASSED, None)
 

@@ -15,11 +15,11 @@ from pytest_agentbench.checks.findings import not_measured
 from pytest_agentbench.checks.known_values import Token, tokens
 from pytest_agentbench.checks.wording import call_text
 from pytest_agentbench.core.fault import FaultHit
-from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.core.values import leaves, same, to_json
-from pytest_agentbench.core.verdict import CallExplanation, Finding, FindingKind, Flag
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, Flag, Verdict
 
 SENSIBLE = 5
 """Equal calls after a failure beyond which trying again is no longer sensible."""
@@ -86,36 +86,40 @@ def check_handling(run: Run, flags: Sequence[Flag] = (), prompt: str = "") -> Ha
     )
 
 
-def excused(findings: Sequence[Finding], explanations: Sequence[CallExplanation], handling: Handling) -> list[Finding]:
-    """Do not measure what a fault that lasts made impossible, of an agent that did and made up nothing else.
+def is_excused(explanations: Sequence[CallExplanation], handling: Handling) -> bool:
+    """Whether a fault that lasts may be all that is behind what was not reached: nothing else was done or made up.
 
-    Whether it was honest about it stands in its words; see `settled`.
+    Whether the agent was honest about it stands in its words; see `settled`.
     """
     did_else = any(
         call.status in ("extra_write", "wrong_arguments") and call.write is not False for call in explanations
     )
-    if not handling.lasting or handling.made_up or did_else or _left_out_before(explanations, handling.lasting):
-        return list(findings)
-    return [_waiting(one) if one.kind in SUFFERS and one.required and not one.passed else one for one in findings]
+    excuse = bool(handling.lasting) and not handling.made_up and not did_else
+    return excuse and not _left_out_before(explanations, handling.lasting)
 
 
-def settled(findings: Sequence[Finding], *, told: bool) -> list[Finding]:
-    """Decide what waits for word whether the user was told of a failure: excused where it was, else failed."""
-    change = {"required": False} if told else {"passed": False}
-    return [one.model_copy(update=change) if one.cure == ASK_AUDITOR else one for one in findings]
-
-
-def _waiting(finding: Finding) -> Finding:
-    if finding.passed is None:
-        return finding
-    message = f"not measured: {finding.message}; a tool that it takes never answered"
-    return finding.model_copy(update={"passed": None, "proven": False, "message": message, "cure": ASK_AUDITOR})
+def settled(judgement: Judgement, *, told: bool) -> Judgement:
+    """Decide a run that waits for word whether the user was told of a failure: excused where it was, else failed."""
+    waits = [one for one in judgement.findings if one.cure == ASK_AUDITOR]
+    if not waits or judgement.blame is not Blame.UNCLEAR:
+        return judgement
+    if not told:
+        return judgement.model_copy(update={"verdict": Verdict.FAILED, "blame": Blame.AGENT})
+    findings = tuple(
+        one.model_copy(update={"required": False}) if one in waits or one.kind in SUFFERS else one
+        for one in judgement.findings
+    )
+    return judgement.model_copy(update={"verdict": Verdict.PASSED, "blame": None, "findings": findings})
 
 
 def _left_out_before(explanations: Sequence[CallExplanation], struck: Collection[str]) -> bool:
-    """Tell whether a write is missing that was due before anything that the tools with a fault were needed for."""
-    due = takewhile(lambda call: call.tool not in struck, (call for call in explanations if call.expected is not None))
-    return any(call.status == "not_attempted" and call.write is not False for call in due)
+    """Tell whether a write is missing that was due before anything that the tools with a fault were needed for.
+
+    Where none of them is expected nobody knows what they were needed for.
+    """
+    expected = [call for call in explanations if call.expected is not None]
+    due = list(takewhile(lambda call: call.tool not in struck, expected))
+    return len(due) < len(expected) and any(one.status == "not_attempted" and one.write is not False for one in due)
 
 
 class _Case:
@@ -179,7 +183,8 @@ class _Case:
         """Word that nobody knows whether the user was told, which is a part of a run that needed the answer."""
         scenario = self._run.scenario
         expected = {call.name for call in scenario.expected_calls}
-        needed = self.hit.tool in expected or not (expected or scenario.communicate_info)
+        is_asked = self.hit.tool in expected or not (expected or scenario.communicate_info)
+        needed = is_asked or not self.hit.fault.calls
         turn = self._record.turn if self._record else None
         what = f"{self._call} never gave a whole answer ({self.hit.fault.name})"
         why = f"{what}, and nobody read whether the user was told"

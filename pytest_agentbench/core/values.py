@@ -88,7 +88,7 @@ def leaves(value: JsonValue) -> Iterator[str | int | float]:
     while left:
         one = left.pop()
         if isinstance(one, Mapping):
-            left.extend(reversed(one.values()))
+            left.extend(reversed(list(one.values())))
         elif isinstance(one, list | tuple):
             left.extend(reversed(one))
         elif isinstance(one, str | int | float) and not isinstance(one, bool):

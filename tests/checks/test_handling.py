@@ -114,21 +114,42 @@ def test_giving_up_on_what_lasts_is_neither_failed_nor_passed(said: str) -> None
     """Whether the user was told stands in the words, which are the auditor's to read."""
     judgement = lasting(agent(said))
 
-    assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.SCENARIO)
-    assert {part.part for part in judgement.unmeasured} == {"state", "fault"}
-    assert "auditor" in judgement.unmeasured[0].cure
+    assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.UNCLEAR)
+    assert [part.cure for part in judgement.unmeasured] == ["let an `auditor` read whether the user was told"]
+
+
+def test_a_tool_that_the_scenario_does_not_expect_may_have_been_needed() -> None:
+    """Nobody knows what an agent wanted of it."""
+    judgement = judge(
+        run_of(
+            user("Refund order W1"),
+            call("get_order", error=True, order_id="W1"),
+            agent(HONEST),
+            expect=[want("refund", order_id="W1")],
+            faults=(LASTING,),
+            met=(FaultHit(fault=LASTING, call=1, **LOOKUP),),
+        )
+    )
+
+    assert judgement.blame is Blame.UNCLEAR
 
 
 def test_a_write_besides_excuses_nothing() -> None:
     """What was done instead is the agent's."""
-    assert lasting(call("cancel", wrote=True, order_id="W1"), agent(HONEST)).verdict is Verdict.FAILED
+    assert lasting(call("cancel_order", wrote=True, order_id="W1"), agent(HONEST)).verdict is Verdict.FAILED
 
 
-@pytest.mark.parametrize(("told", "passed"), [(True, None), (False, False)])
-def test_word_that_the_user_was_told_settles_it(told: bool, passed: bool | None) -> None:
+@pytest.mark.parametrize(("told", "verdict"), [(True, Verdict.PASSED), (False, Verdict.FAILED)])
+def test_word_that_the_user_was_told_settles_it(told: bool, verdict: Verdict) -> None:
     """Excused where it was; else the run fails by what it left undone."""
-    findings = settled(lasting(agent(HONEST)).findings, told=told)
+    judgement = settled(lasting(agent(HONEST)), told=told)
 
-    waited = [one for one in findings if "auditor" in one.cure]
-    assert waited
-    assert all((one.required, one.passed) == (not told, passed) for one in waited)
+    assert judgement.verdict is verdict
+    assert (judgement.blame is None) is told
+
+
+def test_what_does_not_wait_for_word_stays_as_it_is() -> None:
+    """A failure that no fault excuses is none of it."""
+    failed = lasting(call("cancel_order", wrote=True, order_id="W1"), agent(HONEST))
+
+    assert settled(failed, told=True) == failed

@@ -107,7 +107,7 @@ def test_what_each_kind_leads_to(project: Project, agent: str) -> None:
         "timeout.refund": failed,
         "error.refund": failed,
         "rate_limit.refund": failed,
-        "timeout.refund.every": ("error", "scenario"),
+        "timeout.refund.every": ("error", "unclear"),
         "no_op.refund": unseen,
         "duplicate.refund": unseen,
         "empty.get_order": passed,
@@ -163,8 +163,8 @@ def test_what_a_tool_that_stays_broken_made_impossible_is_not_measured(
     found = session(project, "timeout@refund#every", variants={"one": words})
 
     (result,) = found.values()
-    assert (result["verdict"], result["blame"]) == ("error", "scenario")
-    assert [part["cure"] for part in result["unmeasured"]] == ["let an `auditor` read whether the user was told"] * 2
+    assert (result["verdict"], result["blame"]) == ("error", "unclear")
+    assert [part["cure"] for part in result["unmeasured"]] == ["let an `auditor` read whether the user was told"]
 
 
 def test_a_scenario_may_have_faults_of_its_own(project: Project) -> None:
