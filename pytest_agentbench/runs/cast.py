@@ -60,8 +60,16 @@ class Cast(RunModels):
     async def judged(self, run: Run, judgement: Judgement, runner: Runner) -> Judgement:
         """Have models judge what code could not: policies without a rule that the scenario lists, and the rubric."""
         judgement = await self._judged(run, judgement, runner)
+        if not self._critics:
+            return judgement
         notes = [_ending_unknown(fault) for critic in self._critics for fault in critic.faults[:1]]
-        return judgement.model_copy(update={"findings": (*judgement.findings, *notes)}) if notes else judgement
+        resumed = float(sum(critic.resumed for critic in self._critics))
+        return judgement.model_copy(
+            update={
+                "findings": (*judgement.findings, *notes),
+                "metrics": {**judgement.metrics, "resumed": resumed},
+            }
+        )
 
     async def _judged(self, run: Run, judgement: Judgement, runner: Runner) -> Judgement:
         plan, judge = self._plan, self._plan.suite.judge
@@ -114,11 +122,12 @@ class Cast(RunModels):
             return judgement
 
     def objection(self, initial: State | None, snapshot: Callable[[], Awaitable[State | None]]) -> Objection | None:
-        """Give the critic of endings, for a user that a model plays in a suite that has a judge."""
-        judge = self._plan.suite.judge
-        if judge is None or self._plan.suite.user.model is None or self._models is None or not self._models.judges:
+        """Give the critic of endings, for a user that a model plays where the suite says `critique`."""
+        judge, most = self._plan.suite.judge, self._plan.suite.user.critique
+        if judge is None or not most or self._models is None or not self._models.judges:
             return None
-        critic = EndCritic(self.chat("critique", judge.model), random=self._random("ending"), system=self._plan.system)
+        random, system = self._random("ending"), self._plan.system
+        critic = EndCritic(self.chat("critique", judge.model), random=random, most=most, system=system)
         self._critics = (critic,)
 
         async def told(transcript: Transcript, reason: str) -> str | None:

@@ -50,7 +50,7 @@ def test_a_judge_is_asked_last_and_replays(project: Project) -> None:
         result = project.run("--agentbench-cassette=record")
         live = project.comparable
     assert result.ret == 0, result.outlines
-    result.stdout.fnmatch_lines(["model calls*critique 2,*judge 2,*"])
+    result.stdout.fnmatch_lines(["model calls*judge 2,*"])
     assert {one.players["judge"] for one in project.document.results} == {"llm:judge"}
 
     replayed = project.run("--agentbench-cassette=replay", "--agentbench-concurrency=1")
@@ -173,8 +173,9 @@ def test_a_judges_server_that_fails_leaves_the_conversations_verdict_standing(pr
         assert all(part.cure for part in one.unmeasured)
 
 
-def test_an_ending_that_is_not_true_is_taken_back_twice_at_most(project: Project) -> None:
-    """A critic that is never content lets the conversation go on twice; the lines it objects to are never sent."""
+@pytest.mark.parametrize("critique", [0, 1, 2])
+def test_an_ending_that_is_not_true_is_taken_back_as_often_as_the_suite_says(project: Project, critique: int) -> None:
+    """Not at all unless it says so. The lines that the critic objects to are never sent; the run says how many."""
     closings = []
 
     def closing(request: ModelRequest) -> Answer:
@@ -183,12 +184,15 @@ def test_an_ending_that_is_not_true_is_taken_back_twice_at_most(project: Project
         return user(request)
 
     with ModelServer({**SCRIPT, "user": closing, "judge": judge({"clear": 9, "pushy": 0}, ended=False)}) as server:
-        judged_suite(project, server.base_url)
+        keys = {"user": {"llm": {"model": "user"}, "critique": critique}} if critique else {}
+        judged_suite(project, server.base_url, **keys)
         result = project.run("--agentbench-concurrency=1")
 
     assert result.ret == 0, result.outlines
-    assert len(closings) == 4
-    assert "The agent has not answered yet." in closings[0]
+    assert len(closings) == 2 * critique
+    assert all("The agent has not answered yet." in line for line in closings)
+    told = [(one.metrics.get("resumed"), "critique" in one.usage) for one in project.document.results]
+    assert told == [(critique or None, bool(critique))] * 2
 
 
 def test_a_suite_that_needs_a_judge_says_so(project: Project) -> None:
