@@ -1,12 +1,13 @@
-"""Who plays the roles of a run: simulated user, judges, critic."""
+"""Who plays the roles of a run: simulated user, auditor, judges, critic."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
+from functools import partial
 from random import Random
 from typing import Any, cast
 
 from pytest_agentbench.checks.judges.ending import EndCritic
-from pytest_agentbench.checks.judges.with_models import judge_with_models, needs_model, without_models
+from pytest_agentbench.checks.judges.with_models import judge_with_models, without_models
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.errors import NotRunError
@@ -23,6 +24,7 @@ from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.runs.access import SessionModels
+from pytest_agentbench.runs.auditing import AUDITOR, audited
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_models import RunModels
 from pytest_agentbench.runs.tau2 import with_assertions
@@ -58,7 +60,7 @@ class Cast(RunModels):
         return self._models is not None and self._models.judges and self._plan.suite.judge is not None
 
     async def judged(self, run: Run, judgement: Judgement, runner: Runner) -> Judgement:
-        """Have models judge what code could not: policies without a rule that the scenario lists, and the rubric."""
+        """Have models judge what code could not: what the auditor is asked about, and the rubric."""
         judgement = await self._judged(run, judgement, runner)
         if not self._critics:
             return judgement
@@ -72,54 +74,51 @@ class Cast(RunModels):
         )
 
     async def _judged(self, run: Run, judgement: Judgement, runner: Runner) -> Judgement:
-        plan, judge = self._plan, self._plan.suite.judge
-        policies = [policy for policy in run.policies if policy.rule is None]
-        if self.has_judge and judge is not None and self.not_run is None:
-            judgement = await self._asserted(run, judgement, judge)
-        if self.not_run is not None or not (policies or self.rubric):
+        judge = self._plan.suite.judge if self._models is not None and self._models.judges else None
+        if self.not_run is not None:
             return judgement
-        if self._models is None or not self._models.judges or (judge is None and needs_model(self.rubric, ())):
-            why = "no model judges this session"
-            return without_models(run, judgement, why=why, rubric=self.rubric, policies=policies)
-        if judge is None:
-            policies = []
-        state = plan.suite.environment.state
-        root = plan.suite.root
         try:
-            return await judge_with_models(
-                run,
-                judgement,
-                chat_for=lambda role: self.chat(role, cast("JudgeSpec", judge).model),
-                random=self._random("judge"),
-                rubric=self.rubric,
-                policies=policies,
-                system=self._plan.system,
-                votes=judge.votes if judge else 1,
-                sees=judge.sees if judge else "goal",
-                notes=judge is not None and judge.notes,
-                ignore=state.ignore if state else (),
-                resolve=lambda path: cast("Callable[[Run], object]", load_object(path, root)),
-                run_sync=runner,
-            )
+            if judge is not None:
+                judgement = await self._asserted(run, judgement, judge)
+            chat = None if judge is None else partial(self.chat, AUDITOR, judge.model)
+            judgement = await audited(run, judgement, self._plan, chat=chat, random=self._random(AUDITOR))
+            return await self._scored(run, judgement, judge, runner)
         except NotRunError as error:
             self.stop(error)
             return judgement
 
+    async def _scored(self, run: Run, judgement: Judgement, judge: JudgeSpec | None, runner: Runner) -> Judgement:
+        """Have the rubric decided, by code where that can be."""
+        if self.rubric is None:
+            return judgement
+        if self._models is None or not self._models.judges or (judge is None and self.rubric.judged):
+            return without_models(run, judgement, why="no model judges this session", rubric=self.rubric)
+        state, root = self._plan.suite.environment.state, self._plan.suite.root
+        return await judge_with_models(
+            run,
+            judgement,
+            chat_for=lambda role: self.chat(role, cast("JudgeSpec", judge).model),
+            random=self._random("judge"),
+            rubric=self.rubric,
+            system=self._plan.system,
+            votes=judge.votes if judge else 1,
+            sees=judge.sees if judge else "goal",
+            notes=judge is not None and judge.notes,
+            ignore=state.ignore if state else (),
+            resolve=lambda path: cast("Callable[[Run], object]", load_object(path, root)),
+            run_sync=runner,
+        )
+
     async def _asserted(self, run: Run, judgement: Judgement, judge: JudgeSpec) -> Judgement:
         """Have the judge answer a τ² task's sentences."""
-        random = self._random("assertions")
-        try:
-            return await with_assertions(
-                run,
-                self._plan,
-                judgement,
-                chat_for=lambda: self.chat("judge", judge.model),
-                random=random,
-                system=self._plan.system,
-            )
-        except NotRunError as error:
-            self.stop(error)
-            return judgement
+        return await with_assertions(
+            run,
+            self._plan,
+            judgement,
+            chat_for=lambda: self.chat("judge", judge.model),
+            random=self._random("assertions"),
+            system=self._plan.system,
+        )
 
     def objection(self, initial: State | None, snapshot: Callable[[], Awaitable[State | None]]) -> Objection | None:
         """Give the critic of endings, for a user that a model plays where the suite says `critique`."""

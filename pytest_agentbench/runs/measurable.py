@@ -9,6 +9,7 @@ from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.files import read_document
 
@@ -33,7 +34,7 @@ def unmeasurable_gates(suite: Suite, plans: Sequence[RunPlan]) -> Iterator[Probl
 
 def _obstacle(policy: Policy, suite: Suite, plans: Sequence[RunPlan]) -> tuple[str, str] | None:
     """Say why no run can measure a policy, and what to add."""
-    found = _unread(policy, suite) if policy.rule is None else _unseen(policy, suite, plans)
+    found = _unread(policy, suite) if policy.rule is None else _unseen(policy, policy.rule, suite, plans)
     return found and (f"can never be measured: {found[0]}", found[1])
 
 
@@ -50,9 +51,9 @@ def _unread(policy: Policy, suite: Suite) -> tuple[str, str] | None:
     return None
 
 
-def _unseen(policy: Policy, suite: Suite, plans: Sequence[RunPlan]) -> tuple[str, str] | None:
+def _unseen(policy: Policy, form: JsonValue, suite: Suite, plans: Sequence[RunPlan]) -> tuple[str, str] | None:
     """Say why what a rule reads is never there."""
-    rule = read_rule(policy.rule)
+    rule = read_rule(form)
     if reads_calls(rule) and suite.agent.http is not None and not suite.agent.http.calls:
         why = f"the rule of {policy.id!r} is about tool calls, and none can be seen in the agent's answers"
         return why, "say where the response holds them: `agent: {http: {calls: …}}`"
