@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import cast
 
-from pytest_agentbench.checks.auditor.ask import audit
+from pytest_agentbench.checks.auditor.ask import AUDITOR, audit
 from pytest_agentbench.checks.auditor.findings import observed, unaudited
 from pytest_agentbench.checks.judges.evidence import of_audit
 from pytest_agentbench.checks.judges.with_models import _blame, _cure, _text
@@ -18,10 +18,6 @@ from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.runs.plan import RunPlan
-
-AUDITOR = "auditor"
-"""The role that gives the observations of a run."""
-
 
 def may_audit(plan: RunPlan) -> bool:
     """Whether the auditor may be asked about a run, as far as that can be told before it."""

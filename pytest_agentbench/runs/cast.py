@@ -6,6 +6,7 @@ from functools import partial
 from random import Random
 from typing import Any, cast
 
+from pytest_agentbench.checks.auditor.ask import AUDITOR
 from pytest_agentbench.checks.judges.ending import EndCritic
 from pytest_agentbench.checks.judges.with_models import judge_with_models, without_models
 from pytest_agentbench.core.codec import digest
@@ -24,7 +25,7 @@ from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.runs.access import SessionModels
-from pytest_agentbench.runs.auditing import AUDITOR, audited
+from pytest_agentbench.runs.auditing import audited
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_models import RunModels
 from pytest_agentbench.runs.tau2 import with_assertions
