@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Any
 
 from pytest_agentbench.core.audit import Audit
-from pytest_agentbench.core.audit import Audit
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
@@ -205,7 +204,8 @@ class Result(Model):
     `session_id` is what the agent saw, and a server or a store of its own may know the conversation by.
     `not_run` says why a run never started. `players` names who played each role, `usage` what its model took:
     `agent` is absent where the agent's model calls could not be observed. `faults` names what was to go wrong at the
-    tools. `also`, `flags`, `audit`, `disputed`, `rests_on_auditor`, `asked` and `unmeasured` are as in `Judgement`. `reported` are the agent's own numbers.
+    tools. `also`, `flags`, `audit`, `disputed`, `rests_on_auditor`, `asked` and `unmeasured` are as in `Judgement`.
+    `reported` are the agent's own numbers.
     `seen_writes` are tools of which nothing says what they do, and whose calls changed the state. `trials` counts those
     planned of the scenario; `stops_early` tells that they end once they have decided.
     """

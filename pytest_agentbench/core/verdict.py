@@ -34,6 +34,7 @@ FindingKind = Literal[
     "calls",
     "communicate",
     "claim",
+    "goal",
     "output",
     "replies",
     "rubric",

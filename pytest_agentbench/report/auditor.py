@@ -24,7 +24,6 @@ UNCALIBRATED = "uncalibrated"
 
 FLAGS_TITLE = "flags of the auditor (they decide nothing)"
 
-_INDENT = 13
 _QUOTE = 160
 
 
@@ -74,8 +73,8 @@ def audit_lines(document: Document, marks: Glyphs, width: int, *, verbose: bool)
     if not rows:
         return []
     lines = [Line("")]
+    indent = " " * (max(len(name) for name, _ in rows) + 2)
     for name, told in rows:
-        indent = " " * max(_INDENT, len(name) + 2)
         lines += [Line(part) for part in wrap(marks.plain(f"{name.ljust(len(indent))}{told}"), width, indent)]
     if verbose:
         found = [(run.key.scenario, flag) for run in document.results for flag in auditor_flags(run)]

@@ -1,17 +1,17 @@
 """Who plays the roles of a run: simulated user, auditor, judges, critic."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
-from functools import partial
 from random import Random
 from typing import Any, cast
 
-from pytest_agentbench.checks.auditor.ask import AUDITOR
+from pytest_agentbench.checks.auditor.findings import unaudited
 from pytest_agentbench.checks.judges.ending import EndCritic
-from pytest_agentbench.checks.judges.with_models import judge_with_models, without_models
+from pytest_agentbench.checks.judges.with_models import Auditing, judge_with_models, needs_model, without_models
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.errors import NotRunError
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import User
@@ -20,12 +20,13 @@ from pytest_agentbench.core.suite import JudgeSpec, Suite, UserSpec
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Finding
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.runs.access import SessionModels
-from pytest_agentbench.runs.auditing import audited
+from pytest_agentbench.runs.auditing import auditing, is_part
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_models import RunModels
 from pytest_agentbench.runs.tau2 import with_assertions
@@ -34,6 +35,10 @@ from pytest_agentbench.suites.language import language_of
 from pytest_agentbench.users.modifiers.behaviour import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
 from pytest_agentbench.users.wants import wants_of
+
+_NOBODY = "no model judges this session"
+_OFF = "the suite says `auditor: off`"
+_NOT_OFF = "give the policy a `rule`, or write `auditor: flags`"
 
 
 class Cast(RunModels):
@@ -75,38 +80,52 @@ class Cast(RunModels):
         )
 
     async def _judged(self, run: Run, judgement: Judgement, runner: Runner) -> Judgement:
-        judge = self._plan.suite.judge if self._models is not None and self._models.judges else None
-        if self.not_run is not None:
-            return judgement
+        plan, suite = self._plan, self._plan.suite
+        policies = [policy for policy in run.policies if policy.rule is None] if suite.judge is not None else []
+        judge = suite.judge if self._models is not None and self._models.judges else None
         try:
-            if judge is not None:
+            if judge is not None and self.not_run is None:
                 judgement = await self._asserted(run, judgement, judge)
-            chat = None if judge is None else partial(self.chat, AUDITOR, judge.model)
-            judgement = await audited(run, judgement, self._plan, chat=chat, random=self._random(AUDITOR))
-            return await self._scored(run, judgement, judge, runner)
+            auditor = auditing(run, judgement, plan)
+            if self.not_run is not None or not (policies or self.rubric or auditor):
+                return judgement
+            if suite.auditor == "off" and policies:
+                judgement, policies = unaudited(run, judgement, why=_OFF, cure=_NOT_OFF, policies=policies), []
+            if self._models is None or not self._models.judges or (judge is None and needs_model(self.rubric, ())):
+                return without_models(
+                    run, judgement, why=_NOBODY, rubric=self.rubric, policies=policies, audits=is_part(suite)
+                )
+            return await self._judged_by(run, judgement, policies, auditor, runner)
         except NotRunError as error:
             self.stop(error)
             return judgement
 
-    async def _scored(self, run: Run, judgement: Judgement, judge: JudgeSpec | None, runner: Runner) -> Judgement:
-        """Have the rubric decided, by code where that can be."""
-        if self.rubric is None:
-            return judgement
-        if self._models is None or not self._models.judges or (judge is None and self.rubric.judged):
-            return without_models(run, judgement, why="no model judges this session", rubric=self.rubric)
-        state, root = self._plan.suite.environment.state, self._plan.suite.root
+    async def _judged_by(
+        self,
+        run: Run,
+        judgement: Judgement,
+        policies: Sequence[Policy],
+        auditor: Auditing | None,
+        runner: Runner,
+    ) -> Judgement:
+        suite, root = self._plan.suite, self._plan.suite.root
+        judge, state = suite.judge, suite.environment.state
         return await judge_with_models(
             run,
             judgement,
             chat_for=lambda role: self.chat(role, cast("JudgeSpec", judge).model),
             random=self._random("judge"),
+            auditor=auditor,
+            audits=is_part(suite),
             rubric=self.rubric,
+            policies=policies,
             system=self._plan.system,
             votes=judge.votes if judge else 1,
             sees=judge.sees if judge else "goal",
             notes=judge is not None and judge.notes,
             ignore=state.ignore if state else (),
             resolve=lambda path: cast("Callable[[Run], object]", load_object(path, root)),
+            resolve_value=lambda path: cast("Callable[[JsonValue], object]", load_object(path, root)),
             run_sync=runner,
         )
 
