@@ -175,6 +175,17 @@ def test_unusable_twice_closes_with_blame_user(unusable: ChatReply | str) -> Non
     assert said.stop.reason.startswith("no usable reply of the simulated user: ")
 
 
+def test_nothing_at_all_is_asked_for_twice() -> None:
+    """The repair of the form was the second chance."""
+    chat = PlayedChat("", '{"acts": []}')
+
+    stop = reply(LlmUser(chat)).stop
+
+    assert stop is not None
+    assert stop.blame is Blame.USER
+    assert len(chat.asked) == 2
+
+
 @pytest.mark.parametrize("tools", [(), (STATUS,)], ids=["form", "tools"])
 def test_cut_off_twice_names_the_key_to_raise(tools: tuple[ToolSpec, ...]) -> None:
     """The limit of tokens is nobody's who speaks: the provider is to blame, and the message says what to set."""
