@@ -83,6 +83,7 @@ class Cast(RunModels):
                 judgement,
                 chat_for=lambda role: self.chat(role, cast("JudgeSpec", judge).model),
                 random=self._random("judge"),
+                auditor="flags" if policies else None,
                 rubric=self.rubric,
                 policies=policies,
                 system=self._plan.system,
