@@ -143,7 +143,7 @@ class LlmUser:
         own_names = {one.name for one in self._behaviours}
         return UserTurn(
             text=attempt.text,
-            acts=self._acts(view, turn),
+            acts=self._acts(view, turn) or None,  # a model that names no act did not say what it meant
             goal_items=turn.goal_items,
             shows=tuple(dict.fromkeys(name for name in turn.shows if name in own_names)),
             stop=_stop(view, turn),

@@ -82,6 +82,13 @@ def test_facts_may_come_as_a_mapping() -> None:
     assert meant == Act(kind="inform", about=("75001",), facts={"zip": 75001})
 
 
+def test_a_turn_without_acts_is_unlabelled() -> None:
+    """Whoever names none has not said what it meant; a turn that only leaves meant nothing else."""
+    said = reply(LlmUser(PlayedChat(turn("hm, well"))), "Hi", "Zip?")
+
+    assert (said.text, said.acts) == ("hm, well", None)
+
+
 # what an answer is about
 
 
