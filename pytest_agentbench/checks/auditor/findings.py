@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_agentbench.checks.auditor.facts import Lack, StructuralFacts
-from pytest_agentbench.checks.decide import SUFFERS
+from pytest_agentbench.checks.handling import SUFFERS
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.parts import ADD_RULE
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
