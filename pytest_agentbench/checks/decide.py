@@ -61,10 +61,10 @@ def judge(
     Verdict and blame. What is proven decides first: a broken rule, a `never`, a stray or wrong write that stands is the
     agent's failure, whatever the user, a provider, the environment, a check or the end of the run did later; that is
     told in `also`. Else a run whose conversation failed by somebody else's fault (`run.blame`) is an ERROR. So is one
-    in which the simulated user broke a rule of its own, passed or failed alike, and one with a check that raised,
-    blamed on the scenario. Else a required finding that failed is the agent's. A run of which nothing that was asked
-    for could be measured is an ERROR, blame *scenario*; what else was not measured changes nothing. Faults that were
-    let loose on purpose: what a silent one spoilt is the environment's; where one that lasts kept an agent
+    with a check that raised, blamed on the scenario. One in which a guard rail suspects the simulated user is
+    *disputed*, which decides nothing. Else a required finding that failed is the agent's. A run of which nothing that
+    was asked for could be measured is an ERROR, blame *scenario*; what else was not measured changes nothing. Faults
+    that were let loose on purpose: what a silent one spoilt is the environment's; where one that lasts kept an agent
     from it which had done what came before, and did and made up nothing else, nobody can tell: blame *unclear*.
     """
     guard = _Guard(f"{run.scenario.file}:{run.scenario.line}" if run.scenario.file else run.key.suite)
@@ -101,7 +101,7 @@ def judge(
     parts = measured(run, findings, policies.outcomes)
     others = [*_others(run, guard.findings), *_of_world(run, findings)]
     excused = is_excused(explanations, handling)
-    verdict, blame = _decide(run, findings, others, handling, excused=excused, nothing=parts.nothing)
+    verdict, blame = _decide(findings, others, handling, excused=excused, nothing=parts.nothing)
     unknown = parts.nothing and verdict is Verdict.ERROR and not others
     is_whole = unknown or (verdict is not Verdict.ERROR and not others)
     return Judgement(
@@ -109,10 +109,11 @@ def judge(
         blame=blame,
         also=tuple(others) if verdict is Verdict.FAILED else (),
         flags=flags,
+        disputed=_disputed(run),
         asked=parts.asked,
         unmeasured=parts.unmeasured,
         nothing_measured=unknown,
-        findings=tuple(sorted([*findings, *guard.findings], key=_badness)),
+        findings=tuple(sorted([*findings, *guard.findings], key=badness)),
         calls=tuple(explanations),
         policies=policies.outcomes,
         metrics={**metrics, "measured": parts.share if is_whole else None},
@@ -144,13 +145,16 @@ def _others(run: Run, raised: Sequence[Finding]) -> list[OtherFault]:
     if run.blame is not None and run.blame is not Blame.AGENT:
         reason = shorten(printable(run.error or run.stop_reason or str(run.termination)).split("\n")[0], _WIDTH)
         found.append(OtherFault(blame=run.blame, reason=reason, ended=True))
-    told = [f"turn {fault.turn}: {printable(shorten(fault.message, _WIDTH))}" for fault in run.user_faults[:1]]
-    found += [OtherFault(blame=Blame.USER, reason=reason) for reason in told]
     return found + [OtherFault(blame=Blame.SCENARIO, reason=finding.message) for finding in raised[:1]]
 
 
+def _disputed(run: Run) -> str:
+    """Say what a guard rail of the simulated user found in the run: it may have been at fault."""
+    told = [f"turn {fault.turn}: {printable(shorten(fault.message, _WIDTH))}" for fault in run.user_faults[:1]]
+    return told[0] if told else ""
+
+
 def _decide(
-    run: Run,
     findings: Sequence[Finding],
     others: Sequence[OtherFault],
     handling: Handling,
@@ -159,7 +163,7 @@ def _decide(
     nothing: bool,
 ) -> tuple[Verdict, Blame | None]:
     failed = [finding for finding in findings if finding.required and finding.passed is False]
-    if any(_is_proven(finding, run, handling) for finding in failed):
+    if any(_is_proven(finding, handling) for finding in failed):
         return Verdict.FAILED, Blame.AGENT
     if others:
         return Verdict.ERROR, others[0].blame
@@ -171,16 +175,9 @@ def _decide(
     return (Verdict.ERROR, Blame.SCENARIO) if nothing else (Verdict.PASSED, None)
 
 
-def _is_proven(finding: Finding, run: Run, handling: Handling) -> bool:
-    """Whether a failure stands whatever came later.
-
-    A silent fault may have led to a wrong write, and so may a user that had already left its role: the scenario says
-    what a right run does for the user that it describes. A policy holds whatever the user does.
-    """
-    if not finding.proven or (handling.silent and finding.kind in SUFFERS):
-        return False
-    first = min((fault.turn for fault in run.user_faults), default=None)
-    return finding.policy is not None or first is None or (finding.turn is not None and finding.turn < first)
+def _is_proven(finding: Finding, handling: Handling) -> bool:
+    """Whether a failure stands whatever came later; a silent fault may have led to a wrong write."""
+    return finding.proven and not (handling.silent and finding.kind in SUFFERS)
 
 
 def _of_world(run: Run, findings: Sequence[Finding]) -> list[OtherFault]:
@@ -218,8 +215,8 @@ def _failing_call(run: Run) -> str:
     return failure_text(run.scenario.expected_calls[position], problem)
 
 
-def _badness(finding: Finding) -> tuple[int, int, int]:
-    """Required failures, then other failures, then what was not measured, then passes; by kind in each."""
+def badness(finding: Finding) -> tuple[int, int, int]:
+    """Give the place of a finding: required failures, other ones, what was not measured, passes; by kind in each."""
     group = {False: 0 if finding.required else 1, None: 2, True: 3}[finding.passed]
     return group, WORST_FIRST.index(finding.kind), finding.turn or 0
 
