@@ -1,6 +1,14 @@
-"""Names that a person mistyped: what they probably meant."""
+"""Names of things: as words, in a list, and what a mistyped one probably meant."""
 
+import re
 from collections.abc import Iterable
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def readable(name: str) -> str:
+    """Give a name as words: `order_id` and `orderId` as *order id*, *order Id*."""
+    return " ".join(_CAMEL.sub(" ", name).replace("_", " ").split())
 
 
 def suggestion(name: str, allowed: Iterable[str]) -> str:

@@ -51,7 +51,11 @@ class Message(Model):
         """Leave out what most messages do not have: the digest of such a message stays what it was."""
         data: dict[str, Any] = serialize(self)
         unset = [name for name in ("acts", "thoughts", "by", "output") if data.get(name) is None]
-        unset += [name for name in ("approvals", "decisions", "events", "cut_off", "goal_items", "shows") if not data.get(name)]
+        unset += [
+            name
+            for name in ("approvals", "decisions", "events", "cut_off", "goal_items", "shows")
+            if not data.get(name)
+        ]
         return {name: value for name, value in data.items() if name not in unset}
 
     @model_validator(mode="before")

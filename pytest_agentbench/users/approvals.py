@@ -11,7 +11,7 @@ from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import same, to_json
 from pytest_agentbench.suites.language import Language
-from pytest_agentbench.users.facts import Fact, spoken
+from pytest_agentbench.users.knowledge import Fact, spoken
 from pytest_agentbench.users.wants import Wanted, contradicted, stated, undone
 
 
@@ -62,7 +62,7 @@ class Approver:
             return self._plain(decision.kind, request, line.text)
         changed = decision.arguments
         edited = {**request.arguments, **changed}
-        sentences = (Fact(name, to_json(value), ()).sentence(self._language) for name, value in changed.items())
+        sentences = (Fact(name, to_json(value)).sentence(self._language) for name, value in changed.items())
         text = line.text or " ".join([self._language.yes, *sentences])
         acts = (Act(kind="confirm", about=values_of(edited)), Act(kind="inform", facts=changed))
         return _turn("edit", request, text, acts, edited)

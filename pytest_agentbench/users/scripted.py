@@ -30,8 +30,7 @@ from pytest_agentbench.core.transcript import Message, awaiting
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.suites.language import Language, language_of
 from pytest_agentbench.users.approvals import Approver
-from pytest_agentbench.users.facts import Fact, asked_for, facts_of, spoken
-from pytest_agentbench.users.labels import named
+from pytest_agentbench.users.knowledge import Fact, Labels, facts_of, named, spoken
 from pytest_agentbench.users.script import ANSWERS, Script, call_of, labelled
 from pytest_agentbench.users.wants import (
     Wanted,
@@ -66,6 +65,7 @@ class ScriptedUser:
         wants: Sequence[Wanted] = (),
         asks_for: Sequence[str] = (),
         expected: Sequence[ExpectedCall] = (),
+        labels: Labels = (),
         language: Language | None = None,
     ) -> None:
         """Say `lines` (none: those of the view, or its goal) to get what it `wants` done and be told `asks_for`.
@@ -76,6 +76,8 @@ class ScriptedUser:
         self._lines = tuple(line for line in lines if line.decision is None)
         self._approver = Approver(lines, expected=expected, wants=wants, language=self._language)
         self._wants = tuple(wants)
+        self._labels = labels
+        self._facts: tuple[Fact, ...] = ()
         self._asks_for = tuple(asks_for)
         self._script: Script | None = None
         self._confirmed: set[str] = set()
@@ -107,6 +109,7 @@ class ScriptedUser:
 
     def _begun(self, view: View, messages: Sequence[Message]) -> Script:
         if self._script is None:
+            self._facts = facts_of(view, self._labels)
             lines = self._lines or (() if self._approver.has_lines else tuple(Line(text=text) for text in view.says))
             lines = tuple(line for line in lines if line.text.strip())
             if not lines and view.goal.strip():
@@ -184,7 +187,7 @@ class ScriptedUser:
 
     def _again(self, heard: "_Heard") -> UserTurn:
         """Give the last answer once more, a plain yes with its values: it is no answer to "Card or transfer?"."""
-        meant = [Fact(one.name, one.value, ()) for one in heard.matter if one.name]
+        meant = [Fact(one.name, one.value) for one in heard.matter if one.name]
         if self._last.text != self._language.yes or not meant:
             return self._last
         self._last = UserTurn(
@@ -256,7 +259,7 @@ class ScriptedUser:
         """Say what is wanted: of several choices that a message lists, or in place of what it says instead."""
         facts = {one.name: one.value for one in heard.contradicted}
         if heard.is_choice:
-            several = [Fact(name, value, ()) for name, value in facts.items()]
+            several = [Fact(name, value) for name, value in facts.items()]
             text = " ".join(fact.sentence(self._language) for fact in several)
             return UserTurn(text=text, acts=(Act(kind="inform", facts=facts),))
         wanted = ", ".join(dict.fromkeys(spoken(value) for value in facts.values()))
@@ -317,9 +320,10 @@ class ScriptedUser:
 
         One that was stated before is given again only to a question that is about nothing else, by all of its name.
         """
-        found = asked_for(facts_of(view), heard.text, self._language, loosely=asks)
+        language = self._language
+        found = [fact for fact in self._facts if fact.is_asked(heard.text, language, loosely=asks)]
         if asks and not (heard.stated or heard.contradicted):
-            strictly = asked_for(found, heard.text, self._language, loosely=False)
+            strictly = [fact for fact in found if fact.is_asked(heard.text, language, loosely=False)]
             return [fact for fact in found if fact in strictly or not self._is_said(fact, messages)]
         return [fact for fact in found if not self._is_said(fact, messages)]
 
@@ -330,14 +334,14 @@ class ScriptedUser:
 
     def _known(self, script: Script, view: View) -> frozenset[str]:
         """Give the ids that the user knows of: those of its lines, its goal and its facts."""
-        texts = [line.text for line in script.lines] + [view.goal, *(fact.text for fact in facts_of(view))]
+        texts = [line.text for line in script.lines] + [view.goal, *(fact.text for fact in self._facts)]
         return frozenset(code for text in texts for code in codes_in(text))
 
     def _known_values(self, view: View, text: str) -> tuple[object, ...]:
         """Give the known values that a message states: wanted ones, those of facts, and ids of the user's lines."""
         locale = self._language.locale
         found: list[object] = [one.value for one in stated(self._wants, text, locale)]
-        found += [fact.value for fact in facts_of(view) if fact.is_stated(text, locale)]
+        found += [fact.value for fact in self._facts if fact.is_stated(text, locale)]
         known = self._known(self._script, view) if self._script else frozenset()
         plainly = {plain(str(one)) for one in found}
         found += [raw for code, raw in codes_in(text).items() if code in known and code not in plainly]
