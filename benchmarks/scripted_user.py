@@ -29,10 +29,10 @@ from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.simulation.views import user_view
+from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.suites.tau2 import task_to_scenario
-from pytest_agentbench.users.knowledge import labels_in
 from pytest_agentbench.users.scripted import ScriptedUser
-from pytest_agentbench.users.wants import wants_of
+from pytest_agentbench.users.values import wants_of
 
 DOMAINS = ("airline", "telecom", "retail")
 TRANSCRIPTS = Path(__file__).resolve().parents[1] / "../shared/data/tau2/transcripts"
@@ -97,7 +97,7 @@ async def _measure(transcripts: Path, parts: tuple[str, ...]) -> dict[str, Figur
             user = ScriptedUser(
                 scenario.says,
                 wants=wants_of(scenario, tools),
-                labels=labels_in(scenario, tools),
+                known=known_values(scenario, tools),
                 asks_for=scenario.communicate_info,
             )
             reply = await user.reply(view)

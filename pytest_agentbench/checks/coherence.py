@@ -8,11 +8,11 @@ from pytest_agentbench.core.alike import alike
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.spoken import says
+from pytest_agentbench.core.talk import has_question_mark
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import CallRecord, Transcript
 from pytest_agentbench.core.values import to_json
-from pytest_agentbench.users.asked import asked
-from pytest_agentbench.users.kinds import FREE, kind_of
+from pytest_agentbench.suites.language import language_of, shipped_languages
 
 _FEWEST_WORDS = 5
 """Words from which a text that comes again says something again: shorter ones (`You are welcome.`) are manners."""
@@ -47,8 +47,7 @@ def coherence(run: Run) -> float | None:
     """Give the share, 0 to 1, of the agent's turns after its first that go on from what was before.
 
     A turn does not when it makes a redundant call, says again what the agent said before (five words and more, the same
-    but for one in ten, and with the same numbers), or asks for the one value of a name in `knows` that the user has
-    told. None without a second turn. It tells of lost context, not of relevance: whether a turn is right, the checks
+    but for one in ten, and with the same numbers), or asks by name for a value of `knows` that the user has told. None without a second turn. It tells of lost context, not of relevance: whether a turn is right, the checks
     say.
     """
     said = _by_turn(run.transcript, "assistant")
@@ -84,14 +83,14 @@ def _words(text: str) -> list[str]:
 
 
 def _asks_again(text: str, heard: Sequence[str], run: Run) -> bool:
-    if not (text and run.scenario.knows):
+    if not has_question_mark(text):
         return False
-    known = {kind_of(name): to_json(value) for name, value in run.scenario.knows.items()}
-    free = tuple(kind for kind in known if kind.startswith(FREE))
-    wanted = set(asked(text, free).kinds)
-    for kind in wanted & known.keys():
-        value = known[kind]
-        if isinstance(value, str | int | float) and any(says(str(value), one) for one in heard):
+    spoken = run.scenario.language
+    language = language_of(spoken if spoken in shipped_languages() else "en")
+    for name, known in run.scenario.knows.items():
+        value, names = to_json(known), (name, *run.scenario.also.get(name, ()))
+        is_told = isinstance(value, str | int | float) and any(says(str(value), one) for one in heard)
+        if is_told and language.names(names, text) and not says(str(value), text):
             return True
     return False
 

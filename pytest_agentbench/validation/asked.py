@@ -8,13 +8,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from pytest_agentbench.core.names import readable
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.users.kinds import humanize
-from pytest_agentbench.users.phrases.language import words
 from pytest_agentbench.validation.known import of_user
 from pytest_agentbench.validation.reachable import Wanted
 
@@ -22,12 +21,23 @@ _MOMENT = re.compile(r"\d{4}-\d{2}(?:-\d{2})?(?:[T ].*)?|\d{1,2}:\d{2}(?::\d{2})
 _WORD = re.compile(r"[^\W_]+")
 _PROSE = 8
 """Words from which a text is no name."""
-_IDENTIFYING = words(
+
+
+def _words(name: str) -> list[str]:
+    """Give the words of a name."""
+    return _WORD.findall(readable(name).lower())
+
+
+def _set_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_IDENTIFYING = _set_of(
     "id ids identifier number no nr num code key ref reference index lat latitude lon lng long longitude "
     "numero identifiant cle uid uuid"
 )
 """Last words of names of arguments whose numbers say which thing is meant."""
-_MEASURES = words(
+_MEASURES = _set_of(
     "amount price cost fee total sum count quantity qty limit offset size depth length width height weight duration "
     "budget percent percentage rate ratio discount temperature age year level priority rating score page "
     "montant prix cout somme nombre quantite limite taille duree poids age annee niveau priorite"
@@ -35,7 +45,7 @@ _MEASURES = words(
 _COUNTED = re.compile(
     r"(?:the |le )?(?:number|count|quantity|nombre|quantite) (?:of|de|d) \w*s\b|how (?:many|much)\b|combien\b"
 )
-_EMPTY = words("id on at by in of to for from with new old is the a an de du la le")
+_EMPTY = _set_of("id on at by in of to for from with new old is the a an de du la le")
 """Words of names that stand in any sentence."""
 _LEAST = 4
 """Letters from which the beginning of a word tells it."""
@@ -46,7 +56,7 @@ def is_free(name: str, value: JsonValue, schema: Mapping[str, JsonValue]) -> boo
 
     That are dates and times, yes and no, choices that the schema lists, measures, and long texts.
     """
-    last = humanize(name.removesuffix(".*").rsplit(".", 1)[-1]).split()[-1:]
+    last = _words(name.removesuffix(".*").rsplit(".", 1)[-1])[-1:]
     if isinstance(value, bool) or schema.get("enum") or schema.get("format") in ("date", "date-time", "time"):
         return True
     if isinstance(value, str):
@@ -93,15 +103,15 @@ def _spoken(scenario: Scenario, policies: Sequence[Policy]) -> Counter[str]:
     texts = list(scenario.lines) or [text for _, text in of_user(scenario).texts]
     texts += [policy.text for policy in policies]
     said = [word for text in texts for word in _WORD.findall(plain(text))]
-    return Counter(_stem(word) for word in (*said, *(word for key in scenario.knows for word in humanize(key).split())))
+    return Counter(_stem(word) for word in (*said, *(word for key in scenario.knows for word in _words(key))))
 
 
 def _telling(want: Wanted) -> set[str]:
     """Give the words of an argument's name that are none of its tool's, else those of its description."""
     last = re.sub(r"\[\d+\]", "", want.path).rsplit(".", 1)[-1]
-    of_tool = _EMPTY | {_stem(word) for word in humanize(want.tool).split()}
+    of_tool = _EMPTY | {_stem(word) for word in _words(want.tool)}
     described = want.schema.get("description")
-    for text in (humanize(last), described if isinstance(described, str) else ""):
+    for text in (" ".join(_words(last)), described if isinstance(described, str) else ""):
         if telling := {_stem(word) for word in _WORD.findall(plain(text))} - of_tool:
             return telling
     return set()

@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import chain
 
 from pytest_agentbench.core.scenario import Instructions, Scenario
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.simulation.views import user_view
-from pytest_agentbench.users.known_info import knowledge_of
+from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.validation.values import Scalar, scalars
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
@@ -100,24 +98,13 @@ def of_user(scenario: Scenario) -> Known:
     known.add("knows", scenario.knows)
     for place, text in _told(scenario):
         known.add(place, text)
-    for kind, value in _recognised(scenario):
-        known.add("known_info", value, kind)
+    for value, names in known_values(scenario, Toolset()):
+        for name in names:
+            known.add("known_info", value, name)
     initial = scenario.task.initial_state
     for message in (initial.message_history or ()) if initial else ():
         known.add("the history", message.get("content"))
     return known
-
-
-def _recognised(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    """Give (kind, value) of what the scripted user would tell when asked: emails, codes, first and last names."""
-    knowledge = knowledge_of(user_view(scenario, (), begun=0, tools=Toolset()))
-    for kind, values in chain(knowledge.told.items(), knowledge.implied.items()):
-        for value in values:
-            yield kind, value
-            first, _, last = value.partition(" ")
-            if kind == "name" and last:
-                yield "first name", first
-                yield "last name", last
 
 
 def _told(scenario: Scenario) -> Iterator[tuple[str, str]]:
