@@ -18,12 +18,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pytest_agentbench.core.acts import Act, Line
+from pytest_agentbench.core.alike import similar
 from pytest_agentbench.core.approvals import ApprovalRequest
 from pytest_agentbench.core.conversation import Stop, UserTurn, View
 from pytest_agentbench.core.ids import Scalar, codes_in
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.spoken import plain, states
-from pytest_agentbench.core.talk import agent_messages, has_question_mark, says_again
+from pytest_agentbench.core.talk import agent_messages, has_question_mark
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.transcript import Message, awaiting
@@ -151,7 +152,7 @@ class ScriptedUser:
         is_report = bool(fresh and self._script.left)  # of what was just done: its author says how the user goes on
         if not (asks or facts or (is_open and not is_report)):
             return self._next(view, text) if self._script.left else UserTurn(stop=Stop(reason="done"))
-        if len(texts) > 1 and says_again(text, texts[-2]) and self._stands(heard):
+        if len(texts) > 1 and similar(text, texts[-2]) and self._stands(heard):
             self._repeated += 1
             if self._repeated == 1 or not self._script.left:
                 return self._again(heard)
