@@ -17,7 +17,7 @@ from pytest_agentbench.plugin.keys import POSITION
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.runs.estimate import asks_models, estimate
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.users.unlabelled import CHOICES
+from pytest_agentbench.suites.script_lines import CHOICES
 
 _MOST_LINES = 5
 """Lines without a label that are named."""

@@ -31,7 +31,7 @@ from pytest_agentbench.results.document import PolicyRecord
 from pytest_agentbench.runs.measurable import unmeasurable_gates
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.result import blank
-from pytest_agentbench.users.unlabelled import Unlabelled, unlabelled
+from pytest_agentbench.suites.script_lines import Unlabelled, unlabelled
 
 if TYPE_CHECKING:
     from _pytest._code.code import ExceptionInfo, TerminalRepr  # noqa: TID251 - the signature that mypy asks for

@@ -31,10 +31,11 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_models import RunModels
 from pytest_agentbench.runs.tau2 import with_assertions
 from pytest_agentbench.simulation.conversation import Objection
+from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.suites.language import language_of
 from pytest_agentbench.users.modifiers.behaviour import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
-from pytest_agentbench.users.wants import wants_of
+from pytest_agentbench.users.values import wants_of
 
 _NOBODY = "no model judges this session"
 _OFF = "the suite says `auditor: off`"
@@ -171,6 +172,7 @@ class Cast(RunModels):
                 scenario.says,
                 wants=wants_of(scenario, tools),
                 asks_for=scenario.communicate_info,
+                known=known_values(scenario, tools),
                 expected=[one for way in scenario.ways for one in way.expected_calls if one.requestor == "assistant"],
                 language=language,
             )
