@@ -134,7 +134,7 @@ class LlmUser:
 
     async def _attempt_twice(self, view: View) -> _Attempt:
         """Ask, and where the answer is at fault ask once more with the reasons; of two as bad the second counts."""
-        shown = apply(view, self._behaviours, closing=self._is_closing)
+        shown = apply(view, self._behaviours)
         acting = in_force(self._behaviours, view, closing=self._is_closing)
         messages = [
             {"role": "system", "content": self._prompted(shown, acting)},
