@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from pytest_agentbench.core.audit import Audit
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
@@ -175,13 +176,18 @@ class Judgement(Model):
 
     `also` is what went wrong beside what the agent failed by. Of the `asked` parts that the scenario asks for (see
     `checks.parts`), the `unmeasured` ones were not decided; `nothing_measured` tells that this is why there is no
-    verdict. `flags` decide nothing: what the agent states and has from nowhere (see `checks.claims`).
+    verdict. `flags` decide nothing: what the agent states and has from nowhere (see `checks.claims`), and what the
+    auditor saw without a fact beside it. `audit` holds all that it saw, None where it was not asked. `disputed` says
+    why the simulated user may have been at fault, `rests_on_auditor` that verdict or blame would be others without it.
     """
 
     verdict: Verdict
     blame: Blame | None = None
     also: tuple[OtherFault, ...] = ()
     flags: tuple[Flag, ...] = ()
+    audit: Audit | None = None
+    disputed: str = ""
+    rests_on_auditor: bool = False
     asked: int = 0
     unmeasured: tuple[Unmeasured, ...] = ()
     nothing_measured: bool = False
@@ -198,7 +204,8 @@ class Result(Model):
     `session_id` is what the agent saw, and a server or a store of its own may know the conversation by.
     `not_run` says why a run never started. `players` names who played each role, `usage` what its model took:
     `agent` is absent where the agent's model calls could not be observed. `faults` names what was to go wrong at the
-    tools. `also`, `flags`, `asked` and `unmeasured` are as in `Judgement`. `reported` are the agent's own numbers.
+    tools. `also`, `flags`, `audit`, `disputed`, `rests_on_auditor`, `asked` and `unmeasured` are as in `Judgement`.
+    `reported` are the agent's own numbers.
     `seen_writes` are tools of which nothing says what they do, and whose calls changed the state. `trials` counts those
     planned of the scenario; `stops_early` tells that they end once they have decided.
     """
@@ -216,6 +223,9 @@ class Result(Model):
     blame: Blame | None = None
     also: tuple[OtherFault, ...] = ()
     flags: tuple[Flag, ...] = ()
+    audit: Audit | None = None
+    disputed: str = ""
+    rests_on_auditor: bool = False
     asked: int = 0
     unmeasured: tuple[Unmeasured, ...] = ()
     termination: Termination | None = None

@@ -83,6 +83,7 @@ class Cast(RunModels):
                 judgement,
                 chat_for=lambda role: self.chat(role, cast("JudgeSpec", judge).model),
                 random=self._random("judge"),
+                auditor="flags" if policies else None,
                 rubric=self.rubric,
                 policies=policies,
                 system=self._plan.system,
@@ -158,6 +159,7 @@ class Cast(RunModels):
             self.chat("user", spec.model),
             behaviours=self._behaviours,
             language=scenario.language or "",
+            wants=[one.value for one in wants_of(scenario, tools)],
         )
         self._faults = user.faults
         return user

@@ -91,7 +91,8 @@ _TURNS: Schema = {"type": "integer", "minimum": 1, "description": "a whole numbe
 _STALL = mapping(
     {
         "similarity": {"type": "number", "minimum": 0.5, "maximum": 1, "description": "a number from 0.5 to 1"},
-        **dict.fromkeys(("repeats", "mirrors", "mirrored_turns", "idle_turns", "new_words"), _TURNS),
+        **dict.fromkeys(("repeats", "mirrors", "mirrored_turns", "idle_turns"), _TURNS),
+        "new_text": {"type": "number", "minimum": 0, "maximum": 1, "description": "a number from 0 to 1"},
     },
     "a mapping of thresholds from which a conversation counts as STALLED",
 )
