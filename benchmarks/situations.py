@@ -2,11 +2,11 @@
 
     python -m benchmarks.situations [SUITE …] [--labelled DIR …] [--tau2 DIR] [--each 20] [--json FILE]
 
-Suites are played without a model, and the conversations counted. Signals are no judge: the figures say what a model that
-judges has to better, and what each signal adds to the others. `--labelled` takes folders of labelled conversations:
+Suites are played without a model, and the conversations counted. Signals are no judge: the figures say what a model
+that judges has to better, and what each signal adds to the others. `--labelled` takes folders of labelled conversations:
 those in `tests/calibration/independent` and `tests/calibration/held_out` were worded and labelled by others, those in
-`tests/calibration/worded` are played here and worded by a language model. `--tau2` takes τ²-bench's oracle and perturbed
-trajectories (`labelled/*.jsonl`, labelled by its own evaluator, without states) and `domains/`.
+`tests/calibration/worded` are played here and worded by a language model. `--tau2` takes τ²-bench's oracle and
+perturbed trajectories (`labelled/*.jsonl`, labelled by its own evaluator, without states) and `domains/`.
 """
 
 import argparse
@@ -50,8 +50,8 @@ def main() -> None:
         print(f"== {path.name}, plain, seed {options.seed}, {seconds:.1f} s")
         print(
             f"{len(made.cases)} conversations, {len(count)} of {len(situations())} situations, "
-            f"fewest {min(count.values())}, {len(tools)} tools called, {sum(made.refused.values())} refused against the "
-            f"gold log, {made.equal} equal but for ids"
+            f"fewest {min(count.values())}, {len(tools)} tools called, {sum(made.refused.values())} refused against "
+            f"the gold log, {made.equal} equal but for ids"
         )
         for name, reason in made.inexpressible.items():
             print(f"  not expressible: {name}: {reason}")

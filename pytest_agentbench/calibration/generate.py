@@ -61,7 +61,7 @@ class Generated:
     """
 
     cases: list[Labelled] = field(default_factory=list)
-    plays: dict[str, tuple[Play, Scene]] = field(default_factory=dict)
+    plays: dict[str, tuple[Play, Scene]] = field(default_factory=dict, repr=False)
     refused: Counter[str] = field(default_factory=Counter)
     equal: int = 0
     inexpressible: dict[str, str] = field(default_factory=dict)
@@ -125,7 +125,7 @@ def _closing() -> Iterator[list[Scene]]:
         yield scenes
     finally:
         for scene in scenes:
-            scene.theatre.runner.close()
+            scene.player.runner.close()
 
 
 async def _readable(suite: Suite, gate: IsolationGate, now: Callable[[], float], made: Generated) -> list[Scene]:

@@ -11,6 +11,7 @@ from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Label
 from pytest_agentbench.core.run import Run, RunKey
 from pytest_agentbench.core.scenario import Scenario, Task
@@ -146,10 +147,12 @@ class Folder(Model):
 
 
 def run_of(case: Case) -> Run:
-    """Give a conversation as a run that checks and judges can read."""
+    """Give a conversation as a run that checks and judges can read; its goal's policies are numbered."""
+    goal = case.goal or Goal()
     return Run(
         key=RunKey(suite="", scenario="labelled"),
-        scenario=Scenario(id="labelled", title="labelled", task=Task(id="labelled")),
+        scenario=Scenario(id="labelled", title="labelled", task=Task(id="labelled", ticket=goal.wants or None)),
+        policies=tuple(Policy(id=f"policy-{number}", text=text) for number, text in enumerate(goal.policies, start=1)),
         transcript=case.transcript,
         termination=Termination.FINISHED,
         toolset=case.toolset,

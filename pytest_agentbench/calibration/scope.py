@@ -26,6 +26,7 @@ from pytest_agentbench.calibration.asking import (
 from pytest_agentbench.calibration.calibrate import Estimate
 from pytest_agentbench.calibration.criteria import LABELS, MEANING, Answer, estimated, summed_up
 from pytest_agentbench.calibration.labelled import Case, Labelled
+from pytest_agentbench.calibration.signals import PROVEN, signals
 from pytest_agentbench.checks.judges.scoring import Score, rate
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import UnusableAnswerError
@@ -103,8 +104,8 @@ _Reason = tuple[str, Label, str]
 class Parts:
     """Which parts of SCOPE are in force, and what goes beyond it.
 
-    `evidence` shows the judge state changes, notes on calls and the other signals; `veto` lets a make-or-break
-    criterion decide alone. The rubric is learned from what was said and called in any case.
+    `evidence` shows the judge state changes, notes on calls and the other signals, and counts what the state proves;
+    `veto` lets a make-or-break criterion decide alone. The rubric is learned from what was said and called in any case.
     """
 
     areas: bool = True
@@ -288,20 +289,31 @@ class Scope:
         self.rubrics.append(rubric)
 
         async def estimate(case: Case) -> Label | None:
-            scores = await estimated(
-                self._chat,
-                rubric.criteria,
-                with_signals(case) if self._parts.evidence else shown(case, with_evidence=False),
-                template="estimate.v1",
-                random=seeded(self._seed, "estimate", digest(case.transcript)),
-            )
-            label = rate(rubric, scores).label
-            if label != "POS" or not any(map(_breaks, scores)):
+            random = seeded(self._seed, "estimate", digest(case.transcript))
+            label, is_broken = await judged(self._chat, rubric, case, evidence=self._parts.evidence, random=random)
+            if label != "POS" or not is_broken:
                 return label
             self._overruled += 1
             return "NEG" if self._parts.veto else label
 
         return estimate
+
+
+async def judged(
+    chat: Chat, rubric: Rubric, case: Case, *, evidence: bool, random: Random
+) -> tuple[Label | None, bool]:
+    """Give the label by a learned rubric, and whether a make-or-break criterion shows by more than half.
+
+    With `evidence` the judge is shown the signals, and what the state proves is one more make-or-break criterion that
+    code scores: a rubric that was learned from talk and calls has none for it.
+    """
+    shown_to_judge = with_signals(case) if evidence else shown(case, with_evidence=False)
+    scores = await estimated(chat, rubric.criteria, shown_to_judge, template="estimate.v1", random=random)
+    if evidence and any(one.name in PROVEN for one in signals(case)):
+        proven = Criterion(id="neg-state", text="The stored data show otherwise.", label="NEG", make_or_break=True)
+        rubric = rubric.model_copy(update={"criteria": (*rubric.criteria, proven)})
+        scores = [*scores, Score(criterion=proven, value=proven.max_score, reason="by code")]
+    return rate(rubric, scores).label, any(map(_breaks, scores))
 
 
 def _breaks(score: Score) -> bool:

@@ -28,6 +28,9 @@ _NOTED = {
 }
 """What the notes on calls say of a signal."""
 
+PROVEN = frozenset({"effect-missing", "answer-against-state", "state-against-goal"})
+"""What the state shows to be otherwise, whatever was said."""
+
 WEAK = frozenset({"argument-from-nowhere"})
 """Shown to a judge, and left out of the baseline: in conversations of others it shows as often in right ones."""
 

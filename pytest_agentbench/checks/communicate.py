@@ -20,7 +20,7 @@ def check_communicate(run: Run) -> Iterable[Finding]:
     """Give a finding for each info that had to be communicated."""
     texts, locale = run.transcript.texts("assistant"), run.scenario.language or "en"
     for info in run.scenario.communicate_info:
-        place = next((index for index, text in texts if _is_said(info, text, locale)), None)
+        place = next((index for index, text in texts if is_said(info, text, locale)), None)
         yield Finding(
             check="communicate",
             kind="communicate",
@@ -31,7 +31,8 @@ def check_communicate(run: Run) -> Iterable[Finding]:
         )
 
 
-def _is_said(info: str, text: str, locale: str) -> bool:
+def is_said(info: str, text: str, locale: str) -> bool:
+    """Whether a text of the agent says an info, a short number in words too."""
     number = plain(info)
     return says(info, text) or (number.isdecimal() and len(number) <= _DIGITS and states(int(number), text, locale))
 

@@ -5,9 +5,8 @@ communicated was said; no forbidden call was made and no policy broken. What cou
 fails: the other parts decide, and a run of which nothing that its scenario asks for was measured is not scored.
 """
 
-from collections.abc import Callable, Container, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from itertools import takewhile
 from typing import TypeVar, get_args
 
 from pytest_agentbench.checks.answers import check_output, check_replies
@@ -17,7 +16,7 @@ from pytest_agentbench.checks.claims import claims_without_source
 from pytest_agentbench.checks.communicate import check_communicate
 from pytest_agentbench.checks.explain import explain
 from pytest_agentbench.checks.forbidden import check_forbidden
-from pytest_agentbench.checks.handling.check import Handling, check_handling
+from pytest_agentbench.checks.handling import SUFFERS, Handling, check_handling, is_excused
 from pytest_agentbench.checks.handoffs import check_handoffs, check_makers
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, match_calls, match_run
@@ -37,9 +36,6 @@ from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Find
 from pytest_agentbench.environment.replay import failure_text
 
 T = TypeVar("T")
-
-_SUFFERS: frozenset[FindingKind] = frozenset({"write", "state", "calls", "communicate", "output", "replies"})
-"""What goes wrong by itself where tools do not do what they should."""
 
 _WIDTH = 300
 """Characters of a reason."""
@@ -65,11 +61,11 @@ def judge(
     Verdict and blame. What is proven decides first: a broken rule, a `never`, a stray or wrong write that stands is the
     agent's failure, whatever the user, a provider, the environment, a check or the end of the run did later; that is
     told in `also`. Else a run whose conversation failed by somebody else's fault (`run.blame`) is an ERROR. So is one
-    in which the simulated user broke a rule of its own, passed or failed alike, and one with a check that raised,
-    blamed on the scenario. Else a required finding that failed is the agent's. A run of which nothing that was asked
-    for could be measured is an ERROR, blame *scenario*; what else was not measured changes nothing. Faults that were
-    let loose on purpose: what a silent one spoilt is the environment's; what one that lasts made impossible is not
-    asked of an agent that said so and had done what came before.
+    with a check that raised, blamed on the scenario. One in which a guard rail suspects the simulated user is
+    *disputed*, which decides nothing. Else a required finding that failed is the agent's. A run of which nothing that
+    was asked for could be measured is an ERROR, blame *scenario*; what else was not measured changes nothing. Faults
+    that were let loose on purpose: what a silent one spoilt is the environment's; where one that lasts kept an agent
+    from it which had done what came before, and did and made up nothing else, nobody can tell: blame *unclear*.
     """
     guard = _Guard(f"{run.scenario.file}:{run.scenario.line}" if run.scenario.file else run.key.suite)
     nothing = match_calls((), run.transcript.trajectory)
@@ -93,19 +89,19 @@ def judge(
         *guard.ask("never", lambda: check_forbidden(run, resolve)),
         *policies.findings,
     ]
-    handling = guard.run("fault", lambda: check_handling(run), Handling())
-    findings.extend(handling.findings)
     for check in extra:
         findings.extend(guard.ask(_name(check), partial(check, run)))
     flags: tuple[Flag, ...] = ()
     flags = guard.run("claims", lambda: claims_without_source(run, prompt), flags)
+    handling = guard.run("fault", lambda: check_handling(run, flags, prompt), Handling())
     metrics: dict[str, float | None] = {}
     metrics = guard.run("metrics", lambda: measure(run, matching), metrics)
-    findings = _excused(findings, explanations, handling)
+    findings.extend(handling.findings)
     metrics = {**metrics, **handling.metrics}
     parts = measured(run, findings, policies.outcomes)
-    others = [*_others(run, handling, guard.findings), *_of_world(run, findings)]
-    verdict, blame = _decide(run, findings, others, handling, nothing=parts.nothing)
+    others = [*_others(run, guard.findings), *_of_world(run, findings)]
+    excused = is_excused(explanations, handling)
+    verdict, blame = _decide(findings, others, handling, excused=excused, nothing=parts.nothing)
     unknown = parts.nothing and verdict is Verdict.ERROR and not others
     is_whole = unknown or (verdict is not Verdict.ERROR and not others)
     return Judgement(
@@ -113,10 +109,11 @@ def judge(
         blame=blame,
         also=tuple(others) if verdict is Verdict.FAILED else (),
         flags=flags,
+        disputed=_disputed(run),
         asked=parts.asked,
         unmeasured=parts.unmeasured,
         nothing_measured=unknown,
-        findings=tuple(sorted([*findings, *guard.findings], key=_badness)),
+        findings=tuple(sorted([*findings, *guard.findings], key=badness)),
         calls=tuple(explanations),
         policies=policies.outcomes,
         metrics={**metrics, "measured": parts.share if is_whole else None},
@@ -142,44 +139,45 @@ def _about_calls(
     ]
 
 
-def _others(run: Run, handling: Handling, raised: Sequence[Finding]) -> list[OtherFault]:
+def _others(run: Run, raised: Sequence[Finding]) -> list[OtherFault]:
     """Give what others did wrong, the end of the run first."""
     found = []
-    # what a user has no answer to is the agent's affair where it asks for it in the place of a failure it conceals
-    is_agents = run.blame is Blame.AGENT or (run.blame is Blame.USER and handling.ignored)
-    if run.blame is not None and not is_agents:
+    if run.blame is not None and run.blame is not Blame.AGENT:
         reason = shorten(printable(run.error or run.stop_reason or str(run.termination)).split("\n")[0], _WIDTH)
         found.append(OtherFault(blame=run.blame, reason=reason, ended=True))
-    told = [f"turn {fault.turn}: {printable(shorten(fault.message, _WIDTH))}" for fault in run.user_faults[:1]]
-    found += [OtherFault(blame=Blame.USER, reason=reason) for reason in told]
     return found + [OtherFault(blame=Blame.SCENARIO, reason=finding.message) for finding in raised[:1]]
 
 
+def _disputed(run: Run) -> str:
+    """Say what a guard rail of the simulated user found in the run: it may have been at fault."""
+    told = [f"turn {fault.turn}: {printable(shorten(fault.message, _WIDTH))}" for fault in run.user_faults[:1]]
+    return told[0] if told else ""
+
+
 def _decide(
-    run: Run, findings: Sequence[Finding], others: Sequence[OtherFault], handling: Handling, *, nothing: bool
+    findings: Sequence[Finding],
+    others: Sequence[OtherFault],
+    handling: Handling,
+    *,
+    excused: bool,
+    nothing: bool,
 ) -> tuple[Verdict, Blame | None]:
     failed = [finding for finding in findings if finding.required and finding.passed is False]
-    if any(_is_proven(finding, run, handling) for finding in failed):
+    if any(_is_proven(finding, handling) for finding in failed):
         return Verdict.FAILED, Blame.AGENT
     if others:
         return Verdict.ERROR, others[0].blame
     if failed:
-        if handling.silent and all(finding.kind in _SUFFERS for finding in failed):
-            return Verdict.ERROR, Blame.ENVIRONMENT
+        suffers = all(finding.kind in SUFFERS for finding in failed)
+        if suffers and (handling.silent or excused):
+            return Verdict.ERROR, Blame.ENVIRONMENT if handling.silent else Blame.UNCLEAR
         return Verdict.FAILED, Blame.AGENT
     return (Verdict.ERROR, Blame.SCENARIO) if nothing else (Verdict.PASSED, None)
 
 
-def _is_proven(finding: Finding, run: Run, handling: Handling) -> bool:
-    """Whether a failure stands whatever came later.
-
-    A silent fault may have led to a wrong write, and so may a user that had already left its role: the scenario says
-    what a right run does for the user that it describes. A policy holds whatever the user does.
-    """
-    if not finding.proven or (handling.silent and finding.kind in _SUFFERS):
-        return False
-    first = min((fault.turn for fault in run.user_faults), default=None)
-    return finding.policy is not None or first is None or (finding.turn is not None and finding.turn < first)
+def _is_proven(finding: Finding, handling: Handling) -> bool:
+    """Whether a failure stands whatever came later; a silent fault may have led to a wrong write."""
+    return finding.proven and not (handling.silent and finding.kind in SUFFERS)
 
 
 def _of_world(run: Run, findings: Sequence[Finding]) -> list[OtherFault]:
@@ -217,25 +215,8 @@ def _failing_call(run: Run) -> str:
     return failure_text(run.scenario.expected_calls[position], problem)
 
 
-def _excused(findings: Sequence[Finding], explanations: Sequence[CallExplanation], handling: Handling) -> list[Finding]:
-    """Do not ask for what a fault that lasts made impossible, of an agent that said so and did nothing else."""
-    did_else = any(
-        call.status in ("extra_write", "wrong_arguments") and call.write is not False for call in explanations
-    )
-    excuse = handling.lasting and handling.told and not handling.made_up
-    if not excuse or did_else or _left_out_before(explanations, handling.lasting):
-        return list(findings)
-    return [one.model_copy(update={"required": False}) if one.kind in _SUFFERS else one for one in findings]
-
-
-def _left_out_before(explanations: Sequence[CallExplanation], struck: Container[str]) -> bool:
-    """Tell whether a write is missing that was due before anything that the tools with a fault were needed for."""
-    due = takewhile(lambda call: call.tool not in struck, (call for call in explanations if call.expected is not None))
-    return any(call.status == "not_attempted" and call.write is not False for call in due)
-
-
-def _badness(finding: Finding) -> tuple[int, int, int]:
-    """Required failures, then other failures, then what was not measured, then passes; by kind in each."""
+def badness(finding: Finding) -> tuple[int, int, int]:
+    """Give the place of a finding: required failures, other ones, what was not measured, passes; by kind in each."""
     group = {False: 0 if finding.required else 1, None: 2, True: 3}[finding.passed]
     return group, WORST_FIRST.index(finding.kind), finding.turn or 0
 

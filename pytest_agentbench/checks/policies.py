@@ -4,7 +4,8 @@ A rule is exercised when what sets it off occurred, and judges the agent's condu
 breaks it as well. A policy without a rule, and every rule about calls where they are not visible, is left open.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_agentbench.checks.effects import is_write_tool
@@ -13,7 +14,7 @@ from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.rules import read_rule, reads_calls, tools_of
 from pytest_agentbench.checks.rules_judge import judge_rule
 from pytest_agentbench.checks.rules_points import Judged, every
-from pytest_agentbench.checks.rules_values import Facts
+from pytest_agentbench.checks.rules_values import Facts, Heard
 from pytest_agentbench.core.errors import PatternBoundError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import PolicyOutcome, Run
@@ -24,17 +25,24 @@ from pytest_agentbench.core.verdict import Finding
 class PolicyReport:
     """An outcome per policy, and a finding per broken rule and offending call or per exercised and kept rule.
 
-    `undecided` are findings on rules whose own patterns could not be held against what was said.
+    `undecided` are findings on rules whose own patterns could not be held against what was said, `unclear` the calls
+    (their positions) of whose consent the auditor saw the opposite of what the user's acts say.
     """
 
     outcomes: tuple[PolicyOutcome, ...] = ()
     findings: tuple[Finding, ...] = ()
     undecided: tuple[Finding, ...] = ()
+    unclear: Mapping[int, Heard] = field(default_factory=dict)
 
 
-def check_policies(run: Run, resolve: Resolver | None = None) -> PolicyReport:
-    """Judge every policy of the run; raise `ValueError` on a rule that is not well-formed."""
-    facts = Facts(run, resolve)
+def check_policies(
+    run: Run, resolve: Resolver | None = None, consents: Mapping[int, Heard] | None = None
+) -> PolicyReport:
+    """Judge every policy of the run; raise `ValueError` on a rule that is not well-formed.
+
+    `consents` says of calls (their positions) what the auditor saw of the user's consent.
+    """
+    facts = Facts(run, resolve, consents)
     outcomes: list[PolicyOutcome] = []
     findings: list[Finding] = []
     undecided: list[Finding] = []
@@ -46,7 +54,7 @@ def check_policies(run: Run, resolve: Resolver | None = None) -> PolicyReport:
             undecided.append(_finding(policy, False, f"{run.key.suite}: {error}").model_copy(update={"kind": "check"}))
         outcomes.append(outcome)
         findings.extend(found)
-    return PolicyReport(tuple(outcomes), tuple(findings), tuple(undecided))
+    return PolicyReport(tuple(outcomes), tuple(findings), tuple(undecided), dict(facts.unclear))
 
 
 def _judge(policy: Policy, facts: Facts) -> tuple[PolicyOutcome, list[Finding]]:

@@ -56,6 +56,9 @@ from pytest_agentbench.core.matchers import is_reference
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.values import is_number, same, to_json
 
+UNCLEAR = "read the turn, and mend the label or the prompt of the user"
+"""What to do where the label of a turn and the auditor differ."""
+
 
 def judge_rule(rule: Rule, facts: Facts) -> list[Judged]:
     """Give every point where a rule was set off; raise what `matchers.matches` raises."""
@@ -371,8 +374,7 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
         case Confirmed():
             if subject is None:
                 return Judged(point, False, "without a call to confirm")
-            asked = consent(facts, subject, rule.stating, rule.values)
-            return Judged(point, asked.given, asked.why or "with the user's confirmation", cure=asked.cure)
+            return _confirmed(rule, point, subject, facts)
         case Said():
             found = find(facts, rule.spoken, places(facts, rule.speaker, range(point.message)), subject)
             text = found[1] if found else described(facts, rule.spoken, subject)
@@ -385,6 +387,22 @@ def _required(rule: Rule, point: Point, facts: Facts) -> Judged:
             return replace(said, kept=opposite(said.kept))
         case _:
             raise TypeError(f"{type(rule).__name__} is no requirement")
+
+
+def _confirmed(rule: Confirmed, point: Point, subject: int, facts: Facts) -> Judged:
+    """Judge by the acts of the user's turns; where these do not tell, by what the auditor saw.
+
+    Where the two differ nobody can tell, but for what the acts show to be broken, which nothing excuses.
+    """
+    asked, heard = consent(facts, subject, rule.stating, rule.values), facts.consents.get(subject)
+    if heard is None or heard.given is asked.given:
+        return Judged(point, asked.given, asked.why or "with the user's confirmation", cure=asked.cure)
+    if asked.given is None:
+        return Judged(point, heard.given, heard.why)
+    facts.unclear[subject] = heard
+    if asked.given is False:
+        return Judged(point, False, asked.why, cure=asked.cure)
+    return Judged(point, None, f"the user's acts confirm it, and the auditor saw it {heard.why}", cure=UNCLEAR)
 
 
 def _spoken(spoken: Spoken, point: Point, facts: Facts, within: int | None = None) -> Judged:

@@ -40,11 +40,26 @@ class Doubt:
     cure: str
 
 
-class Facts:
-    """The agent's calls of a run with what they gave, read once."""
+@dataclass(frozen=True)
+class Heard:
+    """Whether the user had agreed to a call, as the auditor saw it: in which turn, and how it is worded."""
 
-    def __init__(self, run: Run, resolve: Resolver | None = None) -> None:
+    given: bool
+    turn: int
+    why: str
+
+
+class Facts:
+    """The agent's calls of a run with what they gave, read once.
+
+    `consents` says of calls (their positions) what the auditor saw of the user's consent; `unclear` collects those of
+    which the acts of the user's turns say the opposite.
+    """
+
+    def __init__(self, run: Run, resolve: Resolver | None = None, consents: Mapping[int, Heard] | None = None) -> None:
         self.run = run
+        self.consents = consents or {}
+        self.unclear: dict[int, Heard] = {}
         self.calls = run.calls
         self._resolve = resolve
         self._given: dict[int, JsonValue] = {}

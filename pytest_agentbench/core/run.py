@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from pytest_agentbench.core.audit import Audit
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
@@ -63,8 +64,8 @@ class Run(Model):
     a fresh world; `useless_tools` those that break there too, at an expected call as the agent made it. `played` is
     from when to when the final state came to be, in seconds since 1970.
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
-    wrong; `behaviours` says of each modifier in force whether it showed, `unfit` why others were left out. `faults`
-    were to strike at the tools, `met` are those that did.
+    wrong; `behaviours` says of each modifier in force whether it showed (None: not known), `unfit` why others were left
+    out. `faults` were to strike at the tools, `met` are those that did.
     `reported` are the agent's own numbers: the last value it gave under each name. `shows` is what it would tell if it
     were there: *handoffs*, *output*.
     """
@@ -80,7 +81,7 @@ class Run(Model):
     error: str | None = None
     blame: Blame | None = None
     user_faults: tuple[UserFault, ...] = ()
-    behaviours: dict[str, bool] = {}
+    behaviours: dict[str, bool | None] = {}
     unfit: dict[str, str] = {}
     toolset: Toolset = Toolset()
     calls_visible: bool = True
@@ -175,13 +176,18 @@ class Judgement(Model):
 
     `also` is what went wrong beside what the agent failed by. Of the `asked` parts that the scenario asks for (see
     `checks.parts`), the `unmeasured` ones were not decided; `nothing_measured` tells that this is why there is no
-    verdict. `flags` decide nothing: what the agent states and has from nowhere (see `checks.claims`).
+    verdict. `flags` decide nothing: what the agent states and has from nowhere (see `checks.claims`), and what the
+    auditor saw without a fact beside it. `audit` holds all that it saw, None where it was not asked. `disputed` says
+    why the simulated user may have been at fault, `rests_on_auditor` that verdict or blame would be others without it.
     """
 
     verdict: Verdict
     blame: Blame | None = None
     also: tuple[OtherFault, ...] = ()
     flags: tuple[Flag, ...] = ()
+    audit: Audit | None = None
+    disputed: str = ""
+    rests_on_auditor: bool = False
     asked: int = 0
     unmeasured: tuple[Unmeasured, ...] = ()
     nothing_measured: bool = False
@@ -198,7 +204,8 @@ class Result(Model):
     `session_id` is what the agent saw, and a server or a store of its own may know the conversation by.
     `not_run` says why a run never started. `players` names who played each role, `usage` what its model took:
     `agent` is absent where the agent's model calls could not be observed. `faults` names what was to go wrong at the
-    tools. `also`, `flags`, `asked` and `unmeasured` are as in `Judgement`. `reported` are the agent's own numbers.
+    tools. `also`, `flags`, `audit`, `disputed`, `rests_on_auditor`, `asked` and `unmeasured` are as in `Judgement`.
+    `reported` are the agent's own numbers.
     `seen_writes` are tools of which nothing says what they do, and whose calls changed the state. `trials` counts those
     planned of the scenario; `stops_early` tells that they end once they have decided.
     """
@@ -216,6 +223,9 @@ class Result(Model):
     blame: Blame | None = None
     also: tuple[OtherFault, ...] = ()
     flags: tuple[Flag, ...] = ()
+    audit: Audit | None = None
+    disputed: str = ""
+    rests_on_auditor: bool = False
     asked: int = 0
     unmeasured: tuple[Unmeasured, ...] = ()
     termination: Termination | None = None

@@ -33,6 +33,8 @@ FindingKind = Literal[
     "state",
     "calls",
     "communicate",
+    "claim",
+    "goal",
     "output",
     "replies",
     "rubric",
@@ -65,12 +67,22 @@ class Finding(Model):
     proven: bool = False
 
 
+FlagKind = Literal["value", "claim", "policy", "consent", "goal", "user", "tool", "agent"]
+"""What a flag is about. value: code found a value of the agent's nowhere; all others are of the auditor."""
+
+
 class Flag(Model):
-    """A value that the agent states in a turn (from 1) and has from nowhere that is known; it decides nothing."""
+    """Something to look at, which decides nothing: a turn (from 1; 0 where it is of no turn) and words of it.
+
+    Where its kind is `value`, the agent states this `value` and has it from nowhere that is known. `message` says what
+    was observed, "" where the kind says all.
+    """
 
     turn: int
-    value: str
+    value: str = ""
     quote: str
+    kind: FlagKind = "value"
+    message: str = ""
 
 
 class OtherFault(Model):

@@ -56,6 +56,9 @@ def result_of(plan: RunPlan, judged: Judged, known: Result) -> Result:
             "blame": judgement.blame,
             "also": judgement.also,
             "flags": judgement.flags,
+            "audit": judgement.audit,
+            "disputed": judgement.disputed,
+            "rests_on_auditor": judgement.rests_on_auditor,
             "asked": judgement.asked,
             "unmeasured": judgement.unmeasured,
             "termination": run.termination,
@@ -88,10 +91,12 @@ def _seen_writes(run: Run) -> tuple[str, ...]:
 
 
 def deserves_another(result: Result, *, replaying: bool) -> bool:
-    """Whether a run is played once more, since its user or its provider spoilt it; passed or not is not asked.
+    """Whether a run is played once more: its user or its provider spoilt it, or its user is suspected to have.
 
-    What is `replaying` misses the same recording again.
+    Passed or not is not asked. What is `replaying` misses the same recording again.
     """
+    if result.not_run is None and result.scored and result.disputed:
+        return True
     spoilt = {Blame.USER} if replaying else {Blame.USER, Blame.PROVIDER}
     return result.not_run is None and result.verdict is Verdict.ERROR and result.blame in spoilt
 

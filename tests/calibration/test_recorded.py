@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_agentbench.calibration.labelled import read_all
-from pytest_agentbench.calibration.signals import signals
+from pytest_agentbench.calibration.signals import labelled_by, signals
 from pytest_agentbench.calibration.written import Written
 from pytest_agentbench.cli.calibrate import add_arguments, run
 from pytest_agentbench.core.model import ModelSpec
@@ -81,7 +81,7 @@ def test_the_page_prints_what_is_replayed(replayed: dict[str, dict[str, dict[str
 
 
 def test_evidence_shows_changes_that_were_not_made() -> None:
-    """With it all are found, without it none; tools' wrong facts are found by neither, and POS are left alone."""
+    """With it all are found, and so are wrong facts; without it none is, and POS are left alone either way."""
     teacher = CassetteRecorder(Mode.REPLAY, record_state.LEARNED, shard=None, redact=lambda value: value)
     judges = CassetteRecorder(Mode.REPLAY, record_state.CASSETTE, shard=None, redact=lambda value: value)
     models = Models(environ={}, recorder_of=lambda caller: teacher if caller.role == "teacher" else judges)
@@ -94,7 +94,7 @@ def test_evidence_shows_changes_that_were_not_made() -> None:
     said = Counter((case.situation, shown[case.id], not_shown[case.id]) for case in cases)
     assert said == {
         ("wrong-action-silent", "NEG", "POS"): 4,
-        ("trusted-wrong-fact", "POS", "POS"): 4,
+        ("trusted-wrong-fact", "NEG", "POS"): 4,
         ("correct", "POS", "POS"): 8,
     }
 
@@ -131,12 +131,12 @@ def test_signals_are_a_baseline_and_no_judge() -> None:
         cases = read_all(folders)
         for part in ("POS", "hard"):
             members = [case for case in cases if (case.label if part == "POS" else case.bucket) == part]
-            right = sum(bool(signals(case.case)) is (part == "hard") for case in members)
+            right = sum(labelled_by(signals(case.case)) == case.label for case in members)
             found[name, part] = (right, len(members))
 
     assert found == {
-        ("independent", "POS"): (11, 22),
-        ("independent", "hard"): (15, 21),
-        ("held out", "POS"): (11, 25),
-        ("held out", "hard"): (14, 23),
+        ("independent", "POS"): (18, 22),
+        ("independent", "hard"): (11, 21),
+        ("held out", "POS"): (17, 25),
+        ("held out", "hard"): (7, 23),
     }

@@ -1,24 +1,26 @@
-"""Who sees what: what judges, the critique of policies and the critique of an ending are shown, cut here alone.
+"""Who sees what: what judges, the auditor and the critique of an ending are shown, cut here alone.
 
-| shown                                               | goal        | conversation | ending           |
-|-----------------------------------------------------|-------------|--------------|------------------|
-| what user and agent said                            | yes         | yes          | yes              |
-| the agent's tool calls, arguments and results       | yes         | yes          | yes              |
-| the user's own tool calls (dual control), results   | yes, marked | yes, marked  | yes, marked      |
-| the agent's system prompt, where it is known        | yes         | yes          | yes              |
-| the suite's `now`, where it has one                 | yes         | yes          | no               |
-| what changed in the state                           | yes         | yes          | where it is read |
-| notes on calls: outcome, origin of arguments, use   | on request  | on request   | no               |
-| how the conversation ended                          | FINISHED, … | FINISHED, …  | the reason given |
-| the user's goal, or the ticket in place of a user   | yes         | no           | no               |
-| texts of the run's policies without a rule          | yes         | no           | no               |
-| what a right run changes in the state, and tells    | yes         | no           | no               |
-| the user's persona, lines, known and unknown info, instructions | no | no        | no               |
-| expected calls, and what deterministic checks found | no          | no           | no               |
+| shown                                               | auditor     | goal        | conversation | ending           |
+|-----------------------------------------------------|-------------|-------------|--------------|------------------|
+| what user and agent said                            | yes         | yes         | yes          | yes              |
+| the agent's tool calls, arguments and results       | yes         | yes         | yes          | yes              |
+| the user's own tool calls (dual control), results   | yes, marked | yes, marked | yes, marked  | yes, marked      |
+| the agent's system prompt, where it is known        | yes         | yes         | yes          | yes              |
+| the suite's `now`, where it has one                 | yes         | yes         | yes          | no               |
+| what changed in the state                           | yes         | yes         | yes          | where it is read |
+| notes on calls: outcome, origin of arguments, use   | on request  | on request  | on request   | no               |
+| how the conversation ended                          | FINISHED, … | FINISHED, … | FINISHED, …  | the reason given |
+| the user's goal, or the ticket in place of a user   | yes         | yes         | no           | no               |
+| texts of the run's policies without a rule          | with ids    | yes         | no           | no               |
+| texts of its policies with a rule                   | yes         | no          | no           | no               |
+| what a right run changes in the state, and tells    | yes         | yes         | no           | no               |
+| the user's lines and instructions where they are its goal; what it knows and does not | yes | no | no | no        |
+| the user's persona                                  | no          | no          | no           | no               |
+| expected calls, and what deterministic checks found | no          | no          | no           | no               |
 
-`Sees` names the first two columns: a suite's judge of rubrics sees the goal unless it says otherwise; SCOPE, SPUR and
-the critique of policies, which is told those it is asked about, see the conversation. Free text in which a τ² task's
-user is told everything at once is no goal: what is private cannot be told apart in it.
+`Sees` names the second and the third column: a suite's judge of rubrics sees the goal unless it says otherwise; SCOPE
+and SPUR see the conversation. Free text in which a τ² task's user is told everything at once is a goal for the auditor
+alone: what is private cannot be told apart in it.
 
 What the critique of an ending says goes to the simulated user, which must not see tools: `Evidence.not_heard` finds
 what it would give away.
@@ -29,6 +31,7 @@ it behind a bar, so that no text can look like a turn, a heading or the end of t
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -59,6 +62,14 @@ _BAR = "| "
 _TELLING = re.compile(r"[\d@_#]|[^\W\d_a-zà-öø-ÿ]")
 """What a word holds that may be a name or a value: digits, marks, capitals."""
 
+_MARKS = str.maketrans(
+    {**dict.fromkeys("‘’‚‛′`´", "'"), **dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‐‑‒–—―−", "-")}
+)
+"""Shapes of quotation marks and dashes that a model changes as it copies."""
+
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
+"""Letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which put no space between words."""
+
 _WORD = re.compile(r"\w[\w@.+#/-]*")
 _BARS = re.compile(r"\n[ \t]*\|(?=[ \n]|\Z)")
 
@@ -77,11 +88,14 @@ class Piece:
 class Goal(Model):
     """What a judge that sees the goal is shown of a scenario, as text.
 
-    `wants` is the user's goal, `policies` are texts, `changes` say what a right run changes in the stored data (empty
-    where that is not known), `tells` what the agent has to tell the user.
+    `wants` is the user's goal, `knows` what it knows and does not. `policies` are texts, `ruled` those that
+    code checks. `changes` say what a right run changes in the stored data (empty where that is not known), `tells` what
+    the agent has to tell the user.
     """
 
     wants: str = ""
+    knows: tuple[str, ...] = ()
+    ruled: tuple[str, ...] = ()
     policies: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
     tells: tuple[str, ...] = ()
@@ -107,16 +121,25 @@ class Evidence:
         return self.pieces[-1].turn if self.pieces else 0
 
     def turns_with(self, quote: str) -> tuple[int, ...]:
-        """Give the turns in which `quote` stands word for word, white space aside; none for a quote without words."""
-        wanted = squeezed(quote)
+        """Give the turns in which `quote` stands word for word; none for a quote without words.
+
+        White space, the shape of quotation marks and dashes, and dots at the ends do not matter, nor does whether the
+        first letter is a capital.
+        """
+        wanted = _bare(quote)
         if not any(char.isalnum() for char in wanted):
             return ()
-        found = {piece.turn for piece, text in self._squeezed if _stands(wanted, text)}
+        ways = dict.fromkeys((wanted, wanted[0].swapcase() + wanted[1:]))
+        found = {piece.turn for piece, text in self._plain if any(_stands(way, text) for way in ways)}
         return tuple(sorted(found))
 
     def is_agents(self, turn: int) -> bool:
         """Whether a turn is the agent's."""
-        return any(piece.turn == turn and piece.by == "agent" for piece in self.pieces)
+        return self.is_by("agent", turn)
+
+    def is_by(self, party: Party, turn: int) -> bool:
+        """Whether a party said or called something in a turn."""
+        return any(piece.turn == turn and piece.by == party for piece in self.pieces)
 
     def not_heard(self, text: str) -> list[str]:
         """Give the names and values in `text` that stand in what the user cannot know and in nothing that was said."""
@@ -140,8 +163,8 @@ class Evidence:
         return "\n".join(self._lines())
 
     @cached_property
-    def _squeezed(self) -> tuple[tuple[Piece, str], ...]:
-        return tuple((piece, squeezed(piece.text)) for piece in self.pieces)
+    def _plain(self) -> tuple[tuple[Piece, str], ...]:
+        return tuple((piece, plain_marks(piece.text)) for piece in self.pieces)
 
     def _lines(self) -> Iterator[str]:
         yield from _goal_lines(self.goal or Goal())
@@ -215,6 +238,22 @@ def goal_of(
     )
 
 
+def of_audit(
+    run: Run, *, system: str = "", ignore: Sequence[str] = (), notes: bool = False, policies: Sequence[Policy] = ()
+) -> Evidence:
+    """Give what the auditor sees of a closed run; `policies` are those without a rule that it is asked about."""
+    goal = goal_of_run(run, ignore=ignore)
+    shown = goal.model_copy(
+        update={
+            "wants": goal.wants or _shown(_lines_of(run.scenario)),
+            "knows": tuple(map(_shown, _knowledge(run.scenario))),
+            "policies": tuple(_shown(f"{one.id}: {one.text}") for one in policies),
+            "ruled": tuple(_shown(one.text) for one in run.policies if one.rule is not None),
+        }
+    )
+    return of_run(run, system=system, ignore=ignore, notes=notes, goal=shown)
+
+
 def of_ending(
     transcript: Transcript, *, reason: str, system: str = "", changes: tuple[State, State] | None = None
 ) -> Evidence:
@@ -238,8 +277,21 @@ def squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
+def plain_marks(text: str) -> str:
+    """Give the squeezed text with one shape of each letter, quotation mark and dash."""
+    return unicodedata.normalize("NFKC", squeezed(text)).translate(_MARKS)
+
+
+def _bare(quote: str) -> str:
+    """Give a quote without the marks that stand around it."""
+    return plain_marks(quote).strip("\"' ").removeprefix("...").removesuffix("...").strip("\"' ")
+
+
 def _stands(wanted: str, text: str) -> bool:
-    """Tell whether a quote stands in a text as whole words: `no` does not stand in `nothing`."""
+    """Tell whether a quote stands in a text as whole words: `no` does not stand in `nothing`.
+
+    Scripts that put no space between words have no whole words to tell.
+    """
     at = text.find(wanted)
     while at >= 0:
         before, after = text[:at][-1:], text[at + len(wanted) :][:1]
@@ -250,7 +302,24 @@ def _stands(wanted: str, text: str) -> bool:
 
 
 def _goes_on(outside: str, inside: str) -> bool:
-    return inside.isalnum() and (outside.isalnum() or outside == "_")
+    if not inside.isalnum() or not (outside.isalnum() or outside == "_"):
+        return False
+    return not (_UNSPACED.match(inside) or _UNSPACED.match(outside))
+
+
+def _lines_of(scenario: Scenario) -> str:
+    """Give what a user without a goal is to say: its instructions as one text, else its lines."""
+    told = scenario.task.user_scenario.instructions if scenario.task.user_scenario else None
+    return told if isinstance(told, str) else "\n".join(scenario.lines)
+
+
+def _knowledge(scenario: Scenario) -> Iterator[str]:
+    told = scenario.task.user_scenario.instructions if scenario.task.user_scenario else None
+    yield from (f"{name}: {_json(value)}" for name, value in scenario.knows.items())
+    if isinstance(told, Instructions):
+        yield from filter(None, (told.known_info, told.task_instructions))
+    unknown = told.unknown_info if isinstance(told, Instructions) else None
+    yield from (f"not known: {text}" for text in (*scenario.unknown, *filter(None, [unknown])))
 
 
 def _pieces(transcript: Transcript) -> Iterator[Piece]:
@@ -279,7 +348,9 @@ def _goal_lines(goal: Goal) -> Iterator[str]:
         yield "# What the user wants"
         yield from _barred(goal.wants)
     parts = (
+        ("# What the user knows", goal.knows),
         ("# Policies that the agent has to keep", goal.policies),
+        ("# Further policies, which are not asked about", goal.ruled),
         ("# How the stored data differ after a right run", goal.changes),
         ("# What the agent has to tell", goal.tells),
     )

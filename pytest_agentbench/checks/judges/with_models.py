@@ -1,4 +1,4 @@
-"""The judgement that models add to one that the deterministic checks gave: policies without a rule, and the rubric.
+"""The judgement that models add to one that the deterministic checks gave: the auditor's observations, and the rubric.
 
 Deterministic evidence comes first. A run that failed by somebody else's fault is not shown to any model. What a model
 finds can fail a run that passed so far. That a model gives no usable answer, or is not reached, leaves the verdict as
@@ -6,12 +6,12 @@ it stands: what it was asked for is *not measured*.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from random import Random
+from typing import Literal
 
-from pytest_agentbench.checks.decide import WORST_FIRST
-from pytest_agentbench.checks.judges.critique import PolicyVerdict, breach, critique_policies
-from pytest_agentbench.checks.judges.evidence import Evidence, goal_of_run, of_run
+from pytest_agentbench.checks.auditor.ask import AUDITOR, audit
+from pytest_agentbench.checks.auditor.findings import observed, unaudited
+from pytest_agentbench.checks.judges.evidence import goal_of_run, of_audit, of_run
 from pytest_agentbench.checks.judges.judge import judge_criteria
 from pytest_agentbench.checks.judges.rubric import (
     ResolveCheck,
@@ -22,7 +22,9 @@ from pytest_agentbench.checks.judges.rubric import (
     unmeasured_finding,
 )
 from pytest_agentbench.checks.judges.scoring import rate
-from pytest_agentbench.checks.parts import ADD_JUDGE, ADD_RULE, measured
+from pytest_agentbench.checks.matchers import Resolver
+from pytest_agentbench.checks.parts import ADD_JUDGE
+from pytest_agentbench.checks.rejudge import Decided, as_before, rejudged
 from pytest_agentbench.core.errors import (
     AgentBenchError,
     CassetteMissError,
@@ -34,7 +36,7 @@ from pytest_agentbench.core.errors import (
 )
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Rubric, Sees
-from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
+from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.verdict import Blame, Finding, OtherFault, Verdict
 from pytest_agentbench.llm.seams import Chat
@@ -42,10 +44,12 @@ from pytest_agentbench.llm.seams import Chat
 JUDGE = "judge"
 """The role that scores rubrics."""
 
-CRITIQUE = "critique"
-"""The role that judges policies and endings."""
-
 _WIDTH = 300
+_NOT_JUDGED = "the run could not be judged, so no model was asked"
+
+
+Auditing = Literal["flags", "decide"]
+"""What a suite's `auditor` says of observations without a fact beside them."""
 
 
 def needs_model(rubric: Rubric | None, policies: Sequence[Policy]) -> bool:
@@ -59,6 +63,8 @@ async def judge_with_models(
     *,
     chat_for: Callable[[str], Chat],
     random: Random,
+    auditor: Auditing | None = None,
+    audits: bool = False,
     rubric: Rubric | None = None,
     policies: Sequence[Policy] = (),
     system: str = "",
@@ -67,165 +73,114 @@ async def judge_with_models(
     notes: bool = False,
     ignore: Sequence[str] = (),
     resolve: ResolveCheck | None = None,
+    resolve_value: Resolver | None = None,
     run_sync: RunSync | None = None,
 ) -> Judgement:
-    """Add to `judgement` what models say of the `policies` without a rule and of the rubric.
+    """Add to `judgement` what the auditor sees, the `policies` without a rule among it, and what the rubric comes to.
 
-    `chat_for` gives the model of a role (`JUDGE`, `CRITIQUE`), asked for only where it is needed. `system` is the
-    agent's system prompt where it is known. `random` gives nonces, and orders the votes. `sees` says what the judge of
-    the rubric is shown beside the conversation, `notes` shows it and the critique notes on calls.
-    `ignore` are path patterns left out of state differences, `resolve` leads from import paths to functions, which
-    `run_sync` runs. Raise `NotRunError` where a model may not be asked.
+    The auditor is asked where `auditor` says how much its word counts for; with `audits` the suite asks for it, so that
+    it is a part of the run. `chat_for` gives the model of a role
+    (`AUDITOR`, `JUDGE`), asked for only where it is needed. `system` is the agent's system prompt where it is known.
+    `random` gives nonces, and orders the votes. `sees` says what the judge of the rubric is shown beside the
+    conversation, `notes` shows it and the auditor notes on calls. `ignore` are path patterns left out of state
+    differences. `resolve` leads from import paths to the functions of a rubric, which `run_sync` runs, `resolve_value`
+    to those of rules. Raise `NotRunError` where a model may not be asked.
     """
-    todo = _Todo(run, judgement, rubric, tuple(policy for policy in policies if policy.rule is None))
     if judgement.verdict is Verdict.ERROR and not judgement.nothing_measured:
-        return todo.unmeasured("the run could not be judged, so no model was asked")
-    evidence = of_run(run, system=system, ignore=ignore, notes=notes)
-    if todo.policies:
+        return without_models(run, judgement, why=_NOT_JUDGED, rubric=rubric, policies=policies, audits=audits)
+    open_policies = [policy for policy in policies if policy.rule is None]
+    if auditor is not None:
+        evidence = of_audit(run, system=system, ignore=ignore, notes=notes, policies=open_policies)
         try:
-            given = await critique_policies(chat_for(CRITIQUE), todo.policies, evidence, random=random)
+            chat = chat_for(AUDITOR)
+            seen = await audit(chat, run, policies=open_policies, evidence=evidence, random=random)
         except NotRunError:
             raise
         except AgentBenchError as error:
-            todo.failed_policies(error)
+            judgement = unaudited(
+                run,
+                judgement,
+                why=_text(error),
+                cure=_cure(error),
+                blame=_blame(error),
+                policies=open_policies,
+                is_part=audits,
+            )
         else:
-            todo.add_policies(given, evidence)
-    if rubric is not None:
-        try:
-            scores = await decided_scores(rubric, run, judgement.metrics, resolve=resolve, run_sync=run_sync)
-            if rubric.judged:
-                shown = replace(evidence, goal=goal_of_run(run, ignore=ignore)) if sees == "goal" else evidence
-                scores += await judge_criteria(chat_for(JUDGE), rubric.judged, shown, random=random, votes=votes)
-        except NotRunError:
-            raise
-        except AgentBenchError as error:
-            todo.failed_rubric(error)
-        else:
-            rated = rate(rubric, scores)
-            todo.findings += rubric_findings(rubric, scores, rated)
-            todo.metrics |= rubric_metrics(rubric, rated)
-    return todo.judgement()
+            decides = auditor == "decide"
+            judgement = observed(run, judgement, seen, decides=decides, policies=open_policies, resolve=resolve_value)
+    elif open_policies:
+        judgement = unaudited(run, judgement, why="no auditor was asked", policies=open_policies)
+    if rubric is None or (judgement.verdict is Verdict.ERROR and not judgement.nothing_measured):
+        return judgement
+    try:
+        scores = await decided_scores(rubric, run, judgement.metrics, resolve=resolve, run_sync=run_sync)
+        if rubric.judged:
+            goal = goal_of_run(run, ignore=ignore) if sees == "goal" else None
+            shown = of_run(run, system=system, ignore=ignore, notes=notes, goal=goal)
+            scores += await judge_criteria(chat_for(JUDGE), rubric.judged, shown, random=random, votes=votes)
+    except NotRunError:
+        raise
+    except AgentBenchError as error:
+        return _with_rubric(run, judgement, [_failed_rubric(error)], blame=_blame(error))
+    rated = rate(rubric, scores)
+    return _with_rubric(run, judgement, rubric_findings(rubric, scores, rated), rubric_metrics(rubric, rated))
 
 
 def without_models(
-    run: Run, judgement: Judgement, *, why: str, rubric: Rubric | None = None, policies: Sequence[Policy] = ()
+    run: Run,
+    judgement: Judgement,
+    *,
+    why: str,
+    rubric: Rubric | None = None,
+    policies: Sequence[Policy] = (),
+    audits: bool = False,
 ) -> Judgement:
-    """Show as *not measured* all that models would have judged; what code found decides."""
-    return _Todo(run, judgement, rubric, tuple(policy for policy in policies if policy.rule is None)).unmeasured(why)
+    """Show as *not measured* all that models would have judged; what code found decides.
+
+    With `audits` the suite asks for the auditor, so that it is a part of the run.
+    """
+    if audits or any(policy.rule is None for policy in policies):
+        judgement = unaudited(run, judgement, why=why, policies=policies, is_part=audits)
+    if rubric is None:
+        return judgement
+    return _with_rubric(run, judgement, [unmeasured_finding(why, cure=ADD_JUDGE)])
 
 
-class _Todo:
-    """What is added to one judgement."""
+def _failed_rubric(error: AgentBenchError) -> Finding:
+    """Say that the rubric could not be judged; what the user's own code or names broke is a failed check."""
+    if _blame(error) is Blame.SCENARIO:
+        return Finding(check="rubric", kind="check", passed=False, message=_text(error))
+    return unmeasured_finding(_text(error), cure=_cure(error))
 
-    def __init__(self, run: Run, judgement: Judgement, rubric: Rubric | None, policies: tuple[Policy, ...]) -> None:
-        self._run = run
-        self._before = judgement
-        self._rubric = rubric
-        self.policies = policies
-        self.findings: list[Finding] = []
-        self.metrics: dict[str, float | None] = {}
-        self._outcomes: dict[str, PolicyOutcome] = {}
-        self._blames: list[Blame] = []
 
-    def add_policies(self, given: Sequence[PolicyVerdict], evidence: Evidence) -> None:
-        """Note verdicts on policies; one that was not exercised is in no rate and has no finding."""
-        for verdict in given:
-            kept = not verdict.violated if verdict.exercised else None
-            outcome = PolicyOutcome(policy=verdict.policy, exercised=verdict.exercised, kept=kept)
-            self._outcomes[verdict.policy] = outcome
-            if verdict.exercised:
-                self.findings.append(_policy_finding(verdict, evidence))
+def _with_rubric(
+    run: Run,
+    before: Judgement,
+    added: Sequence[Finding],
+    metrics: Mapping[str, float | None] | None = None,
+    *,
+    blame: Blame | None = None,
+) -> Judgement:
+    """Give the judgement with the findings on a rubric; `blame` is whose fault it is that it could not be judged."""
+    raised = next((one.message for one in added if one.kind == "check" and one.passed is False), None)
 
-    def failed_policies(self, error: AgentBenchError) -> None:
-        """Note that the critique gave nothing."""
-        self.findings += _unmeasured_policies(self.policies, _text(error), _cure(error))
-        self._blames.append(_blame(error))
-
-    def failed_rubric(self, error: AgentBenchError) -> None:
-        """Note that the rubric could not be judged; what the user's own code or names broke is a failed check."""
-        blame = _blame(error)
-        if blame is Blame.SCENARIO:
-            self.findings.append(Finding(check="rubric", kind="check", passed=False, message=_text(error)))
-        else:
-            self.findings.append(unmeasured_finding(_text(error), cure=_cure(error)))
-        self._blames.append(blame)
-
-    def unmeasured(self, why: str) -> Judgement:
-        """Give the judgement with everything not measured."""
-        self.findings += _unmeasured_policies(self.policies, why, ADD_RULE)
-        if self._rubric is not None:
-            self.findings.append(unmeasured_finding(why, cure=ADD_JUDGE))
-        return self.judgement()
-
-    def judgement(self) -> Judgement:
-        """Give the judgement with all that was added."""
-        before = self._before
-        known = {outcome.policy for outcome in before.policies}
-        replaced = [self._outcomes.get(outcome.policy, outcome) for outcome in before.policies]
-        added = [outcome for name, outcome in self._outcomes.items() if name not in known]
-        findings = sorted([*before.findings, *self.findings], key=_badness)
-        parts = measured(self._run, findings, (*replaced, *added))
-        verdict, blame, also = self._decided(nothing=parts.nothing)
-        is_scored = verdict is not Verdict.ERROR and not before.also
-        share = parts.share if is_scored or parts.nothing else None
-        return before.model_copy(
-            update={
-                "verdict": verdict,
-                "blame": blame,
-                "also": also,
-                "asked": parts.asked,
-                "unmeasured": parts.unmeasured,
-                "nothing_measured": verdict is Verdict.ERROR and before.nothing_measured and parts.nothing,
-                "findings": tuple(findings),
-                "policies": (*replaced, *added),
-                "metrics": {**before.metrics, **self.metrics, "measured": share},
-            }
-        )
-
-    def _decided(self, *, nothing: bool) -> tuple[Verdict, Blame | None, tuple[OtherFault, ...]]:
-        before = self._before
-        raised = next((one.message for one in self.findings if one.kind == "check" and one.passed is False), None)
+    def decide(failed: Sequence[Finding], nothing: bool) -> Decided:
         if before.verdict is Verdict.FAILED:
             more = () if raised is None else (OtherFault(blame=Blame.SCENARIO, reason=raised),)
             return before.verdict, before.blame, (*before.also, *more)
         if before.verdict is Verdict.ERROR and not before.nothing_measured:
-            return before.verdict, before.blame, before.also
-        if raised is not None or Blame.SCENARIO in self._blames:
+            return as_before(before)
+        if raised is not None or blame is Blame.SCENARIO:
             return Verdict.ERROR, Blame.SCENARIO, ()
-        if any(one.required and one.passed is False for one in self.findings):
+        if failed:
             return Verdict.FAILED, Blame.AGENT, ()
-        if nothing:
-            # the rubric is judged last and told first: the blame is of what is told
-            return Verdict.ERROR, self._blames[-1] if self._blames else Blame.SCENARIO, ()
-        return Verdict.PASSED, None, ()
+        # the rubric is judged last and told first: the blame is of what is told
+        return (Verdict.ERROR, blame or before.blame or Blame.SCENARIO, ()) if nothing else (Verdict.PASSED, None, ())
 
-
-def _policy_finding(verdict: PolicyVerdict, evidence: Evidence) -> Finding:
-    cited = breach(verdict, evidence) if verdict.violated else verdict.evidence[0]
-    reason = printable(shorten(verdict.reason.strip(), _WIDTH)) or ("broken" if verdict.violated else "kept")
-    quote = f" ({printable(shorten(cited.quote, 120))!r})" if cited else ""
-    return Finding(
-        check=f"policy:{verdict.policy}",
-        kind="policy",
-        passed=not verdict.violated,
-        message=f"{reason}{quote}",
-        turn=cited.turn if cited else None,
-        policy=verdict.policy,
-    )
-
-
-def _unmeasured_policies(policies: Sequence[Policy], why: str, cure: str) -> list[Finding]:
-    return [
-        Finding(
-            check=f"policy:{policy.id}",
-            kind="policy",
-            passed=None,
-            message=f"not measured: {why}",
-            policy=policy.id,
-            cure=cure,
-        )
-        for policy in policies
-    ]
+    judged = rejudged(run, before, [*before.findings, *added], {}, decide=decide, metrics=metrics)
+    fails = any(one.required and one.passed is False for one in added)
+    return judged.model_copy(update={"rests_on_auditor": before.rests_on_auditor and not fails})
 
 
 def _cure(error: AgentBenchError) -> str:
@@ -248,12 +203,3 @@ def _blame(error: AgentBenchError) -> Blame:
 
 def _text(error: AgentBenchError) -> str:
     return printable(shorten(str(error), 2 * _WIDTH))
-
-
-_GROUPS: Mapping[bool | None, int] = {False: 0, None: 2, True: 3}
-
-
-def _badness(finding: Finding) -> tuple[int, int, int]:
-    """As in `checks.decide`: required failures, other failures, what was not measured, passes; by kind in each."""
-    group = 1 if finding.passed is False and not finding.required else _GROUPS[finding.passed]
-    return group, WORST_FIRST.index(finding.kind), finding.turn or 0

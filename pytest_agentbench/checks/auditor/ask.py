@@ -1,0 +1,200 @@
+"""The question that the auditor is asked, once per run: what it sees, with words of the run for each observation.
+
+An observation counts only with words that stand in a turn of the right party. The answer is refused once where some do
+not, with the reasons; what still has none then is dropped and counted. Words that stand in one such turn alone need no
+right number: the turn is put right here.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+from pydantic import Field
+
+from pytest_agentbench.checks.effects import is_write_tool
+from pytest_agentbench.checks.judges.asking import question, refused
+from pytest_agentbench.checks.judges.citations import Answer
+from pytest_agentbench.checks.judges.evidence import Evidence, Party, plain_marks
+from pytest_agentbench.core.audit import (
+    Audit,
+    Claim,
+    Consent,
+    GoalItem,
+    PolicyObservation,
+    Seen,
+    ToolUse,
+    UserTurnObservation,
+)
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import UnusableAnswerError
+from pytest_agentbench.core.policy import Policy
+from pytest_agentbench.core.run import Run
+from pytest_agentbench.core.text import printable
+from pytest_agentbench.core.transcript import CallRecord
+from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.structured import structured
+
+TEMPLATE = "auditor.v1"
+"""The template in force; a changed prompt is a new file, since recorded answers belong to the old one."""
+
+AUDITOR = "auditor"
+"""The role that is asked."""
+
+MOST = 60
+"""Observations of one kind that count; a run has fewer, but for one that a model made up."""
+
+_MOST_FAULTS = 30
+
+Q = TypeVar("Q", Claim, Consent, GoalItem, PolicyObservation, Seen, ToolUse, UserTurnObservation)
+
+
+class Observations(Answer):
+    """What was seen in the conversation."""
+
+    claims: list[Claim] = Field(description="what the agent says that it did, and figures that it states")
+    consents: list[Consent] = Field(description="one entry for each call that was asked about")
+    goal_items: list[GoalItem] = Field(description="one entry for each thing that the user wants")
+    policies: list[PolicyObservation] = Field(description="one entry for each policy id that was asked about")
+    user_turns: list[UserTurnObservation] = Field(description="turns of the user that do not fit its role, mostly none")
+    tool_use: ToolUse
+    agent_appropriate: Seen = Field(description="whether the agent's conduct was appropriate")
+    user_satisfied: Seen = Field(description="whether the user is satisfied in the end")
+
+
+async def audit(chat: Chat, run: Run, *, policies: Sequence[Policy], evidence: Evidence, random: Random) -> Audit:
+    """Give the observations of a run; what has no words in it was asked for once more, then dropped and counted.
+
+    `policies` are those without a rule, `evidence` is what `evidence.of_audit` gives. Raise `UnusableAnswerError` where
+    no answer can be used, and what `structured` raises.
+    """
+    calls = asked_consents(run)
+    reading = _Reading(run, evidence, tuple(policy.id for policy in policies), tuple(calls))
+    values = {
+        "writes": ", ".join(f"call {number}" for number in calls) or "none",
+        "policies": ", ".join(f"`{printable(one.id)}`" for one in policies) or "none",
+    }
+    messages = question(TEMPLATE, evidence, random, values)
+    given = await structured(chat, Observations, messages, temperature=0)
+    read, faults = reading.read(given)
+    if not faults:
+        return read
+    listed = "\n".join(f"- {printable(fault)}" for fault in faults[:_MOST_FAULTS])
+    again = [{"role": "assistant", "content": dumps(given)}, {"role": "user", "content": refused(listed)}]
+    try:
+        given = await structured(chat, Observations, [*messages, *again], temperature=0)
+    except UnusableAnswerError:
+        return read  # what it had said with words that stand there was no worse for the rest
+    return reading.read(given)[0]
+
+
+def asked_consents(run: Run) -> dict[int, CallRecord]:
+    """Give the agent's calls whose consent is asked about, by their number in the record: what writes, or may have."""
+    return {
+        number: record
+        for number, record in enumerate(run.transcript.trajectory, start=1)
+        if record.call.requestor == "assistant" and may_write(run, record)
+    }
+
+
+def may_write(run: Run, record: CallRecord) -> bool:
+    """Whether a call is one of a tool that writes, or of which nothing says that it does not."""
+    kind = is_write_tool(record, run.toolset)
+    if kind is None:
+        return record.result is None or record.result.wrote is not False
+    return kind
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What makes an answer an audit: the run, what was shown of it, and what was asked about."""
+
+    run: Run
+    evidence: Evidence
+    policies: tuple[str, ...]
+    calls: tuple[int, ...]
+
+    def read(self, given: Observations) -> tuple[Audit, list[str]]:
+        """Give what stands there, and what is wrong with the rest."""
+        faults: list[str] = []
+        tool_use = self._kept("tool_use", [given.tool_use], None, faults)
+        appropriate = self._kept("agent_appropriate", [given.agent_appropriate], None, faults)
+        satisfied = self._kept("user_satisfied", [given.user_satisfied], None, faults)
+        exercised = [one for one in given.policies if one.status != "not exercised"]
+        idle = [one.model_copy(update={"turn": 0, "quote": ""}) for one in given.policies if one not in exercised]
+        claims = self._kept("claims", given.claims, "agent", faults)
+        consents = self._kept("consents", given.consents, None, faults)
+        policies = self._kept("policies", exercised, None, faults)
+        user_turns = self._kept("user_turns", given.user_turns, "user", faults)
+        items = self._kept("goal_items", given.goal_items, None, faults)
+        faults += self._missing("consents", [one.call for one in given.consents], self.calls)
+        faults += self._missing("policies", [one.policy for one in given.policies], self.policies)
+        dimensions: list[Sequence[object]] = [tool_use, appropriate, satisfied]
+        whole: list[Sequence[object]] = [given.claims, given.consents, given.goal_items, exercised, given.user_turns]
+        kept: list[Sequence[object]] = [claims, consents, items, policies, user_turns, *dimensions]
+        audit = Audit(
+            claims=tuple(map(self._valued, claims)),
+            consents=tuple(self._one_each(consents, "call", self.calls)),
+            goal_items=tuple(items),
+            policies=tuple(self._one_each([*policies, *idle], "policy", self.policies)),
+            user_turns=tuple(user_turns),
+            tool_use=next(iter(tool_use), None),
+            agent_appropriate=next(iter(appropriate), None),
+            user_satisfied=next(iter(satisfied), None),
+            dropped=len(dimensions) + sum(map(len, whole)) - sum(map(len, kept)),
+        )
+        return audit, faults
+
+    def _kept(self, name: str, given: Sequence[Q], by: Party | None, faults: list[str]) -> list[Q]:
+        """Give the observations whose words stand in a turn, put right where only its number is wrong."""
+        kept: list[Q] = []
+        for number, one in enumerate(given[:MOST], start=1):
+            party: Party | None = "agent" if getattr(one, "status", "") == "violated" else by
+            turns = self._turns(one, party)
+            if one.turn in turns:
+                kept.append(one)
+            elif len(turns) == 1:
+                kept.append(one.model_copy(update={"turn": turns[0]}))
+            else:
+                faults.append(f"{name} {number}: {self._fault(one, turns, party)}")
+        if len(given) > MOST:
+            faults.append(f"{name}: {len(given)} are too many; give {MOST} at most")
+        return kept
+
+    def _turns(self, one: Q, party: Party | None) -> list[int]:
+        turns = self.evidence.turns_with(one.quote)
+        return [turn for turn in turns if party is None or self.evidence.is_by(party, turn)]
+
+    def _fault(self, one: Q, turns: Sequence[int], party: Party | None) -> str:
+        whose = f", as one of the {party}'s," if party else ""
+        if not 1 <= one.turn <= self.evidence.last_turn:
+            return f"there is no turn {one.turn}; the last one is {self.evidence.last_turn}"
+        where = f"; these words stand in turns {', '.join(map(str, turns[:5]))}" if turns else ""
+        return f"turn {one.turn}{whose} does not hold these words exactly{where}"
+
+    @staticmethod
+    def _missing(name: str, given: Sequence[object], asked: Sequence[object]) -> Iterator[str]:
+        """Say which entries are missing, given twice or about what was not asked."""
+        yield from (f"{name}: no entry for {one}" for one in asked if one not in given)
+        yield from (f"{name}: more than one entry for {one}" for one in asked if given.count(one) > 1)
+        if others := len([one for one in given if one not in asked]):
+            yield f"{name}: {others} entries are about what was not asked"
+
+    @staticmethod
+    def _one_each(given: Iterable[Q], key: str, asked: Sequence[object]) -> Iterator[Q]:
+        """Give what is said of each thing that was asked about; two that differ say nothing."""
+        found: dict[object, list[Q]] = {}
+        for one in given:
+            found.setdefault(getattr(one, key), []).append(one)
+        for name in asked:
+            said = found.get(name, [])
+            if len(said) == 1:
+                yield said[0]
+
+    def _valued(self, claim: Claim) -> Claim:
+        """Give a claim without values that do not stand in its quote, and without a call that is none of the run's."""
+        quote = plain_marks(claim.quote).casefold()
+        values = tuple(value for value in claim.values if plain_marks(value).casefold() in quote and value.strip())
+        calls = len(self.run.transcript.trajectory)
+        call = claim.call if claim.call is not None and 1 <= claim.call <= calls else None
+        return claim.model_copy(update={"values": values, "call": call})

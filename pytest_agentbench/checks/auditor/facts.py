@@ -1,0 +1,241 @@
+"""The structural facts that stand beside an observation: what calls hold, what is missing, where a value comes from.
+
+Nothing here reads what a sentence means: values that the auditor quoted are looked for in calls, results, goal and
+words, in whatever spelling.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from pytest_agentbench.checks.auditor.ask import may_write
+from pytest_agentbench.checks.communicate import is_said
+from pytest_agentbench.checks.judges.evidence import plain_marks
+from pytest_agentbench.checks.known_values import tokens
+from pytest_agentbench.core.audit import Claim, Consent, UserTurnObservation
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.run import Judgement, Run
+from pytest_agentbench.core.scenario import Instructions
+from pytest_agentbench.core.spoken import states
+from pytest_agentbench.core.transcript import CallRecord
+from pytest_agentbench.core.values import same, to_json
+from pytest_agentbench.core.verdict import CallExplanation
+
+Lack = tuple[str, object]
+"""Something that a right run has and this one has not: a call that is not as expected, or an info that was not told."""
+
+_LONGEST = 200_000
+"""Characters of what a run holds in which a value is looked for."""
+
+
+class StructuralFacts:
+    """What code knows of a run that it has judged."""
+
+    def __init__(self, run: Run, judgement: Judgement) -> None:
+        self._run = run
+        self._judgement = judgement
+        self._locale = run.scenario.language or "en"
+
+    # calls behind a claim
+
+    def failed_call(self, claim: Claim) -> str | None:
+        """Name the call that a claim rests on, where it failed and no equal call of the agent succeeded."""
+        record = self._numbered(claim.call)
+        if record is None or not record.failed or not may_write(self._run, record):
+            return None
+        arguments = to_json(record.call.arguments)
+        equal = (one for one in self._writes if one.call.name == record.call.name)
+        if any(same(to_json(one.call.arguments), arguments) for one in equal):
+            return None
+        return record.call.name
+
+    def unheld(self, claim: Claim) -> str | None:
+        """Say what no successful call that may write holds: a value of the claim that the run knows, or anything.
+
+        A claim without such a value is compared only where such a call was tried or expected, and none succeeded.
+        """
+        if not self._run.calls_visible or not (self._can_write or self._tried or self.missing_writes):
+            return None
+        lacking = [
+            one for one in claim.values if self._is_known(one) and not any(self._holds(w, one) for w in self._writes)
+        ]
+        if lacking:
+            return f"no call that writes and succeeded holds {', '.join(map(repr, lacking[:3]))}"
+        handed_over = any(event.kind == "handoff" for _, event in self._run.transcript.events)
+        if claim.values or self._writes or handed_over or not (self._tried or self.missing_writes):
+            return None
+        return "no call that writes succeeded"
+
+    def unknown_value(self, claim: Claim) -> str | None:
+        """Give a value in the words of a claim that code finds nowhere in what the agent may know."""
+        stated = {token.text for line in claim.quote.splitlines() for token in tokens(line)}
+        return next(
+            (flag.value for flag in self._judgement.flags if flag.kind == "value" and flag.value in stated), None
+        )
+
+    def only_denied(self, claims: Iterable[Claim]) -> list[tuple[Claim, str]]:
+        """Give each info to tell that the agent's words state only where it denies it, with the claim that does."""
+        denials = [claim for claim in claims if claim.denies]
+        if not denials:
+            return []
+        texts = [text for _, text in self._run.transcript.texts("assistant")]
+        rest = [_without(text, [claim.quote for claim in denials]) for text in texts]
+        found = []
+        for info in self._run.scenario.communicate_info:
+            denied = next((one for one in denials if is_said(info, one.quote, self._locale)), None)
+            if denied and not any(is_said(info, text, self._locale) for text in rest):
+                found.append((denied, info))
+        return found
+
+    # what is missing
+
+    @cached_property
+    def lacks(self) -> dict[Lack, CallExplanation | None]:
+        """All that the run has not, or has and should not have, as far as single calls and infos show it."""
+        found: dict[Lack, CallExplanation | None] = {}
+        for place, call in enumerate(self._judgement.calls):
+            is_wrong = call.expected is not None and call.status != "matched" and call.write is not False
+            if call.status == "extra_write" or is_wrong:
+                found["call", place] = call
+        for finding in self._judgement.findings:
+            if finding.kind == "communicate" and finding.passed is False and finding.required:
+                found["told", finding.expected] = None
+        return found
+
+    @cached_property
+    def missing_writes(self) -> bool:
+        """Whether an expected call that writes was never made as expected."""
+        return any(call is not None and call.status != "extra_write" for call in self.lacks.values())
+
+    @cached_property
+    def unfinished(self) -> set[Lack]:
+        """What was never tried, and what was not told."""
+        tried = ("extra_write", "wrong_arguments", "tool_failed")
+        return {lack for lack, call in self.lacks.items() if call is None or call.status not in tried}
+
+    @cached_property
+    def refused_by_tools(self) -> set[Lack]:
+        """Expected calls that were made as expected and failed, of tools all of whose calls failed.
+
+        Of a run whose world could be made again it is known better (`Run.broken_tools`).
+        """
+        run = self._run
+        if run.expected_state is not None or run.unreplayed or run.broken_tools or run.useless_tools:
+            return set()
+        worked = {record.call.name for record in run.calls if not record.failed}
+        return {
+            lack
+            for lack, call in self.lacks.items()
+            if call is not None and call.status == "tool_failed" and call.tool not in worked
+        }
+
+    @property
+    def user_spoke_last(self) -> bool:
+        """Whether no words of the agent follow the user's last ones, or the run ended without a party closing it."""
+        users, agents = (self._run.transcript.texts(role) for role in ("user", "assistant"))
+        return bool(users) and (not agents or users[-1][0] > agents[-1][0])
+
+    # where a wrong value comes from
+
+    def misled(self, seen: Sequence[UserTurnObservation]) -> dict[Lack, UserTurnObservation]:
+        """Give each wrong write all of whose wrong values stand in quoted words of the user, before the call.
+
+        A value that the scenario's goal, lines or facts hold is the agent's to get right.
+        """
+        found: dict[Lack, UserTurnObservation] = {}
+        for lack, call in self.lacks.items():
+            if call is None or call.turn is None or call.actual is None:
+                continue
+            if call.status == "wrong_arguments":
+                values = [actual for _, actual in call.differing.values()]
+            elif call.status == "extra_write":
+                values = [value for value in _leaves(call.actual) if not self._is_of_goal(value)]
+            else:
+                continue
+            told = [self._misleading(value, call.turn, seen) for value in values]
+            if told and all(told) and told[0] is not None:
+                found[lack] = told[0]
+        return found
+
+    def is_acted(self, turn: int) -> bool:
+        """Whether the user acts out a modifier in a turn, as it was told to."""
+        messages = zip(self._run.transcript.turns, self._run.transcript.messages, strict=True)
+        return any(message.shows for at, message in messages if at == turn)
+
+    def place(self, consent: Consent) -> int | None:
+        """Give the position among the agent's calls of the call that a consent is about."""
+        record = self._numbered(consent.call)
+        return next((place for place, one in enumerate(self._run.calls) if one is record), None)
+
+    def _misleading(self, value: Any, turn: int, seen: Sequence[UserTurnObservation]) -> UserTurnObservation | None:
+        if self._is_of_goal(value):
+            return None
+        return next((one for one in seen if one.turn < turn and states(value, one.quote, self._locale)), None)
+
+    def _is_of_goal(self, value: Any) -> bool:
+        return states(value, self._goal, self._locale)
+
+    def _numbered(self, number: int | None) -> CallRecord | None:
+        records = self._run.transcript.trajectory
+        return records[number - 1] if number is not None and 1 <= number <= len(records) else None
+
+    @cached_property
+    def _writes(self) -> list[CallRecord]:
+        return [one for one in self._run.calls if may_write(self._run, one) and not one.failed]
+
+    @cached_property
+    def _tried(self) -> bool:
+        return any(one.failed and may_write(self._run, one) for one in self._run.calls)
+
+    @cached_property
+    def _can_write(self) -> bool:
+        return any(spec.kind != "read" for spec in self._run.toolset.of("assistant"))
+
+    def _holds(self, record: CallRecord, value: str) -> bool:
+        given = record.result.content if record.result else ""
+        if states(value, f"{dumps(record.call.arguments)}\n{given}"[:_LONGEST], self._locale):
+            return True
+        return any(states(leaf, value, self._locale) for leaf in _leaves(record.call.arguments))
+
+    def _is_known(self, value: str) -> bool:
+        return states(value, self._known, self._locale)
+
+    @cached_property
+    def _known(self) -> str:
+        """What user, calls and results hold, and what is expected."""
+        messages = self._run.transcript.messages
+        texts = [message.text for message in messages if message.role in ("user", "tool")]
+        texts += [dumps(call.arguments) for message in messages for call in message.tool_calls]
+        texts += [dumps(want.arguments) for want in self._run.scenario.expected_calls]
+        return "\n".join(texts)[:_LONGEST]
+
+    @cached_property
+    def _goal(self) -> str:
+        """All that the scenario tells its user."""
+        scenario = self._run.scenario
+        told = scenario.task.user_scenario.instructions if scenario.task.user_scenario else None
+        texts = [*scenario.lines, *map(str, scenario.knows.values()), dumps(scenario.knows), scenario.task.ticket or ""]
+        if isinstance(told, Instructions):
+            texts += [told.reason_for_call or "", told.known_info or "", told.task_instructions or ""]
+        return "\n".join([*texts, told if isinstance(told, str) else ""])
+
+
+def _leaves(value: object) -> Iterator[str | int | float]:
+    if isinstance(value, Mapping):
+        for one in value.values():
+            yield from _leaves(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _leaves(one)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield value
+
+
+def _without(text: str, quotes: Sequence[str]) -> str:
+    """Give a text without some words of it."""
+    left = plain_marks(text)
+    for quote in map(plain_marks, quotes):
+        at = left.casefold().find(quote.casefold())
+        if at >= 0 and len(left.casefold()) == len(left):
+            left = f"{left[:at]} {left[at + len(quote) :]}"
+    return left
