@@ -1,28 +1,22 @@
 """Questions about labelled conversations: versioned templates, conversations as data, typed answers, asked once."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from random import Random
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel
 
 from pytest_agentbench.calibration.labelled import Case, run_of
 from pytest_agentbench.calibration.signals import signals
 from pytest_agentbench.checks.judges.evidence import Evidence, Piece, of_run
-from pytest_agentbench.core.codec import digest, dumps
+from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.errors import CassetteMissError, ProviderError
-from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.rubric import Sees
-from pytest_agentbench.llm.capabilities import Capabilities, Form, KnowsCapabilities
 from pytest_agentbench.llm.refusable import refusable
-from pytest_agentbench.llm.reply import ChatReply
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.templates import Templates
-from pytest_agentbench.llm.turns import Paused
 
 A = TypeVar("A", bound=BaseModel)
 T = TypeVar("T")
@@ -102,34 +96,6 @@ def with_signals(case: Case) -> Evidence:
     found = [one.text for one in signals(case) if not one.is_noted]
     noted = (Piece(turn=evidence.last_turn, by="tool", head="noted", text=text, heard=False) for text in found)
     return replace(evidence, pieces=(*evidence.pieces, *noted))
-
-
-class AskedOnce:
-    """Implements `Chat`: equal questions share one answer, so that contenders differ in nothing but what they change.
-
-    An ablation of the weights, say, is computed from the very scores that the whole method got. Not for votes.
-    """
-
-    def __init__(self, chat: Chat) -> None:
-        self._chat = chat
-        self.spec = chat.spec
-        self._asked: dict[str, asyncio.Task[ChatReply]] = {}
-        knows = chat if isinstance(chat, KnowsCapabilities) else None
-        self.capabilities = knows.capabilities if knows else Capabilities()
-        self.paused: Paused = knows.paused if knows else nullcontext
-        self.understood: Callable[[Form], None] = knows.understood if knows else self.capabilities.understood
-
-    @property
-    def usage(self) -> Usage:
-        """What the questions took."""
-        return self._chat.usage
-
-    async def complete(self, messages: Sequence[dict[str, Any]], **options: Any) -> ChatReply:
-        """Ask, or give what an equal question was answered; raise what `complete` of the model raises."""
-        mark = dumps([list(messages), options])
-        if mark not in self._asked:
-            self._asked[mark] = asyncio.ensure_future(self._chat.complete(messages, **options))
-        return await asyncio.shield(self._asked[mark])
 
 
 async def lossy(asked: Awaitable[T], instead: T, lost: Counter[str], what: str) -> T:

@@ -172,43 +172,28 @@ def read_all(paths: Sequence[Path]) -> tuple[Labelled, ...]:
 
 def _line(one: Labelled, states: dict[str, State]) -> dict[str, Any]:
     found = situations().get(one.situation)
+    case = one.case
+    messages: list[Any] = [{"role": "system", "content": case.briefing}] if case.briefing else []
+    messages += [each.model_dump(mode="json", exclude_defaults=True) for each in case.transcript.messages]
+
+    def kept(state: State | None) -> str | None:
+        if state is None:
+            return None
+        states.setdefault(mark := digest(state), state)
+        return mark
+
     return {
         "key": {"scenario": one.scenario or one.id},
-        "id": one.id,
-        "situation": one.situation,
-        "label": one.label,
-        "agent_at_fault": one.agent_at_fault,
+        **one.model_dump(mode="json", exclude={"case", "scenario", "stated_bucket"}),
         "bucket": one.bucket,
         "dimensions": {"tool": found.tool, "agent": found.agent, "user": found.user} if found else {},
-        "language": one.language,
-        "grade": one.grade,
-        "wording": one.wording,
-        "reason": one.reason,
-        "faults": list(one.faults),
-        "gold": [call.model_dump(mode="json") for call in one.gold],
         "termination": "FINISHED",
         "stop_reason": "done",
-        "messages": [*_briefed(one.case), *(_compact(message) for message in one.case.transcript.messages)],
-        "initial": _kept(one.case.initial, states),
-        "final": _kept(one.case.final, states),
-        **({"goal": one.case.goal.model_dump(mode="json")} if one.case.goal else {}),
+        "messages": messages,
+        "initial": kept(case.initial),
+        "final": kept(case.final),
+        **({"goal": case.goal.model_dump(mode="json")} if case.goal else {}),
     }
-
-
-def _briefed(case: Case) -> list[dict[str, Any]]:
-    return [{"role": "system", "content": case.briefing}] if case.briefing else []
-
-
-def _compact(message: Message) -> dict[str, Any]:
-    return message.model_dump(mode="json", exclude_defaults=True)
-
-
-def _kept(state: State | None, states: dict[str, State]) -> str | None:
-    if state is None:
-        return None
-    mark = digest(state)
-    states.setdefault(mark, state)
-    return mark
 
 
 def _read_lines(file: Path, states: Mapping[str, State], toolset: Toolset) -> Iterator[Labelled]:
@@ -226,27 +211,24 @@ def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], too
     key = row.get("key") or {}
     known = situations().get(row.get("situation", ""))
     blamed = row["label"] == "NEG" and (known is None or known.agent_at_fault)
-    return Labelled(
-        id=str(row.get("id") or number),
-        case=Case(
-            transcript=Transcript(messages=tuple(one for one in messages if one.role != "system")),
-            briefing="\n".join(one.text for one in messages if one.role == "system"),
-            toolset=toolset,
-            initial=states[row["initial"]] if row.get("initial") else None,
-            final=states[row["final"]] if row.get("final") else None,
-            goal=Goal.model_validate(row["goal"]) if row.get("goal") else None,
-        ),
-        label=row["label"],
-        agent_at_fault=row.get("agent_at_fault", blamed),
-        situation=row.get("situation", ""),
-        stated_bucket=row.get("bucket", "") if known is None or row.get("bucket") != known.bucket else "",
-        language=row.get("language", ""),
-        scenario=key.get("scenario", "") if isinstance(key, dict) else str(key),
-        faults=tuple(row.get("faults", ())),
-        grade=row.get("grade", ""),
-        wording=row.get("wording", ""),
-        gold=tuple(row.get("gold", ())),
-        reason=row.get("reason", ""),
+    own = {name: row[name] for name in Labelled.model_fields.keys() & row.keys() if name not in ("id", "case")}
+    case = Case(
+        transcript=Transcript(messages=tuple(one for one in messages if one.role != "system")),
+        briefing="\n".join(one.text for one in messages if one.role == "system"),
+        toolset=toolset,
+        initial=states[row["initial"]] if row.get("initial") else None,
+        final=states[row["final"]] if row.get("final") else None,
+        goal=Goal.model_validate(row["goal"]) if row.get("goal") else None,
+    )
+    return Labelled.model_validate(
+        {
+            "agent_at_fault": blamed,
+            "stated_bucket": row.get("bucket", "") if known is None or row.get("bucket") != known.bucket else "",
+            "scenario": key.get("scenario", "") if isinstance(key, dict) else str(key),
+            **own,
+            "id": str(row.get("id") or number),
+            "case": case,
+        }
     )
 
 

@@ -8,6 +8,7 @@ from pytest_agentbench.calibration.acting import Actor
 from pytest_agentbench.calibration.scene import InexpressibleError, Play
 from pytest_agentbench.calibration.wording import Line, facts_of, spoken
 from pytest_agentbench.core.fault import FaultKind
+from pytest_agentbench.core.tool import ToolResult
 from pytest_agentbench.core.values import same
 from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.validation.values import scalars
@@ -51,47 +52,165 @@ def _recipe(name: str) -> Callable[[Recipe], Recipe]:
     return add
 
 
-def _with(make: Callable[[Actor, str], Awaitable[Play]], **closings: str) -> None:
-    """Register one way of playing that differs by how the user closes: names with `_` for `-`."""
-    for name, closing in closings.items():
+def _played(
+    name: str,
+    closing: str,
+    calls: Callable[[Actor, Play], Awaitable[ToolResult]],
+    tell: Callable[[Actor, Play, ToolResult], None],
+    fault: FaultKind | Callable[[Actor], FaultKind] | None = None,
+) -> None:
+    """Register a situation that is one way of calling, one way of telling, a closing phrase and at most one fault."""
 
-        async def play(actor: Actor, closing: str = closing) -> Play:
-            return await make(actor, closing)
+    async def play(actor: Actor) -> Play:
+        kind = fault(actor) if callable(fault) else fault
+        faults = [actor.fault(kind, every=name == "tool-unavailable")] if kind else []
+        async with actor.talk(closing, *faults) as made:
+            tell(actor, made, await calls(actor, made))
+        return made
 
-        RECIPES[name.replace("_", "-")] = play
-
-
-@_recipe("correct")
-async def _correct(actor: Actor) -> Play:
-    async with actor.talk(SATISFIED) as play:
-        actor.report(play, actor.facts(await actor.calls(play), play), actor.wanted(play))
-    return play
-
-
-async def _wrong_tool(actor: Actor, closing: str) -> Play:
-    async with actor.talk(closing) as play:
-        await actor.leads(play)
-        _, result = await actor.first_useful(play, actor.other_tools())
-        actor.report(play, actor.facts(result))
-    return play
+    RECIPES[name] = play
 
 
-async def _other_value(actor: Actor, closing: str) -> Play:
-    async with actor.talk(closing) as play:
-        actor.report(play, actor.facts(await actor.misdirected(play)))
-    return play
+async def _all(actor: Actor, play: Play) -> ToolResult:
+    return await actor.calls(play)
 
 
-async def _misread(actor: Actor, closing: str) -> Play:
-    async with actor.talk(closing) as play:
-        told, wrong = actor.wrong(actor.facts(await actor.calls(play), play, figure=True), play.text)
-        actor.report(play, told, [wrong])
-    return play
+async def _to_target(actor: Actor, play: Play) -> ToolResult:
+    await actor.leads(play)
+    return await play.call(actor.target)
 
 
-_with(_wrong_tool, wrong_tool_silent=SATISFIED, wrong_tool_aware="wrong_tool")
-_with(_other_value, bad_params_silent=SATISFIED, bad_input_data="irrelevant")
-_with(_misread, bad_parse_silent=SATISFIED, hallucination_with_access="made_up")
+async def _leads(actor: Actor, play: Play) -> ToolResult:
+    return [ToolResult(content=""), *await actor.leads(play)][-1]
+
+
+async def _tried(actor: Actor, play: Play) -> ToolResult:
+    await actor.leads(play)
+    return [await play.call(actor.target) for _ in range(actor.random.choice([1, 2]))][-1]
+
+
+async def _another_tool(actor: Actor, play: Play) -> ToolResult:
+    await actor.leads(play)
+    return (await actor.first_useful(play, actor.other_tools()))[1]
+
+
+async def _another_value(actor: Actor, play: Play) -> ToolResult:
+    return await actor.misdirected(play)
+
+
+async def _another_need(actor: Actor, play: Play) -> ToolResult:
+    return (await actor.first_useful(play, actor.unrelated()))[1]
+
+
+async def _after_gate(actor: Actor, play: Play) -> ToolResult:
+    actor.agent(play, "gate_ask")
+    actor.user(play, "gate_user")
+    return await actor.calls(play)
+
+
+def _rightly(actor: Actor, play: Play, result: ToolResult) -> None:
+    actor.report(play, actor.facts(result, play), actor.wanted(play))
+
+
+def _as_asked(actor: Actor, play: Play, result: ToolResult) -> None:
+    actor.report(play, actor.facts(result))
+
+
+def _as_another(actor: Actor, play: Play, result: ToolResult) -> None:
+    actor.report(play, actor.facts(result), task=spoken(play.transcript.trajectory[-1].call.name))
+
+
+def _misread(actor: Actor, play: Play, result: ToolResult) -> None:
+    told, wrong = actor.wrong(actor.facts(result, play, figure=True), play.text)
+    actor.report(play, told, [wrong])
+
+
+def _made_up(actor: Actor, play: Play, _: ToolResult) -> None:
+    right = actor.scene.heard[actor.scene.target].result
+    told, wrong = actor.wrong(actor.facts(right, figure=True), play.text + right.content)
+    actor.report(play, told[:2] if wrong in told[:2] else [wrong], [wrong])
+
+
+def _done(actor: Actor, play: Play, _: ToolResult) -> None:
+    actor.agent(play, "done_bare", task=actor.task)
+
+
+def _unseen(actor: Actor, play: Play, result: ToolResult) -> None:
+    if facts_of(result.content):
+        _as_asked(actor, play, result)
+    else:
+        _done(actor, play, result)
+
+
+def _dumped(actor: Actor, play: Play, _: ToolResult) -> None:
+    facts = [fact for one in play.transcript.trajectory if one.result for fact in facts_of(one.result.content)][:60]
+    if not facts:
+        raise InexpressibleError("the answers hold nothing that could be told")
+    told = "; ".join(map(str, facts))
+    play.say(Line("agent", "dump", f"{actor.words.say('overload_lead')} {told}", told=tuple(facts), is_fixed=True))
+
+
+def _logged(_actor: Actor, play: Play, _: ToolResult) -> None:
+    logs = []
+    for one in play.transcript.trajectory:
+        request = json.dumps({"tool": one.call.name, "arguments": one.call.arguments}, ensure_ascii=False)
+        logs.append(f">>> {request}\n<<< {one.result.content[:1500] if one.result else ''}")
+    play.say(Line("agent", "logs", "\n".join(logs), is_fixed=True))
+
+
+def _sorry(actor: Actor, play: Play, _: ToolResult) -> None:
+    actor.agent(play, "sorry_down", task=actor.task)
+
+
+def _gave_up(actor: Actor, play: Play, _: ToolResult) -> None:
+    actor.agent(play, "gave_up")
+
+
+def _corrected(actor: Actor, play: Play, result: ToolResult) -> None:
+    right = {fact.path: fact for fact in facts_of(actor.scene.heard[actor.scene.target].result.content)}
+    spoilt = [fact for fact in facts_of(result.content) if fact.path in right and fact != right[fact.path]]
+    if not spoilt:
+        raise InexpressibleError("what the fault spoils does not show in what can be told")
+    actor.report(play, spoilt[:2], spoilt[:1])
+    actor.user(play, "noticed", value=right[spoilt[0].path].text)
+
+
+def _in_part(actor: Actor, play: Play, result: ToolResult) -> None:
+    told = {fact.key for fact in facts_of(result.content)}
+    whole = facts_of(actor.scene.heard[actor.scene.target].result.content)
+    missing = [fact.key for fact in whole if fact.key not in told]
+    actor.report(play, actor.facts(result))
+    play.say(Line("user", "partial", actor.words.say("partial", key=missing[0] if missing else actor.task)))
+
+
+def _nothing(actor: Actor) -> FaultKind:
+    kinds: list[FaultKind] = ["timeout", "empty"]
+    return actor.random.choice(kinds)
+
+
+def _other_row(actor: Actor) -> FaultKind:
+    return "empty" if actor.scene.initial is None else "wrong_row"
+
+
+_played("correct", SATISFIED, _all, _rightly)
+_played("wrong-tool-silent", SATISFIED, _another_tool, _as_asked)
+_played("wrong-tool-aware", "wrong_tool", _another_tool, _as_asked)
+_played("bad-params-silent", SATISFIED, _another_value, _as_asked)
+_played("bad-input-data", "irrelevant", _another_value, _as_asked)
+_played("bad-parse-silent", SATISFIED, _all, _misread)
+_played("hallucination-with-access", "made_up", _all, _misread)
+_played("skipped-call", SATISFIED, _leads, _done)
+_played("info-overload", "confused", _all, _dumped)
+_played("misunderstood-need", "wrong_need", _another_need, _as_another)
+_played("trace-leak", "raw", _all, _logged)
+_played("needless-gate", "gate_angry", _after_gate, _rightly)
+_played("propagated-tool-error", SATISFIED, _all, _unseen, _other_row)
+_played("hallucination-fallback", SATISFIED, _to_target, _made_up, _nothing)
+_played("hallucinated-edit", SATISFIED, _to_target, _made_up, "error")
+_played("tool-unavailable", "down_angry", _tried, _sorry, "timeout")
+_played("tool-failure-aware", "", _all, _corrected, "corrupted")
+_played("partial-answer", "", _all, _in_part, "truncated")
+_played("null-response", "gave_up_angry", _to_target, _gave_up, _nothing)
 
 
 @_recipe("superfluous-calls")
@@ -104,14 +223,6 @@ async def _superfluous(actor: Actor) -> Play:
         for call in extra + reads[:1] * 2:
             await play.call(call)
         actor.report(play, actor.facts(await actor.calls(play), play), actor.wanted(play))
-    return play
-
-
-@_recipe("skipped-call")
-async def _skipped(actor: Actor) -> Play:
-    async with actor.talk(SATISFIED) as play:
-        await actor.leads(play)
-        actor.agent(play, "done_bare", task=actor.task)
     return play
 
 
@@ -131,47 +242,6 @@ async def _security(actor: Actor) -> Play:
         if all([(await play.call(call)).error for call in calls[:3]]):
             raise InexpressibleError("no checking tool succeeds with the values at hand")
         actor.report(play, actor.facts(await actor.calls(play)))
-    return play
-
-
-@_recipe("info-overload")
-async def _overload(actor: Actor) -> Play:
-    async with actor.talk("confused") as play:
-        results = await actor.leads(play, len(actor.scene.calls))
-        facts = [fact for result in results for fact in facts_of(result.content)][:60]
-        if not facts:
-            raise InexpressibleError("the answers hold nothing that could be told")
-        told = "; ".join(map(str, facts))
-        play.say(Line("agent", "dump", f"{actor.words.say('overload_lead')} {told}", told=tuple(facts), is_fixed=True))
-    return play
-
-
-@_recipe("misunderstood-need")
-async def _misunderstood(actor: Actor) -> Play:
-    async with actor.talk("wrong_need") as play:
-        call, result = await actor.first_useful(play, actor.unrelated())
-        actor.report(play, actor.facts(result), task=spoken(call.name))
-    return play
-
-
-@_recipe("trace-leak")
-async def _trace_leak(actor: Actor) -> Play:
-    async with actor.talk("raw") as play:
-        logs = []
-        for call in actor.scene.calls:
-            result = await play.call(call)
-            request = json.dumps({"tool": call.name, "arguments": call.arguments}, ensure_ascii=False)
-            logs.append(f">>> {request}\n<<< {result.content[:1500]}")
-        play.say(Line("agent", "logs", "\n".join(logs), is_fixed=True))
-    return play
-
-
-@_recipe("needless-gate")
-async def _gate(actor: Actor) -> Play:
-    async with actor.talk("gate_angry") as play:
-        actor.agent(play, "gate_ask")
-        actor.user(play, "gate_user")
-        actor.report(play, actor.facts(await actor.calls(play), play), actor.wanted(play))
     return play
 
 
@@ -244,48 +314,6 @@ async def _trusted(actor: Actor) -> Play:
     return play
 
 
-@_recipe("propagated-tool-error")
-async def _propagated(actor: Actor) -> Play:
-    kind: FaultKind = "empty" if actor.scene.initial is None else "wrong_row"
-    async with actor.talk(SATISFIED, actor.fault(kind)) as play:
-        result = await actor.calls(play)
-        if facts_of(result.content):
-            actor.report(play, actor.facts(result))
-        else:
-            actor.agent(play, "done_bare", task=actor.task)
-    return play
-
-
-async def _covered(actor: Actor, kind: FaultKind) -> Play:
-    right = actor.scene.heard[actor.scene.target].result
-    async with actor.talk(SATISFIED, actor.fault(kind)) as play:
-        await actor.leads(play)
-        await play.call(actor.target)
-        told, wrong = actor.wrong(actor.facts(right, figure=True), play.text + right.content)
-        actor.report(play, told[:2] if wrong in told[:2] else [wrong], [wrong])
-    return play
-
-
-@_recipe("hallucination-fallback")
-async def _fallback(actor: Actor) -> Play:
-    return await _covered(actor, _nothing(actor))
-
-
-@_recipe("hallucinated-edit")
-async def _edit(actor: Actor) -> Play:
-    return await _covered(actor, "error")
-
-
-@_recipe("tool-unavailable")
-async def _unavailable(actor: Actor) -> Play:
-    async with actor.talk("down_angry", actor.fault("timeout", every=True)) as play:
-        await actor.leads(play)
-        for _ in range(actor.random.choice([1, 2])):
-            await play.call(actor.target)
-        actor.agent(play, "sorry_down", task=actor.task)
-    return play
-
-
 @_recipe("impossible-action")
 async def _impossible(actor: Actor) -> Play:
     scene = actor.scene
@@ -305,45 +333,6 @@ def _impossible_values(value: Any) -> list[Any]:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return [-abs(value) - 1000, 10**9]
     return [f"{value}-{value}"[:40] + "99"] if isinstance(value, str) else []
-
-
-@_recipe("tool-failure-aware")
-async def _failure_aware(actor: Actor) -> Play:
-    async with actor.talk("", actor.fault("corrupted")) as play:
-        result = await actor.calls(play)
-        right = {fact.path: fact for fact in facts_of(actor.scene.heard[actor.scene.target].result.content)}
-        spoilt = [fact for fact in facts_of(result.content) if fact.path in right and fact != right[fact.path]]
-        if not spoilt:
-            raise InexpressibleError("what the fault spoils does not show in what can be told")
-        actor.report(play, spoilt[:2], spoilt[:1])
-        actor.user(play, "noticed", value=right[spoilt[0].path].text)
-    return play
-
-
-@_recipe("partial-answer")
-async def _partial(actor: Actor) -> Play:
-    async with actor.talk("", actor.fault("truncated")) as play:
-        result = await actor.calls(play)
-        told = {fact.key for fact in facts_of(result.content)}
-        whole = facts_of(actor.scene.heard[actor.scene.target].result.content)
-        missing = [fact.key for fact in whole if fact.key not in told]
-        actor.report(play, actor.facts(result))
-        play.say(Line("user", "partial", actor.words.say("partial", key=missing[0] if missing else actor.task)))
-    return play
-
-
-@_recipe("null-response")
-async def _null(actor: Actor) -> Play:
-    async with actor.talk("gave_up_angry", actor.fault(_nothing(actor))) as play:
-        await actor.leads(play)
-        await play.call(actor.target)
-        actor.agent(play, "gave_up")
-    return play
-
-
-def _nothing(actor: Actor) -> FaultKind:
-    kinds: list[FaultKind] = ["timeout", "empty"]
-    return actor.random.choice(kinds)
 
 
 def _error(content: str) -> str:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from pytest_agentbench.calibration.asking import AskedOnce
 from pytest_agentbench.calibration.calibrate import (
     FIGURES,
     SPLITS,
@@ -24,7 +23,7 @@ from pytest_agentbench.calibration.calibrate import (
 )
 from pytest_agentbench.calibration.judges import Auditor, ByRubric
 from pytest_agentbench.calibration.labelled import Labelled, read_all
-from pytest_agentbench.calibration.metrics import Spread, corrected_rate
+from pytest_agentbench.calibration.metrics import Spread
 from pytest_agentbench.calibration.scope import ABLATIONS, Parts, Scope
 from pytest_agentbench.calibration.signals import NAME, Baseline
 from pytest_agentbench.calibration.spur import Spur
@@ -35,6 +34,7 @@ from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Rubric, Sees
 from pytest_agentbench.core.text import printable
+from pytest_agentbench.llm.asked_once import AskedOnce
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.chat import Ways
@@ -44,6 +44,7 @@ from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.report.table import Align, table
 from pytest_agentbench.results.audits import LEAST_RUNS
 from pytest_agentbench.results.files import write_atomic
+from pytest_agentbench.results.intervals import corrected_rate
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.schema_rubric import rubric_at
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from pytest_agentbench.calibration.asking import AskedOnce
 from pytest_agentbench.calibration.calibrate import calibrate, folds, seeded_splits
 from pytest_agentbench.calibration.criteria import summed_up
 from pytest_agentbench.calibration.scope import Parts, Scope, learn
@@ -17,6 +16,7 @@ from pytest_agentbench.calibration.spur import Spur
 from pytest_agentbench.cli.calibrate import rubric_text
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.llm.asked_once import AskedOnce
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
