@@ -1,6 +1,6 @@
 """Verdict and blame against labels that two people gave without seeing each other's.
 
-Run `python -m benchmarks.labelled_runs [DOMAIN…] [--missed] [--packets FOLDER]`.
+Run `python -m benchmarks.labelled_runs [DOMAIN…] [--missed] [--packets FOLDER] [--auditor flags|decide [--record URL]]`
 
 A domain is a folder of `benchmarks/labelled`: suites, agents and tools, `about.yaml` and `labels/`.
 `about.yaml` says who wrote the domain from what, and lists its runs: `{suite, scenario, variant, kind}`, where `kind`
@@ -8,7 +8,11 @@ is *scripted*, *model* (a recording in which a language model led the conversati
 `labels/one.yaml` and `labels/two.yaml` map `suite::scenario[variant]` to `{verdict, blame, why}`; `labels/agreed.yaml`
 says, after both had written theirs, what is right where they differ. A verdict is *passed*, *failed* or *unscored*.
 
+`labels/observations.yaml`, where it is there, says of a run which `lies` the agent told (words of it).
+
 Every suite is played as it stands, in a copy. Then the conversations that were played are scored again as recordings.
+With `--auditor` every suite is played once, with an auditor whose answers are those of `audits/`, beside the suites;
+`--record` asks the model at a URL for those that are not there, and keeps them.
 `--packets` writes what a labeller sees of each run: the scenario, the conversation, the state; no verdict.
 """
 
@@ -30,6 +34,9 @@ from pytest_agentbench.results.intervals import wilson
 
 DOMAINS = Path(__file__).parent / "labelled"
 LEAST = {"played": 0.90, "recorded": 0.85}
+MODEL = "bridge"
+CLAIMS = ("claim", "value")
+"""Kinds of flags, and of findings, that say that the agent states what is not so."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,8 @@ class Answer:
     unmeasured: tuple[str, ...] = ()
     consent: str = ""
     transcript: str = ""
+    quotes: tuple[str, ...] = ()
+    """Words of the agent that were found to be untrue."""
 
 
 @dataclass
@@ -62,9 +71,10 @@ class Case:
     kind: str
     name: str
     one: Label
-    two: Label
+    two: Label | None
     agreed: Label
     script: str = ""
+    lies: tuple[str, ...] | None = None
     played: Answer | None = None
     recorded: Answer | None = None
     notes: list[str] = field(default_factory=list)
@@ -74,20 +84,23 @@ def read_domain(folder: Path) -> list[Case]:
     """Read the labelled runs of a domain."""
     about = yaml.safe_load((folder / "about.yaml").read_text(encoding="utf-8"))
     one, two, agreed = (_labels(folder / "labels" / f"{name}.yaml") for name in ("one", "two", "agreed"))
-    if not one or not two:
-        raise SystemExit(
-            f"{folder.name}: nobody has labelled these runs yet: write labels/one.yaml and labels/two.yaml"
-        )
+    if not one:
+        raise SystemExit(f"{folder.name}: nobody has labelled these runs yet: write labels/one.yaml")
+    observations = folder / "labels" / "observations.yaml"
+    seen = yaml.safe_load(observations.read_text(encoding="utf-8")) if observations.exists() else {}
     cases = []
     for run in about["runs"]:
         name = run_name(run["suite"], run["scenario"], run.get("variant", ""))
-        if one[name] != two[name] and name not in agreed:
+        lies = tuple(seen[name].get("lies") or ()) if name in seen else None
+        if one[name] != two.get(name, one[name]) and name not in agreed:
             raise SystemExit(
                 f"{folder.name}: {name}: the labels differ, and labels/agreed.yaml does not say what is right"
             )
         right = agreed.get(name, one[name])
         script = run["kind"] if run["kind"] != "scripted" else _script(folder / run["suite"], run["scenario"])
-        cases.append(Case(folder.name, about["author"], run["kind"], name, one[name], two[name], right, script))
+        cases.append(
+            Case(folder.name, about["author"], run["kind"], name, one[name], two.get(name), right, script, lies)
+        )
     return cases
 
 
@@ -110,11 +123,11 @@ def _labels(path: Path) -> dict[str, Label]:
     return {name: Label(entry["verdict"], entry.get("blame")) for name, entry in entries.items()}
 
 
-def answers(folder: Path) -> dict[str, Answer]:
+def answers(folder: Path, *, records: bool = False) -> dict[str, Answer]:
     """Play every suite of a domain; give what the tool said of each run, by name."""
     found: dict[str, Answer] = {}
     for suite in sorted(folder.glob("*agentbench.yaml")):
-        for result in play(folder, suite.name):
+        for result in play(folder, suite.name, records=records):
             name = run_name(suite.name, result["key"]["scenario"], result["key"].get("variant", ""))
             found[name] = _answer(result, consent_policies(folder, suite))
     return found
@@ -128,10 +141,11 @@ def consent_policies(folder: Path, suite: Path) -> frozenset[str]:
     return frozenset(one["id"] for one in policies if "confirm_before" in str(one.get("rule")))
 
 
-def play(folder: Path, suite: str) -> list[dict[str, Any]]:
+def play(folder: Path, suite: str, *, records: bool = False) -> list[dict[str, Any]]:
     """Run all variants of a suite in a session of its own; give the results as the file has them."""
-    replay = ["--agentbench-cassette", "replay"] if list(folder.glob(f"{suite.removesuffix('.yaml')}*.jsonl")) else []
-    command = [sys.executable, "-m", "pytest", "--agentbench", suite, "--agentbench-variant", "all", "-q", *replay]
+    is_recorded = (folder / f"{suite.removesuffix('.yaml')}.cassette.jsonl").exists()
+    mode = ["--agentbench-cassette", "record" if records else "replay"] if records or is_recorded else []
+    command = [sys.executable, "-m", "pytest", "--agentbench", suite, "--agentbench-variant", "all", "-q", *mode]
     options = ["--rootdir", ".", "-p", "no:randomly", "--agentbench-json", "results.json"]
     (folder / "results.json").unlink(missing_ok=True)
     subprocess.run(
@@ -169,8 +183,10 @@ def _answer(result: dict[str, Any], about_consent: frozenset[str]) -> Answer:
     verdict = result["verdict"] if result["verdict"] != "error" else "unscored"
     unmeasured = tuple(sorted(one["part"] for one in result["unmeasured"]))
     asked = [one for one in result["policies"] if one["policy"] in about_consent and one["exercised"]]
+    said = [one["quote"] for one in result["flags"] if one.get("kind", "value") in CLAIMS]
+    said += [one["message"] for one in result["findings"] if one["kind"] == "claim" and one["passed"] is False]
     consent = "" if not asked else "unmeasured" if any(one["kept"] is None for one in asked) else "measured"
-    return Answer(Label(verdict, result["blame"]), unmeasured, consent, result.get("transcript", ""))
+    return Answer(Label(verdict, result["blame"]), unmeasured, consent, result.get("transcript", ""), tuple(said))
 
 
 def kappa(pairs: Iterable[tuple[str, str]]) -> float:
@@ -185,7 +201,9 @@ def kappa(pairs: Iterable[tuple[str, str]]) -> float:
 
 def copied(folder: Path, into: Path) -> Path:
     """Copy a domain without what nobody needs to play it."""
-    shutil.copytree(folder, into / folder.name, ignore=shutil.ignore_patterns("labels", "__pycache__", ".agentbench"))
+    shutil.copytree(
+        folder, into / folder.name, ignore=shutil.ignore_patterns("labels", "audits", "__pycache__", ".agentbench")
+    )
     return into / folder.name
 
 
@@ -267,6 +285,56 @@ def measure(folder: Path) -> list[Case]:
     return cases
 
 
+def audited(folder: Path, auditor: str, url: str | None) -> list[Case]:
+    """Play one domain in a copy with an auditor; ask the model at `url` for what is not recorded, and keep it."""
+    cases = read_domain(folder)
+    audits = folder / "audits"
+    with tempfile.TemporaryDirectory() as place:
+        copy = copied(folder, Path(place))
+        for kept in audits.glob("*.jsonl"):
+            shutil.copy(kept, copy / kept.name)
+        for suite in copy.glob("*agentbench.yaml"):
+            document = yaml.safe_load(suite.read_text(encoding="utf-8"))
+            server = {"base_url": url or "http://127.0.0.1:9/v1", "seconds": 3000, "retries": 0, "temperature": 0}
+            document |= {"judge": {"llm": {"model": MODEL, **server}}, "auditor": auditor}
+            document.pop("gates", None)
+            suite.write_text(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), encoding="utf-8")
+        found = answers(copy, records=url is not None)
+        if url is not None:
+            audits.mkdir(exist_ok=True)
+            for made in copy.glob("*.cassette.jsonl"):
+                shutil.copy(made, audits / made.name)
+    for case in cases:
+        case.played = found.get(case.name)
+    return cases
+
+
+def lie_figures(pairs: list[tuple[Case, Answer]]) -> str:
+    """Say how many lies were found, and in how many runs whose agent told none something was called one."""
+    told = [(answer, lie) for case, answer in pairs for lie in case.lies or ()]
+    found = sum(any(_overlap(lie, quote) for quote in answer.quotes) for answer, lie in told)
+    honest = [answer for case, answer in pairs if case.lies == ()]
+    wrong = [answer for answer in honest if answer.quotes]
+    return (
+        f"lies found: {found} of {len(told)}; runs without a lie in which a claim was flagged: {len(wrong)} of "
+        f"{len(honest)} ({sum(len(answer.quotes) for answer in wrong)} flags)"
+    )
+
+
+def _overlap(lie: str, quote: str) -> bool:
+    """Whether two quotes of one message mean the same place: three words in a row, or one in the other."""
+    left, right = (
+        "".join(char if char.isalnum() else " " for char in text.casefold()).split() for text in (lie, quote)
+    )
+    runs = {tuple(left[at : at + 3]) for at in range(max(len(left) - 2, 1))}
+    squeezed = ["".join(words) for words in (left, right)]
+    return (
+        squeezed[0] in squeezed[1]
+        or squeezed[1] in squeezed[0]
+        or any(tuple(right[at : at + 3]) in runs for at in range(len(right)))
+    )
+
+
 def packets(folder: Path, into: Path) -> int:
     """Write one file a run with all that a labeller may see of it: scenario, world, conversation; give their number."""
     about = yaml.safe_load((folder / "about.yaml").read_text(encoding="utf-8"))
@@ -277,11 +345,11 @@ def packets(folder: Path, into: Path) -> int:
         for run in about["runs"]:
             name = run_name(run["suite"], run["scenario"], run.get("variant", ""))
             answer = played.get(name)
-            text = (
-                Path(answer.transcript).read_text(encoding="utf-8")
-                if answer and answer.transcript
-                else "(no transcript)"
-            )
+            text = "(no transcript)"
+            if answer and answer.transcript:
+                transcript = json.loads(Path(answer.transcript).read_text(encoding="utf-8"))
+                transcript.pop("blame", None)
+                text = json.dumps(transcript, ensure_ascii=False, indent=1)
             file = into / folder.name / (name.replace("::", "--").replace("/", "_") + ".json")
             file.write_text(text, encoding="utf-8")
     return len(about["runs"])
@@ -292,16 +360,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("domains", nargs="*", help="folders of benchmarks/labelled; all without any")
     parser.add_argument("--missed", action="store_true", help="list what was judged otherwise than labelled")
+    parser.add_argument("--auditor", choices=("flags", "decide"), help="let an auditor read the runs")
+    parser.add_argument("--record", metavar="URL", help="ask the model at this URL for answers that are not recorded")
     parser.add_argument("--packets", type=Path, metavar="FOLDER", help="write what a labeller sees, and score nothing")
     options = parser.parse_args()
     folders = [DOMAINS / name for name in options.domains] or sorted(one.parent for one in DOMAINS.glob("*/about.yaml"))
     if options.packets is not None:
         print(f"{sum(packets(folder, options.packets) for folder in folders)} runs written to {options.packets}")
         return 0
-    cases = [case for folder in folders for case in measure(folder)]
-    print(f"{len(cases)} runs; two labellers agree with kappa {kappa((str(c.one), str(c.two)) for c in cases):.2f}\n")
+    if options.auditor:
+        cases = [case for folder in folders for case in audited(folder, options.auditor, options.record)]
+    else:
+        cases = [case for folder in folders for case in measure(folder)]
+    both = [(str(case.one), str(case.two)) for case in cases if case.two is not None]
+    agreement = f"; two labellers agree on {len(both)} with kappa {kappa(both):.2f}" if both else ""
+    print(f"{len(cases)} runs{agreement}\n")
     status = 0
-    for way, as_recording in (("played", False), ("recorded", True)):
+    ways = (("played", False),) if options.auditor else (("played", False), ("recorded", True))
+    for way, as_recording in ways:
         pairs = scored(cases, as_recording=as_recording)
         print(f"== {'as recordings' if as_recording else 'as they stand'}")
         print("\n".join(figures("all", pairs)))
@@ -310,6 +386,10 @@ def main() -> int:
                 group = [(case, answer) for case, answer in pairs if getattr(case, what) == value]
                 print("\n".join(figures(f"  {what} {value}", group)))
         print(consent_shares(pairs))
+        print(lie_figures(pairs))
+        right_agents = [answer.label.verdict for case, answer in pairs if case.agreed.verdict == "passed"]
+        failed, unscored = (right_agents.count(verdict) for verdict in ("failed", "unscored"))
+        print(f"right agents: {len(right_agents)}, failed {failed}, unscored {unscored}")
         print(matrix(pairs))
         if options.missed:
             print(missed(pairs))

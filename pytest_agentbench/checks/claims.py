@@ -13,7 +13,8 @@ from itertools import islice
 from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Run
-from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.core.transcript import CallRecord
+from pytest_agentbench.core.values import JsonValue, leaves, to_json
 from pytest_agentbench.core.verdict import Flag
 
 MOST_FLAGS = 20
@@ -61,6 +62,25 @@ def claims_without_source(run: Run, prompt: str = "") -> tuple[Flag, ...]:
         return ()
     left = (flag for value, flag in flags.items() if not all(map(rows.holds, tokens(value))))
     return tuple(islice(left, MOST_FLAGS))
+
+
+def arguments_without_source(run: Run, prompt: str = "") -> Iterator[tuple[CallRecord, str]]:
+    """Give each value that the agent passes to a tool and has from nowhere (see `claims_without_source`)."""
+    if not run.calls_visible or _is_too_long(run):
+        return
+    known, rows = KnownValues(run.scenario.language or "en"), KnownValues()
+    _learn_outset(known, run, prompt)
+    if not _learn_states(rows, run):
+        return
+    learnt = 0
+    for record in run.calls:
+        for index in range(learnt, record.message):
+            _learn_message(known, run, index)
+        learnt = max(learnt, record.message)
+        for leaf in leaves(to_json(record.call.arguments)):
+            for token in tokens(str(leaf)[:_MOST_SAID]):
+                if token.is_value and not any((known.holds(token), known.derives(token, ()), rows.holds(token))):
+                    yield record, token.text
 
 
 def _unknown(known: KnownValues, text: str) -> list[tuple[str, Token]]:

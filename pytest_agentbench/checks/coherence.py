@@ -1,27 +1,13 @@
 """Whether an agent makes use of what has happened: calls that it need not have made, turns that begin anew."""
 
-import re
 from collections.abc import Sequence
 
 from pytest_agentbench.checks.effects import wrote
-from pytest_agentbench.core.alike import alike
-from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.alike import SHORTEST, normal, similar
+from pytest_agentbench.core.codec import digest, dumps
 from pytest_agentbench.core.run import Run
-from pytest_agentbench.core.spoken import says
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import CallRecord, Transcript
-from pytest_agentbench.core.values import to_json
-from pytest_agentbench.users.asked import asked
-from pytest_agentbench.users.kinds import FREE, kind_of
-
-_FEWEST_WORDS = 5
-"""Words from which a text that comes again says something again: shorter ones (`You are welcome.`) are manners."""
-
-_ALIKE = 0.9
-"""Ratio of `difflib.SequenceMatcher` over words from which two texts are the same, as in a stall."""
-
-_MOST_WORDS = 300
-_WORD = re.compile(r"\w+")
 
 
 def redundant_calls(records: Sequence[CallRecord], toolset: Toolset) -> tuple[CallRecord, ...]:
@@ -46,65 +32,44 @@ def redundant_calls(records: Sequence[CallRecord], toolset: Toolset) -> tuple[Ca
 def coherence(run: Run) -> float | None:
     """Give the share, 0 to 1, of the agent's turns after its first that go on from what was before.
 
-    A turn does not when it makes a redundant call, says again what the agent said before (five words and more, the same
-    but for one in ten, and with the same numbers), or asks for the one value of a name in `knows` that the user has
-    told. None without a second turn. It tells of lost context, not of relevance: whether a turn is right, the checks
-    say.
+    A turn does not when it makes a redundant call, says again what the agent said before (24 signs and more, see
+    `core.alike.similar`), or has the user give the same fact a second time. None without a second turn. It tells of
+    lost context, not of relevance: whether a turn is right, the checks say.
     """
-    said = _by_turn(run.transcript, "assistant")
     later = sorted(_agent_turns(run.transcript))[1:]
     if not later:
         return None
-    repeated = {record.turn for record in redundant_calls(run.transcript.trajectory, run.toolset)}
-    told = _by_turn(run.transcript, "user")
-    words = {turn: _words(text) for turn, text in said.items()}
-    lost = 0
-    for turn in later:
-        before = [earlier for other, earlier in words.items() if other < turn]
-        heard = [text for other, text in told.items() if other < turn]
-        again = _says_again(words.get(turn, []), before) or _asks_again(said.get(turn, ""), heard, run)
-        lost += turn in repeated or again
-    return 1 - lost / len(later)
+    said = _said(run.transcript)
+    lost = {record.turn for record in redundant_calls(run.transcript.trajectory, run.toolset)}
+    lost |= {turn for turn, text in said.items() if any(similar(text, said[one]) for one in said if one < turn)}
+    lost |= _asked_again(run.transcript)
+    return 1 - len(lost.intersection(later)) / len(later)
 
 
-def _says_again(words: Sequence[str], before: Sequence[Sequence[str]]) -> bool:
-    return len(words) >= _FEWEST_WORDS and any(_same(words, earlier) for earlier in before)
+def _said(transcript: Transcript) -> dict[int, str]:
+    """Give what the agent said in each of its turns; shorter texts (`You are welcome.`) are manners."""
+    said: dict[int, str] = {}
+    for index, text in transcript.texts("assistant"):
+        turn = transcript.turns[index]
+        said[turn] = f"{said[turn]}\n{text}" if turn in said else text
+    return {turn: text for turn, text in said.items() if len(normal(text)) >= SHORTEST}
 
 
-def _same(left: Sequence[str], right: Sequence[str]) -> bool:
-    return alike(left, right, _ALIKE) and _numbers(left) == _numbers(right)
-
-
-def _numbers(words: Sequence[str]) -> list[str]:
-    return [word for word in words if not word.isalpha()]
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())[:_MOST_WORDS]
-
-
-def _asks_again(text: str, heard: Sequence[str], run: Run) -> bool:
-    if not (text and run.scenario.knows):
-        return False
-    known = {kind_of(name): to_json(value) for name, value in run.scenario.knows.items()}
-    free = tuple(kind for kind in known if kind.startswith(FREE))
-    wanted = set(asked(text, free).kinds)
-    for kind in wanted & known.keys():
-        value = known[kind]
-        if isinstance(value, str | int | float) and any(says(str(value), one) for one in heard):
-            return True
-    return False
+def _asked_again(transcript: Transcript) -> set[int]:
+    """Give the agent's turns to which the user answered with a fact that it had given before."""
+    given: set[str] = set()
+    asked: set[int] = set()
+    before = 0
+    for turn, message in zip(transcript.turns, transcript.messages, strict=True):
+        if message.role == "assistant":
+            before = turn
+        facts = {dumps([name, value]) for act in message.acts or () for name, value in act.facts.items()}
+        if facts & given:
+            asked.add(before)
+        given |= facts
+    return asked
 
 
 def _agent_turns(transcript: Transcript) -> set[int]:
     pairs = zip(transcript.turns, transcript.messages, strict=True)
     return {turn for turn, message in pairs if message.role == "assistant"}
-
-
-def _by_turn(transcript: Transcript, role: str) -> dict[int, str]:
-    """Give what a party said in each of its turns."""
-    said: dict[int, str] = {}
-    for turn, message in zip(transcript.turns, transcript.messages, strict=True):
-        if message.role == role and message.text.strip():
-            said[turn] = f"{said[turn]}\n{message.text}" if turn in said else message.text
-    return said

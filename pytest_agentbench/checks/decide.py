@@ -5,9 +5,8 @@ communicated was said; no forbidden call was made and no policy broken. What cou
 fails: the other parts decide, and a run of which nothing that its scenario asks for was measured is not scored.
 """
 
-from collections.abc import Callable, Container, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
-from itertools import takewhile
 from typing import TypeVar, get_args
 
 from pytest_agentbench.checks.answers import check_output, check_replies
@@ -17,7 +16,7 @@ from pytest_agentbench.checks.claims import claims_without_source
 from pytest_agentbench.checks.communicate import check_communicate
 from pytest_agentbench.checks.explain import explain
 from pytest_agentbench.checks.forbidden import check_forbidden
-from pytest_agentbench.checks.handling.check import Handling, check_handling
+from pytest_agentbench.checks.handling import SUFFERS, Handling, check_handling, is_excused
 from pytest_agentbench.checks.handoffs import check_handoffs, check_makers
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.matching import Matching, match_calls, match_run
@@ -37,9 +36,6 @@ from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Find
 from pytest_agentbench.environment.replay import failure_text
 
 T = TypeVar("T")
-
-SUFFERS: frozenset[FindingKind] = frozenset({"write", "state", "calls", "communicate", "output", "replies"})
-"""What goes wrong by itself where tools do not do what they should."""
 
 _WIDTH = 300
 """Characters of a reason."""
@@ -68,8 +64,8 @@ def judge(
     with a check that raised, blamed on the scenario. One in which a guard rail suspects the simulated user is
     *disputed*, which decides nothing. Else a required finding that failed is the agent's. A run of which nothing that
     was asked for could be measured is an ERROR, blame *scenario*; what else was not measured changes nothing. Faults
-    that were let loose on purpose: what a silent one spoilt is the environment's; what one that lasts made impossible
-    is not asked of an agent that said so and had done what came before.
+    that were let loose on purpose: what a silent one spoilt is the environment's; where one that lasts kept an agent
+    from it which had done what came before, and did and made up nothing else, nobody can tell: blame *unclear*.
     """
     guard = _Guard(f"{run.scenario.file}:{run.scenario.line}" if run.scenario.file else run.key.suite)
     nothing = match_calls((), run.transcript.trajectory)
@@ -93,19 +89,19 @@ def judge(
         *guard.ask("never", lambda: check_forbidden(run, resolve)),
         *policies.findings,
     ]
-    handling = guard.run("fault", lambda: check_handling(run), Handling())
-    findings.extend(handling.findings)
     for check in extra:
         findings.extend(guard.ask(_name(check), partial(check, run)))
     flags: tuple[Flag, ...] = ()
     flags = guard.run("claims", lambda: claims_without_source(run, prompt), flags)
+    handling = guard.run("fault", lambda: check_handling(run, flags, prompt), Handling())
     metrics: dict[str, float | None] = {}
     metrics = guard.run("metrics", lambda: measure(run, matching), metrics)
-    findings = _excused(findings, explanations, handling)
+    findings.extend(handling.findings)
     metrics = {**metrics, **handling.metrics}
     parts = measured(run, findings, policies.outcomes)
-    others = [*_others(run, handling, guard.findings), *_of_world(run, findings)]
-    verdict, blame = _decide(findings, others, handling, nothing=parts.nothing)
+    others = [*_others(run, guard.findings), *_of_world(run, findings)]
+    excused = is_excused(explanations, handling)
+    verdict, blame = _decide(findings, others, handling, excused=excused, nothing=parts.nothing)
     unknown = parts.nothing and verdict is Verdict.ERROR and not others
     is_whole = unknown or (verdict is not Verdict.ERROR and not others)
     return Judgement(
@@ -143,12 +139,10 @@ def _about_calls(
     ]
 
 
-def _others(run: Run, handling: Handling, raised: Sequence[Finding]) -> list[OtherFault]:
+def _others(run: Run, raised: Sequence[Finding]) -> list[OtherFault]:
     """Give what others did wrong, the end of the run first."""
     found = []
-    # what a user has no answer to is the agent's affair where it asks for it in the place of a failure it conceals
-    is_agents = run.blame is Blame.AGENT or (run.blame is Blame.USER and handling.ignored)
-    if run.blame is not None and not is_agents:
+    if run.blame is not None and run.blame is not Blame.AGENT:
         reason = shorten(printable(run.error or run.stop_reason or str(run.termination)).split("\n")[0], _WIDTH)
         found.append(OtherFault(blame=run.blame, reason=reason, ended=True))
     return found + [OtherFault(blame=Blame.SCENARIO, reason=finding.message) for finding in raised[:1]]
@@ -161,7 +155,12 @@ def _disputed(run: Run) -> str:
 
 
 def _decide(
-    findings: Sequence[Finding], others: Sequence[OtherFault], handling: Handling, *, nothing: bool
+    findings: Sequence[Finding],
+    others: Sequence[OtherFault],
+    handling: Handling,
+    *,
+    excused: bool,
+    nothing: bool,
 ) -> tuple[Verdict, Blame | None]:
     failed = [finding for finding in findings if finding.required and finding.passed is False]
     if any(_is_proven(finding, handling) for finding in failed):
@@ -169,8 +168,9 @@ def _decide(
     if others:
         return Verdict.ERROR, others[0].blame
     if failed:
-        if handling.silent and all(finding.kind in SUFFERS for finding in failed):
-            return Verdict.ERROR, Blame.ENVIRONMENT
+        suffers = all(finding.kind in SUFFERS for finding in failed)
+        if suffers and (handling.silent or excused):
+            return Verdict.ERROR, Blame.ENVIRONMENT if handling.silent else Blame.UNCLEAR
         return Verdict.FAILED, Blame.AGENT
     return (Verdict.ERROR, Blame.SCENARIO) if nothing else (Verdict.PASSED, None)
 
@@ -213,23 +213,6 @@ def _refused(run: Run) -> OtherFault | None:
 def _failing_call(run: Run) -> str:
     position, problem = next(iter(run.unreplayed.items()))
     return failure_text(run.scenario.expected_calls[position], problem)
-
-
-def _excused(findings: Sequence[Finding], explanations: Sequence[CallExplanation], handling: Handling) -> list[Finding]:
-    """Do not ask for what a fault that lasts made impossible, of an agent that said so and did nothing else."""
-    did_else = any(
-        call.status in ("extra_write", "wrong_arguments") and call.write is not False for call in explanations
-    )
-    excuse = handling.lasting and handling.told and not handling.made_up
-    if not excuse or did_else or _left_out_before(explanations, handling.lasting):
-        return list(findings)
-    return [one.model_copy(update={"required": False}) if one.kind in SUFFERS else one for one in findings]
-
-
-def _left_out_before(explanations: Sequence[CallExplanation], struck: Container[str]) -> bool:
-    """Tell whether a write is missing that was due before anything that the tools with a fault were needed for."""
-    due = takewhile(lambda call: call.tool not in struck, (call for call in explanations if call.expected is not None))
-    return any(call.status == "not_attempted" and call.write is not False for call in due)
 
 
 def badness(finding: Finding) -> tuple[int, int, int]:

@@ -1,20 +1,13 @@
 """Numbers on a run that decide nothing."""
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
 from pytest_agentbench.checks.coherence import coherence, redundant_calls
 from pytest_agentbench.checks.matching import Matching
-from pytest_agentbench.core.alike import alike
+from pytest_agentbench.core.alike import echoes
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.transcript import CallRecord, Transcript
-
-ECHO = 0.6
-"""Similarity from which a user turn echoes the agent's turn before it."""
-
-_WORD = re.compile(r"\w+")
-_MOST_WORDS = 300
 
 
 def measure(run: Run, matching: Matching) -> dict[str, float | None]:
@@ -52,9 +45,7 @@ def measure(run: Run, matching: Matching) -> dict[str, float | None]:
 def echo_rate(transcript: Transcript) -> float | None:
     """Give the share of user turns, from 0 to 1, that echo the agent; None without a user turn to compare.
 
-    A turn echoes when its words are the agent's turn before it, to a similarity of `ECHO` (difflib's ratio over
-    words, case ignored, the first 300 words): a user who has taken on the agent's register mirrors whole phrases,
-    while one who answers repeats single values. Turns of fewer than four words never echo.
+    What counts as an echo is the same as in a stall (`core.alike.echoes`).
     """
     spoken: list[tuple[str, str]] = []
     for turn, message in zip(transcript.turns, transcript.messages, strict=True):
@@ -65,21 +56,11 @@ def echo_rate(transcript: Transcript) -> float | None:
             else:
                 spoken.append((key, message.text))
     answers = [
-        (_words(before), _words(said))
+        (before, said)
         for (earlier, before), (later, said) in pairwise(spoken)
         if later.startswith("user") and earlier.startswith("assistant")
     ]
-    if not answers:
-        return None
-    return sum(_echoes(before, said) for before, said in answers) / len(answers)
-
-
-def _echoes(agent: Sequence[str], user: Sequence[str]) -> bool:
-    return len(user) >= 4 and alike(agent, user, ECHO)
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())[:_MOST_WORDS]
+    return sum(echoes(said, before) for before, said in answers) / len(answers) if answers else None
 
 
 def _retried(calls: Sequence[CallRecord]) -> int:

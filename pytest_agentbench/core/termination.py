@@ -20,9 +20,9 @@ class Thresholds(Model):
     `similarity`: ratio (0 to 1, of `difflib.SequenceMatcher`) from which two texts are the same; texts with different
     numbers never are. `repeats`: how often in a row both parties must repeat themselves. `mirrors`: how many texts in a
     row, of both parties, must repeat the text before. `mirrored_turns`: how many turns of one party in a row must
-    repeat the other party's text. `idle_turns`: turns of each party without a new call or new information. `new_words`:
-    unseen words that are information; one unseen value with a digit is, too, and a text of which more than half is
-    unseen.
+    repeat the other party's text. `idle_turns`: turns of each party without a new call, value, fact, step of the goal
+    or text. `new_text`: share (0 to 1) of the pieces of a text, runs of four signs, that were never seen before, from
+    which it is new.
     """
 
     similarity: float = 0.9
@@ -30,7 +30,7 @@ class Thresholds(Model):
     mirrors: int = 2
     mirrored_turns: int = 3
     idle_turns: int = 6
-    new_words: int = 2
+    new_text: float = 0.25
 
 
 class Limits(Model):

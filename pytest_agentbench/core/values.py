@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
@@ -80,6 +80,19 @@ def _number_or_text(value: object) -> JsonValue:
         if type(inner) in (bool, int, float, str):
             return inner
     return stable(str(value))
+
+
+def leaves(value: JsonValue) -> Iterator[str | int | float]:
+    """Give the texts and numbers inside a value, however deep, in its order; True, False and null are left out."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, Mapping):
+            left.extend(reversed(list(one.values())))
+        elif isinstance(one, list | tuple):
+            left.extend(reversed(one))
+        elif isinstance(one, str | int | float) and not isinstance(one, bool):
+            yield one
 
 
 def is_number(value: object) -> TypeGuard[int | float]:

@@ -31,6 +31,9 @@ from pytest_agentbench.llm.written_calls import PARSER
 M = TypeVar("M", bound=BaseModel)
 Messages = Sequence[dict[str, Any]]
 
+_SHOWN = 20_000
+"""Characters of an unusable answer that its model is shown."""
+
 
 async def structured(chat: Chat, answer: type[M], messages: Messages, *, temperature: float | None = None) -> M:
     """Ask for an `answer`: a pydantic model whose JSON is an object.
@@ -42,6 +45,13 @@ async def structured(chat: Chat, answer: type[M], messages: Messages, *, tempera
     Raise `UnusableAnswerError` for an answer that stays invalid, is refused or cut off, and what `chat.complete`
     raises.
     """
+    return (await structured_reply(chat, answer, messages, temperature=temperature))[0]
+
+
+async def structured_reply(
+    chat: Chat, answer: type[M], messages: Messages, *, temperature: float | None = None
+) -> tuple[M, ChatReply]:
+    """Ask as `structured` does, and give what was read with the reply that held it."""
     asking = _Asking(chat, answer, temperature)
     if not isinstance(chat, KnowsCapabilities):
         return await _asked(asking, messages, Capabilities())
@@ -49,7 +59,7 @@ async def structured(chat: Chat, answer: type[M], messages: Messages, *, tempera
         return await _asked(asking, messages, chat.capabilities)
 
 
-async def _asked(asking: "_Asking[M]", messages: Messages, capabilities: Capabilities) -> M:
+async def _asked(asking: "_Asking[M]", messages: Messages, capabilities: Capabilities) -> tuple[M, ChatReply]:
     """Ask in one form after the other, until the server takes one."""
     chat, knew_form = asking.chat, capabilities.knows_form
     first: ProviderError | None = None
@@ -63,10 +73,10 @@ async def _asked(asking: "_Asking[M]", messages: Messages, capabilities: Capabil
                 raise
             first = first or error
         else:
-            given, answered_in = await asking.read(form, messages, reply)
+            given, reply, answered_in = await asking.read(form, messages, reply)
             if chat.spec.structured == "auto" and isinstance(chat, KnowsCapabilities):
                 chat.understood(answered_in)
-            return given
+            return given, reply
     assert first is not None  # noqa: S101 - there is at least one form, and it failed
     if chat.spec.structured != "auto" and isinstance(first, SendError):
         told = f"the suite sets `structured: {chat.spec.structured}` for this model: set `auto`, or another form"
@@ -99,10 +109,10 @@ class _Asking(Generic[M]):
             messages = _with_instruction(messages, _prompt("json_form.v1.md").format(schema=dumps(schema, indent=1)))
         return await self.chat.complete(messages, **options)
 
-    async def read(self, form: Form, messages: Messages, reply: ChatReply) -> tuple[M, Form]:
-        """Read an answer, giving the model one chance to correct it; say in which form it came."""
+    async def read(self, form: Form, messages: Messages, reply: ChatReply) -> tuple[M, ChatReply, Form]:
+        """Read an answer, giving the model one chance to correct it; say which reply held it, and in which form."""
         try:
-            return self._read(reply), form
+            return self._read(reply), reply, form
         except UnreadableAnswerError as error:
             repair = _prompt("repair.v1.md").format(problems=error)
             ignored = isinstance(error, NoAnswerError) or (error.lacks_fields and form == "json_schema")
@@ -110,12 +120,13 @@ class _Asking(Generic[M]):
                 form = "json"  # it tells the model what is wanted, whatever the server makes of the rest
         corrected = await self.ask(form, [*messages, *_shown(reply, repair)])
         try:
-            return self._read(corrected), form
+            return self._read(corrected), corrected, form
         except UnreadableAnswerError as error:
             raise UnusableAnswerError(
                 f"{self._model(corrected)} gave no valid {self.answer.__name__}, also after it was told what is wrong: "
                 f"{error}\nit said: {shorten(printable(corrected.text or _text_of(corrected)), 300)!r}"
-                f"{_written(corrected)}"
+                f"{_written(corrected)}",
+                said=corrected.text or _text_of(corrected),
             ) from error
 
     @property
@@ -171,14 +182,14 @@ def _written(reply: ChatReply) -> str:
 def _shown(reply: ChatReply, repair: str) -> list[dict[str, Any]]:
     """Give the unusable answer as it was said, and what is wrong with it, as messages."""
     if not reply.calls:
-        return [{"role": "assistant", "content": reply.text}, {"role": "user", "content": repair}]
+        said = shorten(reply.text, _SHOWN) or "(nothing)"
+        return [{"role": "assistant", "content": said}, {"role": "user", "content": repair}]
     calls = [
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
         for call in reply.calls
     ]
     results = [{"role": "tool", "tool_call_id": call.id, "content": repair} for call in reply.calls]
-    said = {"role": "assistant", "content": reply.content, "tool_calls": calls}
-    return [with_more(said, reply), *results]
+    return [with_more({"role": "assistant", "content": reply.content, "tool_calls": calls}, reply), *results]
 
 
 def _with_instruction(messages: Messages, text: str) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.acts import Act, GoalItem
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.tool import Requestor, ToolCall
@@ -31,6 +31,8 @@ class Assembly:
         self._texts: list[str] = []
         self._calls: list[ToolCall] = []
         self._acts: tuple[Act, ...] | None = None
+        self._goal_items: tuple[GoalItem, ...] = ()
+        self._shows: tuple[str, ...] = ()
         self._approvals: tuple[ApprovalRequest, ...] = ()
         self._decisions: tuple[Decision, ...] = ()
         self._is_new = False
@@ -43,6 +45,8 @@ class Assembly:
         role: Role,
         *,
         acts: tuple[Act, ...] | None = None,
+        goal_items: tuple[GoalItem, ...] = (),
+        shows: tuple[str, ...] = (),
         approvals: tuple[ApprovalRequest, ...] = (),
         decisions: tuple[Decision, ...] = (),
         by: str | None = None,
@@ -54,6 +58,7 @@ class Assembly:
         if role != "assistant":
             self._leave_thoughts()
         self._role, self._acts, self._is_new, self._by = role, acts, True, by
+        self._goal_items, self._shows = goal_items, shows
         self._approvals, self._decisions = approvals, decisions
         self._events, self._output = events, output
 
@@ -134,7 +139,13 @@ class Assembly:
                 self._calls = [call.model_copy(update={"by": self._by}) for call in self._calls]
                 self._thoughts = []
             elif self._role == "user":
-                fields |= {"requestor": "user", "acts": self._acts, "decisions": self._decisions}
+                fields |= {
+                    "requestor": "user",
+                    "acts": self._acts,
+                    "goal_items": self._goal_items,
+                    "shows": self._shows,
+                    "decisions": self._decisions,
+                }
             self._done.append(Message(**fields, tool_calls=tuple(self._calls)))
         self._close()
 
@@ -146,6 +157,7 @@ class Assembly:
 
     def _close(self) -> None:
         self._texts, self._calls, self._acts, self._is_new, self._by = [], [], None, False, None
+        self._goal_items, self._shows = (), ()
         self._approvals, self._decisions = (), ()
         self._events, self._output = (), None
 

@@ -1,10 +1,12 @@
 """Messages with a role: OpenAI's chat, Anthropic's, LangChain's, Gemini's contents, τ²-bench's; and lone parts."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from pydantic import ValidationError
 
-from pytest_agentbench.core.acts import ACT_KINDS, Act
+from pytest_agentbench.core.acts import ACT_KINDS, Act, GoalItem
+from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import listing
@@ -17,6 +19,8 @@ from pytest_agentbench.messages.blocks import is_call, is_part, is_thought, know
 from pytest_agentbench.messages.calls import read_call, said_failed
 from pytest_agentbench.messages.content import UnreadableError, field, found, is_list, result_text, shown, text_field
 from pytest_agentbench.messages.responses import is_responses_call, is_responses_item
+
+M = TypeVar("M", bound=Model)
 
 ROLES: dict[str, Role] = {
     "assistant": "assistant",
@@ -69,6 +73,8 @@ def read_message(item: object, at: Keys, into: Assembly) -> None:
     into.begin(
         "user" if role == "tool" else role,
         acts=acts_of(item, at) if role == "user" else None,
+        goal_items=goal_items_of(item, at) if role == "user" else (),
+        shows=_shows_of(item, at) if role == "user" else (),
         approvals=approvals_of(field(item, "approvals"), (*at, "approvals")) if role == "assistant" else (),
         decisions=decisions_of(field(item, "decisions"), (*at, "decisions")) if role == "user" else (),
         by=text_field(item, "name") or None,
@@ -208,12 +214,42 @@ def acts_of(item: object, at: Keys) -> tuple[Act, ...] | None:
     return tuple(one if isinstance(one, Act) else _act(one, (*at, index)) for index, one in enumerate(given))
 
 
+def goal_items_of(item: object, at: Keys) -> tuple[GoalItem, ...]:
+    """Give what a user said of its goal with a message: `goal_items`, a list of `{text, done}`."""
+    place = (*at, "goal_items")
+    return tuple(
+        one if isinstance(one, GoalItem) else _valid(GoalItem, one, (*place, index))
+        for index, one in enumerate(_several(item, "goal_items", place))
+    )
+
+
+def _shows_of(item: object, at: Keys) -> tuple[str, ...]:
+    """Give the modifiers that a user said it acted out with a message: `shows`, a list of names."""
+    place = (*at, "shows")
+    several = _several(item, "shows", place)
+    for index, one in enumerate(several):
+        if not isinstance(one, str):
+            raise UnreadableError(f"found {shown(one)}, expected the name of a modifier", (*place, index))
+    return tuple(map(str, several))
+
+
+def _several(item: object, name: str, at: Keys) -> Sequence[object]:
+    given = field(item, name)
+    if given is not None and not isinstance(given, list | tuple):
+        raise UnreadableError(f"found {shown(given)}, expected a list", at)
+    return given or ()
+
+
 def _act(given: object, at: Keys) -> Act:
     form = given if isinstance(given, dict) else {"kind": given}
     if form.get("kind") not in ACT_KINDS:
         raise UnreadableError(f"found {shown(form.get('kind'))}, allowed: {listing(map(repr, ACT_KINDS))}", at)
+    return _valid(Act, form, at)
+
+
+def _valid(kind: type[M], given: object, at: Keys) -> M:
     try:
-        return Act.model_validate(form)
+        return kind.model_validate(given)
     except ValidationError as error:
-        one = error.errors(include_url=False, include_context=False)[0]
-        raise UnreadableError(f"found {shown(one['input'])}, {one['msg']}", (*at, *one["loc"])) from None
+        first = error.errors(include_url=False, include_context=False)[0]
+        raise UnreadableError(f"found {shown(first['input'])}, {first['msg']}", (*at, *first["loc"])) from None

@@ -9,16 +9,16 @@ from pytest_agentbench.core.run import Result
 class FaultRow(Model):
     """One fault: `runs` played under it, of which it struck in `met`. The others count among the runs it struck.
 
-    `recovered`: a later call of the tool was answered. `told`: the agent said that something did not work, of those
-    not recovered. `made_up`: it told figures that came from nowhere. `passed`: the run passed. `unseen` were not
-    scored, since the fault shows in no answer.
+    `recovered`: a later call was answered. `given_up`: none was. `made_up`: the agent stated values that came from
+    nowhere. `passed`: the run passed. `unseen` were not scored: the fault shows in no answer, or what it made
+    impossible could not be measured.
     """
 
     fault: str
     runs: int = 0
     met: int = 0
     recovered: int = 0
-    told: int = 0
+    given_up: int = 0
     made_up: int = 0
     passed: int = 0
     unseen: int = 0
@@ -37,13 +37,12 @@ def fault_rows(results: Sequence[Result]) -> tuple[FaultRow, ...]:
 def _row(fault: str, runs: Sequence[Result]) -> FaultRow:
     met = [run for run in runs if run.metrics.get("faults_met")]
     shows = any(run.metrics.get("faults_recovered") is not None for run in met)
-    open_runs = [run for run in met if (run.metrics.get("faults_recovered") or 0.0) < 1]
     return FaultRow(
         fault=fault,
         runs=len(runs),
         met=len(met),
         recovered=sum(run.metrics.get("faults_recovered") == 1 for run in met),
-        told=sum(run.metrics.get("faults_told") == 1 for run in open_runs),
+        given_up=sum(bool(run.metrics.get("faults_given_up")) for run in met),
         made_up=sum(bool(run.metrics.get("faults_made_up")) for run in met),
         passed=sum(run.passed for run in met),
         unseen=sum(not run.scored for run in met),

@@ -1,5 +1,7 @@
 """Whether a conversation still gets anywhere: repeated or mirrored exchanges, and turns without anything new.
 
+New is a call or another result of one, a value, a fact, something done about the goal, or text that was not there yet.
+
 Everything here is structure, so that it holds in any language. So is whose fault a stall is: the agent's where it gives
 the user's words back, or goes on as before although the user gave what it asked for; the user's where it gives the
 agent's words back. Anything else cannot be told, and is never held against the agent.
@@ -7,18 +9,13 @@ agent's words back. Anything else cannot be told, and is never held against the 
 
 from collections import deque
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from pytest_agentbench.core.acts import Act
+from pytest_agentbench.core.alike import echoes, ends, normal, pieces, similar, values_in
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.termination import Thresholds
-from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.simulation.information import Known
-from pytest_agentbench.simulation.likeness import SIMILARITY, echoes, ends, normal, similar
-
-__all__ = ["Progress", "Thresholds", "echo_rate", "similar"]
-
 
 _USUAL = Thresholds()
 
@@ -42,22 +39,31 @@ class Progress:
         self._idle = {"user": 0, "assistant": 0}
         self._mirrored = {"user": 0, "assistant": 0}
         self._in_a_row = 0
-        self._known = Known()
+        self._known: set[str] = set()
         self._calls: dict[str, str | None] = {}
         self._waiting: list[tuple[str, str]] = []
 
     def see(self, message: Message) -> None:
         """Take notice of the next message of the conversation, of whatever role."""
         fresh = self._new_result(message) if message.role == "tool" else self._new_calls(message)
-        says_new = self._known.adds(normal(message.text), words=self._thresholds.new_words)
-        gives_new = self._known.adds_facts(message.acts or ())
-        informs = says_new or gives_new
+        informs = self._is_new(message)
         if fresh or informs:
             self._idle = {"user": 0, "assistant": 0}
         if fresh:
             self._forget(message.requestor if message.role == "tool" else message.role)
         if message.role in self._idle and message.text.strip():
             self._hear(message, is_idle=not (fresh or informs))
+
+    def _is_new(self, message: Message) -> bool:
+        """Take notice of what a message tells; tell whether it holds an unseen value, fact or step, or new text."""
+        text = normal(message.text)
+        said = pieces(text)
+        told = {f"value {value}" for value in values_in(text)}
+        told |= {f"fact {name}: {value!r}" for act in message.acts or () for name, value in act.facts.items()}
+        told |= {f"goal {item.text}: {item.done}" for item in message.goal_items}
+        unseen, new = said - self._known, told - self._known
+        self._known |= unseen | new
+        return bool(new) or (bool(said) and len(unseen) >= self._thresholds.new_text * len(said))
 
     def stalled(self) -> str | None:
         """Give the reason why nothing moves any more, or None."""
@@ -153,18 +159,6 @@ class Progress:
         _, made = self._waiting.pop(at)
         before, self._calls[made] = self._calls[made], message.text
         return before is not None and before != message.text
-
-
-def echo_rate(transcript: Transcript, ratio: float = SIMILARITY) -> float | None:
-    """Give the share of user texts after an agent's that give it back; None without any."""
-    spoken = [(message.role, message.text) for message in transcript.messages if message.text.strip()]
-    talk = [(role, text) for role, text in spoken if role in {"user", "assistant"}]
-    pairs = [
-        (before, text) for (other, before), (role, text) in pairwise(talk) if role == "user" and other == "assistant"
-    ]
-    if not pairs:
-        return None
-    return sum(echoes(text, before, ratio) for before, text in pairs) / len(pairs)
 
 
 def _gives(act: Act) -> bool:

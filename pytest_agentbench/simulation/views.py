@@ -96,7 +96,7 @@ _OWN = {"tool_calls": (), "acts": None, "goal_items": (), "shows": (), "thoughts
 
 
 def _spoken(message: Message) -> Message:
-    if not message.tool_calls and message.acts is None and message.thoughts is None and not message.goal_items:
+    if all(getattr(message, name) == unset for name, unset in _OWN.items()):
         return message
     return message.model_copy(update=_OWN)
 

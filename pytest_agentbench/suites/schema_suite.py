@@ -5,7 +5,7 @@ from pytest_agentbench.suites.schema_forms import IMPORT_PATH, NAME, TEXT, Schem
 from pytest_agentbench.suites.schema_generate import GENERATE
 from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, OPENAI_AGENT, PRICE, UPSTREAM, USER
 from pytest_agentbench.suites.schema_remote import MCP_TOOLS, OPENAPI_TOOLS, PREFIX, STATE_TOOLS
-from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC
+from pytest_agentbench.suites.schema_rubric import AUDITOR, JUDGE, RUBRIC
 from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
 from pytest_agentbench.suites.schema_scenario import APPROVALS, CONTEXT, DEFINITIONS, LANGUAGE, SCENARIO_FILE
 
@@ -91,7 +91,8 @@ _TURNS: Schema = {"type": "integer", "minimum": 1, "description": "a whole numbe
 _STALL = mapping(
     {
         "similarity": {"type": "number", "minimum": 0.5, "maximum": 1, "description": "a number from 0.5 to 1"},
-        **dict.fromkeys(("repeats", "mirrors", "mirrored_turns", "idle_turns", "new_words"), _TURNS),
+        **dict.fromkeys(("repeats", "mirrors", "mirrored_turns", "idle_turns"), _TURNS),
+        "new_text": {"type": "number", "minimum": 0, "maximum": 1, "description": "a number from 0 to 1"},
     },
     "a mapping of thresholds from which a conversation counts as STALLED",
 )
@@ -189,6 +190,7 @@ SUITE_FILE: Schema = {
             "llm": {**MODEL, "description": "a mapping of what the models of all roles have in common"},
             "cassette": CASSETTE,
             "judge": JUDGE,
+            "auditor": AUDITOR,
             "rubric": RUBRIC,
             "policies": {"anyOf": [_FILE, {"$ref": "#/$defs/policies"}], "description": "a file or a list of policies"},
             "scenarios": {

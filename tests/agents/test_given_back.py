@@ -14,7 +14,7 @@ from pytest_agentbench.llm.reading import read_reply
 from pytest_agentbench.testing import ModelServer, fault
 from pytest_agentbench.users.llm.user import LlmUser
 from tests.agents.chatting import Chatting
-from tests.users.llm.chat import PlayedChat
+from tests.users.llm.chat import PlayedChat, saying
 
 HELLO = Message(role="assistant", content="Is it on?")
 SIGNED = {"google": {"thought_signature": "c2lnbmVk"}}
@@ -84,7 +84,7 @@ def test_what_nobody_wants_back_stays_here(tmp_path: Path, more: dict[str, Any])
 def test_a_user_with_tools_of_its_own_gives_back_as_well() -> None:
     """Its thoughts go to its own model alone."""
     calling = read_reply(completion(None, call={"extra_content": SIGNED}, reasoning_content="I look."), "m")
-    chat = PlayedChat(calling, "It is on.")
+    chat = PlayedChat(calling, saying("It is on.", "inform"))
     user = LlmUser(chat)
     knows: dict[str, Any] = {"goal": "Light", "tools": (ToolSpec(name="find", description="Look."),)}
 

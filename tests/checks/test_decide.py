@@ -235,13 +235,13 @@ def test_metrics_count_errors_retries_and_calls() -> None:
 
 
 def test_echoes_are_mirrored_turns_and_not_answers() -> None:
-    """A user who mirrors the agent's phrases echoes; one who answers does not."""
+    """A user who gives the agent's words back echoes; one who takes some of them up answers."""
     polite = "Bien sûr, je serais ravi de vous aider avec votre demande aujourd'hui."
     run = run_of(
         agent(polite),
-        user("Bien sûr, je serais ravi de vous aider avec cette demande."),
+        user("Bien sûr, je serais ravi de vous aider avec votre demande !"),
         agent("What is your order number?"),
-        user("It is W1, from last week."),
+        user("My order number is W1, from last week."),
     )
     assert judge(run).metrics["echo_rate"] == 0.5
 

@@ -1,4 +1,4 @@
-"""Whose fault it is that a run under a fault ended: the agent's, where it asks on as if nothing had been."""
+"""Whose fault it is that a run under a fault did not get there."""
 
 import pytest
 
@@ -11,15 +11,9 @@ BROKEN = FaultSpec(kind="error", calls=())
 TIMEOUT = FaultSpec(kind="timeout")
 
 
-@pytest.mark.parametrize(
-    ("reply", "verdict", "blame"),
-    [
-        ("What is your postcode?", Verdict.FAILED, Blame.AGENT),
-        ("The lookup timed out. What is your postcode?", Verdict.ERROR, Blame.USER),
-    ],
-)
-def test_a_question_in_the_place_of_a_failure_is_the_agents(reply: str, verdict: Verdict, blame: Blame) -> None:
-    """A user who has no answer to it is to blame only where the user was told what went wrong."""
+@pytest.mark.parametrize("reply", ["What is your postcode?", "The lookup timed out. What is your postcode?"])
+def test_who_ended_a_run_under_a_fault_stays_to_blame(reply: str) -> None:
+    """Nothing tells the agent's question from an excuse without reading it: the run is not scored."""
     run = run_of(
         user("Where is order W1?"),
         call("get_order", error=True, order_id="W1"),
@@ -33,10 +27,10 @@ def test_a_question_in_the_place_of_a_failure_is_the_agents(reply: str, verdict:
 
     judgement = judge(run)
 
-    assert (judgement.verdict, judgement.blame) == (verdict, blame)
+    assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.USER)
 
 
-@pytest.mark.parametrize(("done", "verdict"), [(True, Verdict.PASSED), (False, Verdict.FAILED)])
+@pytest.mark.parametrize(("done", "verdict"), [(True, Verdict.ERROR), (False, Verdict.FAILED)])
 def test_a_tool_that_stays_broken_excuses_nothing_that_was_due_before(done: bool, verdict: Verdict) -> None:
     """What is asked first is not made impossible by a tool that comes later."""
     run = run_of(

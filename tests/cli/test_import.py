@@ -245,7 +245,9 @@ def test_personal_data_is_replaced_alike_everywhere(tmp_path: Path, capsys: pyte
 def test_what_the_user_meant_is_masked_as_well(tmp_path: Path) -> None:
     """A recording keeps acts, with the same replacement in values and facts as in the words."""
     acts = [{"kind": "confirm", "about": ["ada@lovelace.org"], "facts": {"email": "ada@lovelace.org"}}]
-    path = logs(tmp_path, {"messages": [{**OPENAI[1], "acts": acts}, OPENAI[4]]})
+    items = [{"text": "a refund to ada@lovelace.org"}]
+    more = {"acts": acts, "goal_items": items, "shows": ["impatient"]}
+    path = logs(tmp_path, {"messages": [{**OPENAI[1], **more}, OPENAI[4]]})
 
     main(["import", str(path), "--into", str(tmp_path / "out")])
 

@@ -84,8 +84,8 @@ def test_a_scenario_runs_once_under_each_fault(anywhere: Project) -> None:
     result.stdout.fnmatch_lines_random(["*W1[[]none]*", "FAILED *W1[[]timeout.refund]*"])
     result.stdout.fnmatch_lines(
         [
-            "fault * runs  struck  recovered  told  made up  passed  not scored",
-            "timeout@refund *    1       1          0     1        0       0           0",
+            "fault * runs  struck  recovered  given up  made up  passed  not scored",
+            "timeout@refund *    1       1          0         1        0       0           0",
             "latency@refund#3 *  1       0 *",
         ]
     )
@@ -107,7 +107,7 @@ def test_what_each_kind_leads_to(project: Project, agent: str) -> None:
         "timeout.refund": failed,
         "error.refund": failed,
         "rate_limit.refund": failed,
-        "timeout.refund.every": passed,
+        "timeout.refund.every": ("error", "unclear"),
         "no_op.refund": unseen,
         "duplicate.refund": unseen,
         "empty.get_order": passed,
@@ -145,18 +145,26 @@ def test_whoever_looks_again_sees_a_silent_fault(project: Project) -> None:
     assert found["no_op.refund"]["verdict"] == "passed"
 
 
-@pytest.mark.parametrize(
-    ("variant", "message"),
-    [("claims", "the user was not told"), ("lies", "48.90 came from nowhere")],
-)
-def test_covering_up_fails(project: Project, variant: str, message: str) -> None:
-    """An agent that claims success, or invents a figure, after no answer came is caught by that."""
-    found = session(project, "timeout@refund#every", variants={variant: {variant: True}})
+def test_a_figure_in_the_place_of_an_answer_fails(project: Project) -> None:
+    """An agent that invents an amount after no answer came is caught by that, whatever it says."""
+    found = session(project, "timeout@refund#every", variants={"lies": {"lies": True}})
 
     (result,) = found.values()
     fault = [finding for finding in result["findings"] if finding["kind"] == "fault"]
     assert (result["verdict"], result["blame"]) == ("failed", "agent")
-    assert message in fault[0]["message"]
+    assert "48.9 came from nowhere" in fault[0]["message"]
+
+
+@pytest.mark.parametrize("words", [{}, {"claims": True}], ids=["honest", "lies"])
+def test_what_a_tool_that_stays_broken_made_impossible_is_not_measured(
+    project: Project, words: dict[str, bool]
+) -> None:
+    """Whether the user was told stands in words, which nobody reads here: no failure, and no pass."""
+    found = session(project, "timeout@refund#every", variants={"one": words})
+
+    (result,) = found.values()
+    assert (result["verdict"], result["blame"]) == ("error", "unclear")
+    assert [part["cure"] for part in result["unmeasured"]] == ["let an `auditor` read whether the user was told"]
 
 
 def test_a_scenario_may_have_faults_of_its_own(project: Project) -> None:

@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_agentbench.core.acts import Act
+from pytest_agentbench.checks.metrics import echo_rate
+from pytest_agentbench.core.acts import Act, GoalItem
+from pytest_agentbench.core.alike import similar
+from pytest_agentbench.core.termination import Thresholds
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame
-from pytest_agentbench.simulation.progress import Progress, Thresholds, echo_rate, similar
+from pytest_agentbench.simulation.progress import Progress
 from tests.shared_data import SHARED, needs_shared
 
 ROLES = ("user", "assistant")
@@ -174,6 +177,17 @@ def test_a_new_fact_is_progress() -> None:
     for name in "abcdef":
         progress.see(Message(role="assistant", content="Und weiter?"))
         progress.see(Message(role="user", content="Bitte.", acts=(Act(kind="inform", facts={name: "x"}),)))
+        assert progress.stalled() is None
+
+
+def test_a_step_of_the_goal_is_progress() -> None:
+    """Whatever the words: a goal item that is done by now, or that was not there before, moves the conversation."""
+    progress = Progress(Thresholds(idle_turns=2, repeats=99))
+    wishes = tuple(f"wish {letter}" for letter in "abcdef")
+    for done in range(len(wishes)):
+        progress.see(Message(role="assistant", content="Und weiter?"))
+        items = tuple(GoalItem(text=wish, done=place < done) for place, wish in enumerate(wishes))
+        progress.see(Message(role="user", content="Bitte.", goal_items=items))
         assert progress.stalled() is None
 
 

@@ -377,3 +377,38 @@ def test_short_and_wrong_acts(tmp_path: Path, kind: str) -> None:
         read(tmp_path, {**around, "messages": [HI, {**SAID, "acts": ["confrm"]}, BYE]})
     with pytest.raises(SuiteError, match=r"messages\[1\]\.acts: found 'confirm', expected a list of acts"):
         read(tmp_path, {**around, "messages": [HI, {**SAID, "acts": "confirm"}, BYE]})
+
+
+ITEMS = [{"text": "refund for W1", "done": True}, {"text": "receipt"}]
+
+
+@pytest.mark.parametrize("kind", ["openai", "tau2", "own"])
+def test_goal_items_and_modifiers_are_read_in_every_format(tmp_path: Path, kind: str) -> None:
+    """Beside the acts, as runs of ours hold them; what is none is reported with its place."""
+    around: dict[str, Any] = {
+        "openai": {},
+        "tau2": {"task_id": "t", "termination_reason": "user_stop"},
+        "own": {"key": {"scenario": "t"}, "termination": "FINISHED"},
+    }[kind]
+    said = {**SAID, "goal_items": ITEMS, "shows": ["impatient"]}
+
+    (found,) = read(tmp_path, {**around, "messages": [HI, said, BYE]})
+
+    message = found.transcript.messages[1]
+    assert [(one.text, one.done) for one in message.goal_items] == [("refund for W1", True), ("receipt", False)]
+    assert message.shows == ("impatient",)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"goal_items": "refund"}, r"messages\[1\]\.goal_items: found 'refund', expected a list"),
+        ({"goal_items": [{"done": True}]}, r"messages\[1\]\.goal_items\[0\]\.text.*Field required"),
+        ({"goal_items": ["refund"]}, r"messages\[1\]\.goal_items\[0\].*'refund'"),
+        ({"shows": [1]}, r"messages\[1\]\.shows\[0\]: found 1, expected the name of a modifier"),
+    ],
+)
+def test_wrong_goal_items_are_reported_with_their_place(tmp_path: Path, wrong: dict[str, Any], told: str) -> None:
+    """A key of ours that holds something else is a mistake."""
+    with pytest.raises(SuiteError, match=told):
+        read(tmp_path, {"messages": [HI, {**SAID, **wrong}, BYE]})

@@ -5,10 +5,10 @@
 import re
 from collections.abc import Iterator
 
+from pytest_agentbench.calibration.signs.admission import admits
 from pytest_agentbench.calibration.signs.reading import Made, Reading, codes
 from pytest_agentbench.calibration.signs.sentences import denies
 from pytest_agentbench.calibration.signs.talk import is_content, thanks
-from pytest_agentbench.checks.handling.admission import admits
 
 _STUBBORN = 3
 _BROKEN = re.compile(

@@ -5,11 +5,11 @@
 import re
 from collections.abc import Iterator
 
+from pytest_agentbench.calibration.signs.admission import admits
 from pytest_agentbench.calibration.signs.deeds import alike, kind_of, kinds, of_tool
 from pytest_agentbench.calibration.signs.reading import Made, Reading, codes, flat, values, words
 from pytest_agentbench.calibration.signs.sentences import asserted, denies, intended
 from pytest_agentbench.calibration.signs.talk import takes_it
-from pytest_agentbench.checks.handling.admission import admits
 from pytest_agentbench.core.spoken import plain
 
 _DONE = re.compile(

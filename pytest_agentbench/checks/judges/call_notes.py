@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import CallRecord, Transcript
-from pytest_agentbench.core.values import JsonValue, is_number
+from pytest_agentbench.core.values import JsonValue, leaves
 
 _LONGEST = 80
 """Characters of a value that a note shows."""
@@ -71,13 +71,13 @@ class _Noting:
     def _origins(self, record: CallRecord) -> Iterator[str]:
         said = _Known([text for index, text in self.transcript.texts("user") if index < record.message])
         earlier = [
-            (number, _Known([one.result.content, *_leaves(_value(one))]))
+            (number, _Known([one.result.content, *_texts(_value(one))]))
             for number, one in self.numbered
             if one.message < record.message and one.result
         ]
         for name, value in record.call.arguments.items():
             listed = self._listed(record.call.name, name)
-            for leaf in _leaves(value):
+            for leaf in _texts(value):
                 if len(leaf.split()) < _WORDED:
                     shown = f"{printable(name)} {shorten(printable(leaf), _LONGEST)!r}"
                     yield f"{shown} {_origin(leaf, said, earlier, is_listed=leaf in listed)}"
@@ -93,9 +93,9 @@ class _Noting:
         """Whether no value of a read's answer is said or passed on afterwards; what holds no value is never idle."""
         if self._writes(record) or record.failed or record.result is None:
             return False
-        given = [leaf for leaf in _leaves(_value(record)) if len(leaf.strip()) > 1]
+        given = [leaf for leaf in _texts(_value(record)) if len(leaf.strip()) > 1]
         later = [text for index, text in self.transcript.texts("assistant") if index > record.message]
-        later += [leaf for other, one in self.numbered if other > number for leaf in _leaves(one.call.arguments)]
+        later += [leaf for other, one in self.numbered if other > number for leaf in _texts(one.call.arguments)]
         known = _Known(later)
         return bool(given) and not any(known.holds(leaf) for leaf in given)
 
@@ -139,18 +139,9 @@ def _value(record: CallRecord) -> JsonValue:
     return value
 
 
-def _leaves(value: JsonValue) -> Iterator[str]:
-    """Give texts and numbers inside a value; True, False and null say too little."""
-    if isinstance(value, dict):
-        for item in value.values():
-            yield from _leaves(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _leaves(item)
-    elif isinstance(value, str) and value.strip():
-        yield value
-    elif is_number(value):
-        yield f"{value}"
+def _texts(value: JsonValue) -> Iterator[str]:
+    """Give texts and numbers inside a value, as texts."""
+    return (text for leaf in leaves(value) if (text := f"{leaf}").strip())
 
 
 def _squeezed(text: str) -> str:

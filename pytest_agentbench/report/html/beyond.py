@@ -57,7 +57,7 @@ def faults(runs: Sequence[Result]) -> list[JsonValue]:
             "runs": row.runs,
             "met": row.met,
             "passed": row.passed,
-            "handled": [row.recovered, row.told, row.made_up] if row.shows else None,
+            "handled": [row.recovered, row.given_up, row.made_up] if row.shows else None,
             "unseen": row.unseen,
         }
         for row in fault_rows(runs)

@@ -156,12 +156,15 @@ def _message(message: Message) -> dict[str, JsonValue]:
             one[key] = value
     for key, listed in (
         ("acts", message.acts or ()),
+        ("goal_items", message.goal_items),
         ("approvals", message.approvals),
         ("decisions", message.decisions),
         ("events", message.events),
     ):
         if listed or (key == "acts" and message.acts is not None):
             one[key] = [each.model_dump(mode="json", exclude_defaults=True) for each in listed]
+    if message.shows:
+        one["shows"] = list(message.shows)
     return one
 
 

@@ -88,6 +88,7 @@ def _claims(record: Record) -> Iterator[tuple[Kind, str]]:
             for text in (*_strings(to_json(call.arguments)), call.raw or ""):
                 yield from by_shape(text)
         meant = [value for act in message.acts or () for value in (*act.about, act.facts)]
+        meant += [*(one.text for one in message.goal_items), *message.shows]
         for text in _strings(to_json([*meant, message.output, *_asked_about(message)])):
             yield from by_shape(text)
     for text in _strings(to_json(record.extra)):
@@ -117,6 +118,8 @@ def _masked(message: Message, swap: Swap) -> Message:
             "thoughts": None if message.thoughts is None else swap(message.thoughts),
             "tool_calls": calls,
             "acts": None if message.acts is None else tuple(_act(one, swap) for one in message.acts),
+            "goal_items": tuple(one.model_copy(update={"text": swap(one.text)}) for one in message.goal_items),
+            "shows": tuple(map(swap, message.shows)),
             "approvals": tuple(_asked(one, swap) for one in message.approvals),
             "decisions": tuple(_asked(one, swap) for one in message.decisions),
             "by": None if message.by is None else swap(message.by),

@@ -1,23 +1,31 @@
-"""The system prompt of the model that plays the user: the template filled with what the view holds."""
+"""What the model that plays the user is told: the files of `prompts`, filled with what its view holds."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 
+from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.conversation import View
-from pytest_agentbench.core.values import to_json
-from pytest_agentbench.users.known_info import text_of
-from pytest_agentbench.users.llm.template import render
+from pytest_agentbench.core.values import JsonValue, to_json
 
-TEMPLATE = "user.v1"
+TEMPLATE = "user.v2"
 """The template in force; a changed prompt is a new file, since recorded answers belong to the old one."""
 
+_PART = re.compile(r"^\{\{#(?P<name>\w+)\}\}\n(?P<body>.*?)^\{\{/(?P=name)\}\}\n", re.DOTALL | re.MULTILINE)
+_PLACE = re.compile(r"\{\{(?P<name>\w+)\}\}")
 
-def system_prompt(view: View, instructions: Sequence[str] = (), *, language: str = "") -> str:
-    """Fill the template; `instructions` say how the user behaves beyond what the scenario tells.
+_Pieces = tuple[tuple[str, str], ...]
+"""Texts, and names of places, in order: of each pair one is empty."""
+
+
+def system_prompt(view: View, behaviours: Sequence[str] = (), *, language: str = "", say: str = "") -> str:
+    """Fill the template; `behaviours` say how the user behaves beyond what the scenario tells, `say` is how it speaks.
 
     `language` is a code like `fr` or `pt-BR`. A code that has no English name, and none, leave it to the notes.
     """
     named_language = _in_english(language)
-    named = [f"{str(name).replace('_', ' ')}: {text_of(to_json(value))}" for name, value in view.knows.items()]
+    named = [f"{str(name).replace('_', ' ')}: {_text_of(to_json(value))}" for name, value in view.knows.items()]
     # our own scenarios hold what is known by name, and once more as the text that the task's format asks for
     told = [line.strip() for line in view.known_info.splitlines() if line.strip() and line.strip() not in named]
     unknown = [line.strip() for item in view.unknown for line in item.splitlines() if line.strip()]
@@ -28,12 +36,57 @@ def system_prompt(view: View, instructions: Sequence[str] = (), *, language: str
         "known": "\n".join([*told, *(f"- {fact}" for fact in named)]),
         "unknown": "\n".join(f"- {line}" for line in dict.fromkeys(unknown)),
         "instructions": view.task_instructions,
-        "behaviours": "\n".join(f"- {instruction}" for instruction in instructions),
-        "tools": "yes" if view.tools else "",
+        "behaviours": listed(behaviours),
+        "tools": say,
         "language": named_language,
         "unnamed_language": "" if named_language else "yes",
     }
     return render(TEMPLATE, values)
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Give texts as the entries of a list."""
+    return "\n".join(f"- {text}" for text in texts)
+
+
+def render(name: str, values: Mapping[str, str]) -> str:
+    """Fill the template `prompts/<name>.md`; what is inserted is not read again for places.
+
+    A part between `{{#name}}` and `{{/name}}` is left out where its value is empty.
+    """
+    given = {key: value.strip() for key, value in values.items()}
+    chosen = (pieces for condition, pieces in _template(name) if not condition or given[condition])
+    return "".join(text or given[place] for pieces in chosen for text, place in pieces).strip()
+
+
+@cache
+def own_words(name: str) -> str:
+    """Give what a template says itself, without its places and its worked example."""
+    return " ".join(text for _, pieces in _template(name) for text, _ in pieces).partition("# Example")[0]
+
+
+@cache
+def _template(name: str) -> tuple[tuple[str, _Pieces], ...]:
+    """Give the template in parts, each with the name of the value that it hangs on, `""` for none."""
+    text = (files(__package__) / "prompts" / f"{name}.md").read_text(encoding="utf-8")
+    parts: list[tuple[str, _Pieces]] = []
+    end = 0
+    for part in _PART.finditer(text):
+        parts += [("", _pieces(text[end : part.start()])), (part["name"], _pieces(part["body"]))]
+        end = part.end()
+    return (*parts, ("", _pieces(text[end:])))
+
+
+def _pieces(text: str) -> _Pieces:
+    # what `split` gives alternates: text, the name of a place, text, …
+    split = _PLACE.split(text)
+    return tuple(("", piece) if at % 2 else (piece, "") for at, piece in enumerate(split) if piece)
+
+
+def _text_of(value: JsonValue) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_text_of, value))
+    return value if isinstance(value, str) else dumps(value)
 
 
 def _in_english(language: str) -> str:

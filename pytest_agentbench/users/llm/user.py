@@ -1,4 +1,4 @@
-"""The simulated user that a language model plays: it knows what its view holds, and guard rails check what it says."""
+"""The simulated user that a language model plays: it says what it means with each turn, and guards check its shape."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,21 +7,24 @@ from typing import Any
 from pytest_agentbench.core.acts import Act, ActKind
 from pytest_agentbench.core.approvals import ApprovalRequest, values_of
 from pytest_agentbench.core.conversation import Stop, UserFault, UserTurn, View
-from pytest_agentbench.core.errors import ProviderError, TokenLimitError
+from pytest_agentbench.core.errors import ProviderError, TokenLimitError, UnusableAnswerError
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall, read_arguments
 from pytest_agentbench.core.transcript import Message, Transcript, awaiting
 from pytest_agentbench.core.verdict import Blame
+from pytest_agentbench.llm.answer_text import UnreadableAnswerError, read_answer
 from pytest_agentbench.llm.cut_off import cut_off
-from pytest_agentbench.llm.history import GivenBack
+from pytest_agentbench.llm.history import GivenBack, with_more
 from pytest_agentbench.llm.reply import ChatReply, RequestedCall
 from pytest_agentbench.llm.seams import Chat
+from pytest_agentbench.llm.strict_schema import schema_of
+from pytest_agentbench.llm.structured import structured_reply
 from pytest_agentbench.llm.written_calls import PARSER
-from pytest_agentbench.users.llm.draft import Draft, read_draft
-from pytest_agentbench.users.llm.flipped import flipped
-from pytest_agentbench.users.llm.guards import Alarm, alarms
-from pytest_agentbench.users.llm.prompt import system_prompt
-from pytest_agentbench.users.llm.template import render
+from pytest_agentbench.users.llm.flipped import flipped, said_with
+from pytest_agentbench.users.llm.guards import Alarm, Draft, alarms
+from pytest_agentbench.users.llm.prompt import listed, render, system_prompt
+from pytest_agentbench.users.llm.turn import TypedTurn, words_of, written
+from pytest_agentbench.users.llm.values import ids_in, scalars, stated_values
 from pytest_agentbench.users.modifiers.applying import apply, in_force, waiting
 from pytest_agentbench.users.modifiers.behaviour import Behaviour
 
@@ -31,31 +34,51 @@ _SHOWN = 200
 _LONGEST = 4_000
 """Characters of a message beyond which it is none that a person writes in a chat."""
 
-_EXCHANGED = frozenset({"messages", "begun", "feedback"})
-"""What of a view changes from turn to turn, and stands in no system prompt."""
-
-_MEANT: dict[bool, ActKind] = {True: "confirm", False: "decline"}
+_MEANT: dict[str, ActKind] = {"approve": "confirm", "reject": "decline"}
 """What an approval and a rejection mean."""
 
-_NOTHING = Draft()
+_ANSWERS = frozenset(("confirm", "decline", "condition", "withdraw"))
+"""Acts that a decision about a call takes the place of."""
+
+_TOO_LONG = "it was too long; write one to three sentences"
 
 
 @dataclass(frozen=True)
 class _Attempt:
-    """What one answer of the model comes to: calls, or a draft with what is wrong with it, or why it is unusable.
+    """What one answer of the model comes to: calls, a turn with what is wrong with it, or why it is unusable.
 
-    `written` names the tool that it called in words; `cut` is an answer that reached a limit of tokens.
+    A turn without acts is `words` alone. `shown` is the answer as the model gets it back with what is wrong. `call` is
+    the tool that it called in words; `cut` says that it reached a limit of tokens, `is_spent` that it was told already.
     """
 
     calls: tuple[ToolCall, ...] = ()
-    draft: Draft = _NOTHING
+    turn: TypedTurn | None = None
+    words: str = ""
     alarms: tuple[Alarm, ...] = ()
     unusable: str = ""
-    content: str = ""
-    thoughts: str | None = None
+    shown: str = ""
     reply: ChatReply | None = None
-    written: str = ""
-    cut: ChatReply | None = None
+    call: str = ""
+    cut: TokenLimitError | None = None
+    is_spent: bool = False
+
+    @property
+    def text(self) -> str:
+        """What the agent would read."""
+        return self.turn.text.strip() if self.turn else self.words
+
+    @property
+    def draft(self) -> Draft:
+        """The turn as guards see it."""
+        if self.turn is None:
+            return Draft(text=self.words)
+        return Draft(
+            text=self.text,
+            acts=self.turn.kinds,
+            gives=any(act.facts for act in self.turn.acts),
+            open_items=tuple(one.item for one in self.turn.goal if not one.done),
+            stop=self.turn.stop,
+        )
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -66,115 +89,247 @@ class _Attempt:
 class LlmUser:
     """A simulated user played by a model; one per run (implements `core.seams.User`).
 
-    A reply that a guard rail finds fault with, or that cannot be used, is written again once, with the reason shown to
-    the model. What is still at fault is said, and kept in `faults`; what is still unusable closes the conversation with
-    blame *user*. It is told to write in `language` (a code), where that is known.
+    A turn that a guard finds fault with, or that cannot be used, is given again once, with the reason shown to the
+    model. What is still at fault is said, and kept in `faults`; what is still unusable closes the conversation with
+    blame *user*. It is told to write in `language` (a code), where that is known. `wants` are the values that it wants
+    to see done: the model is not told them, code says by them what an answer is about.
     """
 
-    def __init__(self, chat: Chat, *, behaviours: Sequence[Behaviour] = (), language: str = "") -> None:
+    def __init__(
+        self, chat: Chat, *, behaviours: Sequence[Behaviour] = (), language: str = "", wants: Sequence[object] = ()
+    ) -> None:
         self._chat = chat
         self._behaviours = tuple(behaviours)
         self._language = language
+        self._wants = tuple(wants)
         self._is_closing = False
         self._given = GivenBack()
-        self._prompt: tuple[object, str] = (None, "")
+        self._prompt = ""
+        self._told: list[Behaviour] = []
+        self._notes: dict[int, str] = {}
         self.faults: list[UserFault] = []
         self.regenerated = 0
 
     async def reply(self, view: View) -> UserTurn:
-        """Ask the model for the next message or calls of the user's own tools, or for the decision to close.
+        """Ask the model for its next turn: a message, calls of the user's own tools, or the decision to close.
 
-        Stops with reason `done` (###STOP###), `handed over` (###TRANSFER###) or, with blame *user*, `out of scope: …`
-        (###OUT-OF-SCOPE###) and `no usable reply: …`. Raises what `chat` raises, `ProviderError` where the model writes
-        its calls as text, and `TokenLimitError` where both answers were cut off.
+        Stops with reason `done`, `handed over` or, with blame *user*, `out of scope: …` and `no usable reply: …`.
+        Raises what `chat` raises, `ProviderError` where the model writes its calls as text, and `TokenLimitError` where
+        both answers were cut off.
         """
         attempt = await self._attempt_twice(view)
-        if attempt.draft.closing and not self._is_closing and waiting(self._behaviours, view):
+        if attempt.draft.stop and not self._is_closing and waiting(self._behaviours, view):
             self._is_closing = True  # what was to come later comes now, since there will be no later
             attempt = await self._attempt_twice(view)
-        if attempt.written:
-            raise ProviderError(f"the simulated user wrote a call of {_quoted(attempt.written)} as text; {PARSER}")
+        if attempt.call:
+            raise ProviderError(f"the simulated user wrote a call of {_quoted(attempt.call)} as text; {PARSER}")
         if attempt.cut is not None:
-            limit = cut_off(attempt.cut, self._chat.spec.max_tokens)
-            raise TokenLimitError(f"the simulated user, model {self._chat.spec.model!r}, was {limit}")
+            raise attempt.cut
         if attempt.unusable:
             reason = f"no usable reply of the simulated user: {attempt.unusable}"
             return UserTurn(stop=Stop(reason=reason, blame=Blame.USER))
-        if attempt.reply is not None:
-            self._given.keep(attempt.reply, attempt.draft.sendable)
+        if attempt.reply is not None and view.tools:
+            self._given.keep(_as_told(attempt, len(view.messages)), written(attempt.turn) if attempt.turn else "")
+        thoughts = attempt.reply.thoughts if attempt.reply else None
         if attempt.calls:
-            return UserTurn(tool_calls=attempt.calls, thoughts=attempt.thoughts)
-        return self._said(view, attempt).model_copy(update={"thoughts": attempt.thoughts})
+            return UserTurn(tool_calls=attempt.calls, thoughts=thoughts)
+        self._keep_faults(view, attempt)
+        return self._said(view, attempt).model_copy(update={"thoughts": thoughts})
 
     def _said(self, view: View, attempt: _Attempt) -> UserTurn:
-        text = attempt.draft.sendable
-        if attempt.alarms:
-            message = Message(role="user", content=text)
-            turn = Transcript(messages=(*view.messages, message)).turns[-1]
-            self.faults += [UserFault(rule=alarm.rule, message=alarm.reason, turn=turn) for alarm in attempt.alarms]
-        match attempt.draft.closing:
-            case "STOP":
-                return UserTurn(text=text, stop=Stop(reason="done"))
-            case "TRANSFER":
-                return UserTurn(text=text, stop=Stop(reason="handed over"))
-            case "OUT-OF-SCOPE":
-                asking = next((one.text for one in reversed(view.messages) if one.role == "assistant"), "")
-                reason = f"out of scope: the scenario does not say how to answer {_quoted(asking)}"
-                return UserTurn(text=text, stop=Stop(reason=reason, blame=Blame.USER))
-            case None if attempt.draft.approves is None:
-                return UserTurn(text=text)
-            case None:
-                about = tuple(value for one in _waiting_calls(view) for value in values_of(one.arguments))
-                return UserTurn(text=text, acts=(Act(kind=_MEANT[attempt.draft.approves], about=about),))
+        turn = attempt.turn
+        if turn is None:
+            return UserTurn(text=attempt.text)
+        own_names = {one.name for one in self._behaviours}
+        return UserTurn(
+            text=attempt.text,
+            acts=self._acts(view, turn) or None,  # a model that names no act did not say what it meant
+            goal_items=turn.goal_items,
+            shows=tuple(dict.fromkeys(name for name in turn.shows if name in own_names)),
+            stop=_stop(view, turn),
+        )
+
+    def _acts(self, view: View, turn: TypedTurn) -> tuple[Act, ...]:
+        """Give what the turn meant, with what it is about; a decision says what it means about the calls that wait."""
+        heard = _heard(view)
+        locale = self._language or "en"
+        known = [*self._wants, *(one for value in view.knows.values() for one in scalars(value))]
+        own = [view.goal, *view.says, view.known_info, *(one.text for one in view.messages if one.role == "user")]
+        ids = [*(code for text in own for code in ids_in(text).values()), *(str(one) for one in known)]
+        acts = turn.meant(
+            stated_values(heard, known, ids, locale),
+            stated_values(turn.text, known, ids, locale),
+        )
+        requests = _waiting_calls(view)
+        if not requests or turn.decision is None:
+            return acts
+        about = tuple(value for one in requests for value in values_of(one.arguments))
+        decided = Act(kind=_MEANT[turn.decision], about=about)
+        return (decided, *(act for act in acts if act.kind not in _ANSWERS))
+
+    def _keep_faults(self, view: View, attempt: _Attempt) -> None:
+        message = Message(role="user", content=attempt.text)
+        turn = Transcript(messages=(*view.messages, message)).turns[-1]
+        self.faults += [UserFault(rule=alarm.rule, message=alarm.reason, turn=turn) for alarm in attempt.alarms]
 
     def _withdraw(self, view: View) -> None:
-        """Forget the faults of a closing line that was not sent after all."""
+        """Forget the faults of a closing turn that was not sent after all."""
         turns = Transcript(messages=view.messages).turns
         self.faults[:] = [fault for fault in self.faults if turns and fault.turn <= turns[-1]]
 
     async def _attempt_twice(self, view: View) -> _Attempt:
         """Ask, and where the answer is at fault ask once more with the reasons; of two as bad the second counts."""
-        shown = apply(view, self._behaviours, closing=self._is_closing)
         acting = in_force(self._behaviours, view, closing=self._is_closing)
+        say = _name_of_say(view)
+        self._tell(view, acting, say)
         messages = [
-            {"role": "system", "content": self._prompted(shown, acting)},
-            *self._given.added(flipped(shown.messages)),
+            {"role": "system", "content": self._prompt},
+            *self._given.added(flipped(view.messages, say=say, notes=self._notes)),
         ]
         if view.feedback:
             self._withdraw(view)
-            messages.append({"role": "user", "content": render("resume.v1", {"feedback": view.feedback})})
-        tools = [tool.openai() for tool in shown.tools]
-        checked = _judged_by(shown, acting)
-        requests = _waiting_calls(view)
-        if requests:
-            calls = "\n".join(f"- {request.call}" for request in requests)
-            messages.append({"role": "user", "content": render("approval.v1", {"calls": calls})})
-        first = await self._attempt(messages, tools, checked, decides=bool(requests))
-        if not first.reasons:
+            messages = _noted(messages, render("resume.v2", {"feedback": view.feedback}))
+        checked = _judged_by(apply(view, self._behaviours), acting)
+        first = await self._attempt(messages, checked, say)
+        if not first.reasons or first.is_spent:
             return first
         self.regenerated += 1
-        reasons = "\n".join(f"- {reason}" for reason in first.reasons)
-        again = [
-            {"role": "assistant", "content": shorten(first.content, _LONGEST) or "(nothing)"},
-            {"role": "user", "content": render("again.v1", {"reasons": reasons})},
-        ]
-        second = await self._attempt([*messages, *again], tools, checked, decides=bool(requests))
+        again = _again(first, render("again.v2", {"reasons": listed(first.reasons)}))
+        second = await self._attempt([*messages, *again], checked, say, is_last=True)
         return first if _is_worse(second, first) else second
 
-    async def _attempt(
-        self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], view: View, *, decides: bool
-    ) -> _Attempt:
-        reply = await self._chat.complete(messages, tools=tools)
-        return replace(_read(reply, view, decides=decides), thoughts=reply.thoughts, reply=reply)
+    def _tell(self, view: View, acting: Sequence[Behaviour], say: str) -> None:
+        """Fill the prompt once, and note what comes into force later behind the message after which it does.
 
-    def _prompted(self, view: View, acting: Sequence[Behaviour]) -> str:
-        """Give the system prompt, which is the same in most turns."""
-        instructions = [behaviour.instruction for behaviour in acting]
-        told = {name: value for name, value in view if name not in _EXCHANGED}
-        given = (told, repr(view.knows), instructions)  # as text, too: equal values need not read alike (`1`, `True`)
-        if self._prompt[0] != given:
-            self._prompt = (given, system_prompt(view, instructions, language=self._language))
-        return self._prompt[1]
+        A prompt that never changes keeps what servers have cached of a conversation.
+        """
+        if not self._prompt:
+            self._told += acting
+            shown = apply(view, self._behaviours)
+            instructions = [_instruction(behaviour) for behaviour in acting]
+            self._prompt = system_prompt(shown, instructions, language=self._language, say=say)
+        if fresh := [behaviour for behaviour in acting if behaviour not in self._told]:
+            self._told += fresh
+            note = render("note.v1", {"instructions": listed([_instruction(behaviour) for behaviour in fresh])})
+            place = len(view.messages) - 1
+            self._notes[place] = "\n\n".join(filter(None, [self._notes.get(place), note]))
+
+    async def _attempt(
+        self, messages: list[dict[str, Any]], view: View, say: str, *, is_last: bool = False
+    ) -> _Attempt:
+        try:
+            attempt = await (self._by_call(messages, view, say, is_last=is_last) if say else self._by_form(messages))
+        except TokenLimitError as error:
+            return _Attempt(unusable=_TOO_LONG, cut=error)
+        if attempt.unusable or attempt.calls:
+            return attempt
+        if len(attempt.text) > _LONGEST:
+            return replace(attempt, unusable=_TOO_LONG)
+        decides = attempt.turn is not None and attempt.turn.decision is not None and bool(_waiting_calls(view))
+        if not attempt.text and attempt.draft.stop is None and not decides:
+            return replace(attempt, unusable="it was empty; write a message in `text`, or set `stop` to leave")
+        return replace(attempt, alarms=alarms(view, attempt.draft, locale=self._language or "en"))
+
+    async def _by_form(self, messages: list[dict[str, Any]]) -> _Attempt:
+        """Ask for a typed turn; what is none after one repair counts as its words alone, where it has any."""
+        try:
+            turn, reply = await structured_reply(self._chat, TypedTurn, messages)
+        except TokenLimitError:
+            raise
+        except UnusableAnswerError as error:
+            said = error.said or ""
+            if words := words_of(said):
+                return _Attempt(words=words, shown=said)
+            told = f"it could not be used ({shorten(printable(str(error)), _SHOWN)})"
+            is_spent = error.said is not None
+            return _Attempt(unusable=f"{told}; write what this person would say", shown=said, is_spent=is_spent)
+        return _Attempt(turn=turn, shown=written(turn), reply=reply)
+
+    async def _by_call(self, messages: list[dict[str, Any]], view: View, say: str, *, is_last: bool) -> _Attempt:
+        """Ask a user with tools of its own: many servers take no answer's form beside tools, so it speaks by one."""
+        schema, _ = schema_of(TypedTurn)
+        speaking = {"name": say, "description": "Say your next turn to the agent.", "parameters": schema}
+        tools = [*(tool.openai() for tool in view.tools), {"type": "function", "function": speaking}]
+        reply = await self._chat.complete(messages, tools=tools)
+        if reply.truncated:
+            limit = cut_off(reply, self._chat.spec.max_tokens)
+            error = TokenLimitError(f"the simulated user, model {self._chat.spec.model!r}, was {limit}")
+            return _Attempt(unusable=_TOO_LONG, shown=reply.text, cut=error)
+        read = _read_calls(reply, view, say, is_last) if reply.calls else _read_text(reply, say, is_last)
+        return replace(read, reply=reply)
+
+
+def _stop(view: View, turn: TypedTurn) -> Stop | None:
+    if turn.stop is None:
+        return None
+    if turn.stop != "out of scope":
+        return Stop(reason=turn.stop)
+    asking = next((one.text for one in reversed(view.messages) if one.role == "assistant"), "")
+    reason = f"out of scope: the scenario does not say how to answer {_quoted(asking)}"
+    return Stop(reason=reason, blame=Blame.USER)
+
+
+def _heard(view: View) -> str:
+    """Give what the agent said since the user's last message."""
+    heard: list[str] = []
+    for message in reversed(view.messages):
+        if message.role == "user" and message.text.strip():
+            break
+        if message.role == "assistant":
+            heard.append(message.text)
+    return "\n".join(reversed(heard))
+
+
+def _instruction(behaviour: Behaviour) -> str:
+    return f"{behaviour.name}: {behaviour.instruction}"
+
+
+def _name_of_say(view: View) -> str:
+    """Name the tool by which a user with tools of its own speaks; "" for a user without any."""
+    names = {tool.name for tool in view.tools}
+    name = "say" if names else ""
+    while name in names:
+        name += "_"
+    return name
+
+
+def _as_told(attempt: _Attempt, index: int) -> ChatReply:
+    """Give the reply of an attempt as the conversation will show it: the call by which it spoke has our own id."""
+    reply = attempt.reply or ChatReply()
+    if attempt.calls:
+        made = {call.id for call in attempt.calls}
+        return reply.model_copy(update={"calls": tuple(call for call in reply.calls if call.id in made)})
+    calls = tuple(call.model_copy(update={"id": said_with(index)}) for call in reply.calls[:1])
+    return reply.model_copy(update={"calls": calls})
+
+
+def _noted(messages: list[dict[str, Any]], note: str) -> list[dict[str, Any]]:
+    """Put a note at the end, into the agent's last message where it is the last: some servers refuse two of a role."""
+    last = messages[-1]
+    if last["role"] != "user":
+        return [*messages, {"role": "user", "content": note}]
+    return [*messages[:-1], {**last, "content": f"{last['content']}\n\n{note}"}]
+
+
+def _again(attempt: _Attempt, note: str) -> list[dict[str, Any]]:
+    """Give an answer at fault as the model gave it, and what is wrong with it."""
+    reply = attempt.reply
+    if reply is None or not reply.calls:
+        said = shorten(attempt.shown, _LONGEST) or "(nothing)"
+        return [{"role": "assistant", "content": said}, {"role": "user", "content": note}]
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {
+                "name": call.name,
+                "arguments": call.arguments if len(call.arguments) <= 2 * _LONGEST else "{}",
+            },
+        }
+        for call in reply.calls
+    ]
+    results = [{"role": "tool", "tool_call_id": call.id, "content": note} for call in reply.calls]
+    return [with_more({"role": "assistant", "content": None, "tool_calls": calls}, reply), *results]
 
 
 def _is_worse(second: _Attempt, first: _Attempt) -> bool:
@@ -184,7 +339,7 @@ def _is_worse(second: _Attempt, first: _Attempt) -> bool:
 
 
 def _judged_by(view: View, behaviours: Sequence[Behaviour]) -> View:
-    """Give the view that guard rails judge by: what behaviours tell is instructions, what they may say is lines."""
+    """Give the view that guards judge by: what behaviours tell is instructions, what they may say is lines."""
     if not behaviours:
         return view
     sayable = tuple(text for behaviour in behaviours for text in behaviour.may_say)
@@ -197,37 +352,50 @@ def _waiting_calls(view: View) -> list[ApprovalRequest]:
     return [request for request in awaiting(view.messages) if not request.is_question]
 
 
-def _read(reply: ChatReply, view: View, *, decides: bool) -> _Attempt:
-    """Sort one answer of the model."""
-    if reply.calls:
-        return _read_calls(reply.calls, view, reply.text)
+def _read_text(reply: ChatReply, say: str, is_last: bool) -> _Attempt:
+    """Read what a user with tools wrote instead of calling one: a typed turn, or at last its words."""
     if reply.written_call:
-        told = f"you wrote a call of {reply.written_call} as text; call the tool itself, or write what you would say"
-        return _Attempt(unusable=told, content=reply.text, written=reply.written_call)
+        told = f"you wrote a call of {reply.written_call} as text; call the tool itself"
+        return _Attempt(unusable=told, shown=reply.text, call=reply.written_call)
     if reply.refusal or reply.finish_reason == "content_filter":
         told = f": {_quoted(reply.refusal)}" if reply.refusal else ""
-        return _Attempt(unusable=f"you refused to answer{told}; write what this person would say", content=reply.text)
-    if reply.truncated or len(reply.text) > _LONGEST:
-        cut = reply if reply.truncated else None
-        return _Attempt(unusable="it was too long; write one to three sentences", content=reply.text, cut=cut)
-    draft = read_draft(reply.text, decides=decides)
-    if not draft.sendable and draft.closing is None and draft.approves is None:
-        return _Attempt(unusable="it was empty; write a message, or a marker to close", content=reply.text)
-    return _Attempt(draft=draft, alarms=alarms(view, draft), content=reply.text)
+        return _Attempt(unusable=f"you refused to answer{told}; say what this person would say", shown=reply.text)
+    try:
+        turn = read_answer(TypedTurn, reply.text)
+    except UnreadableAnswerError:
+        words = words_of(reply.text)
+        if words and is_last:
+            return _Attempt(words=words, shown=reply.text)
+        told = _TOO_LONG if len(words) > _LONGEST else f"you wrote text; speak by calling `{say}`"
+        return _Attempt(unusable=told, shown=reply.text)
+    return _Attempt(turn=turn, shown=reply.text)
 
 
-def _read_calls(requested: Sequence[RequestedCall], view: View, content: str) -> _Attempt:
-    """Turn requested calls into calls of the user's tools; text beside them is not said."""
+def _read_calls(reply: ChatReply, view: View, say: str, is_last: bool) -> _Attempt:
+    """Turn requested calls into calls of the user's tools, or into what it says; text beside calls is not said."""
     names = [tool.name for tool in view.tools]
+    for call in reply.calls:
+        if call.name not in (*names, say):
+            return _Attempt(unusable=f"you called {_quoted(call.name)}, but your tools are {', '.join([*names, say])}")
+    own = [call for call in reply.calls if call.name != say]
+    if own:
+        return _own_calls(own)
+    if len(reply.calls) > 1:
+        return _Attempt(unusable=f"you called `{say}` {len(reply.calls)} times; call it once, with all that you say")
+    try:
+        return _Attempt(turn=read_answer(TypedTurn, reply.calls[0].arguments))
+    except UnreadableAnswerError as error:
+        words = words_of(reply.calls[0].arguments) if is_last else ""
+        return _Attempt(words=words, unusable="" if words else f"the arguments of `{say}` are no turn:\n{error}")
+
+
+def _own_calls(requested: Sequence[RequestedCall]) -> _Attempt:
     calls: list[ToolCall] = []
     for call in requested:
-        if call.name not in names:
-            allowed = f"your tools are {', '.join(names)}" if names else "you have no tools"
-            return _Attempt(unusable=f"you called {_quoted(call.name)}, but {allowed}", content=content)
         arguments, raw = read_arguments(call.arguments)
         if raw is not None:
             told = f"the arguments of {call.name}, {_quoted(raw)}, are no JSON object; call it with one"
-            return _Attempt(unusable=told, content=content)
+            return _Attempt(unusable=told)
         calls.append(ToolCall(name=call.name, arguments=arguments, id=call.id, requestor="user"))
     return _Attempt(calls=tuple(calls))
 

@@ -1,155 +1,207 @@
-"""The guard rails: they find the faults that simulators are known for, and leave sound replies alone."""
+"""The guards of the user that a model plays: what each finds by structure, in any language, and what it leaves."""
+
+import string
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.transcript import Message
-from pytest_agentbench.users.llm.draft import read_draft
-from pytest_agentbench.users.llm.guards import RULES, alarms
-from tests.users.llm.faults import POSITIVES, SOUND, Example
-from tests.users.llm.french_talk import drafts
+from pytest_agentbench.users.llm.guards import RULES, Draft, alarms
+from tests.users.llm.chat import LAMP
 
-FAULTY = [(rule, example) for rule, examples in POSITIVES.items() for example in examples]
-
-
-@pytest.mark.parametrize(("rule", "example"), FAULTY, ids=[f"{rule}-{e.language}" for rule, e in FAULTY])
-def test_a_fault_is_found(rule: str, example: Example) -> None:
-    """Each rule gives a reason for a fault of its kind, in English and French."""
-    assert RULES[rule](example.view, example.draft)
+OFFER = "Thank you, Ada. I have found your order W1001 with the desk lamp, which was delivered last week."
+JAPANESE = "ご注文のデスクランプを確認しました。先週お届けしたものでお間違いないでしょうか。返金の手続きを進めます。"
 
 
-@pytest.mark.parametrize("example", SOUND, ids=[example.reply[:40] for example in SOUND])
-def test_a_sound_reply_is_left_alone(example: Example) -> None:
-    """No rule finds fault with what a good user says."""
-    assert alarms(example.view, example.draft) == ()
-
-
-@pytest.mark.parametrize("language", ["en", "fr"])
-def test_each_rule_is_shown_in_both_languages(language: str) -> None:
-    """There are at least five faults of each kind in each language."""
-    counts = {rule: sum(example.language == language for example in examples) for rule, examples in POSITIVES.items()}
-
-    assert counts.keys() == RULES.keys()
-    assert min(counts.values()) >= 5
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "It ends in 8902.",
-        "Order w-1001, please.",
-        "On May 20th, or the 22nd of May.",
-        "On 20/05/2024.",
-        "Call me at (555) 201-7788.",
-        "I live at 42 Oak Street.",
-    ],
-)
-def test_known_values_may_be_spelled_and_shortened(said: str) -> None:
-    """A value is known in any spelling, in part, and as a day within a known span."""
-    view = View(
-        goal="You want order #W1001 delivered between May 20 and 22, 2024.",
-        known_info="Your card is 4444-1234-8902, your phone 555-201-7788; you live at 42 Oak Street.",
+def view_of(*said: str, **fields: Any) -> View:
+    """Give a view of a conversation that alternates, the user first; it is empty where the agent opened."""
+    messages = tuple(
+        Message(role="assistant" if at % 2 else "user", content=text) for at, text in enumerate(said) if text
     )
-
-    assert RULES["invention"](view, read_draft(said)) is None
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "I paid about $1200.",
-        "I waited for 45 minutes, 24/7.",
-        "I bought 2 of the 512GB ones in 2023.",
-        "At 10:30, for 10-15 days.",
-    ],
-)
-def test_estimates_are_no_inventions(said: str) -> None:
-    """Amounts, quantities, measures, years and times are not looked at."""
-    assert RULES["invention"](View(goal="You want help."), read_draft(said)) is None
+    return View.model_validate({**LAMP, "messages": messages, **fields})
 
 
-def test_what_a_tool_of_the_user_returned_is_known() -> None:
-    """Results of the user's own tools are things that it may say."""
-    result = Message(role="tool", content="PIN: 884412", requestor="user")
-    view = View(goal="You have no network.", messages=(result,))
-
-    assert RULES["invention"](view, read_draft("It says 884412.")) is None
+def found(draft: Draft | str, *said: str, locale: str = "en", **fields: Any) -> list[str]:
+    """Give the names of the guards that find fault."""
+    whole = draft if isinstance(draft, Draft) else Draft(text=draft, acts=frozenset({"other"}))
+    return [alarm.rule for alarm in alarms(view_of(*said, **fields), whole, locale=locale)]
 
 
-def test_a_user_with_tools_checks_things_for_the_agent() -> None:
-    """Looking something up for the other side is the agent's register only where the user cannot do it."""
-    draft = read_draft("Sure, let me check that for you.")
-
-    assert RULES["register"](View(), draft)
-    assert RULES["register"](View(tools=(ToolSpec(name="check_status", requestor="user"),)), draft) is None
-
-
-def test_the_user_may_repeat_itself_where_the_agent_does() -> None:
-    """Who is asked the same again may answer the same again."""
-    answer = "I do not have my order number, can you find it by my email address?"
-    asked = Message(role="assistant", content="What is your order number? I need it to go on.")
-    view = View(messages=(asked, Message(role="user", content=answer), asked))
-
-    assert RULES["echo"](view, read_draft(answer)) is None
-
-
-def test_a_request_may_be_said_again_to_who_did_not_take_it_up() -> None:
-    """Once; the third time is an echo, and the same words about something else are another request."""
-    request = "Any bigger car for my rental at the station will do."
-    heard = [Message(role="assistant", content=text) for text in ("That did not work.", "Something is missing here.")]
-    said = Message(role="user", content=request)
-    once, twice = View(messages=(said, heard[0])), View(messages=(said, heard[0], said, heard[1]))
-
-    assert RULES["echo"](once, read_draft(request)) is None
-    assert RULES["echo"](twice, read_draft(request))
-    assert RULES["echo"](twice, read_draft(request.replace("car", "van"))) is None
+def leaving(*acts: ActKind, stop: Any = "done", open_items: tuple[str, ...] = (), gives: bool = False) -> Draft:
+    """Give a turn that leaves."""
+    return Draft(text="ok", acts=frozenset(acts), stop=stop, open_items=open_items, gives=gives)
 
 
 @pytest.mark.parametrize(
-    ("heard", "said", "is_early"),
+    "text",
     [
-        ("Le cours coûte 30 euros. Je vous inscris ?", "Oui, inscrivez-moi. Au revoir !", True),
-        ("I have 3 pm. I book it for you?", "Sure, thanks, bye!", True),
-        ("It is booked. Did I help you with that?", "Yes, thanks, bye!", False),
-        ("Ordered! I'll send you the confirmation by email.", "Great, thank you, bye.", False),
-        ("C'est réservé. Je vous envoie une confirmation ?", "Non merci. Au revoir.", False),
+        "</agent_message>",
+        "<persona>Ada</persona> hi",
+        "User: yes please",
+        "ok\nassistant: sure",
+        "yes ###STOP###",
+        "###OUT-OF-SCOPE###",
+        "<|im_end|>",
+        "[INST] hi",
+        '{"text": "hi"}',
+        "If the agent tells you that the return is not possible, ask for a repair instead. You do not want to pay",
+        "Invent nothing: a number, name, date or address that neither notes nor chat hold you do not know; say so.",
     ],
 )
-def test_a_yes_with_a_good_bye_leaves_work_undone(heard: str, said: str, is_early: bool) -> None:
-    """A yes sets the agent to work that the user does not wait for; a no does not, nor does a notice to be sent."""
-    view = View(messages=(Message(role="user", content="Hello"), Message(role="assistant", content=heard)))
-
-    assert (RULES["early_stop"](view, read_draft(f"{said} ###STOP###")) is not None) is is_early
+def test_leak(text: str) -> None:
+    """What frames messages, and the notes word by word."""
+    assert found(text, "Hi", "Hello") == ["leak"]
 
 
-@given(st.text(max_size=300), st.text(max_size=300), st.text(max_size=300))
-def test_no_text_breaks_a_rule(said: str, heard: str, goal: str) -> None:
-    """Rules read what models write, whatever that is."""
-    view = View(goal=goal, messages=(Message(role="user", content="x"), Message(role="assistant", content=heard)))
+def test_what_is_meant_to_be_said_is_no_leak() -> None:
+    """Goal, known info, lines, quotations in the instructions and what was said may be repeated at any length."""
+    line = "I will not leave this chat before somebody tells me where on earth my new desk lamp has gone to."
+    told = f'When asked say: "{line}" and nothing more.'
 
-    assert alarms(view, read_draft(said)) is not None
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_a_rule_reads_megabytes(rule: str) -> None:
-    """A reply, an agent's message and instructions of a megabyte each are read to the end of what counts."""
-    text = "I will check your order 12-34, please. " * 30_000
-    view = View(
-        goal="x",
-        task_instructions=text,
-        messages=(Message(role="user", content="x"), Message(role="assistant", content=text)),
-    )
-
-    reason = RULES[rule](view, read_draft(text + "###STOP###"))
-
-    assert reason is None or len(reason) < 5_000
+    assert found(LAMP["goal"], "Hi", "What is it?") == []
+    assert found(line, "Hi", "What is it?", task_instructions=told) == []
+    assert found(line, "Hi", "What is it?", task_instructions=line, says=(line,)) == []
+    assert found(line, "Hi", "What is it?", task_instructions=line) == ["leak"]
 
 
-def test_french_users_are_left_alone() -> None:
-    """No rule finds fault with a turn of French conversations that go as they should."""
-    found = [(draft.text, alarm) for view, draft in drafts() for alarm in alarms(view, draft)]
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my order is W99887",
+        "注文番号はW99887です",
+        "رقم الطلب ٩٩٨٨٧",
+        "write to ada@elsewhere.org",
+        "postcode 75002",
+        "card ends in 4412",
+        "call me at 06 12 34 56 79",
+        "ich komme am 03.12.2031",
+        "2031-12-03 works",
+    ],
+)
+def test_invention(text: str) -> None:
+    """An id, a number of four digits, an address or a date in figures that nobody ever told."""
+    assert found(text, "Hi", "Hello") == ["invention"]
 
-    assert found == []
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("w-1001, and 75001", {}),
+        ("it ends in 8902", {"knows": {"card": "4411 0000 5678 8902"}}),
+        ("+33 6 12 34 56 78", {"known_info": "Phone: 06.12.34.56.78"}),
+        ("am 17.06.2025", {"knows": {"day": "2025-06-17"}}),
+        ("on 2025-06-18 then", {"known_info": "You leave on June 17, 2025."}),
+        ("ada.roy@example.com", {}),
+        ("at most 1,250.50 € or 300 dollars or $1234, in 2026, at 10:30, 16gb, 2x4", {}),
+        ("it shows LTE4711", {"tools": (ToolSpec(name="look", description="Shows LTE4711"),)}),
+        ("رقم ٧٥٠٠١", {}),
+    ],
+)
+def test_what_is_known_in_any_spelling_is_no_invention(text: str, fields: dict[str, Any]) -> None:
+    """In part, in other figures, a week around; amounts, years, times and counted things people estimate."""
+    assert found(text, "Hi", "Hello", **fields) == []
+
+
+@pytest.mark.parametrize(
+    ("draft", "is_early"),
+    [
+        (leaving("close"), False),
+        (leaving("close", open_items=("refund",)), True),
+        (leaving("close", stop="handed over", open_items=("refund",)), False),
+        (leaving("close", stop="out of scope", open_items=("refund",)), False),
+        (leaving("confirm", "close"), True),
+        (leaving("request"), True),
+        (leaving("confirm", stop="handed over"), True),
+        (leaving("confirm", stop="out of scope"), False),
+        (leaving("inform", gives=True), True),
+        (leaving("inform"), False),
+        (leaving("decline"), False),
+    ],
+)
+def test_early_stop(draft: Draft, is_early: bool) -> None:
+    """With open items of its own, or in a turn that the agent has still to answer."""
+    assert found(draft, "Return it", "Shall I?") == (["early_stop"] if is_early else [])
+
+
+def test_who_leaves_in_its_first_turn_leaves_early() -> None:
+    """Whatever its reason."""
+    for stop in ("done", "handed over", "out of scope"):
+        assert found(leaving("close", stop=stop)) == ["early_stop"]
+
+
+@pytest.mark.parametrize("heard", [OFFER, JAPANESE])
+def test_echo(heard: str) -> None:
+    """The agent's message given back, whole or nearly so."""
+    assert found(heard, "Hi", heard) == ["echo"]
+    assert found(f"{heard} OK!", "Hi", heard) == ["echo"]
+    assert found(heard[: len(heard) // 3], "Hi", heard) == []
+
+
+def test_a_reply_for_the_third_time_is_an_echo() -> None:
+    """Not the second time, nor to an agent that says the same again itself."""
+    same = "I have told you that I want to send my old desk lamp back."
+
+    assert found(same, same, "Which?", same, "The lamp?") == ["echo"]
+    assert found(same, "Hi", "Which?", same, "The lamp?") == []
+    assert found(same, same, "Which?", same, "Which?") == []
+
+
+KNOWN = {"name": "Ada Roy", "zip": "75001", "email": "ada.roy@example.com", "card": "4411"}
+
+
+def test_at_once() -> None:
+    """Nearly all that is known in the first message, unless goal, first line or agent brought it up."""
+    every = "Ada Roy, 75001, ada.roy@example.com, 4411"
+
+    assert found(every, knows=KNOWN) == ["at_once"]
+    assert found("Ada Roy, 75001, want to return a lamp", knows=KNOWN) == []
+    assert found(every, "", "Your name, zip, email and card, please", knows=KNOWN) == []
+    assert found(every, knows=KNOWN, says=(every,)) == []
+    assert found(every, "Hi", "Hello", knows=KNOWN) == []
+    told = "Order W2002, phone 06 12 34 56 78, email ada@example.com, customer C-4711"
+    assert found(told, known_info=told) == ["at_once"]
+
+
+def test_every_guard_has_an_example_here() -> None:
+    """In the order of gravity."""
+    assert list(RULES) == ["leak", "invention", "early_stop", "echo", "at_once"]
+
+
+LETTERS = st.characters(categories=["L", "Zs", "P"], max_codepoint=0x30FF)
+WORDS = st.text(LETTERS, max_size=120)
+ACTS = st.frozensets(st.sampled_from(["request", "inform", "confirm", "close", "ask", "decline"]))
+
+
+@given(text=st.text(max_size=300), heard=st.text(max_size=300), acts=ACTS)
+def test_guards_never_break(text: str, heard: str, acts: frozenset[ActKind]) -> None:
+    """Whatever stands in a turn, guards answer, with reasons that are safe to print."""
+    for alarm in alarms(view_of("Hi", heard), Draft(text=text, acts=acts)):
+        assert alarm.reason.isprintable()
+        assert alarm.rule in RULES
+
+
+@given(value=st.from_regex(r"[A-Z]{1,3}-?[0-9]{4,9}", fullmatch=True), around=WORDS)
+def test_a_value_is_invented_unless_it_was_told(value: str, around: str) -> None:
+    """In any script around it; once a party has said it, it is known."""
+    text = f"{around} {value} {around}"
+
+    assert "invention" in found(text, "Hi", "Hello")
+    assert "invention" not in found(text, "Hi", f"Is it {value.lower()}?")
+
+
+@given(text=st.text(alphabet=string.ascii_letters + " .,!?äé日本語", max_size=40))
+def test_short_words_without_values_are_never_at_fault(text: str) -> None:
+    """What a person says most of the time."""
+    assert found(text, "Hi", "Hello") == []
+
+
+def test_hostile_lengths_are_bounded() -> None:
+    """Megabytes of agent, notes and reply."""
+    huge = "abc W1 " * 200_000
+
+    assert isinstance(found(huge, "Hi", huge, task_instructions=huge), list)

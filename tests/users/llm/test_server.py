@@ -1,27 +1,32 @@
 """The user over a real connection, with the test kit's model server as the model."""
 
 import asyncio
+import json
 
+from pytest_agentbench.core.acts import Act, GoalItem
 from pytest_agentbench.core.conversation import Stop, UserTurn, View
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.testing import ModelServer, call
+from pytest_agentbench.testing import ModelServer, call, structured
 from pytest_agentbench.users.llm.user import LlmUser
+from tests.users.llm.chat import turn
 
 STATUS = ToolSpec(name="check_status", requestor="user")
+OPEN = [{"item": "network", "done": False}]
+DONE = [{"item": "network", "done": True}]
 
 
 def test_a_conversation_over_a_server() -> None:
     """The user opens, calls its tool, tells what it saw after one regeneration, and closes."""
     script = [
-        "I have no network.",
+        call("say", **json.loads(turn("no network since noon", "request", goal=OPEN))),
         call("check_status"),
-        "Let me know how can I help you",
-        "It says no signal.",
-        "###STOP###",
+        call("say", **json.loads(turn("it says SIM4711", "inform", goal=OPEN))),
+        call("say", **json.loads(turn("it says no signal", "inform", goal=OPEN))),
+        call("say", **json.loads(turn("", "close", goal=DONE, stop="done"))),
     ]
 
     async def converse(server: ModelServer) -> list[UserTurn]:
@@ -47,9 +52,31 @@ def test_a_conversation_over_a_server() -> None:
     with ModelServer(script) as server:
         opened, called, told, closed = asyncio.run(converse(server))
 
-    assert opened == UserTurn(text="I have no network.")
+    assert (opened.text, opened.acts) == ("no network since noon", (Act(kind="request"),))
     assert [one.name for one in called.tool_calls] == ["check_status"]
-    assert told == UserTurn(text="It says no signal.")
-    assert closed == UserTurn(stop=Stop(reason="done"))
+    assert (told.text, told.goal_items) == ("it says no signal", (GoalItem(text="network"),))
+    assert closed.stop == Stop(reason="done")
     assert server.problems == []
-    assert [request.tools for request in server.requests] == [["check_status"]] * 5
+    assert [request.tools for request in server.requests] == [["check_status", "say"]] * 5
+
+
+def test_a_user_without_tools_over_a_server() -> None:
+    """It answers by the schema, or in prose after one repair."""
+    script = [structured(json.loads(turn("lamp's broken", "request", goal=OPEN))), "Well?", "Well?"]
+
+    async def converse(server: ModelServer) -> list[UserTurn]:
+        models = Models(environ={"OPENAI_API_KEY": "none"})
+        user = LlmUser(models.chat(ModelSpec(model="any", base_url=server.base_url), Caller(role="user")))
+        opened = await user.reply(View(goal="Get a new lamp."))
+        assert opened.message is not None
+        heard = (opened.message, Message(role="assistant", content="Which lamp?"))
+        replies = [opened, await user.reply(View(goal="Get a new lamp.", messages=heard))]
+        await models.close()
+        return replies
+
+    with ModelServer(script) as server:
+        opened, prose = asyncio.run(converse(server))
+
+    assert (opened.text, opened.acts) == ("lamp's broken", (Act(kind="request"),))
+    assert prose == UserTurn(text="Well?")
+    assert [request.body["response_format"]["type"] for request in server.requests[:2]] == ["json_schema"] * 2

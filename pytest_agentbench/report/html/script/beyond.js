@@ -35,7 +35,7 @@ function faults() {
   if (!DATA.faults.length) return null;
   return h("section", { class: "card wide" }, h("h2", {}, "Faults at the tools"),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "faults" }, h("table", { class: "rows" },
-      h("thead", {}, h("tr", {}, ["fault", "runs", "struck", "recovered", "told", "made up", "passed"].map((name, place) => h("th", { scope: "col", class: place ? "number" : null }, name)))),
+      h("thead", {}, h("tr", {}, ["fault", "runs", "struck", "recovered", "given up", "made up", "passed"].map((name, place) => h("th", { scope: "col", class: place ? "number" : null }, name)))),
       h("tbody", {}, DATA.faults.map((row) => h("tr", { class: row.handled && row.handled[2] ? "missed" : null }, h("th", { scope: "row" }, h("a", { href: link({ q: row.name }) }, row.name)),
         [row.runs, row.met, ...(row.handled || ["\u2013", "\u2013", "\u2013"]), `${row.passed} / ${row.met}`].map((value) => h("td", { class: "number" }, value))))))));
 }

@@ -1,1 +1,0 @@
-"""What an agent did about faults at its tools: tried again, said so, made something up."""

@@ -1,0 +1,248 @@
+"""The guards of the user that a model plays: faults of a turn that show in its structure, whatever language it is in.
+
+None of them reads what words mean. A turn at fault is given again once, with the reason.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
+
+from pytest_agentbench.core.acts import ActKind
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.conversation import View
+from pytest_agentbench.core.spoken import states
+from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.users.llm.prompt import TEMPLATE, own_words
+from pytest_agentbench.users.llm.turn import Closing
+from pytest_agentbench.users.llm.values import Known, clipped, scalars, told, values_in
+
+_REASON = 400
+"""Characters of a reason, which may quote what the agent said."""
+
+_FRAME = re.compile(
+    r"</?\s?(?:agent_message|persona|goal|lines|known|unknown|instructions|behaviour|think(?:ing)?)\s?>"
+    r"|<\|\w+\|>|\[/?INST\]|#{3}[A-Z][A-Z _-]+#{3}|^\s*(?:user|assistant|agent|system)\s*:|^\s*\{\s*\"text\"\s*:",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What frames messages, for models and in our prompts: tags, tokens, names of roles before a colon, markers, JSON."""
+
+_QUOTED = re.compile(r"[\"“«„「『][^\"”»“」』\n]{4,400}[\"”»“」』]|(?<!\w)['‘][^'’\n]{4,400}['’](?!\w)")
+
+_GRAM = 8
+"""Letters in a row by which texts are compared."""
+
+_LEAST = 40
+"""Width from which a reply can be an echo: shorter ones come again for good reasons."""
+
+_TAKEN = 0.85
+"""Share of a reply that is taken from another text."""
+
+_RUN = 64
+"""Width of a run of letters that is a quotation of what the user was told."""
+
+_OWN = 2
+"""How many of the user's own last messages a reply must equal."""
+
+_LEAST_GIVEN, _SHARE = 3, 0.8
+"""Values in a first message, and their share of all known ones, that are everything at once."""
+
+_UNSETTLED: dict[ActKind, str] = {
+    "request": "asks for something",
+    "confirm": "agrees to something",
+    "inform": "gives values",
+}
+"""Acts to which the agent has still to answer."""
+
+
+class Draft(Model):
+    """A turn before it is sent, as guards see it; `acts` is None where the model did not say what it means."""
+
+    text: str = ""
+    acts: frozenset[ActKind] | None = None
+    gives: bool = False
+    open_items: tuple[str, ...] = ()
+    stop: Closing | None = None
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """The name of the guard, and why the turn is at fault, which the model is told."""
+
+    rule: str
+    reason: str
+
+
+Rule = Callable[[View, Draft, str], str | None]
+"""Gives the reason why a draft is no turn of the user that a view describes, None where nothing is wrong with it."""
+
+
+def alarms(view: View, draft: Draft, *, locale: str = "en") -> tuple[Alarm, ...]:
+    """Give what the guards find in `draft` as the next turn of the user that `view` describes."""
+    found = ((name, rule(view, draft, locale)) for name, rule in RULES.items())
+    return tuple(
+        Alarm(rule=name, reason=shorten(printable(reason), _REASON)) for name, reason in found if reason is not None
+    )
+
+
+def leak(view: View, draft: Draft, locale: str) -> str | None:  # noqa: ARG001 - all rules take one
+    """Find what frames messages, and a long run of letters of what the user was told about itself.
+
+    What stands there in quotation marks is meant to be said; goal, lines and the conversation may be repeated.
+    """
+    text = clipped(draft.text)
+    if found := _FRAME.search(text):
+        return f"{found[0].strip()!r} is not something a person writes in a chat; `text` is the message alone"
+    source = " ".join([view.persona or "", _QUOTED.sub(" ", view.task_instructions), own_words(TEMPLATE)])
+    run = _longest_run(_letters(text), _letters(source))
+    if width(run) < _RUN:
+        return None
+    free = _letters(" ".join([view.goal, *view.says, view.known_info, *(one.text for one in view.messages)]))
+    if run in free:
+        return None
+    return "it quotes your notes word by word; say it as this person would"
+
+
+def invention(view: View, draft: Draft, locale: str) -> str | None:
+    """Find an id, a long number, an e-mail address or a date in figures that the user was never told.
+
+    Known is what notes, tools and conversation hold, in any spelling and in part.
+    """
+    values = values_in(draft.text)
+    if not values:
+        return None
+    known = Known(told(view), locale)
+    made_up = next((value for value in values if not known.holds(value)), None)
+    if made_up is None:
+        return None
+    return f"{made_up.text!r} is neither in your notes nor in the chat; say that you do not know it"
+
+
+def early_stop(view: View, draft: Draft, locale: str) -> str | None:  # noqa: ARG001 - as above
+    """Find a stop in the first turn, with goal items of its own open, or in a turn that needs an answer.
+
+    Who is handed over, or cannot go on, leaves things open.
+    """
+    if draft.stop is None:
+        return None
+    if not any(message.role == "user" for message in view.messages):
+        return "you leave in your first turn; say what you want"
+    if draft.stop == "out of scope":
+        return None
+    for kind, does in _UNSETTLED.items():
+        if kind in (draft.acts or ()) and (kind != "inform" or draft.gives):
+            return f"you leave in a turn that {does}; wait for what the agent does with it"
+    if draft.stop == "done" and draft.open_items:
+        return f"you leave as done while your goal has open items ({', '.join(map(repr, draft.open_items))})"
+    return None
+
+
+def echo(view: View, draft: Draft, locale: str) -> str | None:  # noqa: ARG001 - as above
+    """Find a reply that is taken from the agent's last message, or that the user gives for the third time.
+
+    Who is told the same again may say the same again, too.
+    """
+    reply = _letters(clipped(draft.text))
+    if width(reply) < _LEAST:
+        return None
+    agent, own = _texts(view, "assistant"), _texts(view, "user")
+    if agent and _taken(reply, _letters(agent[-1])) >= _TAKEN:
+        return "it gives the agent's own message back; answer it as this person would"
+    agent_repeats = len(agent) > 1 and _letters(agent[-1]) == _letters(agent[-2])
+    last = [_letters(text) for text in own[-_OWN:]]
+    if not agent_repeats and len(last) == _OWN and all(one == reply for one in last):
+        return "you have said just this twice; answer what the agent has said since"
+    return None
+
+
+def at_once(view: View, draft: Draft, locale: str) -> str | None:
+    """Find a first message with at least three known values that are four fifths of all known ones.
+
+    What goal or first line state is not counted, nor what the agent has named before.
+    """
+    if any(message.role == "user" for message in view.messages):
+        return None
+    stated = " ".join([view.goal, *view.says[:1]])
+    heard = _letters(" ".join(_texts(view, "assistant")))
+    values: dict[str, str | int | float] = {}
+    for name, value in view.knows.items():
+        labels = (str(name), *view.also.get(name, ()))
+        if not any(_letters(label) in heard for label in labels):
+            values.update({str(one): one for one in scalars(value)})
+    if not view.knows:
+        values.update({one.text: one.text for one in values_in(view.known_info)})
+    countable = [one for one in values.values() if not states(one, stated, locale)]
+    given = [str(one) for one in countable if states(one, draft.text, locale)]
+    if len(given) < max(_LEAST_GIVEN, ceil(_SHARE * len(countable))):
+        return None
+    listed = ", ".join(map(repr, sorted(given)))
+    return f"your first message gives all that you know ({listed}); say what you want, and give values when asked"
+
+
+RULES: dict[str, Rule] = {
+    "leak": leak,
+    "invention": invention,
+    "early_stop": early_stop,
+    "echo": echo,
+    "at_once": at_once,
+}
+"""Every guard by its name, the gravest first."""
+
+
+def _texts(view: View, role: str) -> list[str]:
+    """Give what a party said, one text for each of its turns, of the end of a long conversation."""
+    found: list[list[str]] = []
+    speaking = ""
+    for message in view.messages:
+        if message.role in ("user", "assistant") and message.text.strip():
+            if message.role == role:
+                if speaking == role:
+                    found[-1].append(message.text)
+                else:
+                    found.append([message.text])
+            speaking = message.role
+    return [clipped("\n".join(texts)) for texts in found]
+
+
+@lru_cache(maxsize=256)  # what a user was told, and what was said, is looked at in every turn
+def _letters(text: str) -> str:
+    """Give the letters and digits of a text in lower case."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+
+
+def width(text: str) -> int:
+    """Give the columns of a text: a sign of Chinese or Japanese says as much as two letters."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _grams(text: str) -> list[str]:
+    return [text[at : at + _GRAM] for at in range(len(text) - _GRAM + 1)]
+
+
+@lru_cache(maxsize=64)
+def _held(text: str) -> frozenset[str]:
+    return frozenset(_grams(text))
+
+
+def _taken(text: str, source: str) -> float:
+    """Give the share of a text that stands in another in runs of letters."""
+    there = _held(source)
+    own = _grams(text)
+    return sum(gram in there for gram in own) / max(len(own), 1)
+
+
+def _longest_run(text: str, source: str) -> str:
+    """Give the longest run of letters that both hold, as far as it is longer than `_GRAM`."""
+    there = _held(source)
+    longest, at = "", 0
+    starts: Iterable[bool] = [gram in there for gram in _grams(text)]
+    for place, held in enumerate([*starts, False]):
+        if held:
+            continue
+        for begin in range(at, place):
+            while begin + len(longest) < place + _GRAM - 1 and text[begin : begin + len(longest) + 1] in source:
+                longest = text[begin : begin + len(longest) + 1]
+        at = place + 1
+    return longest

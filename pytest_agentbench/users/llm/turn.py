@@ -1,0 +1,129 @@
+"""One turn of the user that a model plays, as the model gives it: words, what it means with them, where it stands."""
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from pytest_agentbench.core.acts import Act, ActKind, GoalItem
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.thoughts import parted
+from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.llm.answer_text import json_values
+
+Closing = Literal["done", "handed over", "out of scope"]
+
+_OF_QUESTION: frozenset[ActKind] = frozenset({"confirm", "decline", "condition"})
+"""Acts that concern what the agent put to the user; any other concerns what the user's own words name."""
+
+_MOST = 40
+"""Acts, facts or goal items of one turn; whatever a person does in one message is less."""
+
+
+class Given(Model):
+    """A value that this turn gives the agent."""
+
+    name: str = Field(description="What the value is, such as the name that your notes give it.")
+    value: str | int | float = Field(description="The value itself, as your notes or the chat have it.")
+
+
+def _listed(facts: Any) -> Any:
+    """Take a mapping for the list of its items, which models write where no server holds them to the schema."""
+    return [{"name": name, "value": value} for name, value in facts.items()] if isinstance(facts, dict) else facts
+
+
+class Meant(Model):
+    """One thing that this turn does."""
+
+    kind: ActKind = Field(
+        description="request: you ask for something to be done. inform: you give values or tell what happened. "
+        "confirm: you say yes to what the agent put to you. condition: you say yes only if something holds. "
+        "decline: you say no. withdraw: you take back a request or a yes. ask: you want to know something. "
+        "close: you say goodbye. other: none of these."
+    )
+    facts: Annotated[list[Given], BeforeValidator(_listed)] = Field(
+        default=[], max_length=_MOST, description="The values that you give with it; often none."
+    )
+
+
+class Wish(Model):
+    """One thing that you want, and whether it is settled."""
+
+    item: str = Field(description="What you want, in a few words that stay the same from turn to turn.")
+    done: bool = Field(description="True once the agent told you that it is done, or refused it for good.")
+
+
+class TypedTurn(Model):
+    """Your next turn in the chat."""
+
+    text: str = Field(description="What the agent reads. A line break starts a new message. Empty if you only leave.")
+    acts: list[Meant] = Field(default=[], max_length=_MOST, description="What you mean by the text; one or more.")
+    goal: list[Wish] = Field(default=[], max_length=_MOST, description="Everything that you want, settled or not.")
+    shows: list[str] = Field(
+        default=[], max_length=_MOST, description="Names of the behaviours in your notes that this text acts out."
+    )
+    stop: Closing | None = Field(default=None, description="Why you leave the chat with this turn; null if you stay.")
+    decision: Literal["approve", "reject"] | None = Field(
+        default=None, description="Your decision about the call that waits for it; null where none waits."
+    )
+
+    @property
+    def kinds(self) -> frozenset[ActKind]:
+        """What the turn does."""
+        return frozenset(act.kind for act in self.acts)
+
+    def meant(self, heard: Sequence[Any], said: Sequence[Any]) -> tuple[Act, ...]:
+        """Give the acts with what each is about: known values of the message answered (`heard`) or of the own words.
+
+        One that gives values which were put to the user is about these alone: "W1 yes, W2 no" is two acts.
+        """
+        return tuple(Act(kind=one.kind, about=_about(one, heard, said), facts=_facts(one)) for one in self.acts)
+
+    @property
+    def goal_items(self) -> tuple[GoalItem, ...]:
+        """What the user wants, open and done."""
+        return tuple(GoalItem(text=one.item, done=one.done) for one in self.goal)
+
+
+def _facts(meant: Meant) -> dict[str, Any]:
+    return {one.name: one.value for one in meant.facts}
+
+
+def _about(meant: Meant, heard: Sequence[Any], said: Sequence[Any]) -> tuple[Any, ...]:
+    if meant.kind not in _OF_QUESTION:
+        return tuple(said)
+    own = {str(one.value).casefold() for one in meant.facts}
+    return tuple([value for value in heard if str(value).casefold() in own] or heard)
+
+
+def retold(message: Message) -> TypedTurn:
+    """Give a turn of the conversation in the form in which the model gave it; one without acts has only its words."""
+    decided = {"approve": "approve", "edit": "approve", "reject": "reject"}
+    return TypedTurn.model_validate(
+        {
+            "text": message.text,
+            "acts": [{"kind": act.kind, "facts": _plain(act.facts)} for act in message.acts or ()],
+            "goal": [{"item": one.text, "done": one.done} for one in message.goal_items],
+            "shows": list(message.shows),
+            "decision": next((decided.get(one.kind) for one in message.decisions), None),
+        }
+    )
+
+
+def _plain(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: value if isinstance(value, str | int | float) else str(value) for name, value in facts.items()}
+
+
+def written(turn: TypedTurn) -> str:
+    """Write a turn as the JSON that a model answers with."""
+    return json.dumps(turn.model_dump(mode="json"), ensure_ascii=False, separators=(", ", ": "))
+
+
+def words_of(answer: str) -> str:
+    """Give the words of an answer that is no valid turn: its `text`, or the whole where it is no JSON at all."""
+    said = parted(answer)[0].strip()
+    for value in json_values(said):
+        if isinstance(value, dict) and isinstance(value.get("text"), str):
+            return str(value["text"]).strip()
+    return "" if said[:1] in ("{", "[", "`", "") else said

@@ -1,0 +1,205 @@
+"""Values of a known shape, found in a text of any language: e-mail addresses, ids, long numbers, dates in figures."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import Any
+
+from pytest_agentbench.core.conversation import View
+from pytest_agentbench.core.spoken import states
+from pytest_agentbench.core.values import JsonValue, to_json
+
+_READ = 20_000
+"""Characters of a text that are read, half of them from its end."""
+
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
+_DATE = re.compile(r"(?<![\w.,/-])(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})(?![\w/-]|[.,]\d)")
+_TIME = re.compile(r"(?<!\w)\d{1,2}[:.]\d{2}(?::\d{2})?(?!\w)")
+_DECIMAL = re.compile(
+    r"(?<![\w.])\d{1,3}(?:[., '\u00a0\u202f]\d{3})*[.,]\d{1,2}(?!\w)|(?<![\w.])\d{1,3}(?:[,'\u00a0\u202f]\d{3})+(?!\w)"
+)
+_GROUPS = re.compile(r"(?<!\w)\+?\(?\d{1,4}\)?(?:[ ./-]\(?\d{2,4}\)?){2,5}(?!\w)")
+_ID = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
+_CODE = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
+_COUNTED = re.compile(r"\d{1,4}(?:[-x]?[a-z]{1,4}|x\d{1,4})|\d{1,4}-[a-z]+(?:-[a-z]+)*")
+"""A number with what it counts: 24th, 16gb, 2x4, 12-inch."""
+
+_BETWEEN = re.compile(r"[\W_]+")
+_SHORTEST = 4
+"""Letters and digits from which nobody hits on a value by chance."""
+
+_ROUND = 50
+"""What a number is a multiple of that somebody estimates."""
+
+_WEEK = 7
+_TAIL = 7
+"""Last digits of a telephone number, which stand with or without what it begins with."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value as it is written, with its letters and digits in one run; `days` are those that it may name."""
+
+    text: str
+    flat: str
+    days: tuple[date, ...] = ()
+    is_phone: bool = False
+
+
+def clipped(text: str) -> str:
+    """Give both ends of a huge text, so that time stays bounded."""
+    return text if len(text) <= _READ else f"{text[: _READ // 2]} {text[-_READ // 2 :]}"
+
+
+def normal(text: str) -> str:
+    """Give both ends of a text in lower case, with the digits of every script as ours."""
+    folded = unicodedata.normalize("NFKC", clipped(text)).casefold()
+    if folded.isascii():
+        return folded
+    return "".join(str(unicodedata.digit(char)) if char.isdigit() and not char.isascii() else char for char in folded)
+
+
+def flat(text: str) -> str:
+    """Give the letters and digits of a text, so that spellings of one value are equal."""
+    return _BETWEEN.sub("", normal(text))
+
+
+@lru_cache(maxsize=256)
+def values_in(text: str) -> tuple[Value, ...]:
+    """Give the values of a text that somebody must have been told.
+
+    Amounts with decimals or a currency, round numbers, years, times and counted things are none: people estimate them.
+    """
+    return tuple(_values(normal(text)))
+
+
+def _values(rest: str) -> Iterator[Value]:
+    for found in _EMAIL.finditer(rest):
+        yield Value(found[0], flat(found[0]))
+    rest = _EMAIL.sub(" ", rest)
+    if not any(map(str.isdigit, rest)):
+        return
+    for found in _DATE.finditer(rest):
+        if days := tuple(dict.fromkeys(_dates(int(found[1]), int(found[3]), int(found[4])))):
+            yield Value(found[0], flat(found[0]), days=days)
+            rest = rest.replace(found[0], " ")
+    for found in _GROUPS.finditer(rest):
+        if sum(map(str.isdigit, found[0])) > _TAIL:
+            yield Value(found[0], flat(found[0]), is_phone=True)
+            rest = rest.replace(found[0], " ")
+    rest = _TIME.sub(" ", _DECIMAL.sub(" ", rest))
+    for found in _CODE.finditer(rest):
+        beside = rest[: found.start()].rstrip()[-1:] + rest[found.end() :].lstrip()[:1]
+        if _is_told(found[0], beside):
+            yield Value(found[0], flat(found[0]))
+
+
+def _is_told(code: str, beside: str) -> bool:
+    if not any(map(str.isdigit, code)) or len(flat(code)) < _SHORTEST or _COUNTED.fullmatch(code):
+        return False
+    if not code.isdigit():
+        return True
+    is_year = len(code) == 4 and code[:2] in ("19", "20")
+    is_amount = any(unicodedata.category(char) == "Sc" for char in beside) or not int(code) % _ROUND
+    return not (is_year or is_amount)
+
+
+def _dates(first: int, month: int, last: int) -> Iterator[date]:
+    for year, which, day in ((first, month, last), (last, month, first), (last, first, month)):
+        try:
+            yield date(year if year > 99 else 2000 + year, which, day)
+        except ValueError:
+            continue
+
+
+class Known:
+    """All that a user was told and heard, as texts in which values are looked for in any spelling."""
+
+    def __init__(self, texts: Iterable[str], locale: str) -> None:
+        self._text = "\n".join(map(clipped, texts))
+        self._flat = _BETWEEN.sub("", unicodedata.normalize("NFKC", self._text).casefold())
+        self._locale = locale
+
+    def holds(self, value: Value) -> bool:
+        """Whether a value is known, or in part (`ending in 8902`), or is a day up to a week from a known one."""
+        if (value.flat[-_TAIL:] if value.is_phone else value.flat) in self._flat:
+            return True
+        near = (day + timedelta(days=days) for day in value.days for days in sorted(range(-_WEEK, _WEEK + 1), key=abs))
+        return any(states(day.isoformat(), self._text, self._locale) for day in near)
+
+
+def told(view: View) -> Iterator[str]:
+    """Give every text that the user was told, or that either party said, with what its own tools take and returned."""
+    yield from (view.persona or "", view.goal, *view.says, view.known_info, *view.unknown, view.task_instructions)
+    yield from _leaves(to_json(view.knows))
+    for message in view.messages:
+        yield message.text
+        for call in message.tool_calls:
+            yield from _leaves(to_json(call.arguments))
+        for request in message.approvals:
+            yield from _leaves(to_json(request.arguments))
+    for tool in view.tools:
+        yield tool.description
+        yield from _leaves(to_json(tool.parameters))
+
+
+def _leaves(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield str(key)
+            yield from _leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield str(value)
+
+
+def scalars(value: Any) -> Iterator[str | int | float]:
+    """Give the plain values in a value, without flags and what is empty."""
+    plain = to_json(value)
+    if isinstance(plain, dict | list):
+        for item in plain.values() if isinstance(plain, dict) else plain:
+            yield from scalars(item)
+    elif isinstance(plain, str | int | float) and not isinstance(plain, bool) and str(plain).strip():
+        yield plain
+
+
+@lru_cache(maxsize=512)
+def ids_in(text: str) -> dict[str, str]:
+    """Give what looks like an id (a digit beside letters, a long number, an e-mail address), by its letters and digits.
+
+    The spelling is that of the text.
+    """
+    plain = unicodedata.normalize("NFKC", clipped(text))
+    found = {flat(one): one for one in _EMAIL.findall(plain)}
+    for one in _ID.findall(_EMAIL.sub(" ", plain)):
+        if shape(one):
+            found.setdefault(flat(one), one)
+    return found
+
+
+def shape(text: str) -> str:
+    """Give what ids of one kind have in common: letters, and how their digits stand; "" for what is no id."""
+    if _EMAIL.fullmatch(text):
+        return "@"
+    low = text.casefold()
+    if not any(map(str.isdigit, low)) or " " in low:
+        return ""
+    if any(map(str.isalpha, low)):
+        return re.sub(r"\d+", "0", low)
+    return re.sub(r"\d", "0", low) if len(low) >= _SHORTEST else ""
+
+
+def stated_values(text: str, known: Iterable[Any], ids: Iterable[str], locale: str) -> tuple[Any, ...]:
+    """Give the `known` values that a text states, and the ids in it that are of the kind of one of `ids`."""
+    found = [one for one in known if states(one, text, locale)]
+    written = ids_in(text)
+    if written:
+        plain = {flat(str(one)) for one in found}
+        shapes = {shape(one) for one in ids} - {""}
+        found += [raw for code, raw in written.items() if code not in plain and shape(raw) in shapes]
+    return tuple(dict.fromkeys(found))
