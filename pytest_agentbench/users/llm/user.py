@@ -189,7 +189,7 @@ class LlmUser:
         if view.feedback:
             self._withdraw(view)
             messages = _noted(messages, render("resume.v2", {"feedback": view.feedback}))
-        checked = _judged_by(apply(view, self._behaviours, closing=self._is_closing), acting)
+        checked = _judged_by(apply(view, self._behaviours), acting)
         first = await self._attempt(messages, checked, say)
         if not first.reasons or first.is_spent:
             return first
