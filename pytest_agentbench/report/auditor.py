@@ -25,6 +25,7 @@ UNCALIBRATED = "uncalibrated"
 FLAGS_TITLE = "flags of the auditor (they decide nothing)"
 
 _QUOTE = 160
+_NAME = 60
 
 
 def is_uncalibrated(run: Result, document: Document) -> bool:
@@ -51,8 +52,9 @@ def standing_text(standing: AuditorStanding, marks: Glyphs) -> str:
     told = f"{alarms} on {_count(standing.runs, 'labelled run')} ({bound})"
     if standing.is_calibrated:
         return f"calibrated: {told}"
-    few = f"; {LEAST_RUNS} are needed" if standing.runs < LEAST_RUNS else ""
-    return f"{UNCALIBRATED}: {told}{few}"
+    lacks = [f"{LEAST_RUNS} are needed"] if standing.runs < LEAST_RUNS else []
+    lacks += [f"it was {marks.cut(marks.plain(standing.other), _NAME)} then"] if standing.other else []
+    return "; ".join([f"{UNCALIBRATED}: {told}", *lacks])
 
 
 def audit_rows(document: Document, marks: Glyphs) -> list[tuple[str, str]]:
