@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.verdict import Flag
 from pytest_agentbench.report.breakdown import percent
@@ -18,6 +19,7 @@ from pytest_agentbench.results.audits import (
     critique_of,
 )
 from pytest_agentbench.results.document import Document
+from pytest_agentbench.results.gates import GateVerdict
 
 UNCALIBRATED = "uncalibrated"
 """What stands beside a verdict that rests on an auditor whose false alarms nobody has counted, or that has some."""
@@ -36,6 +38,17 @@ def is_uncalibrated(run: Result, document: Document) -> bool:
 def marks_of(run: Result, document: Document) -> str:
     """Give what stands beside a verdict, `uncalibrated` and `disputed`, joined by commas; "" for most."""
     return ", ".join(_marks(run, _standing(run, document)))
+
+
+def mark_of_gate(verdict: GateVerdict, document: Document) -> str:
+    """Give `uncalibrated` where what a gate measured rests on an auditor that is not, else ""."""
+    gate = parse_gate(verdict.gate)
+    runs = [run for run in document.results if run.key.suite == verdict.suite]
+    if gate.metric == "policy":
+        seen = (run for run in runs for one in (run.audit.policies if run.audit else ()) if one.policy == gate.argument)
+    else:
+        seen = (run for run in runs if run.rests_on_auditor and gate.kind == "rate")
+    return UNCALIBRATED if any(not _standing(run, document).is_calibrated for run in seen) else ""
 
 
 def marked(run: Result, standing: AuditorStanding | None) -> str:
