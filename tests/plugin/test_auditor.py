@@ -105,8 +105,11 @@ def test_uncalibrated_stands_beside_every_verdict_that_rests_on_it(project: Proj
     """In the failure's text, the terminal, JUnit, Markdown and HTML."""
     with ModelServer({**SCRIPT, "judge": auditor(CURT)}) as server:
         audited_suite(project, server.base_url, policies=POLITE, auditor="decide")
-        result = project.run("--junitxml=j.xml", "--agentbench-html=r.html", "--agentbench-markdown=r.md")
+        result = project.run(
+            "--junitxml=j.xml", "--agentbench-html=r.html", "--agentbench-markdown=r.md", "--agentbench-annotations"
+        )
 
+    result.stdout.fnmatch_lines(["::error *title=s1 failed (uncalibrated)::polite*"])
     result.stdout.fnmatch_lines(
         [
             "s1 failed (uncalibrated): polite, turn 2: It sounds curt.*",
