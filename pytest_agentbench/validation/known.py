@@ -20,7 +20,9 @@ from itertools import combinations
 from pytest_agentbench.core.alike import SHORTEST
 from pytest_agentbench.core.scenario import Instructions, Scenario
 from pytest_agentbench.core.spoken import plain, states
+from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue, is_number, same
+from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.validation.values import Scalar, scalars
 
 COUNTED = 20
@@ -126,6 +128,9 @@ def of_user(scenario: Scenario) -> Known:
     known.add("knows", scenario.knows)
     for place, text in _told(scenario):
         known.add(place, text)
+    for value, names in known_values(scenario, Toolset()):
+        for name in names:
+            known.add("known_info", value, name)
     initial = scenario.task.initial_state
     for message in (initial.message_history or ()) if initial else ():
         known.add("the history", message.get("content"))
