@@ -8,7 +8,7 @@ from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.users.modifiers.applying import list_items, without_value
+from pytest_agentbench.users.modifiers.applying import list_items, without
 from pytest_agentbench.users.modifiers.behaviour import Behaviour, Swap, instruction
 from pytest_agentbench.users.modifiers.records import Records, is_stated, normal, scalars, siblings, squashed
 from pytest_agentbench.users.modifiers.scene import Scene, Told
@@ -95,9 +95,7 @@ def _is_found_without(one: Told, scene: Scene) -> bool:
 
 def _can_be_cut(one: Told, scene: Scene) -> bool:
     """Tell whether no text of the user states a value any more once it is cut out."""
-    left = without_value(scene.view, str(one.value))
-    texts = (left.persona or "", left.goal, *left.says, left.known_info, left.task_instructions)
-    return not is_stated(one.value, "\n".join(texts))
+    return not is_stated(one.value, without(f"{scene.wishes}\n{scene.known_info}", str(one.value)))
 
 
 def _wrong_value_first(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | str:
@@ -211,7 +209,7 @@ def _adds_intent(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | s
     intent, held_back = str(spec.options.get("intent", "")).strip(), ""
     if not intent:
         asked = [line.text for line in scene.scenario.says if line.act in ("request", "ask")]
-        several = next((found for found in (asked, list_items(scene.view.goal)) if len(found) > 1), None)
+        several = next((found for found in (asked, list_items(scene.goal)) if len(found) > 1), None)
         if several is None:
             return "the scenario lists one intent, and the modifier states no other"
         intent = held_back = several[-1]
