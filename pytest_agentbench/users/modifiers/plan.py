@@ -10,7 +10,16 @@ from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.users.modifiers.applying import list_items, without
 from pytest_agentbench.users.modifiers.behaviour import Behaviour, Swap, instruction
-from pytest_agentbench.users.modifiers.records import Records, is_stated, normal, scalars, siblings, squashed
+from pytest_agentbench.users.modifiers.records import (
+    Records,
+    Row,
+    everything,
+    is_stated,
+    normal,
+    scalars,
+    siblings,
+    squashed,
+)
 from pytest_agentbench.users.modifiers.scene import Scene, Told
 
 _AT = 3
@@ -119,9 +128,9 @@ def _wrong_value_first(spec: ModifierSpec, scene: Scene, rng: Random) -> Behavio
 
 
 def _is_mistyped(one: Told) -> bool:
-    """Tell whether a value is a key, or no mere word: nobody gets a word wrong that is to be chosen."""
+    """Tell whether a value is a key, or known and no mere word: what is to be chosen nobody mistypes."""
     is_key = any(one.key == normal(row.key) for row in one.rows)
-    return is_key or not all(char.isalpha() or char in " .'’-" for char in one.key)
+    return is_key or (one.is_known and not all(char.isalpha() or char in " .'’-" for char in one.key))
 
 
 def _outline(value: JsonValue) -> str:
@@ -153,8 +162,7 @@ def _options(call: ExpectedCall, name: str, value: JsonValue, scene: Scene) -> I
     """Yield what an argument may be instead, by the first of these that says anything.
 
     The tool's own list, without what the record has that the call names; what stands beside the value in its record;
-    what the user's other records have in its column. Of a record that is named instead, the call's other arguments
-    must be parts as they are of the first.
+    what the user's other records have in its column. Another record must fit all expected calls that name the first.
     """
     records = scene.records
     others = [normal(one) for _, one in scalars(to_json(call.arguments)) if normal(one) != normal(value)]
@@ -163,12 +171,28 @@ def _options(call: ExpectedCall, name: str, value: JsonValue, scene: Scene) -> I
         has = {held for one in others for row in records.identified(one) for held in row.values}
         yield from (one for one in listed if normal(one) not in has)
         return
+    calls = zip(scene.scenario.expected_calls, scene.called, strict=True)
+    arguments = [to_json(call.arguments) for call, pairs in calls if normal(value) in pairs]
     rows = [row for row in records.by_value.get(normal(value), ()) if row in scene.own | scene.matter]
     beside = [one for row in rows for one in siblings(value, row.content)]
-    parts = {part for row in rows if normal(row.key) == normal(value) for part in row.parts.intersection(others)}
+    keyed = [row for row in rows if normal(row.key) == normal(value)]
     for other in beside or [one for row, one in records.elsewhere(value, rows, name) if row in scene.own]:
-        if all(parts <= row.values for row in records.identified(other) if normal(row.key) == normal(other)):
+        rivals = [row for row in records.identified(other) if normal(row.key) == normal(other)]
+        if all(any(_can_stand_for(rival, row, arguments, records) for rival in rivals) for row in keyed):
             yield other
+
+
+def _can_stand_for(rival: Row, row: Row, arguments: JsonValue, records: Records) -> bool:
+    """Tell whether calls may name one record instead of another of its table.
+
+    What else their `arguments` name of the first must be of the second, too: parts of it, and what records hold that name it. Words
+    that many records have, such as a status, must be the same.
+    """
+    if rival.table != row.table or records.kind(row) != records.kind(rival):
+        return False
+    named = set(map(normal, everything(arguments))) - {normal(row.key)}
+    held, others = ({*one.parts, *(v for by in records.naming(one) for v in by.values)} for one in (row, rival))
+    return named & held <= others
 
 
 def _listed(schema: JsonValue, name: str) -> Iterator[JsonValue]:

@@ -15,6 +15,9 @@ Place = tuple[str, ...]
 _ANY = "*"
 _LOOKED_AT = 20
 
+_FEW = 4
+"""How often each word of a column comes, on average, that tells of what kind a record is."""
+
 _TELLING = 4
 """Digits from which a number may be taken for a key wherever it stands."""
 
@@ -45,6 +48,16 @@ def scalars(value: JsonValue, name: str = "") -> Iterator[tuple[str, JsonValue]]
             yield from scalars(item, name)
     elif _is_plain(value):
         yield name, value
+
+
+def everything(value: JsonValue) -> Iterator[JsonValue]:
+    """Yield the keys and the plain values in a value."""
+    if isinstance(value, dict):
+        yield from value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from everything(item)
+    if _is_plain(value):
+        yield value
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +151,12 @@ class Records:
         for row in self.rows:
             found = (leaf for leaf in row.leaves if (row.table, leaf[0]) in columns and leaf[1] != wanted)
             yield from ((row, other) for _, _, other in found)
+
+    def kind(self, row: Row) -> set[tuple[Place, str]]:
+        """Give the words of a record that are those of many in its table, by column."""
+        words = {(place, wanted) for place, wanted, value in row.leaves if len(place) == 1 and isinstance(value, str)}
+        columns = {place: self._columns[row.table, place] for place, _ in words}
+        return {(place, one) for place, one in words if len(set(columns[place])) * _FEW <= len(columns[place])}
 
     def _tells(self, row: Row, column: Place, names: Collection[str]) -> bool:
         values, called = self._columns[row.table, column], squashed(column[-1])

@@ -1,5 +1,6 @@
 """What fitting a modifier to a scenario looks at: what the user is told and what is expected, and where that stands."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -101,7 +102,7 @@ class Scene:
         rows = self.records.by_value.get(key, ())
         places = [column for row in rows for column in row.columns(key) if column[-1] != "*"]
         places += [row.table for row in rows if key == normal(row.key) and row.table]
-        names = dict.fromkeys([*named, *(place[-1] for place in places)])
+        names = dict.fromkeys([*named, *(name for name, _ in Counter(place[-1] for place in places).most_common())])
         found = self.records.identified(value, named)
         return Told(value, key, tuple(names), found, is_known or any(normal(row.key) == key for row in found))
 
