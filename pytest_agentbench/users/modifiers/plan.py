@@ -13,7 +13,6 @@ from pytest_agentbench.users.modifiers.behaviour import Behaviour, Swap, instruc
 from pytest_agentbench.users.modifiers.records import (
     Records,
     Row,
-    everything,
     is_stated,
     normal,
     scalars,
@@ -129,7 +128,7 @@ def _wrong_value_first(spec: ModifierSpec, scene: Scene, rng: Random) -> Behavio
 
 def _is_mistyped(one: Told) -> bool:
     """Tell whether a value is a key, or known and no mere word: what is to be chosen nobody mistypes."""
-    is_key = any(one.key == normal(row.key) for row in one.rows)
+    is_key = any(one.key == row.key for row in one.rows)
     return is_key or (one.is_known and not all(char.isalpha() or char in " .'’-" for char in one.key))
 
 
@@ -164,33 +163,31 @@ def _options(call: ExpectedCall, name: str, value: JsonValue, scene: Scene) -> I
     The tool's own list, without what the record has that the call names; what stands beside the value in its record;
     what the user's other records have in its column. Another record must fit all expected calls that name the first.
     """
-    records = scene.records
-    others = [normal(one) for _, one in scalars(to_json(call.arguments)) if normal(one) != normal(value)]
+    records, key = scene.records, normal(value)
     schemas = [tool.parameters for tool in scene.tools or () if tool.name == call.name]
     if listed := [one for schema in schemas for one in _listed(to_json(schema), name)]:
+        others = {normal(one) for _, one in scalars(to_json(call.arguments))} - {key}
         has = {held for one in others for row in records.identified(one) for held in row.values}
         yield from (one for one in listed if normal(one) not in has)
         return
-    calls = zip(scene.scenario.expected_calls, scene.called, strict=True)
-    arguments = [to_json(call.arguments) for call, pairs in calls if normal(value) in pairs]
-    rows = [row for row in records.by_value.get(normal(value), ()) if row in scene.own | scene.matter]
+    rows = [row for row in records.by_value.get(key, ()) if row in scene.own | scene.matter]
     beside = [one for row in rows for one in siblings(value, row.content)]
-    keyed = [row for row in rows if normal(row.key) == normal(value)]
+    named = {one for arguments in scene.called if key in arguments for one in arguments} - {key}
+    keyed = [row for row in rows if row.key == key]
     for other in beside or [one for row, one in records.elsewhere(value, rows, name) if row in scene.own]:
-        rivals = [row for row in records.identified(other) if normal(row.key) == normal(other)]
-        if all(any(_can_stand_for(rival, row, arguments, records) for rival in rivals) for row in keyed):
+        rivals = [row for row in records.identified(other) if row.key == normal(other)]
+        if all(any(_can_stand_for(rival, row, named, records) for rival in rivals) for row in keyed):
             yield other
 
 
-def _can_stand_for(rival: Row, row: Row, arguments: JsonValue, records: Records) -> bool:
-    """Tell whether calls may name one record instead of another of its table.
+def _can_stand_for(rival: Row, row: Row, named: set[str], records: Records) -> bool:
+    """Tell whether expected calls may name one record instead of another of its table.
 
-    What else their `arguments` name of the first must be of the second, too: parts of it, and what records hold that name it. Words
+    What else they name of the first must be of the second, too: its parts, and what records hold that name it. Words
     that many records have, such as a status, must be the same.
     """
     if rival.table != row.table or records.kind(row) != records.kind(rival):
         return False
-    named = set(map(normal, everything(arguments))) - {normal(row.key)}
     held, others = ({*one.parts, *(v for by in records.naming(one) for v in by.values)} for one in (row, rival))
     return named & held <= others
 
@@ -233,8 +230,9 @@ def _adds_intent(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | s
     intent, held_back = str(spec.options.get("intent", "")).strip(), ""
     if not intent:
         asked = [line.text for line in scene.scenario.says if line.act in ("request", "ask")]
-        several = next((found for found in (asked, list_items(scene.goal)) if len(found) > 1), None)
-        if several is None:
+        listed = list_items(scene.instructions.reason_for_call or "")
+        several = asked if len(asked) > 1 else listed
+        if len(several) < 2:
             return "the scenario lists one intent, and the modifier states no other"
         intent = held_back = several[-1]
     told, at = instruction("adds_intent", intent=intent), int(spec.options.get("at", _AT))

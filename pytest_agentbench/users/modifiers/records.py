@@ -50,19 +50,9 @@ def scalars(value: JsonValue, name: str = "") -> Iterator[tuple[str, JsonValue]]
         yield name, value
 
 
-def everything(value: JsonValue) -> Iterator[JsonValue]:
-    """Yield the keys and the plain values in a value."""
-    if isinstance(value, dict):
-        yield from value
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from everything(item)
-    if _is_plain(value):
-        yield value
-
-
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One record: its table, its key ("" in a list), its content, and each value as (column, normal form, value)."""
+    """One record: its table, its key in normal form ("" in a list), its content, its (column, normal form, value)."""
 
     table: Place
     key: str
@@ -85,8 +75,8 @@ class Row:
 
     def names(self, other: "Row") -> bool:
         """Whether it names `other` by its key; a short number as a key is named by any count."""
-        key = normal(other.key)
-        return other is not self and (len(key) >= _TELLING or not key.isdecimal()) and key != "" and key in self.values
+        is_telling = len(other.key) >= _TELLING or not other.key.isdecimal()
+        return other is not self and other.key != "" and is_telling and other.key in self.values
 
 
 class Records:
@@ -126,19 +116,19 @@ class Records:
         """
         wanted = normal(value)
         rows = self.by_value.get(wanted, [])
-        keyed = tuple(row for row in rows if normal(row.key) == wanted)
+        keyed = tuple(row for row in rows if row.key == wanted)
         tables = [row.table for row in rows]
         alone = [row for row in rows if tables.count(row.table) == 1]
         return keyed or tuple(row for row in alone if any(self._tells(row, one, names) for one in row.columns(wanted)))
 
     def naming(self, row: Row) -> list[Row]:
         """Give the records that name a record by its key."""
-        return [one for one in self.by_value.get(normal(row.key), ()) if one.names(row)]
+        return [one for one in self.by_value.get(row.key, ()) if one.names(row)]
 
     def beside(self, row: Row) -> list[Row]:
         """Give the records that name a record, and those that it names."""
-        keys = (one for value in row.values for one in self._by_key.get(value, ()))
-        return [*self.naming(row), *(one for one in keys if row.names(one))]
+        named = (one for value in row.values for one in self.by_value[value] if one.key == value and row.names(one))
+        return [*self.naming(row), *named]
 
     def elsewhere(self, value: JsonValue, within: Collection[Row], name: str = "") -> Iterator[tuple[Row, JsonValue]]:
         """Yield the other values of the columns in which a value stands in some records, each with its record.
@@ -162,13 +152,6 @@ class Records:
         values, called = self._columns[row.table, column], squashed(column[-1])
         is_named = not names or any(called in squashed(name) or squashed(name) in called for name in names)
         return is_named and len(values) == len(set(values)) > 1
-
-    @cached_property
-    def _by_key(self) -> dict[str, list[Row]]:
-        found = defaultdict[str, list[Row]](list)
-        for row in self.rows:
-            found[normal(row.key)].append(row)
-        return found
 
     @cached_property
     def _columns(self) -> dict[tuple[Place, Place], list[str]]:
@@ -223,7 +206,7 @@ def _rows(value: JsonValue, place: Place) -> Iterator[Row]:
 
 def _row(table: Place, key: str, content: JsonValue) -> Row:
     leaves = [*([((_ANY,), key)] if key else []), *_leaves(content, ())]
-    return Row(table, key, content, tuple((column, normal(value), value) for column, value in leaves))
+    return Row(table, normal(key), content, tuple((column, normal(value), value) for column, value in leaves))
 
 
 def _leaves(value: JsonValue, place: Place) -> Iterator[tuple[Place, JsonValue]]:

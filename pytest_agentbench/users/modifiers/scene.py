@@ -57,11 +57,6 @@ class Scene:
         return told if isinstance(told, Instructions) else Instructions(reason_for_call=told)
 
     @cached_property
-    def goal(self) -> str:
-        """What the user wants."""
-        return self.instructions.reason_for_call or ""
-
-    @cached_property
     def known_info(self) -> str:
         """What the user knows."""
         return self.instructions.known_info or ""
@@ -69,7 +64,8 @@ class Scene:
     @cached_property
     def wishes(self) -> str:
         """The texts that say what the user wants."""
-        return "\n".join([self.goal, *self.scenario.lines, self.instructions.task_instructions or ""])
+        told = (self.instructions.reason_for_call, *self.scenario.lines, self.instructions.task_instructions)
+        return "\n".join(filter(None, told))
 
     @cached_property
     def called(self) -> tuple[dict[str, tuple[str, JsonValue]], ...]:
@@ -101,10 +97,10 @@ class Scene:
         named = list(filter(None, dict.fromkeys([own, argument])))
         rows = self.records.by_value.get(key, ())
         places = [column for row in rows for column in row.columns(key) if column[-1] != "*"]
-        places += [row.table for row in rows if key == normal(row.key) and row.table]
+        places += [row.table for row in rows if key == row.key and row.table]
         names = dict.fromkeys([*named, *(name for name, _ in Counter(place[-1] for place in places).most_common())])
         found = self.records.identified(value, named)
-        return Told(value, key, tuple(names), found, is_known or any(normal(row.key) == key for row in found))
+        return Told(value, key, tuple(names), found, is_known or any(row.key == key for row in found))
 
     @cached_property
     def matter(self) -> frozenset[Row]:
@@ -112,7 +108,7 @@ class Scene:
         near: set[Row] = set()
         for arguments in self.called:
             found = [(key, row) for key, (name, _) in arguments.items() for row in self.records.identified(key, [name])]
-            near |= {row for key, row in found if normal(row.key) == key} or {row for _, row in found}
+            near |= {row for key, row in found if row.key == key} or {row for _, row in found}
         return frozenset({*near, *(one for row in near for one in self.records.beside(row))})
 
     @cached_property
