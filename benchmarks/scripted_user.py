@@ -1,15 +1,17 @@
 """How well the scripted user answers in recorded τ² conversations: recall of values asked for, rate of unasked ones.
 
 Run `python benchmarks/scripted_user.py [FOLDER OF TRANSCRIPTS]`. Every recorded user text that follows an agent's
-text, after the opening one, is a turn: a fresh scripted user is given the same history and the task's reason for
-call, known and unknown info and instructions, and its reply is compared with the recorded one. The values, and
-whether the agent's message names their kind, are found here by rules of their own, not by the scripted user's.
+text, after the opening one, is a turn: a fresh scripted user of the task, made as a run makes it, is given the same
+history, and its reply is compared with the recorded one. The values of known info, and whether the agent's message
+names their kind, are found here by rules of their own, not by the scripted user's. A name of several words is said
+where each of its words is; a value that the agent's own message states needs no repeating (a yes answers it), so it is
+neither asked for nor unasked; an *email address* names no zip code.
 
-- *gives*: the recorded reply holds a value of known info
+- *gives*: the recorded reply holds a value of known info that the agent's message does not state
 - *asked*: it does, and the agent's message names the kind of each of these values
 - *recall*: share of *asked* turns where the scripted reply holds all these values; *recall, all*: of *gives* turns
-- *leak*: share of all turns where the scripted reply holds a value of known info that the recorded reply does not hold
-  and whose kind the agent's message does not name; *more*: the same, whatever the agent's message names
+- *leak*: share of all turns where the scripted reply holds a value of known info that neither message holds and whose
+  kind the agent's message does not name; *more*: the same, whatever the agent's message names
 """
 
 import asyncio
@@ -23,9 +25,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_agentbench.core.conversation import View
-from pytest_agentbench.core.tool import ToolCall
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.simulation.views import user_view
+from pytest_agentbench.suites.known_info import known_values
+from pytest_agentbench.suites.tau2 import task_to_scenario
 from pytest_agentbench.users.scripted import ScriptedUser
+from pytest_agentbench.users.values import wants_of
 
 DOMAINS = ("airline", "telecom", "retail")
 TRANSCRIPTS = Path(__file__).resolve().parents[1] / "../shared/data/tau2/transcripts"
@@ -35,7 +42,7 @@ _NAME = re.compile(r"(?:You are|[Nn]ame is|called) (?:an? [\w ]*called )?((?!You
 _NAMED_BY = (
     (r"[\w.]+@[\w.]+", r"e-?mail"),
     (r"\d{3}-\d{3}-\d{4}", r"number"),
-    (r"\d{5}", r"zip|postal|address"),
+    (r"\d{5}", r"zip|postal|(?<!mail )address"),
     (r"[a-z]+_[a-z]+_\d+", r"user.?id|user.?name|profile|your id"),
     (r"[A-Z0-9]{6}", r"reservation|confirmation|booking"),
     (r"[A-Z][a-z]+(?: [A-Z][a-z]+)?", r"name"),
@@ -80,16 +87,22 @@ def measure(transcripts: Path, parts: tuple[str, ...] = ("development", "held ou
 
 async def _measure(transcripts: Path, parts: tuple[str, ...]) -> dict[str, Figures]:
     figures: dict[str, Figures] = {}
-    for domain, recording, instructions in _recordings(transcripts):
+    for domain, recording, scenario, tools in _recordings(transcripts):
         part = "held out" if domain == "retail" and _is_held_out(recording["task_id"]) else "development"
         if part not in parts:
             continue
         rows = [figures.setdefault(name, Figures()) for name in (part, f"{part}: {domain}")]
-        for view, recorded in _turns(recording["messages"], instructions):
-            reply = await ScriptedUser().reply(view)
-            said = reply.text
+        values = _values(user_view(scenario, (), begun=0, tools=tools).known_info)
+        for view, recorded in _turns(recording["messages"], scenario, tools):
+            user = ScriptedUser(
+                scenario.says,
+                wants=wants_of(scenario, tools),
+                known=known_values(scenario, tools),
+                asks_for=scenario.communicate_info,
+            )
+            reply = await user.reply(view)
             for row in rows:
-                _count(row, _values(instructions.get("known_info") or ""), view.messages[-1].text, recorded, said)
+                _count(row, values, view.messages[-1].text, recorded, reply.text)
     return figures
 
 
@@ -97,12 +110,15 @@ def _is_held_out(task_id: str) -> bool:
     return int(hashlib.sha256(f"retail:{task_id}".encode()).hexdigest(), 16) % 2 == 1
 
 
-def _recordings(transcripts: Path) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+def _recordings(transcripts: Path) -> Iterator[tuple[str, dict[str, Any], Scenario, Toolset]]:
     for domain in DOMAINS:
-        tasks = {row["task_key"]: row["task"] for row in _rows(transcripts / f"{domain}.tasks.jsonl")}
+        listed = json.loads((transcripts.parent / "domains" / domain / "tools.json").read_text(encoding="utf-8"))
+        tools = Toolset(specs=tuple(ToolSpec.model_validate(entry["function"]) for entry in listed["agent"]))
+        tasks = {row["task_key"]: task_to_scenario(row["task"]) for row in _rows(transcripts / f"{domain}.tasks.jsonl")}
         for recording in _rows(transcripts / f"{domain}.jsonl"):
-            if not recording["solo"]:
-                yield domain, recording, tasks[recording["task_key"]]["user_scenario"]["instructions"]
+            scenario = tasks[recording["task_key"]]
+            if not recording["solo"] and isinstance(scenario, Scenario):
+                yield domain, recording, scenario, tools
 
 
 def _rows(file: Path) -> Iterator[dict[str, Any]]:
@@ -110,7 +126,7 @@ def _rows(file: Path) -> Iterator[dict[str, Any]]:
         yield from (json.loads(line) for line in lines)
 
 
-def _turns(messages: list[dict[str, Any]], instructions: dict[str, Any]) -> Iterator[tuple[View, str]]:
+def _turns(messages: list[dict[str, Any]], scenario: Scenario, tools: Toolset) -> Iterator[tuple[View, str]]:
     history: list[Message] = []
     opened = False
     for message in messages:
@@ -118,7 +134,7 @@ def _turns(messages: list[dict[str, Any]], instructions: dict[str, Any]) -> Iter
         if message["role"] == "user":
             if text and not calls:
                 if opened and history[-1].role == "assistant":
-                    yield _view(history, instructions), text
+                    yield user_view(scenario, history, begun=0, tools=tools), text
                 opened = True
             made = tuple(ToolCall(name=call["name"], requestor="user") for call in calls)
             history.append(Message(role="user", content=text, tool_calls=made))
@@ -128,17 +144,6 @@ def _turns(messages: list[dict[str, Any]], instructions: dict[str, Any]) -> Iter
             history.append(Message(role="tool", requestor="user", content=text))
 
 
-def _view(history: list[Message], instructions: dict[str, Any]) -> View:
-    unknown = instructions.get("unknown_info")
-    return View(
-        messages=tuple(history),
-        goal=instructions.get("reason_for_call") or "",
-        known_info=instructions.get("known_info") or "",
-        unknown=(unknown,) if unknown else (),
-        task_instructions=instructions.get("task_instructions") or "",
-    )
-
-
 def _values(known_info: str) -> set[str]:
     tokens = _TOKEN.findall(known_info)
     coded = {token for token in tokens if "@" in token or "_" in token or (len(token) > 3 and re.search(r"\d", token))}
@@ -146,23 +151,25 @@ def _values(known_info: str) -> set[str]:
 
 
 def _count(row: Figures, values: set[str], agent: str, recorded: str, said: str) -> None:
-    given = {value for value in values if value.lower() in recorded.lower()}
-    ours = {value for value in values if value.lower() in said.lower()}
+    given = {value for value in values if _says(recorded, value) and not _says(agent, value)}
+    ours = {value for value in values if _says(said, value)}
+    unasked = {value for value in ours - given if not (_says(recorded, value) or _says(agent, value))}
     row.turns += 1
     if given:
         row.gives += 1
         row.gives_met += given <= ours
-        if all(_named(value, agent) for value in given):
+        if all(_is_kind_named(value, agent) for value in given):
             row.asked += 1
             row.asked_met += given <= ours
-    row.more += bool(ours - given)
-    row.leaks += any(not _named(value, agent) for value in ours - given)
+    row.more += bool(unasked)
+    row.leaks += any(not _is_kind_named(value, agent) for value in unasked)
 
 
-def _named(value: str, agent: str) -> bool:
-    """Tell whether the agent's message says the value or names its kind."""
-    if value.lower() in agent.lower():
-        return True
+def _says(text: str, value: str) -> bool:
+    return all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in value.split())
+
+
+def _is_kind_named(value: str, agent: str) -> bool:
     kinds = [words for shape, words in _NAMED_BY if re.fullmatch(shape, value)]
     return any(re.search(words, agent, re.IGNORECASE) for words in kinds)
 

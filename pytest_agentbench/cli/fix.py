@@ -11,8 +11,8 @@ from pytest_agentbench.core.text import printable
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.suites.relabel import ByHandError, write_act
+from pytest_agentbench.suites.script_lines import CHOICES, Unlabelled, unlabelled
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.users.unlabelled import CHOICES, Unlabelled, unlabelled
 
 QUESTION = "what does the user mean? (number or word, Enter skips, q stops) "
 UNCHANGED = "--fix: nothing was changed"

@@ -12,8 +12,8 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.report.glyphs import ASCII, UNICODE, Glyphs
 from pytest_agentbench.report.table import Align, table, wrap
 from pytest_agentbench.results.redact import Redactor
+from pytest_agentbench.suites.script_lines import CHOICES
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.users.unlabelled import CHOICES
 from pytest_agentbench.validation.report import Kind, ScenarioReport, SuiteReport
 from pytest_agentbench.validation.suite import validate as validate_suite
 

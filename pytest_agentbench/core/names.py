@@ -1,6 +1,19 @@
-"""Names that a person mistyped: what they probably meant."""
+"""Names of things: as words, in a list, and what a mistyped one probably meant."""
 
+import re
 from collections.abc import Iterable
+
+from pytest_agentbench.core.spoken import plain
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD = re.compile(r"[^\W_]+")
+_SHORT = 2
+"""Letters up to which a word of a longer name (`date_of_birth`) tells nothing."""
+
+
+def readable(name: str) -> str:
+    """Give a name as words: `order_id` and `orderId` as *order id*, *order Id*."""
+    return " ".join(_CAMEL.sub(" ", name).replace("_", " ").split())
 
 
 def suggestion(name: str, allowed: Iterable[str]) -> str:
@@ -8,6 +21,13 @@ def suggestion(name: str, allowed: Iterable[str]) -> str:
     best = min(((_distance(name.lower(), other.lower()), other) for other in allowed), default=(3, ""))
     # two edits turn any two-letter name into any other, so short names must share more than that
     return f"did you mean {best[1]!r}?" if best[0] <= min(2, len(name) - 1) else ""
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Split the name of a value into its telling words, however it is spelled: `order_id`, `orderId`, `order id`."""
+    found = tuple(_WORD.findall(plain(readable(name))))
+    telling = tuple(word for word in found if len(word) > _SHORT)
+    return telling if len(telling) > 1 else found
 
 
 def listing(names: Iterable[str], most: int = 20) -> str:

@@ -1,8 +1,11 @@
 """The few plain phrases that a scripted user has in each language, one data file a language."""
 
+import re
 import tomllib
 import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from string import Formatter
 from typing import Annotated
@@ -10,9 +13,18 @@ from typing import Annotated
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.names import listing, suggestion, words_of
+from pytest_agentbench.core.spoken import plain
 
 FOLDER = Path(__file__).parent / "languages"
+
+_WORD = re.compile(r"[^\W_]+")
+_INFLECTED, _COMPOUND = 4, 5
+"""Letters from which a word may have an ending, and from which it may stand inside a longer one (`Bestellnummer`)."""
+_BETWEEN = 3
+"""Other words that may stand between the words of a name: *the number of your order*."""
+_IDENTIFIERS = frozenset({"id", "no", "nr", "num", "number", "code", "key", "ref", "reference", "uuid"})
+"""Last words of names that say no more than that the thing before them is meant."""
 
 _Phrases = Annotated[tuple[str, ...], Field(min_length=1, max_length=12)]
 
@@ -57,6 +69,48 @@ class Language(Model):
         if words in map(_bare, self.yes_lines):
             return True
         return False if words in map(_bare, self.no_lines) else None
+
+    def names(self, names: Iterable[str], text: str, *, loosely: bool = False) -> bool:
+        """Whether `text` holds all words of one of `names`, close together, or their `labels`.
+
+        `loosely` leaves out a last word such as `id`: *which order?* names `order_id`.
+        """
+        said = _tokens(text)
+        return any(
+            _is_close(way, said) or (loosely and way[-1:] and way[-1] in _IDENTIFIERS and _is_close(way[:-1], said))
+            for name in names
+            for way in _ways(name, self.labels)
+        )
+
+
+def _ways(name: str, synonyms: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """Give every way to say a name: its own words, then with synonyms of the whole, or of each word."""
+    words = words_of(name)
+    yield words
+    yield from (words_of(other) for other in synonyms.get(" ".join(words), ()))
+    if len(words) > 1:
+        for choice in product(*((word, *synonyms.get(word, ())) for word in words)):
+            yield tuple(part for one in choice for part in words_of(one))
+
+
+@lru_cache(maxsize=256)
+def _tokens(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(plain(text)))
+
+
+def _is_close(words: Sequence[str], said: Sequence[str]) -> bool:
+    """Whether all words are said within a few others, in any order."""
+    places = [[at for at, token in enumerate(said) if _is_form(token, word)] for word in words]
+    reach = len(words) - 1 + (_BETWEEN if len(words) > 1 else 0)
+    return bool(places and all(places)) and any(
+        all(any(abs(at - first) <= reach for at in others) for others in places[1:]) for first in places[0]
+    )
+
+
+def _is_form(token: str, word: str) -> bool:
+    if token == word or not word.isascii():
+        return word in token
+    return (len(word) >= _INFLECTED and token.startswith(word)) or (len(word) >= _COMPOUND and word in token)
 
 
 def shipped_languages() -> tuple[str, ...]:

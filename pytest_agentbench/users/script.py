@@ -1,62 +1,31 @@
-"""The script of a user: its lines with what they mean, which of them were said, and lines that call its own tools."""
+"""The script of a user: which of its lines were said, and how it decides about approvals."""
 
-import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from pytest_agentbench.core.acts import ActKind, Line
+from pytest_agentbench.core.acts import DECIDED, Act, ActKind, Line
+from pytest_agentbench.core.approvals import ApprovalRequest, Decision, DecisionKind, ScriptedDecision, values_of
+from pytest_agentbench.core.conversation import UserTurn, View
+from pytest_agentbench.core.ids import codes_in
+from pytest_agentbench.core.matchers import holds_matcher
+from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.spoken import plain
-from pytest_agentbench.core.tool import ToolCall, ToolSpec
 from pytest_agentbench.core.transcript import Message
+from pytest_agentbench.core.values import same, to_json
 from pytest_agentbench.suites.language import Language
-from pytest_agentbench.users.wants import codes_in
+from pytest_agentbench.users.values import Fact, Wanted, contradicted, spoken, stated, undone
 
 ANSWERS: frozenset[ActKind | None] = frozenset({"confirm", "decline"})
 """What answers a question for consent."""
-
-
-def labelled(lines: Sequence[Line], language: Language) -> tuple[Line, ...]:
-    """Give the lines with what they mean, as far as it can be told: the file's label, a plain yes or no, the request.
-
-    The first line is a request. A line that as a whole is one of the language's phrases is a yes or a no. Any other
-    stays as it is.
-    """
-    return tuple(_labelled(line, language, is_first=not at) for at, line in enumerate(lines))
-
-
-def _labelled(line: Line, language: Language, *, is_first: bool) -> Line:
-    if line.act is not None:
-        return line
-    if is_first:
-        return line.model_copy(update={"act": "request"})
-    answer = language.answer(line.text)
-    if answer is None:
-        return line
-    return line.model_copy(update={"act": "confirm" if answer else "decline"})
-
-
-def call_of(line: str, tools: Iterable[ToolSpec]) -> ToolCall | None:
-    """Read a line such as `toggle_wifi(on=True)` as a call of the user's own tool; None where it is text.
-
-    Only one of these tools and literal keyword arguments count.
-    """
-    names = {tool.name for tool in tools}
-    name = line.strip().partition("(")[0]
-    if name not in names:
-        return None
-    try:
-        tree = ast.parse(line.strip(), mode="eval").body
-        if not isinstance(tree, ast.Call) or tree.args:
-            return None
-        arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in tree.keywords if keyword.arg}
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return None
-    return ToolCall(name=name, arguments=arguments, requestor="user")
+REQUESTS: frozenset[ActKind | None] = frozenset({"request", "condition", "withdraw"})
+"""What asks for something else, so that a yes is needed anew."""
 
 
 class Script:
     """The lines of one conversation; each is said once, answers when they are asked for, the others in order."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[Line] = ()) -> None:
         self.lines = tuple(lines)
         self._left = list(range(len(self.lines)))
 
@@ -82,7 +51,7 @@ class Script:
             if line.act in ANSWERS and (line.about or not place) and fits(about):
                 del self._left[place]
                 return line
-            if line.act in ("request", "condition", "withdraw"):
+            if line.act in REQUESTS:
                 return None
         return None
 
@@ -102,3 +71,79 @@ class Script:
                 if text == said or text.partition("(")[0] == said or (number == 0 and at == 0):
                     del self._left[place]
                     break
+
+
+@dataclass(kw_only=True)
+class Approver:
+    """The approvals of one conversation; each of the `lines` that decide does so once, the first that fits."""
+
+    lines: list[Line]
+    expected: Sequence[ExpectedCall]
+    wants: Sequence[Wanted]
+    language: Language
+
+    def answer(self, request: ApprovalRequest, view: View, known: frozenset[str]) -> UserTurn | None:
+        """Decide about a request; None where nothing says how, and for a question that no line answers.
+
+        Without a line the user says yes to a call that the scenario expects, or that states a value of an expected
+        write and contradicts none, and no to one that contradicts it; `known` are the ids that it knows of.
+        """
+        for line in self.lines:
+            if line.decision is not None and line.decision.fits(request):
+                self.lines.remove(line)
+                return self._by_line(request, line.text, line.decision)
+        if request.is_question:
+            return None
+        locale = self.language.locale
+        if rivals := [call for call in self.expected if call.name == request.tool]:
+            wrong = min((_differing(call, request.arguments) for call in rivals), key=len)
+            return self._corrected(request, wrong) if wrong else self._plain("approve", request)
+        if other := contradicted(self.wants, request.call, known, locale):
+            return self._corrected(request, {one.name: one.value for one in other})
+        if stated(undone(self.wants, view.done), request.call, locale):
+            return self._plain("approve", request)
+        return None if view.approvals is None else self._plain(view.approvals, request)
+
+    def _by_line(self, request: ApprovalRequest, text: str, decision: ScriptedDecision) -> UserTurn:
+        if decision.kind == "respond":
+            return _turn(decision.kind, request, text, Act(kind="inform"))
+        if decision.kind != "edit":
+            return self._plain(decision.kind, request, text)
+        changed = decision.arguments
+        edited = {**request.arguments, **changed}
+        said = [
+            self.language.yes,
+            *(Fact(name, to_json(one)).sentence(self.language) for name, one in changed.items()),
+        ]
+        acts = Act(kind="confirm", about=values_of(edited)), Act(kind="inform", facts=changed)
+        return _turn(decision.kind, request.model_copy(update={"arguments": edited}), text or " ".join(said), *acts)
+
+    def _plain(self, kind: DecisionKind, request: ApprovalRequest, text: str = "") -> UserTurn:
+        said = self.language.yes if kind == "approve" else self.language.decline
+        return _turn(kind, request, text or said, Act(kind=DECIDED[kind], about=values_of(request.arguments)))
+
+    def _corrected(self, request: ApprovalRequest, wanted: Mapping[str, Any]) -> UserTurn:
+        """Say no, and what is wanted."""
+        values = ", ".join(dict.fromkeys(map(spoken, wanted.values())))
+        about = values_of({name: value for name, value in request.arguments.items() if name in wanted})
+        act = Act(kind="decline", about=about or values_of(request.arguments), facts=dict(wanted))
+        return _turn("reject", request, self.language.no.format(value=values), act)
+
+
+def _turn(kind: DecisionKind, request: ApprovalRequest, text: str, *acts: Act) -> UserTurn:
+    return UserTurn(text=text, acts=acts, decisions=(decided(kind, request, text),))
+
+
+def decided(kind: DecisionKind, request: ApprovalRequest, text: str) -> Decision:
+    """Give a decision about a request, in the user's words."""
+    return Decision(kind=kind, id=request.id, tool=request.tool, arguments=request.arguments, text=text)
+
+
+def _differing(call: ExpectedCall, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the expected values of arguments in whose place `given` has others; what either leaves open is none."""
+    compared = {name: one for name, one in call.arguments.items() if name in given and not holds_matcher(one)}
+    return {name: one for name, one in compared.items() if not _is_equal(one, given[name])}
+
+
+def _is_equal(one: object, other: object) -> bool:
+    return same(to_json(one), to_json(other)) or plain(str(one)) == plain(str(other))

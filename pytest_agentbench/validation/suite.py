@@ -17,8 +17,8 @@ from pytest_agentbench.environment.listing import drift, real_toolset
 from pytest_agentbench.environment.toolset import load_toolset, remote_parts
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.call_check import check_calls
+from pytest_agentbench.suites.script_lines import unlabelled
 from pytest_agentbench.suites.suite_file import load_suite
-from pytest_agentbench.users.unlabelled import unlabelled
 from pytest_agentbench.validation.report import Issue, ScenarioReport, Skipped, SuiteReport
 from pytest_agentbench.validation.scenario import Shared, validate_scenario
 

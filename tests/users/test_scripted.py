@@ -17,7 +17,7 @@ from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.suites.language import language_of, shipped_languages
 from pytest_agentbench.users.scripted import ScriptedUser
-from pytest_agentbench.users.wants import wants_of
+from pytest_agentbench.users.values import wants_of
 
 REASONS = {"reason": {"enum": ["ordered_by_mistake", "no_longer_needed"]}}
 TOOLS = Toolset(
@@ -493,14 +493,6 @@ def test_what_was_said_before_the_run_is_no_line_of_the_script() -> None:
     history = (Message(role="user", content="Hi"), Message(role="assistant", content="Hello, what can I do?"))
 
     assert Talk("Where is my parcel?", begun=2, messages=history).open() == "Where is my parcel?"
-
-
-def test_prose_gives_what_looks_like_an_id() -> None:
-    """τ² tells its user in sentences; ids and addresses in them are given by the words before them."""
-    talk = opened("Hi", known_info="You are Ada. Your user id is ada_roy_12. Your email is ada@example.com.")
-
-    assert "ada_roy_12" in talk.hear("What is your user id?")
-    assert "ada@example.com" in talk.hear("And your e-mail address?")
 
 
 @settings(max_examples=100, deadline=None)

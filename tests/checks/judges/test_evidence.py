@@ -259,7 +259,7 @@ def test_a_quote_stands_there_word_for_word(quote: str, found: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "quote"),
     [
-        ("I\u2019ve cancelled \u201cW1\u201d", "I've cancelled \"W1\""),
+        ("I\u2019ve cancelled \u201cW1\u201d", 'I\'ve cancelled "W1"'),
         ("9\u201310 o'clock \u2014 done", "9-10 o\u2019clock - done"),
         ("Wait\u2026 it is done", "wait... it is done"),
         ("予約はもう取り消しました。", "取り消しました"),

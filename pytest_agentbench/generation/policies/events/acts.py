@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
 from pytest_agentbench.generation.policies.events.tables import Table
-from pytest_agentbench.users.kinds import humanize
 
 _PREFIX = re.compile(r"^(?:new|old|target|other|to|from|replacement|nouvelle?|nouvel|ancienne?)_")
 _KEY_WORDS = frozenset(

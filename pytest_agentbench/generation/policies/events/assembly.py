@@ -5,12 +5,12 @@ from typing import Any
 
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.policies.events.events import state_of_rows
 from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.user import labelled
 from pytest_agentbench.generation.policies.values import Event
 from pytest_agentbench.generation.recipe import PROVENANCE, Hashes
-from pytest_agentbench.users.kinds import humanize
 
 _NAMED = 3
 

@@ -8,12 +8,12 @@ from pytest_agentbench.checks.rules import AllOf, AnyOf, Before, Rule, When, rea
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.policies.events.conditions import limits_on
 from pytest_agentbench.generation.policies.extraction.identity import word_set
 from pytest_agentbench.generation.policies.extraction.language import stem
 from pytest_agentbench.generation.policies.graph.graph import ToolWords, policy_tools
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
-from pytest_agentbench.users.kinds import humanize
 
 _COMMON = 3
 """Tools in whose words one may stand and still tell something, or a quarter of them."""

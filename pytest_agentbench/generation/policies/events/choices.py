@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.policies.events.acts import Argument, Scene
 from pytest_agentbench.generation.policies.events.conditions import Condition, limits_on
 from pytest_agentbench.generation.policies.events.offers import own_of
@@ -11,7 +12,6 @@ from pytest_agentbench.generation.policies.events.samples import Place, Samples
 from pytest_agentbench.generation.policies.events.tables import Table
 from pytest_agentbench.generation.policies.extraction.language import stem
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
-from pytest_agentbench.users.kinds import humanize
 
 _SAME = re.compile(
     r"\b(?:original(?:ly)?|same|initial|(?:was|were|been) (?:\w+ )?(?:paid|charged|booked|bought|used)|used for|"

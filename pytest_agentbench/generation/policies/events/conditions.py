@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.policies.events.tables import Table
 from pytest_agentbench.generation.policies.extraction.language import Lexicon, language_of, lexicon, stem
 from pytest_agentbench.generation.policies.extraction.sentences import sentences
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
-from pytest_agentbench.users.kinds import humanize
 
 _ONLY = re.compile(
     r"\b(?:only|solely|exclusively|unless|seulement|uniquement|exclusivement|que si|ne \w+ que|sauf si|à moins)\b",

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.generation._reading.kinds import humanize
+from pytest_agentbench.generation._reading.phrases.language import words
 from pytest_agentbench.generation.policies.events.acts import Argument, Proposal, Said
 from pytest_agentbench.generation.policies.events.tables import singular
 from pytest_agentbench.generation.tools.values import Card, ParameterCard
@@ -17,8 +19,6 @@ from pytest_agentbench.generation.tools.wording.phrasing import TONGUES, contrac
 from pytest_agentbench.generation.tools.wording.tongue import Code, Tongue
 from pytest_agentbench.generation.tools.wording.weaving import woven
 from pytest_agentbench.generation.tools.wording.wishes import Wish
-from pytest_agentbench.users.kinds import humanize
-from pytest_agentbench.users.phrases.language import words
 
 _LONG = 14
 """Words of a request beside its values; more are an explanation of the tool."""

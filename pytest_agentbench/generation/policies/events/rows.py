@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
+from pytest_agentbench.generation._reading.kinds import humanize, kind_of
 from pytest_agentbench.generation.policies.events.checking import Ground, RowChecker, Validator
 from pytest_agentbench.generation.policies.events.samples import Cluster, Place, Samples, dependency_order
 from pytest_agentbench.generation.policies.events.tables import Table
 from pytest_agentbench.generation.policies.values import Entity, EventRow, Relation
-from pytest_agentbench.users.kinds import humanize, kind_of
 
 _TRIES = 4
 """Fresh values that are tried for one row before it is refused with its reason."""

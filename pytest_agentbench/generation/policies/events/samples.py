@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.generation._reading.kinds import kind_of
 from pytest_agentbench.generation.policies.events.tables import Rows, Schema, Table
-from pytest_agentbench.users.kinds import kind_of
 
 Place = tuple[str, int]
 """A row: its table, and its position among the table's rows."""

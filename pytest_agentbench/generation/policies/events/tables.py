@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.environment.sqlite_rows import quote, tables
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.tools.wording.agreeing import PLURALS
-from pytest_agentbench.users.kinds import humanize
 
 ColumnType = Literal["text", "integer", "real", "boolean", "json", "any"]
 

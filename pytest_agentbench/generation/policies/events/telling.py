@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.policies.events.acts import Proposal, Scene, describe
 from pytest_agentbench.generation.policies.events.oracle import AMOUNT, Oracle
 from pytest_agentbench.generation.policies.events.plans import Fact, Performed
 from pytest_agentbench.generation.policies.extraction.language import language_of, lexicon, stem
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.world import Opened
-from pytest_agentbench.users.kinds import humanize
 
 _CODE = re.compile(r"(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{4,30}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d\d?:\d\d")

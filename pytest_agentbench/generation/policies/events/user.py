@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.generation._reading.kinds import humanize, kind_of
 from pytest_agentbench.generation.policies.events.acts import Proposal, Said, Scene
 from pytest_agentbench.generation.policies.events.plans import Act, Fact, Performed
 from pytest_agentbench.generation.policies.events.requests import Request, Speech, asked_for, opening_of
@@ -18,7 +19,6 @@ from pytest_agentbench.generation.policies.events.vocabulary import about as put
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, PolicyBinding, UserFact
 from pytest_agentbench.generation.tools.wording.phrasing import with_article
 from pytest_agentbench.generation.tools.wording.tongue_fr import FRENCH
-from pytest_agentbench.users.kinds import humanize, kind_of
 
 _SHINGLE = 6
 """Words in a row that user and expected behaviour must not share: shorter ones are names and values."""

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.tool import ToolSpec
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
 from pytest_agentbench.generation.tools.values import Card
 from pytest_agentbench.generation.tools.wording.phrasing import contracted, language_of, name_of, task_of, with_article
 from pytest_agentbench.generation.tools.wording.tongue_fr import FRENCH
-from pytest_agentbench.users.kinds import humanize
 
 _LOOKING = re.compile(r"^(?:get|fetch|read|show|retrieve|display|query)\b")
 """What tools that look something up begin with; a user would not say it so."""

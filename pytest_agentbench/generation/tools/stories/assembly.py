@@ -8,13 +8,13 @@ import yaml
 
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.recipe import PROVENANCE, Hashes
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.stories.facts import said_at
 from pytest_agentbench.generation.tools.stories.persona import known_values
 from pytest_agentbench.generation.tools.values import Cards, Persona, Story
 from pytest_agentbench.generation.tools.walks.sampling import calls_of, class_of
-from pytest_agentbench.users.kinds import humanize
 
 CALLS = "calls"
 """The key of the provenance under which the origin of each expected call's arguments stands."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue, is_number
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.probing.schemas import plain as plain_schema
 from pytest_agentbench.generation.tools.stories.flows import found_at
@@ -15,7 +16,6 @@ from pytest_agentbench.generation.tools.stories.tracing import places_in
 from pytest_agentbench.generation.tools.values import Card
 from pytest_agentbench.generation.tools.wording.phrasing import contracted, language_of, name_of, with_article
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
-from pytest_agentbench.users.kinds import humanize
 
 _DEEP = 2
 """Objects within a result that are looked into: what lies deeper has no short name."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.recruiting.basis import is_opaque
 from pytest_agentbench.generation.tools.recruiting.scouting import is_needed
@@ -14,7 +15,6 @@ from pytest_agentbench.generation.tools.stories.tracing import places_in
 from pytest_agentbench.generation.tools.values import Card, PoolEntry, Provenance, SemanticType, Taxonomy
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES
 from pytest_agentbench.generation.tools.wording.saying import named
-from pytest_agentbench.users.kinds import humanize
 
 _COMPANIONS = 3
 """Pool entries that are tried for what no result gives."""

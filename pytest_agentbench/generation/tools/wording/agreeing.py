@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
-from pytest_agentbench.users.kinds import humanize
 
 _QUANTIFIED = r"(?:(?:the|all|some|any|several|many) )?"
 _ADJECTIVES = r"(?P<adjectives>(?:(?:new|more|further|additional|other) )*)"

@@ -14,11 +14,11 @@ from functools import lru_cache
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue, is_number
+from pytest_agentbench.generation._reading.kinds import humanize
+from pytest_agentbench.generation._reading.phrases.language import words
 from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.wording.moments import Moments
 from pytest_agentbench.generation.tools.wording.numerals import TELLING, numbers_in
-from pytest_agentbench.users.kinds import humanize
-from pytest_agentbench.users.phrases.language import words
 
 _NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d+)*(?![\w]|[.,]\d)")
 _CODE = re.compile(r"(?<!\w)(?=[\w@./:#+-]*\d)(?=[\w@./:#+-]*[A-Za-zÀ-ÿ@_])[\w@.:/#+-]*\w|[\w.+-]+@[\w.-]+\w")

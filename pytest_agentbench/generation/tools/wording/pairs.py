@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.tools.values import Card
 from pytest_agentbench.generation.tools.wording.phrasing import label_of, with_article
 from pytest_agentbench.generation.tools.wording.saying import Said
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
-from pytest_agentbench.users.kinds import humanize
 
 Direction = Literal["", "from", "into"]
 

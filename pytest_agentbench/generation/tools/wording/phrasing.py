@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation._reading.kinds import humanize
+from pytest_agentbench.generation._reading.phrases.language import words
 from pytest_agentbench.generation.tools.values import Card
 from pytest_agentbench.generation.tools.wording.calendar import date_text, is_date
 from pytest_agentbench.generation.tools.wording.tongue import Code, Person, Tongue
 from pytest_agentbench.generation.tools.wording.tongue_en import ENGLISH
 from pytest_agentbench.generation.tools.wording.tongue_fr import FRENCH
 from pytest_agentbench.generation.tools.wording.trimming import trimmed, without_options
-from pytest_agentbench.users.kinds import humanize
-from pytest_agentbench.users.phrases.language import words
 
 TONGUES: Mapping[Code, Tongue] = {"en": ENGLISH, "fr": FRENCH}
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_agentbench.core.values import JsonValue, is_number
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.tools.values import Card, Handle
 from pytest_agentbench.generation.tools.wording.agreeing import is_several, singular
 from pytest_agentbench.generation.tools.wording.calendar import is_date
 from pytest_agentbench.generation.tools.wording.phrasing import is_prose, label_of, name_of, value_text
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
-from pytest_agentbench.users.kinds import humanize
 
 _NOUN = 3
 """Words that the name of a thing has at most."""

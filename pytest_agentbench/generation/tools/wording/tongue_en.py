@@ -4,8 +4,8 @@
 
 import re
 
+from pytest_agentbench.generation._reading.phrases.language import words
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
-from pytest_agentbench.users.phrases.language import words
 
 _VERBS = """
 accept activate add adjust aggregate analyse analyze annotate append apply approve archive assign authenticate authorize

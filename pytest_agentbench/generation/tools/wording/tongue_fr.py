@@ -4,8 +4,8 @@
 
 import re
 
+from pytest_agentbench.generation._reading.phrases.language import words
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
-from pytest_agentbench.users.phrases.language import words
 
 _VERBS = """
 accepter activer actualiser analyser encaisser résumer retrouver régler prêter régulariser afficher ajouter annuler appliquer approuver archiver assigner bloquer calculer charger

@@ -6,9 +6,9 @@ order`. What an argument is for stays, whatever it looks like.
 
 import re
 
+from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.tools.values import Card
 from pytest_agentbench.generation.tools.wording.tongue import Tongue
-from pytest_agentbench.users.kinds import humanize
 
 WOVEN = "\0"
 """Marks where a value was woven into a task."""

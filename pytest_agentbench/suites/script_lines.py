@@ -1,30 +1,66 @@
-"""Lines of scripted users that do not say what they mean, and where they stand.
+"""What the lines of scripted users mean, and where those stand that do not say it.
 
 A plain line after the first that is no yes or no of its language has no label: what the user meant with it is not
 known, and a rule that asks for consent cannot be measured there.
 """
 
-from collections.abc import Iterable, Iterator
+import ast
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_agentbench.core.acts import ACT_KINDS
+from pytest_agentbench.core.acts import ACT_KINDS, Line
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.suites.document import Document
 from pytest_agentbench.suites.files import read_document
-from pytest_agentbench.suites.language import language_of
+from pytest_agentbench.suites.language import Language, language_of
 from pytest_agentbench.suites.scenario_files import Entry, read_scenario_file
-from pytest_agentbench.users.script import call_of, labelled
 
 CHOICES = f'write `{{confirm: "…"}}` or another act in place of the words; acts: {", ".join(ACT_KINDS)}'
 """What to do about such a line."""
 
 _WORDS = 60
 """Characters of a line that are shown."""
+
+
+def labelled(lines: Sequence[Line], language: Language) -> tuple[Line, ...]:
+    """Give the lines with what they mean, as far as it can be told: the file's label, a plain yes or no, the request.
+
+    The first line is a request. A line that as a whole is one of the language's phrases is a yes or a no. Any other
+    stays as it is.
+    """
+    return tuple(_labelled(line, language, is_first=not at) for at, line in enumerate(lines))
+
+
+def _labelled(line: Line, language: Language, *, is_first: bool) -> Line:
+    if line.act is not None:
+        return line
+    if is_first:
+        return line.model_copy(update={"act": "request"})
+    answer = language.answer(line.text)
+    return line if answer is None else line.model_copy(update={"act": "confirm" if answer else "decline"})
+
+
+def call_of(line: str, tools: Iterable[ToolSpec]) -> ToolCall | None:
+    """Read a line such as `toggle_wifi(on=True)` as a call of the user's own tool; None where it is text.
+
+    Only one of these tools and literal keyword arguments count.
+    """
+    name = line.strip().partition("(")[0]
+    if name not in {tool.name for tool in tools}:
+        return None
+    try:
+        tree = ast.parse(line.strip(), mode="eval").body
+        if not isinstance(tree, ast.Call) or tree.args:
+            return None
+        arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in tree.keywords if keyword.arg}
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+    return ToolCall(name=name, arguments=arguments, requestor="user")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Readers of English and French prose that only generation still asks."""

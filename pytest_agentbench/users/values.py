@@ -1,0 +1,176 @@
+"""What a scripted user wants and knows, as values, and what a message of the agent is about as far as these tell."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.ids import Scalar, clipped, codes_in, named_values, shape
+from pytest_agentbench.core.names import readable
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.spoken import plain, states
+from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.suites.language import Language
+
+_IDENTIFIER = re.compile(r"[a-z]+(?:_[a-z]+)+")
+_WEAK = 2
+"""Characters up to which a value is stated by chance."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A value and the names by which an agent may ask for it; `name` is the one that it is given under."""
+
+    name: str
+    value: Any
+    names: tuple[str, ...] = ()
+
+    def is_stated(self, text: str, locale: str) -> bool:
+        """Whether a text states the value, of a list all of it."""
+        values = self.value if isinstance(self.value, list) else [self.value]
+        said = clipped(text)
+        return bool(values) and all(states(one, said, locale) for one in values)
+
+    def is_asked(self, text: str, language: Language, *, loosely: bool) -> bool:
+        """Whether a message names the value and does not itself state it."""
+        return language.names(self.names, text, loosely=loosely) and not self.is_stated(text, language.locale)
+
+    def sentence(self, language: Language) -> str:
+        """Say what is known in the plain form of the language."""
+        text = language.fact.format(label=readable(self.name), value=spoken(self.value))
+        return text[:1].upper() + text[1:]
+
+
+def spoken(value: Any) -> str:
+    """Give a value as a person would write it: a name such as `no_longer_needed` as words."""
+    if isinstance(value, list):
+        return ", ".join(map(spoken, value))
+    if not isinstance(value, str):
+        return dumps(value)
+    return value.replace("_", " ") if _IDENTIFIER.fullmatch(value) else value
+
+
+class Wanted(Model):
+    """A value of an expected write; `others` are what its schema would have admitted instead.
+
+    One without a name is an id that the user's own words hold; nothing contradicts it. `writes` are the expected writes
+    that hold the value: the way and the position of each.
+    """
+
+    name: str
+    value: Scalar
+    others: tuple[str, ...] = ()
+    writes: frozenset[tuple[int, int]] = frozenset()
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether a text that states the value is likely to be about it: no single digit or short word."""
+        return len(str(self.value)) > _WEAK or not str(self.value).isalnum() or bool(shape(str(self.value)))
+
+
+def wants_of(scenario: Scenario, toolset: Toolset) -> tuple[Wanted, ...]:
+    """Compile what the user wants from the agent's expected writes; tools are not named in it."""
+    found: dict[tuple[str, str], Wanted] = {}
+    writes: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+    for number, way in enumerate(scenario.ways):
+        for position, call in enumerate(way.expected_calls):
+            spec = toolset.get(call.name)
+            if call.requestor != "assistant" or (spec is not None and spec.kind in ("read", "generic")):
+                continue
+            for name, value, schema in named_values(call.arguments, spec.parameters if spec else None):
+                listed = schema.get("enum")
+                admitted = listed if isinstance(listed, list) else ()
+                others = (one for one in admitted if isinstance(one, str) and one != value and len(one) > _WEAK)
+                found[name, repr(value)] = Wanted(name=name, value=value, others=tuple(others))
+                writes[plain(str(value))].add((number, position))
+    every = [one.model_copy(update={"writes": frozenset(writes[plain(str(one.value))])}) for one in found.values()]
+    return tuple([one for one in every if one.is_telling] or every)
+
+
+def undone(wants: Iterable[Wanted], done: Iterable[Scalar]) -> list[Wanted]:
+    """Give what is still wanted when writes with the values `done` were made, each as often as it stands there."""
+    made = Counter(plain(str(value)) for value in done)
+    times = {one: max(Counter(way for way, _ in one.writes).values(), default=1) for one in wants}
+    return [one for one, several in times.items() if made[plain(str(one.value))] < several]
+
+
+def states_a_write(stated: Sequence[Wanted], wants: Iterable[Wanted]) -> bool:
+    """Whether `stated` holds every value that is wanted in some expected write."""
+    missing = {write for one in wants if one not in stated for write in one.writes}
+    return any(one.writes - missing for one in stated)
+
+
+def wants_in(texts: Iterable[str], wants: Sequence[Wanted]) -> tuple[Wanted, ...]:
+    """Give what the user asks for itself: the ids in its requests, of kinds that no expected write speaks of.
+
+    A right agent need not write what it is asked to, and a wrong one is shown only where its question gets a yes.
+    """
+    shapes = {shape(plain(str(one.value))) for one in wants}
+    codes = {code: raw for text in texts for code, raw in codes_in(text).items() if shape(code) not in shapes}
+    return tuple(Wanted(name="", value=raw) for raw in codes.values())
+
+
+def stated(wants: Iterable[Wanted], text: str, locale: str) -> list[Wanted]:
+    """Give the wanted values that a text states."""
+    return [one for one in wants if states(one.value, text, locale)]
+
+
+def contradicted(wants: Sequence[Wanted], text: str, known: frozenset[str], locale: str) -> list[Wanted]:
+    """Give the wanted values in whose place a text states another: an id of the same shape, or one of the choices.
+
+    An id that the user itself knows of contradicts only where the wanted one is not stated beside it.
+    """
+    found: list[Wanted] = []
+    wanted = {plain(str(one.value)) for one in wants}
+    codes = [code for code in codes_in(text) if code not in wanted]
+    for one in (one for one in wants if one.name):
+        own = shape(plain(str(one.value)))
+        rivals = [code for code in codes if own and shape(code) == own]
+        if states(one.value, text, locale):
+            rivals = [code for code in rivals if code not in known]
+        choices = [other for other in one.others if plain(other) not in wanted]
+        if rivals or any(states(other, text, locale) for other in choices):
+            found.append(one)
+    return found
+
+
+class Heard:
+    """What a message of the agent is about: values `left` to do that it states, and wanted ones that it contradicts."""
+
+    def __init__(
+        self,
+        text: str,
+        before: Sequence[str],
+        wants: Sequence[Wanted],
+        *,
+        left: Sequence[Wanted],
+        known: frozenset[str],
+        locale: str,
+    ) -> None:
+        self.text = text
+        self._texts = [text, *before]
+        self._locale = locale
+        self.stated = self.matter = stated(left, text, locale)
+        self.contradicted = contradicted(wants, text, known, locale)
+        source = text
+        if not (self.stated or self.contradicted):
+            source = next((one for one in reversed(before) if stated(left, one, locale)), "")
+            self.matter = stated(left, source, locale)
+            self.contradicted = contradicted(wants, source, known, locale)
+        wanted = {plain(str(one.value)) for one in wants}
+        self.is_choice = all(one.others and one in self.stated for one in self.contradicted)
+        self.others = tuple(raw for code, raw in codes_in(source).items() if code not in wanted | known)
+
+    def is_about(self, values: Iterable[object], *, alone: bool) -> bool:
+        """Whether the message, or one of those before it, states one of `values`; without any, a wanted value.
+
+        `alone`: the message itself must, since it also asks for something else.
+        """
+        several = list(values)
+        if not several:
+            return bool(self.stated if alone else self.matter) and not self.contradicted
+        texts = self._texts[:1] if alone else self._texts
+        return any(states(value, text, self._locale) for text in texts for value in several)

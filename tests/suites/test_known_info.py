@@ -1,0 +1,80 @@
+"""Values of τ²'s known info with the names by which an agent asks for them."""
+
+from typing import Any
+
+import pytest
+
+from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.tool import Toolset, ToolSpec
+from pytest_agentbench.suites.known_info import known_values
+from pytest_agentbench.suites.tau2 import task_to_scenario
+
+
+def tools(**described: str) -> Toolset:
+    """Give one tool whose parameters have these descriptions."""
+    properties = {name: {"type": "string", "description": text} for name, text in described.items()}
+    return Toolset(specs=(ToolSpec(name="look", parameters={"type": "object", "properties": properties}),))
+
+
+def known(text: str, toolset: Toolset | None = None, **criteria: Any) -> dict[object, tuple[str, ...]]:
+    """Give the names of each value that a task's known info states."""
+    scenario = task_to_scenario({"id": "a", "user_scenario": {"instructions": {"known_info": text}}, **criteria})
+    assert isinstance(scenario, Scenario)
+    return dict(known_values(scenario, toolset or tools()))
+
+
+def test_a_value_of_an_expected_call_has_the_name_of_its_argument() -> None:
+    """Only what the text states is known; a short word counts as it is written."""
+    call = {
+        "name": "find",
+        "arguments": {"first_name": "Fei", "last_name": "Li", "zip": "19122", "gift": "no", "x": "C9"},
+    }
+
+    found = known("You are Fei Li, in 19122, and no more.", evaluation_criteria={"actions": [call]})
+
+    assert found == {"Fei": ("first_name",), "Li": ("last_name",), "19122": ("zip",)}
+
+
+def test_what_a_task_starts_from_names_values_as_well() -> None:
+    """τ² sets up the user's phone by calls."""
+    action = {"env_type": "user", "func_name": "set_user_info", "arguments": {"phone_number": "555-123-2002"}}
+
+    found = known("You call from 555-123-2002.", initial_state={"initialization_actions": [action]})
+
+    assert found == {"555-123-2002": ("phone_number",)}
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "name"),
+    [
+        ("You live in 46236.", "46236", "zip"),
+        ("Your order is #W123.", "#W123", "order_id"),
+        ("Write to ada@example.com.", "ada@example.com", "email"),
+    ],
+)
+def test_a_value_has_the_name_of_an_example_of_its_form(text: str, value: str, name: str) -> None:
+    """A description that gives an example shows what such values look like."""
+    toolset = tools(zip="The zip code, such as '12345'.", order_id="The order, such as '#W0000000'. Be careful.")
+
+    assert known(text, toolset)[value][0] == name
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "name"),
+    [
+        ("You are Ada. Your user id is ada_roy_12.", "ada_roy_12", "user id"),
+        ("Your confirmation number is: JMO1MG.", "JMO1MG", "confirmation number"),
+        ("Your name is Noah Ito and you are 40.", "Noah Ito", "name"),
+    ],
+)
+def test_words_before_a_value_name_it_where_the_tools_use_them(text: str, value: str, name: str) -> None:
+    """A word that says just *number* takes the one before it along; what nothing names is not known by name."""
+    assert known(text, tools(last_name="", user="", flight_number="")) == {value: (name,)}
+
+
+def test_without_known_info_nothing_is_known() -> None:
+    """Goals and instructions in prose are no list of facts."""
+    scenario = task_to_scenario({"id": "a", "user_scenario": {"instructions": "Your user id is ada_roy_12."}})
+
+    assert isinstance(scenario, Scenario)
+    assert known_values(scenario, tools()) == ()
