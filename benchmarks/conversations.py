@@ -44,8 +44,9 @@ def write_project(folder: Path, url: str, load: Load) -> None:
     reached = {"base_url": url, "api_key": "none"}
     suite = {
         "agent": {"openai": {"model": "agent", **reached, "system": SYSTEM}},
-        "user": {"llm": {"model": "user", **reached}},
+        "user": {"llm": {"model": "user", **reached}, "critique": 2},
         "judge": {"llm": {"model": "judge", **reached}},
+        "auditor": "off",
         "rubric": {"criteria": [{"id": name, "text": text} for name, text in CRITERIA.items()]},
         "environment": {"tools": "handbook"},
         "limits": {"turns": 40},

@@ -2,9 +2,9 @@
 
 Run `python -m benchmarks.endings [FILE…] [--missed]`. Without files it plays those of `tests/simulation/data`, and
 prints for each how many end as labelled, and the confusion matrix: labels are rows, answers columns, numbered alike.
-These users say nothing of what they meant, so that whose fault a stall is cannot be told: a conversation that is
-labelled as stalled is right where it is not held against the agent by mistake. The exit status is 1 where less than
-95 % of a file are right.
+These users say nothing of what they meant, so that whose fault a stall is cannot be told, nor that one left too early:
+a conversation that is labelled so is right where it is not held against the agent by mistake. The exit status is 1
+where less than 95 % of a file are right.
 
 A file is `{"made": …, "half": …, "conversations": […]}`, or JSON Lines of one conversation each;
 `tests/simulation/endings.py` plays them through the loop by parties that do what the transcript says.
@@ -29,8 +29,10 @@ def scored(cases: Iterable[dict[str, Any]]) -> list[tuple[dict[str, Any], Ended]
 
 
 def is_right(case: dict[str, Any], ended: Ended) -> bool:
-    """Whether a conversation ended as its author says; of a stall, that the agent is not blamed for the user's."""
+    """Whether a conversation ended as its author says; of stalls and early stops, that the agent is not blamed."""
     label = label_of(case)
+    if label == ("FINISHED", "user"):
+        return ended.ending in (label, ("FINISHED", "nobody"))
     if label[0] == "STALLED":
         return ended.ending in (label, STILL_GOING) or ended.ending == ("STALLED", "user")
     return label == ended.ending

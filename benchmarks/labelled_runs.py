@@ -345,11 +345,11 @@ def packets(folder: Path, into: Path) -> int:
         for run in about["runs"]:
             name = run_name(run["suite"], run["scenario"], run.get("variant", ""))
             answer = played.get(name)
-            text = (
-                Path(answer.transcript).read_text(encoding="utf-8")
-                if answer and answer.transcript
-                else "(no transcript)"
-            )
+            text = "(no transcript)"
+            if answer and answer.transcript:
+                transcript = json.loads(Path(answer.transcript).read_text(encoding="utf-8"))
+                transcript.pop("blame", None)
+                text = json.dumps(transcript, ensure_ascii=False, indent=1)
             file = into / folder.name / (name.replace("::", "--").replace("/", "_") + ".json")
             file.write_text(text, encoding="utf-8")
     return len(about["runs"])

@@ -79,7 +79,17 @@ class Load:
 def play_user(request: ModelRequest) -> Answer:
     """Say the next line, and close after the last."""
     said = sum(message["role"] == "assistant" for message in request.messages)
-    return text(SAID[said].format(ware=_about(request)) if said < TURNS else "###STOP###")
+    is_over = said == TURNS
+    return structured(
+        {
+            "text": "" if is_over else SAID[said].format(ware=_about(request)),
+            "acts": [{"kind": "close" if is_over else "ask", "facts": []}],
+            "goal": [{"item": "know about the delivery", "done": is_over}],
+            "shows": [],
+            "stop": "done" if is_over else None,
+            "decision": None,
+        }
+    )
 
 
 def play_agent(request: ModelRequest) -> Answer:

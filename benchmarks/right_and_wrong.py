@@ -48,12 +48,10 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.scoring import look_over, score
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.known import of_user
-from pytest_agentbench.validation.mutants import Bench, mutations
-from pytest_agentbench.validation.mutation import other_writes
+from pytest_agentbench.validation.mutants import Bench, mutations, other_writes
 from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Writer, result_of
 from pytest_agentbench.validation.rules import Rules
-from pytest_agentbench.validation.screenplay import Screenplay, Step, numbered
-from pytest_agentbench.validation.theatre import Described, Performance, Theatre
+from pytest_agentbench.validation.scripted_run import Described, Performance, ScriptedRun, ScriptPlayer, Step, numbered
 from pytest_agentbench.validation.values import Columns
 
 PROJECT = Path(__file__).parents[1] / "example_project"
@@ -118,7 +116,7 @@ class Ground:
     """A scenario with its right run, and what an oracle of its own knows of the worlds that it leads to."""
 
     plan: RunPlan
-    theatre: Theatre
+    player: ScriptPlayer
     oracle: Oracle
     base: Run
     bench: Bench
@@ -168,35 +166,35 @@ def writes(transcript: Transcript, toolset: Toolset) -> list[str]:
 
 async def ground(plan: RunPlan, isolation: IsolationGate, expected: ExpectedStates, found: Found) -> Ground | None:
     """Play the oracle of a scenario; None where it is no right run by an oracle that knows no checks."""
-    theatre = Theatre(
+    player = ScriptPlayer(
         plan=plan, isolation=isolation, now=time.monotonic, slot=None, expected=expected, all_blocked=Counter
     )
     rules = Rules(plan.policies, plan.toolset)
     writer = Writer(plan.scenario, rules, plan.toolset)
-    environment = theatre.new_environment(f"{theatre.name}-first")
+    environment = player.new_environment(f"{player.name}-first")
     columns = Columns({})
     try:
         async with environment:
             tools = environment.tools
-            theatre.is_played = bool(tools) and all(environment.can_call(one.name, one.requestor) for one in tools)
-            state = await environment.snapshot() if theatre.is_played else None
+            player.is_played = bool(tools) and all(environment.can_call(one.name, one.requestor) for one in tools)
+            state = await environment.snapshot() if player.is_played else None
             columns = Columns(state or {})
-            box = environment if theatre.is_played else Described(plan.toolset)
-            oracle = await writer.write(box, columns, can_fail=theatre.is_played)
+            box = environment if player.is_played else Described(plan.toolset)
+            oracle = await writer.write(box, columns, can_fail=player.is_played)
         if oracle.failed:
             found.left_out["an expected call fails"] += 1
             return None
-        done = await theatre.performed(oracle.screenplay)
+        done = await player.performed(oracle.script)
         base = _closed(plan, done.transcript).model_copy(update={"initial_state": state, "final_state": done.final})
         known = of_user(plan.scenario)
         for heard in oracle.heard:
             known.add(result_of(heard.call.name), heard.result.content, heard.call.name)
-        extra = await other_writes(theatre, oracle, known, columns)
+        extra = await other_writes(player, oracle, known, columns)
     except NoExampleError:
         found.left_out["nothing known fits a matcher"] += 1
         return None
     bench = Bench(plan.scenario, oracle, plan.toolset, rules, columns, extra, 0)
-    made = Ground(plan, theatre, oracle, base, bench, tuple(_forbidden(plan.scenario)))
+    made = Ground(plan, player, oracle, base, bench, tuple(_forbidden(plan.scenario)))
     if not made.says_all(done.transcript) or not await _is_replayed(made):
         found.left_out["the oracle does not pass it"] += 1
         return None
@@ -207,7 +205,7 @@ async def _is_replayed(made: Ground) -> bool:
     """Whether making the expected calls, and nothing else, leads to the right run's state."""
     if made.base.final_state is None:
         return True
-    async with made.theatre.world() as world:
+    async with made.player.world() as world:
         heard = {one.position: one.call for one in made.oracle.heard if not one.is_needed}
         for position, want in enumerate(made.plan.scenario.expected_calls):
             stated = ToolCall(name=want.name, arguments=want.arguments, requestor=want.requestor)
@@ -233,10 +231,10 @@ def _closed(plan: RunPlan, transcript: Transcript) -> Run:
     )
 
 
-def reworded(screenplay: Screenplay, random: Random) -> Screenplay:
+def reworded(script: ScriptedRun, random: Random) -> ScriptedRun:
     """Say the same in other words: small talk, the words around a question, the order of what is told."""
     steps = []
-    for step in screenplay:
+    for step in script:
         text = step.text
         if step.party == "assistant" and step.part == "filler":
             text = random.choice(FILLERS)
@@ -252,9 +250,9 @@ def reworded(screenplay: Screenplay, random: Random) -> Screenplay:
     return numbered(steps)
 
 
-def with_lookups_moved(screenplay: Screenplay, rules: Rules, toolset: Toolset, random: Random) -> Screenplay:
+def with_lookups_moved(script: ScriptedRun, rules: Rules, toolset: Toolset, random: Random) -> ScriptedRun:
     """Exchange neighbouring lookups that no rule orders, and make one of them a second time at once."""
-    steps = list(screenplay)
+    steps = list(script)
     places = [place for place, step in enumerate(steps) if _reads(step, toolset)]
     for first, second in pairwise(places):
         call, after = steps[first].call, steps[second].call
@@ -299,8 +297,8 @@ def _kind(toolset: Toolset, name: str) -> str:
 
 async def judge_right(made: Ground, found: Found) -> None:
     """Judge the right run of a scenario and its harmless variations."""
-    for kind, screenplay, plan in variations(made):
-        done = await made.theatre.performed(screenplay)
+    for kind, script, plan in variations(made):
+        done = await made.player.performed(script)
         failed = any(record.failed for record in done.transcript.trajectory)
         if failed or not made.says_all(done.transcript) or not made.is_equal(done.transcript, done.final):
             found.left_out[f"{kind}: no longer right by the oracle"] += 1
@@ -309,9 +307,9 @@ async def judge_right(made: Ground, found: Found) -> None:
         found.right.note(kind, made.name, judgement, right=True)
 
 
-def variations(made: Ground) -> Iterator[tuple[str, Screenplay, RunPlan]]:
+def variations(made: Ground) -> Iterator[tuple[str, ScriptedRun, RunPlan]]:
     """Give right runs of a scenario: kind, what happens, and the plan that it is judged by."""
-    plan, play = made.plan, made.oracle.screenplay
+    plan, play = made.plan, made.oracle.script
     any_order = plan.scenario.match.order == "any_order"
     yield "as it is", play, plan
     for number in range(REWORDINGS):
@@ -323,16 +321,16 @@ def variations(made: Ground) -> Iterator[tuple[str, Screenplay, RunPlan]]:
             if len(moved) > len(play):
                 yield "lookups moved", moved, plan
         for mutation in mutations(made.bench):
-            if mutation.mutant.operator == "swap" and _is_free(made, mutation.screenplay):
-                yield "writes swapped", mutation.screenplay, plan
+            if mutation.mutant.operator == "swap" and _is_free(made, mutation.script):
+                yield "writes swapped", mutation.script, plan
     less = stating_less(plan.scenario, plan.toolset, made.bench.random("less"))
     if less is not None:
         yield "states less", reworded(play, made.bench.random("less words")), _replaced(plan, less)
 
 
-def _is_free(made: Ground, screenplay: Screenplay) -> bool:
+def _is_free(made: Ground, script: ScriptedRun) -> bool:
     """Whether no rule orders the calls of a run."""
-    calls = [step.call for step in screenplay if step.call is not None]
+    calls = [step.call for step in script if step.call is not None]
     return not any(made.bench.rules.orders(other.name, call) for call in calls for other in calls)
 
 
@@ -342,8 +340,8 @@ def _replaced(plan: RunPlan, scenario: Scenario) -> RunPlan:
 
 async def judge_wrong(made: Ground, found: Found) -> None:
     """Judge every proven fault of a scenario, alone and with somebody else's after it."""
-    for kind, change, screenplay, demanded in faulty(made):
-        done = await made.theatre.performed(screenplay)
+    for kind, change, script, demanded in faulty(made):
+        done = await made.player.performed(script)
         if not (demanded or made.says_nowhere(done.transcript) or not made.is_equal(done.transcript, done.final)):
             found.left_out[f"{kind}: no fault by the oracle"] += 1
             continue
@@ -358,22 +356,22 @@ async def judge_wrong(made: Ground, found: Found) -> None:
             found.wrong.note(f"{kind}, then {blame}", name, judgement, right=False)
 
 
-def faulty(made: Ground) -> Iterator[tuple[str, str, Screenplay, bool]]:
+def faulty(made: Ground) -> Iterator[tuple[str, str, ScriptedRun, bool]]:
     """Give wrong runs: operator, what was changed, what happens, and whether it is wrong whatever it leads to."""
     for mutation in mutations(made.bench):
         if mutation.mutant.operator != "swap":
-            by_order = mutation.mutant.operator == "wrong order" and _is_unasked(mutation.screenplay, made.plan.toolset)
+            by_order = mutation.mutant.operator == "wrong order" and _is_unasked(mutation.script, made.plan.toolset)
             if by_order or mutation.mutant.operator != "wrong order":
-                yield mutation.mutant.operator, mutation.mutant.change, mutation.screenplay, by_order
-    steps = made.oracle.screenplay
+                yield mutation.mutant.operator, mutation.mutant.change, mutation.script, by_order
+    steps = made.oracle.script
     for call in made.forbidden:
         further = Step(party="assistant", part="call", call=call)
         yield "forbidden call", f"{call.name} besides", numbered([*steps[:-1], further, steps[-1]]), True
 
 
-def _is_unasked(screenplay: Screenplay, toolset: Toolset) -> bool:
+def _is_unasked(script: ScriptedRun, toolset: Toolset) -> bool:
     """Whether a write comes before any yes: one that was given to another write may hold, as the rule has it."""
-    for step in screenplay:
+    for step in script:
         if step.part == "consent":
             return False
         if step.part == "call" and step.call is not None and _kind(toolset, step.call.name) == "write":
@@ -398,15 +396,15 @@ async def judged(
     plan: RunPlan | None = None,
 ) -> Judgement:
     """Judge a run as one that was played."""
-    theatre = made.theatre
+    player = made.player
     base = made.base.model_copy(update=after or {})
     if plan is None:
-        return await theatre.judge_as(base, done)
-    before, theatre.plan = theatre.plan, plan
+        return await player.judge_as(base, done)
+    before, player.plan = player.plan, plan
     try:
-        return await theatre.judge_as(base.model_copy(update={"scenario": plan.scenario}), done)
+        return await player.judge_as(base.model_copy(update={"scenario": plan.scenario}), done)
     finally:
-        theatre.plan = before
+        player.plan = before
 
 
 async def measure(suite: Suite, found: Found, every: int) -> None:
@@ -431,7 +429,7 @@ async def measure(suite: Suite, found: Found, every: int) -> None:
                 if made is not None:
                     await judge_right(made, found)
                     await judge_wrong(made, found)
-                    made.theatre.runner.close()
+                    made.player.runner.close()
             except AgentBenchError as error:
                 found.left_out[f"its world cannot be played in: {str(error)[:80]}"] += 1
 

@@ -108,7 +108,7 @@ def _scenes() -> Iterator[list[Scene]]:
         yield scenes
     finally:
         for scene in scenes:
-            scene.theatre.runner.close()
+            scene.player.runner.close()
 
 
 async def _readable(suite: Suite, gate: IsolationGate, now: Callable[[], float], tally: Tally) -> list[Scene]:

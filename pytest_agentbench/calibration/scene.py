@@ -25,7 +25,7 @@ from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.simulation.recording import result_message
 from pytest_agentbench.validation.oracle import Heard, Writer
 from pytest_agentbench.validation.rules import Rules
-from pytest_agentbench.validation.theatre import Theatre
+from pytest_agentbench.validation.scripted_run import ScriptPlayer
 from pytest_agentbench.validation.values import Columns, scalars
 
 _FRENCH = frozenset(
@@ -107,7 +107,7 @@ class Scene:
     """
 
     plan: RunPlan
-    theatre: Theatre
+    player: ScriptPlayer
     heard: tuple[Heard, ...]
     initial: State | None
     goal: Goal
@@ -164,9 +164,9 @@ class Scene:
     @asynccontextmanager
     async def opened(self, random: Random, faults: Sequence[FaultSpec] = ()) -> AsyncIterator[Play]:
         """Open a fresh world, struck by `faults`; its final state is read at the end."""
-        self.theatre._performances += 1
-        name = f"{self.theatre.name}-{self.theatre._performances}"
-        async with self.theatre.new_environment(name) as world:
+        self.player._performances += 1
+        name = f"{self.player.name}-{self.player._performances}"
+        async with self.player.new_environment(name) as world:
             await prepare(world, self.plan.scenario)
             schedule = Schedule(faults, seed=str(random.getrandbits(32)))
             if faults:
@@ -178,7 +178,7 @@ class Scene:
 
 async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], float]) -> Scene:
     """Play a scenario's right run once; raise `InexpressibleError` where it makes no calls, or some fail."""
-    theatre = Theatre(
+    player = ScriptPlayer(
         plan=plan, isolation=isolation, now=now, slot=None, expected=ExpectedStates(), all_blocked=Counter
     )
 
@@ -186,7 +186,7 @@ async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], fl
         return cast("Callable[[JsonValue], object]", load_object(path, plan.suite.root))
 
     writer = Writer(plan.scenario, Rules(plan.policies, plan.toolset, resolve, plan.suite.now), plan.toolset, resolve)
-    async with theatre.new_environment(f"{theatre.name}-first") as world:
+    async with player.new_environment(f"{player.name}-first") as world:
         await prepare(world, plan.scenario)
         initial = await world.snapshot()
         oracle = await writer.write(world, Columns(initial or {}), can_fail=True)
@@ -198,7 +198,7 @@ async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], fl
         raise InexpressibleError("the user makes calls of its own")
     state = plan.suite.environment.state
     goal = goal_of(plan.scenario, plan.policies, (initial, final), ignore=state.ignore if state else ())
-    return Scene(plan, theatre, heard, initial, goal)
+    return Scene(plan, player, heard, initial, goal)
 
 
 def flat(text: str) -> str:

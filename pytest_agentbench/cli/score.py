@@ -1,4 +1,7 @@
-"""`agentbench score`: any number of recorded conversations judged and reported, without keeping them in memory."""
+"""`agentbench score`: any number of recorded conversations judged and reported, without keeping them in memory.
+
+The suite's judge is asked as pytest asks it, from and into the suite's cassette where that is wanted.
+"""
 
 import argparse
 import os
@@ -6,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,15 +20,20 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.llm.cassette.modes import Mode
+from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.report.html.page import MOST_RUNS, Reading, html_report, in_order
 from pytest_agentbench.report.markdown import markdown_report
 from pytest_agentbench.report.terminal import terminal_report
+from pytest_agentbench.results.audits import standing_of
 from pytest_agentbench.results.document import Document, PolicyRecord, SuiteRecord, players_of
 from pytest_agentbench.results.files import write_atomic, writing_atomic
 from pytest_agentbench.results.gates import evaluate_gates
 from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.spool import Spool
 from pytest_agentbench.results.store import read_transcript, transcript_name, write_transcript
+from pytest_agentbench.runs.access import Budgets, SessionModels
+from pytest_agentbench.runs.recordings import Recordings, merge_all
 from pytest_agentbench.runs.scoring import look_over, score
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.suite_file import load_suite
@@ -44,6 +52,9 @@ class ScoreOptions:
 
     suite: Path
     variants: tuple[str, ...] = ()
+    judge: bool = True
+    cassette: Mode = Mode.OFF
+    concurrency: int = 8
     json: Path | None = None
     html: Path | None = None
     markdown: Path | None = None
@@ -55,14 +66,17 @@ def score_recordings(options: ScoreOptions, told: Told = lambda _done, _total: N
     """Give the report and the exit status: 1 where a gate, or without gates a run, fails.
 
     Raise `SuiteError` where suite or recordings cannot be read, `SuiteFaultError` for a suite that is not recorded, or
-    that needs a model to judge it.
+    whose judge is missing or may not decide.
     """
     suite, toolset = _read(options.suite)
+    if options.judge:
+        _check_judge(suite)
     with ExitStack() as held:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="agentbench-score-")))
         spool = Spool(folder / "results.jsonl")
         held.callback(spool.close)
-        document = _document(suite, toolset, options.variants, spool, told)
+        models = held.enter_context(_models(suite, options, folder))
+        document = _document(suite, toolset, options, spool=spool, models=models, told=told)
         if options.json is not None:
             with writing_atomic(options.json) as file:
                 spool.write(document, file)
@@ -84,8 +98,6 @@ def _read(path: Path) -> tuple[Suite, Toolset]:
             f"{path}: its agent is not recorded, so that there is nothing to score; name recordings "
             f"(`agent: {{transcripts: logs.jsonl}}`), or play it: pytest --agentbench {path}"
         )
-    if suite.judge is not None:
-        raise SuiteFaultError(f"{path}: a model judges its runs, which pytest does: pytest --agentbench {path}")
     try:
         toolset = load_toolset(suite.environment, suite.root, recorded=True)
     except AgentBenchError as error:
@@ -95,20 +107,75 @@ def _read(path: Path) -> tuple[Suite, Toolset]:
     return suite, toolset
 
 
+def _check_judge(suite: Suite) -> None:
+    """Refuse a rubric that nobody can judge, and a judge without the figures that the suite asks for."""
+    rubrics = (suite.rubric, *(scenario.rubric for scenario in suite.scenarios))
+    judged = [one.id for rubric in rubrics if rubric is not None for one in rubric.judged]
+    if judged and suite.judge is None:
+        raise SuiteFaultError(
+            f"{suite.path}: the criterion {judged[0]!r} needs a judge; add `judge: {{llm: {{model: …}}}}`, or leave "
+            "such criteria unmeasured with --no-judge"
+        )
+    if judged and suite.judge is not None and suite.judge.calibration is not None:
+        from pytest_agentbench.calibration.standing import objections  # noqa: PLC0415 - where it is asked for
+
+        if wrong := objections(suite):
+            raise SuiteFaultError("\n".join(wrong))
+
+
+@contextmanager
+def _models(suite: Suite, options: ScoreOptions, folder: Path) -> Iterator[Callable[[], SessionModels] | None]:
+    """Give the way to the suite's judge, None where it is not asked; what was recorded is kept in the end."""
+    if suite.judge is None or not options.judge:
+        yield None
+        return
+    recordings = Recordings(
+        options.cassette, folder=lambda: folder / "cassettes", process="score", redact=_redactor(suite).json
+    )
+    ledger = Ledger(None)
+    budgets = Budgets(lambda: ledger, session=False)
+    try:
+        yield lambda: SessionModels(environ=os.environ, recordings=recordings, budgets=budgets)
+    finally:
+        recordings.close()
+        ledger.close()
+        wrong = [
+            f"{cassette}: {merged}" for cassette, merged in merge_all(folder / "cassettes") if isinstance(merged, str)
+        ]
+    if wrong:
+        raise SuiteFaultError(f"what the judge answered could not be kept: {'; '.join(wrong)}")
+
+
+def _redactor(suite: Suite) -> Redactor:
+    """Give what takes out the suite's secrets, the key of its judge among them."""
+    spec = suite.judge.model if suite.judge is not None else None
+    keys = [spec.api_key, *(os.environ.get(name, "") for name in spec.key_variables)] if spec is not None else []
+    return Redactor({*suite.secrets, *filter(None, keys)})
+
+
 def _nothing(suite: Suite, asked: tuple[str, ...]) -> str:
     files = ", ".join(str(file) for file in suite.agent.files)
     return f"{files}: no conversation" + (f" of the variants {', '.join(asked)}" if asked else "")
 
 
-def _document(suite: Suite, toolset: Toolset, asked: tuple[str, ...], spool: Spool, told: Told) -> Document:
+def _document(
+    suite: Suite,
+    toolset: Toolset,
+    options: ScoreOptions,
+    *,
+    spool: Spool,
+    models: Callable[[], SessionModels] | None,
+    told: Told,
+) -> Document:
     """Judge everything; the results of the document are lean, in the order of the suite's scenarios."""
-    key, redactor = _key(suite.path), Redactor(suite.secrets)
+    key, redactor, asked = _key(suite.path), _redactor(suite), options.variants
+    at_once = 1 if models is None else options.concurrency
     overview = look_over(suite, toolset, asked)
     if not overview.count:
         raise SuiteFaultError(_nothing(suite, asked))
     began, created = time.monotonic(), datetime.now(UTC)
     found: list[tuple[int, str, int, Result]] = []
-    for done, one in enumerate(score(suite, key, toolset, overview, asked), 1):
+    for done, one in enumerate(score(suite, key, toolset, overview, asked, models=models, at_once=at_once), 1):
         result = one.result.model_copy(update={"transcript": f"transcripts/{transcript_name(one.result.key)}"})
         lean = spool.add(redactor.result(result))
         found.append((one.place, lean.key.variant, lean.key.trial, lean))
@@ -128,12 +195,14 @@ def _document(suite: Suite, toolset: Toolset, asked: tuple[str, ...], spool: Spo
         total=len(results),
         selected=len(results),
         policies=tuple(policies),
+        auditor=standing_of(suite),
     )
     return Document(
         created=created.isoformat(),
         root=str(Path.cwd()),
         seconds=time.monotonic() - began,
         complete=True,
+        cassette=str(options.cassette),
         players=players_of(results),
         suites=(record,),
         gates=evaluate_gates(key, suite.gates, results) if suite.gates else (),
@@ -163,7 +232,7 @@ def _conversations(
     from pytest_agentbench.suites.recording import ScenarioIndex  # noqa: PLC0415 - only pages need it
     from pytest_agentbench.suites.transcripts import read_recordings  # noqa: PLC0415 - same
 
-    index, redactor = ScenarioIndex(suite.scenarios), Redactor(suite.secrets)
+    index, redactor = ScenarioIndex(suite.scenarios), _redactor(suite)
     key = _key(suite.path)
     for one in read_recordings(suite.agent.files, tools=toolset.names()):
         scenario = index.find(one)
@@ -189,6 +258,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file whose agent is recorded")
     parser.add_argument("--variant", default="", metavar="NAME[,…]", help="score these variants alone")
+    parser.add_argument("--no-judge", action="store_true", help="leave unmeasured what the suite's judge would say")
+    parser.add_argument(
+        "--cassette",
+        type=Mode,
+        choices=list(Mode),
+        default=Mode.OFF,
+        metavar="MODE",
+        help="the judge's answers: off (asked live), replay, record or refresh",
+    )
+    parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="conversations judged at once (8)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results file there")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page there")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a short report for a CI summary there")
@@ -200,6 +279,9 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
     asked = ScoreOptions(
         suite=options.suite.resolve(),
         variants=tuple(name.strip() for name in options.variant.split(",") if name.strip()),
+        judge=not options.no_judge,
+        cassette=options.cassette,
+        concurrency=max(options.concurrency, 1),
         json=options.json,
         html=options.html,
         markdown=options.markdown,

@@ -118,10 +118,10 @@ class SendError(ProviderError):
 class UnusableAnswerError(ProviderError):
     """A model did not give the answer that was asked of it, also after it was told what is wrong.
 
-    `said` is what it wrote last, "" where it wrote nothing.
+    `said` is what it wrote then, None where it was not told.
     """
 
-    def __init__(self, message: str, *, said: str = "") -> None:
+    def __init__(self, message: str, *, said: str | None = None) -> None:
         super().__init__(message)
         self.said = said
 

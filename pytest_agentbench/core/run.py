@@ -64,8 +64,8 @@ class Run(Model):
     a fresh world; `useless_tools` those that break there too, at an expected call as the agent made it. `played` is
     from when to when the final state came to be, in seconds since 1970.
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
-    wrong; `behaviours` says of each modifier in force whether it showed, `unfit` why others were left out. `faults`
-    were to strike at the tools, `met` are those that did.
+    wrong; `behaviours` says of each modifier in force whether it showed (None: not known), `unfit` why others were left
+    out. `faults` were to strike at the tools, `met` are those that did.
     `reported` are the agent's own numbers: the last value it gave under each name. `shows` is what it would tell if it
     were there: *handoffs*, *output*.
     """
@@ -81,7 +81,7 @@ class Run(Model):
     error: str | None = None
     blame: Blame | None = None
     user_faults: tuple[UserFault, ...] = ()
-    behaviours: dict[str, bool] = {}
+    behaviours: dict[str, bool | None] = {}
     unfit: dict[str, str] = {}
     toolset: Toolset = Toolset()
     calls_visible: bool = True

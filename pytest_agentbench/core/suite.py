@@ -77,12 +77,20 @@ class AgentSpec(Model):
     http: HttpAgentSpec | None = None
 
 
+AuditorMode = Literal["off", "flags", "decide"]
+"""What an auditor may do: nothing since it is not asked, flag what it sees, or decide by it."""
+
+
 class UserSpec(Model):
-    """Who plays the simulated user: the script, or a model; `modifiers` apply to every scenario they fit."""
+    """Who plays the simulated user: the script, or a model; `modifiers` apply to every scenario they fit.
+
+    A conversation that a model closes is resumed at most `critique` times where a judge says that it is not over.
+    """
 
     kind: Literal["scripted", "llm"] = "scripted"
     model: ModelSpec | None = None
     modifiers: tuple[ModifierSpec, ...] = ()
+    critique: int = 0
 
 
 class CalibrationSpec(Model):
@@ -216,7 +224,8 @@ class GenerateSpec(Model):
 class Suite(Model):
     """A suite file, read and checked. `root` is the folder that import and file paths resolve from.
 
-    `language` is that of its scripted users' lines, where a scenario does not say another.
+    `language` is that of its scripted users' lines, where a scenario does not say another. `auditor` is None where the
+    suite does not say what it may do.
 
     `variants` maps a name to the keywords of the factory; it is empty where the suite declares none.
     `faults` are what each scenario runs under, one after the other, `()` for none; it is empty where none are declared.
@@ -234,6 +243,7 @@ class Suite(Model):
     language: str = "en"
     cassette: CassetteSpec = CassetteSpec()
     judge: JudgeSpec | None = None
+    auditor: AuditorMode | None = None
     rubric: Rubric | None = None
     policies: tuple[Policy, ...] = ()
     scenarios: tuple[Scenario, ...] = ()

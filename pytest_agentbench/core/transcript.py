@@ -22,10 +22,10 @@ class Message(Model):
     """One message; a tool message answers the call whose id is `tool_call_id`.
 
     `acts` say what a simulated user meant with it; None means that nobody said (*unlabelled*). `goal_items` are what it
-    wants, open and done, `shows` the modifiers that it acted out. `thoughts` is what a model thought besides: it was never said, so nothing but the transcript's file holds it. `approvals` are what the
-    agent asks its user to decide, `decisions` what the user decided. `by` names the one of several agents that sent it,
-    `events` are what happened before it, `output` is the typed answer that came with it. `cut_off` says that it reached
-    its limit of tokens.
+    wants, open and done, `shows` the modifiers that it acted out. `thoughts` is what a model thought besides: it was
+    never said, so nothing but the transcript's file holds it. `approvals` are what the agent asks its user to decide,
+    `decisions` what the user decided. `by` names the one of several agents that sent it, `events` are what happened
+    before it, `output` is the typed answer that came with it. `cut_off` says that it reached its limit of tokens.
     """
 
     role: Role

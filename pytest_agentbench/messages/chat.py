@@ -6,6 +6,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from pytest_agentbench.core.acts import ACT_KINDS, Act, GoalItem
+from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.misfit import Keys
 from pytest_agentbench.core.names import listing
@@ -19,7 +20,7 @@ from pytest_agentbench.messages.calls import read_call, said_failed
 from pytest_agentbench.messages.content import UnreadableError, field, found, is_list, result_text, shown, text_field
 from pytest_agentbench.messages.responses import is_responses_call, is_responses_item
 
-M = TypeVar("M", Act, GoalItem)
+M = TypeVar("M", bound=Model)
 
 ROLES: dict[str, Role] = {
     "assistant": "assistant",

@@ -9,7 +9,7 @@ import pytest
 from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import Verdict
 from pytest_agentbench.plugin.bench import Bench, Finished
-from pytest_agentbench.plugin.failing import ScenarioFailed, default_variant, failure_of
+from pytest_agentbench.plugin.failing import ScenarioFailed, failure_of
 from pytest_agentbench.plugin.keys import BENCH, EARLIER, RESULT, STOPPED
 from pytest_agentbench.runs.pool import LoopBlockedError
 from pytest_agentbench.runs.result import crash_result
@@ -36,7 +36,7 @@ def play(request: pytest.FixtureRequest) -> None:
     if finished.result.not_run is not None:
         pytest.skip(f"not run: {printable(finished.result.not_run)}")
     if finished.result.verdict is not Verdict.PASSED:
-        raise ScenarioFailed(failure_of(item.config, bench, finished, default_variant=default_variant(item.plan)))
+        raise ScenarioFailed(failure_of(item.config, bench, finished, item.plan))
 
 
 def show_output(item: pytest.Item, finished: Finished) -> None:

@@ -84,7 +84,8 @@ class Collecting:
         plans = [item.plan for item in runs]
         costs = last_costs(self._bench.options.directory) if any(asks_models(plan) for plan in plans) else {}
         asked = [f"{suite.info.key}: {suite.kinds}" for suite in self.suites if suite.kinds]
-        return [f"agentbench: {estimate(plans, costs)}", *asked, *self._unlabelled(plans)]
+        told = estimate(plans, costs, judges=self._bench.options.judge)
+        return [f"agentbench: {told}", *asked, *self._unlabelled(plans)]
 
     def _unlabelled(self, plans: Sequence[RunPlan]) -> Iterator[str]:
         """Name the first lines of the users of these runs that do not say what they mean, and how many there are."""

@@ -10,6 +10,7 @@ import pytest
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.report.failure import failure_text
 from pytest_agentbench.report.worst import rerun_command
+from pytest_agentbench.results.audits import standing_of
 from pytest_agentbench.results.store import read_transcript
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def from_here(result: Result, config: pytest.Config) -> Result:
     return result.model_copy(update={"nodeid": f"{shown}{separator}{rest}"})
 
 
-def failure_of(config: pytest.Config, bench: Bench, finished: Finished, *, default_variant: str) -> str:
+def failure_of(config: pytest.Config, bench: Bench, finished: Finished, plan: RunPlan) -> str:
     """Describe a run that did not pass: which check, expected beside actual, the turn, and how to run it again."""
     result = finished.result
     file = bench.directory.path / result.transcript if result.transcript else None
@@ -47,7 +48,8 @@ def failure_of(config: pytest.Config, bench: Bench, finished: Finished, *, defau
         transcript,
         verbose=config.get_verbosity() > 0,
         rerun=rerun_command(
-            from_here(result, config), default_variant, cassette=bench.options.cassette, seed=bench.options.seed
+            from_here(result, config), default_variant(plan), cassette=bench.options.cassette, seed=bench.options.seed
         ),
         transcript_path=shown,
+        standing=standing_of(plan.suite),
     )

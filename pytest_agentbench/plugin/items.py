@@ -26,6 +26,7 @@ from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.keys import BENCH
 from pytest_agentbench.plugin.reading import key_of, planned, read_suite
 from pytest_agentbench.plugin.wire import Meta, SuiteInfo
+from pytest_agentbench.results.audits import standing_of
 from pytest_agentbench.results.document import PolicyRecord
 from pytest_agentbench.runs.measurable import unmeasurable_gates
 from pytest_agentbench.runs.plan import RunPlan
@@ -92,6 +93,7 @@ class SuiteModule(pytest.Module):
             total=sum(not is_left_out(plan) for plan in plans),
             kinds=self.kinds,
             unlabelled=len(self.unlabelled),
+            auditor=standing_of(suite),
             policies=tuple(
                 PolicyRecord(id=policy.id, challenge=policy.challenge, category=policy.category)
                 for policy in suite.policies

@@ -17,8 +17,10 @@ from pytest_agentbench.plugin.failing import ScenarioFailed
 from pytest_agentbench.plugin.items import meta_of
 from pytest_agentbench.plugin.keys import EARLIER, RESULT, SIMULATED, STOPPED
 from pytest_agentbench.plugin.wire import Meta, attach_meta, attach_results, make_sendable
+from pytest_agentbench.report.auditor import UNCALIBRATED, marked
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.measured import outcome_text, parts_text
+from pytest_agentbench.results.audits import AuditorStanding
 from pytest_agentbench.runs.process_guard import ProcessGuard
 
 MISSED = "missed"
@@ -92,12 +94,14 @@ class Playing:
         attach_results(report, [*item.stash.get(EARLIER, ()), result])
         report.duration = max(report.duration, result.seconds)
         item.user_properties[:] = [pair for pair in item.user_properties if not pair[0].startswith("agentbench.")]
-        item.user_properties.extend(junit_properties(result))
+        standing = item.suite.info.auditor if is_scenario(item) else None
+        item.user_properties.extend(junit_properties(result, standing))
         if result.transcript and self._bench.run_path:
             file = os.path.relpath(self._bench.run_path / result.transcript, self._config.rootpath)
             item.user_properties.append(("agentbench.transcript", Path(file).as_posix()))
         if report.outcome == "passed":
             report.__dict__["agentbench_open"] = len(result.unmeasured)
+            report.__dict__["agentbench_noted"] = marked(result, standing)
         if call.excinfo is None or not isinstance(call.excinfo.value, ScenarioFailed):
             return
         if report.outcome == "failed" and item_is_gated(item):
@@ -120,8 +124,8 @@ def item_is_gated(item: pytest.Item) -> bool:
     return is_scenario(item) and item.suite.info.gated
 
 
-def junit_properties(result: Result) -> Iterable[tuple[str, str]]:
-    """Give the JUnit properties of a run, short strings all."""
+def junit_properties(result: Result, standing: AuditorStanding | None = None) -> Iterable[tuple[str, str]]:
+    """Give the JUnit properties of a run, short strings all; `standing` is how its auditor did on labelled runs."""
     yield "agentbench.verdict", str(result.verdict)
     if result.blame:
         yield "agentbench.blame", str(result.blame)
@@ -136,6 +140,10 @@ def junit_properties(result: Result) -> Iterable[tuple[str, str]]:
     if left := parts_text(result, UNICODE):
         yield "agentbench.outcome", outcome_text(result, UNICODE)
         yield "agentbench.unmeasured", f"{left}: {', '.join(one.part for one in result.unmeasured)}"
+    if result.rests_on_auditor:
+        yield "agentbench.auditor", "decides" if standing and standing.is_calibrated else UNCALIBRATED
+    if result.disputed:
+        yield "agentbench.disputed", result.disputed
     for name in ("name_recall", "strict_recall", "measured"):
         if (value := result.metrics.get(name)) is not None:
             yield f"agentbench.{name}", f"{value:.3f}"

@@ -121,9 +121,11 @@ class Tally:
             return MISSED, "m", ("MISSED", {"yellow": True})
         if report.__dict__.get("agentbench_rerun"):
             return "rerun", "R", ("RERUN", {"yellow": True})
-        if report.when == "call" and report.passed and (count := report.__dict__.get("agentbench_open")):
-            left = open_text(count, glyphs(unicode=compat.shows_unicode(self._config)))
-            return "passed", ".", (f"PASSED ({left})", {"green": True})
+        if report.when == "call" and report.passed:
+            count, noted = report.__dict__.get("agentbench_open"), report.__dict__.get("agentbench_noted")
+            left = open_text(count, glyphs(unicode=compat.shows_unicode(self._config))) if count else ""
+            if told := ", ".join(part for part in (left, noted) if part):
+                return "passed", ".", (f"PASSED ({told})", {"green": True})
         return None
 
     def meta(self, nodeid: str) -> Meta | None:

@@ -12,6 +12,7 @@ import pytest
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.run import Result
+from pytest_agentbench.results.audits import AuditorStanding
 from pytest_agentbench.results.document import PolicyRecord
 
 _META = "agentbench_meta"
@@ -21,8 +22,9 @@ _RESULT = "agentbench_result"
 class SuiteInfo(Model):
     """What the controller needs to know of a suite; `total` counts its runs, `selected` those that pytest kept.
 
-    `kinds` asks for the kinds of tools that nothing settles, `unlabelled` counts lines that do not say what they mean,
-    `states` says where their size bounds how many runs there are at once.
+    `auditor` is how its auditor did on labelled runs. `kinds` asks for the kinds of tools that nothing settles,
+    `unlabelled` counts lines that do not say what they mean, `states` says where their size bounds how many runs there
+    are at once.
     """
 
     key: str
@@ -36,6 +38,7 @@ class SuiteInfo(Model):
     selected: int = 0
     gated: bool = False
     policies: tuple[PolicyRecord, ...] = ()
+    auditor: AuditorStanding | None = None
     kinds: str = ""
     unlabelled: int = 0
     states: str = ""

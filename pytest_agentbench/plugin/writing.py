@@ -129,4 +129,5 @@ def _record(info: SuiteInfo, stopped: int) -> SuiteRecord:
         selected=info.selected,
         stopped=stopped,
         policies=info.policies,
+        auditor=info.auditor,
     )

@@ -8,10 +8,12 @@ from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, OtherFault, Unmeasured
+from pytest_agentbench.report.auditor import FLAGS_TITLE, auditor_flag_text, marked, standing_text
 from pytest_agentbench.report.calls import beside, call_text, explained
-from pytest_agentbench.report.flags import TITLE, flag_text
+from pytest_agentbench.report.flags import TITLE, flag_text, value_flags
 from pytest_agentbench.report.glyphs import Glyphs, glyphs
 from pytest_agentbench.report.worst import call_of, check_name, failed_findings, finding_text, no_finding_text
+from pytest_agentbench.results.audits import AuditorStanding, auditor_flags
 
 _BEFORE, _AFTER = 2, 1
 """Turns shown around the one where it went wrong."""
@@ -34,16 +36,17 @@ def failure_text(
     rerun: str = "",
     transcript_path: str = "",
     unicode: bool = True,
+    standing: AuditorStanding | None = None,
 ) -> str:
     """Say why a run did not pass: what was checked, expected beside called, the turn, blame, excerpt, rerun command.
 
     The excerpt is the turns around the worst finding, of a call that was never made where it was asked for; with
     `verbose` the whole conversation. A text longer than 300 characters (4,000 with `verbose`) is cut; the transcript
-    file at `transcript_path` has all of it.
+    file at `transcript_path` has all of it. `standing` is how the suite's auditor did on labelled runs.
     """
     marks = glyphs(unicode=unicode)
     failed = failed_findings(result)
-    lines = [_headline(result, failed, marks)]
+    lines = [_headline(result, failed, marks, standing)]
     if result.not_run is None:
         # what else a run lacks that broke by somebody else's fault says nothing about the agent
         if result.scored or not result.error:
@@ -53,7 +56,11 @@ def failure_text(
             lines += _section("also", _also(result, also, marks, verbose=verbose))
             lines += _section("not measured", [_open(one, marks) for one in result.unmeasured])
         lines += _section("what others did besides", [_other(one, marks) for one in result.also])
-        lines += _section(TITLE, [flag_text(one, marks) for one in result.flags])
+        lines += _section(TITLE, [flag_text(one, marks) for one in value_flags(result)])
+        lines += _section(FLAGS_TITLE, [auditor_flag_text(one, marks) for one in auditor_flags(result)])
+        lines += _section("disputed", [f"{marks.plain(result.disputed)}; the run is scored"] if result.disputed else [])
+        rests = result.rests_on_auditor and standing is not None
+        lines += _section("rests on the auditor", [standing_text(standing, marks)] if rests and standing else [])
         lines += _advice(result, marks)
         lines += ["", _facts(result, marks, told=not failed or failed[0].kind == "termination" or not result.scored)]
         if transcript is not None and transcript.messages:
@@ -87,7 +94,7 @@ def _advice(result: Result, marks: Glyphs) -> list[str]:
     return [*advice, "", "give the user an answer: another line of `says:`, or what it knows in `knows: {word: value}`"]
 
 
-def _headline(result: Result, failed: list[Finding], marks: Glyphs) -> str:
+def _headline(result: Result, failed: list[Finding], marks: Glyphs, standing: AuditorStanding | None) -> str:
     variant = f" [{marks.plain(result.key.label)}]" if result.key.label else ""
     name = f"{marks.plain(result.key.scenario)}{variant}"
     if result.not_run is not None:
@@ -95,9 +102,11 @@ def _headline(result: Result, failed: list[Finding], marks: Glyphs) -> str:
     what = no_finding_text(result, marks)
     if failed and failed[0].kind != "termination":
         what = f"{marks.plain(check_name(failed[0]))}, {finding_text(result, failed[0], marks)}"
+    noted = marked(result, standing)
     if result.scored:
-        return f"{name} failed: {what}"
+        return f"{name} failed{f' ({noted})' if noted else ''}: {what}"
     who = f"blame {result.blame}" if result.blame else "nobody to blame"
+    who += f", {noted}" if noted else ""
     if result.error or result.termination is not Termination.FINISHED:
         what = no_finding_text(result, marks)
     return f"{name} could not be judged ({who}, not counted against the agent): {what}"

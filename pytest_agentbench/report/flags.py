@@ -1,4 +1,4 @@
-"""What agents stated and had from nowhere: flags, which decide nothing."""
+"""What agents stated and had from nowhere: flags of code, which decide nothing (the auditor's: see `auditor`)."""
 
 from collections.abc import Sequence
 
@@ -17,6 +17,11 @@ def flags_text(results: Sequence[Result]) -> str:
     return f"{count} with flags" if count else ""
 
 
+def value_flags(run: Result) -> list[Flag]:
+    """Give the flags of a run that code raised."""
+    return [flag for flag in run.flags if flag.kind == "value"]
+
+
 def flag_text(flag: Flag, marks: Glyphs) -> str:
     """Give the turn, the value and the words around it."""
     return f'turn {flag.turn}: {marks.plain(flag.value)}, in "{marks.cut(marks.plain(flag.quote), _QUOTE)}"'
@@ -24,7 +29,7 @@ def flag_text(flag: Flag, marks: Glyphs) -> str:
 
 def flags_lines(results: Sequence[Result], marks: Glyphs, width: int) -> list[Line]:
     """List the flags of all runs."""
-    flags = [(run, flag) for run in results for flag in run.flags]
+    flags = [(run, flag) for run in results for flag in value_flags(run)]
     if not flags:
         return []
     texts = (f"{marks.plain(run.key.scenario)}  {flag_text(flag, marks)}" for run, flag in flags)

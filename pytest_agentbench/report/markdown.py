@@ -9,9 +9,11 @@ from collections.abc import Iterable, Sequence
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import printable, shorten
+from pytest_agentbench.report.auditor import audit_rows, marks_of
 from pytest_agentbench.report.before import compared, flip_text, name_of
 from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, percent, worst_rows_first
 from pytest_agentbench.report.comparison import p_text, points
+from pytest_agentbench.report.flags import value_flags
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.worst import (
     check_name,
@@ -22,6 +24,7 @@ from pytest_agentbench.report.worst import (
     worst_first,
 )
 from pytest_agentbench.results.aggregate import Aggregate, Row, aggregate
+from pytest_agentbench.results.audits import auditor_flags
 from pytest_agentbench.results.comparison import Comparison
 from pytest_agentbench.results.document import Document
 
@@ -53,6 +56,7 @@ def markdown_report(document: Document, *, baseline: Document | None = None, lim
         _unscored(document),
         _unmeasured(sums),
         _flags(document),
+        _audits(document),
         *_tables(document, sums, own_rows(own) if runs else ()),
     ]
     left_out = "\n_The rest is left out to fit; the HTML report and the results file have it._\n"
@@ -152,7 +156,7 @@ def _worst(document: Document) -> str:
                 code(_name(run), _NAME),
                 "–" if run.complexity is None else str(run.complexity),
                 code(check_name(found[0]) if found else "termination", 60),
-                code(what) + (f" (+{len(found) - 1} more)" if len(found) > 1 else ""),
+                code(what) + (f" (+{len(found) - 1} more)" if len(found) > 1 else "") + _noted(run, document),
             ]
         )
     first = failures[0]
@@ -177,7 +181,7 @@ def _unscored(document: Document) -> str:
         [
             code(_name(run), _NAME),
             str(run.blame or "–") if run.not_run is None else "not run",
-            code(no_finding_text(run, UNICODE)),
+            code(no_finding_text(run, UNICODE)) + _noted(run, document),
         ]
         for run in runs[:MOST_FAILURES]
     ]
@@ -208,12 +212,29 @@ def _flags(document: Document) -> str:
     rows = [
         [code(_name(run), _NAME), str(flag.turn), code(flag.value, _NAME), code(flag.quote)]
         for run in document.results
-        for flag in run.flags
+        for flag in value_flags(run)
     ]
     if not rows:
         return ""
     table = _table(["scenario", "turn", "value", "words"], rows[:MOST_FAILURES])
     return f"#### Stated, and found nowhere (flags: they decide nothing)\n\n{table}{_more(len(rows) - MOST_FAILURES)}"
+
+
+def _audits(document: Document) -> str:
+    """Say what auditors saw, and list their flags."""
+    rows = [[name, told if name == "auditor" else code(told)] for name, told in audit_rows(document, UNICODE)]
+    if not rows:
+        return ""
+    flags = [
+        [code(_name(run), _NAME), flag.kind, str(flag.turn or "–"), code(flag.message or flag.value), code(flag.quote)]
+        for run in document.results
+        for flag in auditor_flags(run)
+    ]
+    text = f"#### Auditor\n\n{_table(['', 'seen'], rows)}"
+    if not flags:
+        return text
+    table = _table(["scenario", "about", "turn", "seen", "words"], flags[:MOST_FAILURES])
+    return f"{text}\nFlags decide nothing.\n\n{table}{_more(len(flags) - MOST_FAILURES)}"
 
 
 def _tables(document: Document, sums: Aggregate, tests: Sequence[Row]) -> Iterable[str]:
@@ -249,6 +270,12 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _interval(row: Row) -> str:
     return "–" if row.low is None or row.high is None else f"{row.low * 100:.0f}–{row.high * 100:.0f} %"
+
+
+def _noted(run: Result, document: Document) -> str:
+    """Give what stands beside a verdict that rests on an auditor, or that a user may have spoilt."""
+    noted = marks_of(run, document)
+    return f" **{noted}**" if noted else ""
 
 
 def _more(count: int) -> str:

@@ -8,6 +8,7 @@ from pytest_agentbench.report.glyphs import Glyphs, Line
 from pytest_agentbench.report.table import wrap
 
 _CHECK = "modifier "
+_LEFT_OUT = "left out: "
 
 
 def modifiers(results: Sequence[Result], marks: Glyphs, width: int) -> list[Line]:
@@ -29,7 +30,9 @@ def _told(findings: Sequence[Finding]) -> list[str]:
     told = [f"showed in {len(counts[True])}"] if counts[True] else []
     if counts[False]:
         told.append(f"did not show in {len(counts[False])}: nothing is known of it there")
-    if counts[None]:
-        reason = counts[None][0].message.partition("left out: ")[2]
-        told.append(f"left out in {len(counts[None])} (the first: {reason})")
+    reasons = [one.message.partition(_LEFT_OUT)[2] for one in counts[None]]
+    if unknown := reasons.count(""):
+        told.append(f"not measured in {unknown}")
+    if left_out := [reason for reason in reasons if reason]:
+        told.append(f"left out in {len(left_out)} (the first: {left_out[0]})")
     return told

@@ -1,9 +1,10 @@
 """The report at the end of a session, for a terminal or a CI log."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
+from pytest_agentbench.report.auditor import audit_lines, marks_of
 from pytest_agentbench.report.breakdown import breakdown, own_rows, percent
 from pytest_agentbench.report.faults import faults
 from pytest_agentbench.report.flags import flags_lines, flags_text
@@ -65,9 +66,10 @@ def terminal_report(
     lines += modifiers(document.results, marks, width)
     lines += faults(document.results, marks, width)
     lines += _failures(document, marks, width, verbose=verbose)
-    lines += _unscored(document.results, marks, width, verbose=verbose)
+    lines += _unscored(document, marks, width, verbose=verbose)
     lines += measured_lines(sums, marks, width, verbose=verbose)
     lines += flags_lines(document.results, marks, width) if verbose else []
+    lines += audit_lines(document, marks, width, verbose=verbose)
     lines += _gates(document, marks, width)
     if path:
         lines.append(Line(""))
@@ -158,6 +160,7 @@ def _failures(document: Document, marks: Glyphs, width: int, *, verbose: bool) -
         room = max(width - column - 2, 20)
         text = finding_text(run, found[0], marks, max(room, width - 6)) if found else no_finding_text(run, marks)
         text += f"  (+{len(found) - 1} more)" if len(found) > 1 else ""
+        text += f"  [{noted}]" if (noted := marks_of(run, document)) else ""
         lines += [Line(part) for part in _beside(start, column, text, marks, width)]
     if len(failures) > len(shown):
         lines.append(Line(f"  {marks.ellipsis} and {len(failures) - len(shown)} more (-v)"))
@@ -178,8 +181,8 @@ def _beside(start: str, column: int, text: str, marks: Glyphs, width: int) -> li
     return [marks.cut(part, width) for part in (start, *parts)]
 
 
-def _unscored(results: Sequence[Result], marks: Glyphs, width: int, *, verbose: bool) -> list[Line]:
-    runs = [run for run in results if not run.scored]
+def _unscored(document: Document, marks: Glyphs, width: int, *, verbose: bool) -> list[Line]:
+    runs = [run for run in document.results if not run.scored]
     if not runs:
         return []
     runs.sort(key=lambda run: (run.not_run is not None, str(run.key)))
@@ -191,7 +194,8 @@ def _unscored(results: Sequence[Result], marks: Glyphs, width: int, *, verbose: 
         found = failed_findings(run)
         spoilt = bool(found) and found[0].kind == "user"
         why = f"{found[0].check}: {finding_text(run, found[0], marks)}" if spoilt else no_finding_text(run, marks)
-        parts = wrap(f"{name}  {who}{why}", width - 2, "    ")[:_MOST_LINES]
+        noted = f"  [{told}]" if (told := marks_of(run, document)) else ""
+        parts = wrap(f"{name}  {who}{why}{noted}", width - 2, "    ")[:_MOST_LINES]
         lines += [Line(f"  {part}", "warn") for part in parts]
     if len(runs) > len(shown):
         lines.append(Line(f"  {marks.ellipsis} and {len(runs) - len(shown)} more (-v)"))

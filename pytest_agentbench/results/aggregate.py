@@ -27,6 +27,9 @@ SCALES: tuple[ComplexityScale, ...] = ("policies", "calls", "given")
 NOT_RUN = "not run"
 """The label of runs that never started, among terminations and blame."""
 
+DISPUTED = "disputed"
+"""The label of attempts that counted, and were played again since their user may have been at fault."""
+
 _MOST_EXACT = 6
 
 
@@ -293,4 +296,6 @@ def _first(runs: Iterable[Result], earlier: Iterable[Result]) -> list[Result]:
 def _blame_of(run: Result) -> str:
     if run.not_run is not None:
         return NOT_RUN
+    if run.scored and run.disputed:
+        return DISPUTED
     return run.blame.value if run.blame else "unknown"

@@ -11,6 +11,7 @@ from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.errors import ResultsError
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.results.audits import AuditorStanding
 from pytest_agentbench.results.files import write_atomic
 from pytest_agentbench.results.gates import GateVerdict
 
@@ -33,7 +34,7 @@ class SuiteRecord(Model):
     `variants` are those declared, in order. `total` counts the runs that the suite has under the variants asked for,
     `selected` those of them that the session took on (skipped and expected failures of the user's own left out),
     `stopped` those of the selected that early stop found not to be needed. `policies` are those that the suite states,
-    exercised or not.
+    exercised or not. `auditor` is how its auditor did on labelled runs, None where it has none.
     """
 
     path: str
@@ -47,6 +48,7 @@ class SuiteRecord(Model):
     selected: int = 0
     stopped: int = 0
     policies: tuple[PolicyRecord, ...] = ()
+    auditor: AuditorStanding | None = None
 
 
 class Document(Model):

@@ -1,15 +1,17 @@
-"""Who plays the roles of a run: simulated user, judges, critic."""
+"""Who plays the roles of a run: simulated user, auditor, judges, critic."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from random import Random
 from typing import Any, cast
 
+from pytest_agentbench.checks.auditor.findings import unaudited
 from pytest_agentbench.checks.judges.ending import EndCritic
-from pytest_agentbench.checks.judges.with_models import judge_with_models, needs_model, without_models
+from pytest_agentbench.checks.judges.with_models import Auditing, judge_with_models, needs_model, without_models
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.errors import NotRunError
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Rubric
 from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.seams import User
@@ -18,11 +20,13 @@ from pytest_agentbench.core.suite import JudgeSpec, Suite, UserSpec
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import Finding
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.runner import Runner
 from pytest_agentbench.llm.turns import Paused
 from pytest_agentbench.runs.access import SessionModels
+from pytest_agentbench.runs.auditing import auditing, is_part
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.run_models import RunModels
 from pytest_agentbench.runs.tau2 import with_assertions
@@ -32,6 +36,10 @@ from pytest_agentbench.suites.language import language_of
 from pytest_agentbench.users.modifiers.behaviour import Behaviour
 from pytest_agentbench.users.scripted import ScriptedUser
 from pytest_agentbench.users.values import wants_of
+
+_NOBODY = "no model judges this session"
+_OFF = "the suite says `auditor: off`"
+_NOT_OFF = "give the policy a `rule`, or write `auditor: flags`"
 
 
 class Cast(RunModels):
@@ -59,68 +67,87 @@ class Cast(RunModels):
         return self._models is not None and self._models.judges and self._plan.suite.judge is not None
 
     async def judged(self, run: Run, judgement: Judgement, runner: Runner) -> Judgement:
-        """Have models judge what code could not: policies without a rule that the scenario lists, and the rubric."""
+        """Have models judge what code could not: what the auditor is asked about, and the rubric."""
         judgement = await self._judged(run, judgement, runner)
+        if not self._critics:
+            return judgement
         notes = [_ending_unknown(fault) for critic in self._critics for fault in critic.faults[:1]]
-        return judgement.model_copy(update={"findings": (*judgement.findings, *notes)}) if notes else judgement
+        resumed = float(sum(critic.resumed for critic in self._critics))
+        return judgement.model_copy(
+            update={
+                "findings": (*judgement.findings, *notes),
+                "metrics": {**judgement.metrics, "resumed": resumed},
+            }
+        )
 
     async def _judged(self, run: Run, judgement: Judgement, runner: Runner) -> Judgement:
-        plan, judge = self._plan, self._plan.suite.judge
-        policies = [policy for policy in run.policies if policy.rule is None]
-        if self.has_judge and judge is not None and self.not_run is None:
-            judgement = await self._asserted(run, judgement, judge)
-        if self.not_run is not None or not (policies or self.rubric):
-            return judgement
-        if self._models is None or not self._models.judges or (judge is None and needs_model(self.rubric, ())):
-            why = "no model judges this session"
-            return without_models(run, judgement, why=why, rubric=self.rubric, policies=policies)
-        if judge is None:
-            policies = []
-        state = plan.suite.environment.state
-        root = plan.suite.root
+        plan, suite = self._plan, self._plan.suite
+        policies = [policy for policy in run.policies if policy.rule is None] if suite.judge is not None else []
+        judge = suite.judge if self._models is not None and self._models.judges else None
         try:
-            return await judge_with_models(
-                run,
-                judgement,
-                chat_for=lambda role: self.chat(role, cast("JudgeSpec", judge).model),
-                random=self._random("judge"),
-                auditor="flags" if policies else None,
-                rubric=self.rubric,
-                policies=policies,
-                system=self._plan.system,
-                votes=judge.votes if judge else 1,
-                sees=judge.sees if judge else "goal",
-                notes=judge is not None and judge.notes,
-                ignore=state.ignore if state else (),
-                resolve=lambda path: cast("Callable[[Run], object]", load_object(path, root)),
-                run_sync=runner,
-            )
+            if judge is not None and self.not_run is None:
+                judgement = await self._asserted(run, judgement, judge)
+            auditor = auditing(run, judgement, plan)
+            if self.not_run is not None or not (policies or self.rubric or auditor):
+                return judgement
+            if suite.auditor == "off" and policies:
+                judgement, policies = unaudited(run, judgement, why=_OFF, cure=_NOT_OFF, policies=policies), []
+            if self._models is None or not self._models.judges or (judge is None and needs_model(self.rubric, ())):
+                return without_models(
+                    run, judgement, why=_NOBODY, rubric=self.rubric, policies=policies, audits=is_part(suite)
+                )
+            return await self._judged_by(run, judgement, policies, auditor, runner)
         except NotRunError as error:
             self.stop(error)
             return judgement
+
+    async def _judged_by(
+        self,
+        run: Run,
+        judgement: Judgement,
+        policies: Sequence[Policy],
+        auditor: Auditing | None,
+        runner: Runner,
+    ) -> Judgement:
+        suite, root = self._plan.suite, self._plan.suite.root
+        judge, state = suite.judge, suite.environment.state
+        return await judge_with_models(
+            run,
+            judgement,
+            chat_for=lambda role: self.chat(role, cast("JudgeSpec", judge).model),
+            random=self._random("judge"),
+            auditor=auditor,
+            audits=is_part(suite),
+            rubric=self.rubric,
+            policies=policies,
+            system=self._plan.system,
+            votes=judge.votes if judge else 1,
+            sees=judge.sees if judge else "goal",
+            notes=judge is not None and judge.notes,
+            ignore=state.ignore if state else (),
+            resolve=lambda path: cast("Callable[[Run], object]", load_object(path, root)),
+            resolve_value=lambda path: cast("Callable[[JsonValue], object]", load_object(path, root)),
+            run_sync=runner,
+        )
 
     async def _asserted(self, run: Run, judgement: Judgement, judge: JudgeSpec) -> Judgement:
         """Have the judge answer a τ² task's sentences."""
-        random = self._random("assertions")
-        try:
-            return await with_assertions(
-                run,
-                self._plan,
-                judgement,
-                chat_for=lambda: self.chat("judge", judge.model),
-                random=random,
-                system=self._plan.system,
-            )
-        except NotRunError as error:
-            self.stop(error)
-            return judgement
+        return await with_assertions(
+            run,
+            self._plan,
+            judgement,
+            chat_for=lambda: self.chat("judge", judge.model),
+            random=self._random("assertions"),
+            system=self._plan.system,
+        )
 
     def objection(self, initial: State | None, snapshot: Callable[[], Awaitable[State | None]]) -> Objection | None:
-        """Give the critic of endings, for a user that a model plays in a suite that has a judge."""
-        judge = self._plan.suite.judge
-        if judge is None or self._plan.suite.user.model is None or self._models is None or not self._models.judges:
+        """Give the critic of endings, for a user that a model plays where the suite says `critique`."""
+        judge, most = self._plan.suite.judge, self._plan.suite.user.critique
+        if judge is None or not most or self._models is None or not self._models.judges:
             return None
-        critic = EndCritic(self.chat("critique", judge.model), random=self._random("ending"), system=self._plan.system)
+        random, system = self._random("ending"), self._plan.system
+        critic = EndCritic(self.chat("critique", judge.model), random=random, most=most, system=system)
         self._critics = (critic,)
 
         async def told(transcript: Transcript, reason: str) -> str | None:

@@ -91,10 +91,12 @@ def _seen_writes(run: Run) -> tuple[str, ...]:
 
 
 def deserves_another(result: Result, *, replaying: bool) -> bool:
-    """Whether a run is played once more, since its user or its provider spoilt it; passed or not is not asked.
+    """Whether a run is played once more: its user or its provider spoilt it, or its user is suspected to have.
 
-    What is `replaying` misses the same recording again.
+    Passed or not is not asked. What is `replaying` misses the same recording again.
     """
+    if result.not_run is None and result.scored and result.disputed:
+        return True
     spoilt = {Blame.USER} if replaying else {Blame.USER, Blame.PROVIDER}
     return result.not_run is None and result.verdict is Verdict.ERROR and result.blame in spoilt
 

@@ -1,13 +1,18 @@
 """Recorded conversations judged one after the other: each is read, judged and forgotten, however many there are."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.runs.access import SessionModels
+from pytest_agentbench.runs.cast import Cast
+from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.runs.recorded import judge_recorded, plan_of_recording
 from pytest_agentbench.runs.replaying import RecordedWorlds
 from pytest_agentbench.runs.result import blank, result_of
@@ -56,14 +61,34 @@ def look_over(suite: Suite, toolset: Toolset, asked: tuple[str, ...]) -> Overvie
 
 
 def score(
-    suite: Suite, suite_key: str, toolset: Toolset, overview: Overview, asked: tuple[str, ...]
+    suite: Suite,
+    suite_key: str,
+    toolset: Toolset,
+    overview: Overview,
+    asked: tuple[str, ...],
+    *,
+    models: Callable[[], SessionModels] | None = None,
+    at_once: int = 1,
+    seed: int = 0,
 ) -> Iterator[Scored]:
-    """Judge the recordings in the order of their files; node ids are those that pytest gives them."""
+    """Judge the recordings in the order of their files; node ids are those that pytest gives them.
+
+    `models` gives the way to the suite's judge, None where none is asked; so many recordings are judged `at_once`.
+    """
     index = ScenarioIndex(suite.scenarios)
     places = {id(scenario): place for place, scenario in enumerate(suite.scenarios)}
     worlds = RecordedWorlds()
     with asyncio.Runner() as runner:
         loop = runner.get_loop()  # `runner.run` sets a signal handler each time, which takes longer than the judging
+        reached = None if models is None else models()
+        pending: deque[asyncio.Task[Scored]] = deque()
+
+        async def judged(plan: RunPlan, recording: Recording, place: int) -> Scored:
+            cast = Cast(plan, reached, seed=seed, paused=nullcontext)
+            found = await judge_recorded(plan, recording, worlds, cast=cast)
+            result = result_of(plan, found, blank(plan, nodeid=f"{suite_key}::{plan.name}"))
+            return Scored(recording=recording, result=result, place=place)
+
         for recording in read_recordings(suite.agent.files, tools=toolset.names()):
             scenario = index.find(recording)
             if scenario is None or not wanted(recording, asked):
@@ -71,9 +96,13 @@ def score(
             plan = plan_of_recording(
                 suite, suite_key, scenario, recording, toolset=toolset, shows_trial=overview.trials > 1
             )
-            judged = loop.run_until_complete(judge_recorded(plan, recording, worlds))
-            result = result_of(plan, judged, blank(plan, nodeid=f"{suite_key}::{plan.name}"))
-            yield Scored(recording=recording, result=result, place=places[id(scenario)])
+            pending.append(loop.create_task(judged(plan, recording, places[id(scenario)])))
+            if len(pending) >= at_once:
+                yield loop.run_until_complete(pending.popleft())
+        while pending:
+            yield loop.run_until_complete(pending.popleft())
+        if reached is not None:
+            loop.run_until_complete(reached.close())
 
 
 def wanted(recording: Recording, asked: tuple[str, ...]) -> bool:

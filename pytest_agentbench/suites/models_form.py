@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 from pytest_agentbench.core.errors import Problem
 from pytest_agentbench.core.misfit import Keys
@@ -9,6 +10,7 @@ from pytest_agentbench.core.model import ModelSpec, Price
 from pytest_agentbench.core.providers import PYDANTIC_AI, REACHED_ELSEWHERE, inherited, misspelt, reached
 from pytest_agentbench.core.suite import (
     AgentSpec,
+    AuditorMode,
     CalibrationSpec,
     CassetteSpec,
     HttpAgentSpec,
@@ -44,8 +46,16 @@ class ModelReader:
             return UserSpec()
         if form == "llm":
             return UserSpec(kind="llm", model=self._model({}, ("user",)))
-        modifiers = tuple(form.get("modifiers", ()))
-        return UserSpec(kind="llm", model=self._model(form["llm"], ("user", "llm")), modifiers=modifiers)
+        critique = form.get("critique", 0)
+        if critique and not self._has_judge:
+            message = "a model has to say whether a conversation is over, and the suite has no judge"
+            self._wrong(("user", "critique"), message, "add `judge: {llm: {model: …}}`, or leave `critique` out")
+        return UserSpec(
+            kind="llm",
+            model=self._model(form["llm"], ("user", "llm")),
+            modifiers=tuple(form.get("modifiers", ())),
+            critique=critique,
+        )
 
     def chat_agent(self, form: Form) -> AgentSpec:
         """Read `agent: {openai: …}`."""
@@ -78,6 +88,17 @@ class ModelReader:
             notes=form.get("notes", False),
             calibration=CalibrationSpec(file=self._root / asked["file"], kappa=asked.get("kappa")) if asked else None,
         )
+
+    def auditor(self, form: JsonValue) -> AuditorMode | None:
+        """Read `auditor:`, which needs the model of a judge unless it is off."""
+        if form in ("flags", "decide") and not self._has_judge:
+            message = f"auditor: {form} needs a model to ask, and the suite has no judge"
+            self._wrong(("auditor",), message, "add `judge: {llm: {model: …}}`")
+        return cast("AuditorMode | None", form)
+
+    @property
+    def _has_judge(self) -> bool:
+        return bool(isinstance(self._document.value, dict) and self._document.value.get("judge"))
 
     def generator(self, form: Form) -> ModelSpec:
         """Read `generate.llm`."""

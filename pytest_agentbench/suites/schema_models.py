@@ -108,7 +108,18 @@ HTTP_AGENT: Schema = {
 USER: Schema = {
     "anyOf": [
         {"enum": ["scripted", "llm"], "description": "scripted or llm"},
-        mapping({"llm": MODEL, "modifiers": MODIFIERS}, "{llm: {model: …}, modifiers: […]}", ("llm",)),
+        mapping(
+            {
+                "llm": MODEL,
+                "modifiers": MODIFIERS,
+                "critique": {
+                    "enum": [1, 2],
+                    "description": "how often a conversation that is not over goes on: 1 or 2",
+                },
+            },
+            "{llm: {model: …}, modifiers: […], critique: 2}",
+            ("llm",),
+        ),
     ],
     "description": "the simulated user: scripted, llm, or {llm: {model: …}}",
 }

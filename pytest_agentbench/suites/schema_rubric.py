@@ -48,7 +48,13 @@ JUDGE: Schema = mapping(
     "{llm: {model: …}, votes: 1}",
     ("llm",),
 )
-"""The suite's `judge`: the model that judges rubrics and critiques, and how often it is asked."""
+"""The suite's `judge`: the model that judges rubrics, audits and endings, and how often it is asked."""
+
+AUDITOR: Schema = {
+    "enum": ["off", "flags", "decide"],
+    "description": "what the auditor may do: off, flags or decide",
+}
+"""The suite's `auditor`: whether the judge's model reads each run, and whether that decides."""
 
 RUBRIC: Schema = {
     "anyOf": [{"type": "string", "pattern": r"\S", "description": "the path of a rubric file"}, CRITERIA, WHOLE],

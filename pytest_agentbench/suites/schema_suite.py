@@ -5,7 +5,7 @@ from pytest_agentbench.suites.schema_forms import IMPORT_PATH, NAME, TEXT, Schem
 from pytest_agentbench.suites.schema_generate import GENERATE
 from pytest_agentbench.suites.schema_models import CASSETTE, HTTP_AGENT, MODEL, OPENAI_AGENT, PRICE, UPSTREAM, USER
 from pytest_agentbench.suites.schema_remote import MCP_TOOLS, OPENAPI_TOOLS, PREFIX, STATE_TOOLS
-from pytest_agentbench.suites.schema_rubric import JUDGE, RUBRIC
+from pytest_agentbench.suites.schema_rubric import AUDITOR, JUDGE, RUBRIC
 from pytest_agentbench.suites.schema_rules import RULE_DEFINITIONS
 from pytest_agentbench.suites.schema_scenario import APPROVALS, CONTEXT, DEFINITIONS, LANGUAGE, SCENARIO_FILE
 
@@ -190,6 +190,7 @@ SUITE_FILE: Schema = {
             "llm": {**MODEL, "description": "a mapping of what the models of all roles have in common"},
             "cassette": CASSETTE,
             "judge": JUDGE,
+            "auditor": AUDITOR,
             "rubric": RUBRIC,
             "policies": {"anyOf": [_FILE, {"$ref": "#/$defs/policies"}], "description": "a file or a list of policies"},
             "scenarios": {

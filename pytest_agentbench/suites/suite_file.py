@@ -91,6 +91,7 @@ class _SuiteReader:
             user=self._parts.models.user(form.get("user")) if self._fits("user") and self._fits("llm") else UserSpec(),
             cassette=self._parts.models.cassette(self._given("cassette") or {}),
             judge=self._parts.models.judge(self._given("judge")) if self._fits("llm") else None,
+            auditor=self._parts.models.auditor(self._given("auditor")),
             rubric=self._rubric(),
             policies=policies,
             scenarios=self._scenarios(policies),

@@ -1,14 +1,43 @@
-"""What a party of a scenario knows, and where from: texts to look values up in, values with their keys, numbers."""
+"""What a party of a scenario knows, and where from; and the rules by which a value follows from what is known.
+
+In this order; the first that applies names how the value is reached:
+
+1. *constant*: true, false, null, an empty text, list or mapping; a value that the tool's schema lists or defaults to
+2. *said*: a text or number that is said, whatever its case, accents, separators and trailing zeros
+3. *same words*: all words of the value are said in one place, in any order, `_`, `#` and `/` apart
+4. *date*: a date that is said in another form, of English or of the scenario's language
+5. *count*: a whole number up to 20
+6. *computed*: the sum, difference, product or share of two known numbers, or the sum of several in one place
+7. *abbreviation*: two or three capitals that stand in this order in a name that is said
+8. *own words*: a text of four words or 24 signs in which every word with a digit is known; so is an expression of
+   known numbers
+"""
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 
+from pytest_agentbench.core.alike import SHORTEST
 from pytest_agentbench.core.scenario import Instructions, Scenario
-from pytest_agentbench.core.spoken import plain
+from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.tool import Toolset
-from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.core.values import JsonValue, is_number, same
 from pytest_agentbench.suites.known_info import known_values
 from pytest_agentbench.validation.values import Scalar, scalars
+
+COUNTED = 20
+"""Whole numbers up to this one are counts of what is known."""
+OWN_WORDS = 4
+"""Words from which a text is the agent's own; of texts without spaces, signs of `SHORTEST`."""
+_NUMBERS = 150
+"""Known numbers up to which pairs are computed."""
+_CENT = 0.0051
+
+_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ].*)?")
+_CAPITALS = re.compile(r"[A-Z]{2,3}")
+_TITLED = re.compile(r"[A-ZÀ-Ý][\w'’-]*(?: [A-ZÀ-Ý][\w'’-]*){0,3}")
+_EXPRESSION = re.compile(r"[\d\s.+*/()-]+")
+_WITH_DIGIT = re.compile(r"[\w#.+@-]*\d[\w.+@-]*")
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w])")
 _CODE = re.compile(r"[#\w.+-]*[\d@_][\w.+@-]*\w")
@@ -19,7 +48,8 @@ _WORD = re.compile(r"[\w@.+'-]*\w")
 class Known:
     """Texts and values, each with the place it comes from; values are compared in `core.spoken.plain` form."""
 
-    def __init__(self) -> None:
+    def __init__(self, locale: str = "en") -> None:
+        self.locale = locale
         self.texts: list[tuple[str, str]] = []
         self.raw: list[tuple[str, str]] = []
         self.values: list[tuple[str, str, Scalar]] = []
@@ -92,7 +122,7 @@ def words(text: str) -> frozenset[str]:
 
 def of_user(scenario: Scenario) -> Known:
     """Give what the simulated user says or knows: lines, known values, goal, known info, instructions, persona."""
-    known = Known()
+    known = Known(scenario.language or "en")
     for number, line in enumerate(scenario.lines, start=1):
         known.add(f"line {number}", line)
     known.add("knows", scenario.knows)
@@ -120,3 +150,77 @@ def _told(scenario: Scenario) -> Iterator[tuple[str, str]]:
         yield "goal", told
     yield "persona", (story.persona if story else None) or ""
     yield "ticket", scenario.task.ticket or ""
+
+
+def way_to(value: JsonValue, schema: Mapping[str, JsonValue], known: Known) -> tuple[str, str] | None:
+    """Give (rule, place) by which a value is reached, or None."""
+    listed = [*schema.get("enum", ()), schema.get("const"), schema.get("default")]
+    if value is None or isinstance(value, bool) or value in ("", [], {}) or any(same(value, one) for one in listed):
+        return "constant", "the tool's schema"
+    if place := known.place_of(str(value)):
+        return "said", place
+    if is_number(value):
+        return _number(float(value), known)
+    return _text(str(value), known)
+
+
+def _text(value: str, known: Known) -> tuple[str, str] | None:
+    wanted = words(plain(value))
+    if wanted and (place := known.place_of_words(wanted)):
+        return "same words", place
+    if found := _DATE.fullmatch(value):
+        said = (place for place, text in known.raw if states(found[1], text, known.locale))
+        if place := next(said, None):
+            return "date", place
+    if _CAPITALS.fullmatch(value) and (place := _abbreviated(value, known)):
+        return "abbreviation", place
+    if _EXPRESSION.fullmatch(value):
+        found_numbers = [_number(float(number), known) for number in re.findall(r"\d+(?:\.\d+)?", value)]
+        return ("own words", "known numbers") if all(found_numbers) else None
+    tokens = [token for token in _WITH_DIGIT.findall(value) if not token.isdigit() or int(token) > COUNTED]
+    is_own = len(value.split()) >= OWN_WORDS or len(value) >= SHORTEST
+    if is_own and all(known.place_of(token) or _is_number(token, known) for token in tokens):
+        return "own words", "what is known"
+    return None
+
+
+def _is_number(token: str, known: Known) -> bool:
+    try:
+        return _number(float(token.strip(".#")), known) is not None
+    except ValueError:
+        return False
+
+
+def _number(value: float, known: Known) -> tuple[str, str] | None:
+    if value in known.numbers:
+        return "said", known.numbers[value]
+    if value.is_integer() and 0 <= value <= COUNTED:
+        return "count", "what is known"
+    numbers = list(known.numbers)[:_NUMBERS]
+    for left, right in combinations(numbers, 2):
+        results = [left + right, left - right, right - left, left * right]
+        results += [left / right] if right else []
+        if any(abs(value - result) < _CENT for result in results):
+            return "computed", f"{known.numbers[left]} and {known.numbers[right]}"
+    by_place: dict[str, float] = {}
+    for number, place in known.numbers.items():
+        by_place[place] = by_place.get(place, 0.0) + number
+    summed = next((place for place, total in by_place.items() if abs(total - value) < _CENT), None)
+    return ("computed", summed) if summed else None
+
+
+def is_date(value: JsonValue) -> bool:
+    """Whether a value is a date, with a time or without."""
+    return isinstance(value, str) and _DATE.fullmatch(value) is not None
+
+
+def _abbreviated(value: str, known: Known) -> str | None:
+    letters = re.compile(".*?".join(value.lower()))
+    for place, text in known.raw:
+        for name in _TITLED.findall(text):
+            flat = plain(name)
+            if flat[:1] == value[0].lower() and letters.match(flat):
+                return place
+            if len(flat) > len(value) and letters.search(flat):
+                return place
+    return None

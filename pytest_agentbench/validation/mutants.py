@@ -1,4 +1,4 @@
-"""Mutants: wrong runs made out of the oracle's, each by one change that a user would not accept.
+"""Wrong runs: weak agents, and mutants of the oracle's run, each by one change that a user would not accept.
 
 - drop: an expected call is not made, though the agent says at the end what it would say had it been made
 - swap: two neighbouring expected calls change places
@@ -13,8 +13,9 @@ Reads decide only where the scenario asks for them (`expected_calls: all`, an or
 mutated only there; so is an argument only where it counts (`compare_args`).
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
 
@@ -22,13 +23,19 @@ from pytest_agentbench.checks.effects import tool_writes
 from pytest_agentbench.checks.matching import argument_matches, compared_arguments
 from pytest_agentbench.checks.wording import call_text, value_text
 from pytest_agentbench.core.matchers import holds_matcher
+from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import ExpectedCall, Scenario
+from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolCall, Toolset
+from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue, same
-from pytest_agentbench.validation.oracle import DONE, Oracle
+from pytest_agentbench.core.verdict import Verdict
+from pytest_agentbench.validation.known import Known
+from pytest_agentbench.validation.likely import likely_calls
+from pytest_agentbench.validation.oracle import DONE, Oracle, opening
 from pytest_agentbench.validation.report import Mutant
 from pytest_agentbench.validation.rules import Rules
-from pytest_agentbench.validation.screenplay import Screenplay, Step, numbered
+from pytest_agentbench.validation.scripted_run import ScriptedRun, ScriptPlayer, Step, numbered, perform
 from pytest_agentbench.validation.values import Columns, another, near
 
 
@@ -37,7 +44,7 @@ class Mutation:
     """A mutant and its run; `demanded` says that it differs in what the scenario asks for whatever the state."""
 
     mutant: Mutant
-    screenplay: Screenplay
+    script: ScriptedRun
     demanded: bool = False
 
 
@@ -81,12 +88,12 @@ def mutations(bench: Bench) -> Iterator[Mutation]:
 def _dropped(bench: Bench) -> Iterator[Mutation]:
     for step in _expected(bench):
         if step.call is not None and step.position is not None and bench.counts(step.position):
-            rest = tuple(other for other in bench.oracle.screenplay if other is not step)
+            rest = tuple(other for other in bench.oracle.script if other is not step)
             yield Mutation(Mutant(operator="drop", change=f"{_shown(step.call)} is not made"), rest)
 
 
 def _swapped(bench: Bench) -> Iterator[Mutation]:
-    steps = bench.oracle.screenplay
+    steps = bench.oracle.script
     expected = _expected(bench)
     for first, second in pairwise(expected):
         if first.call is None or second.call is None or first.party != second.party or first.call == second.call:
@@ -100,7 +107,7 @@ def _swapped(bench: Bench) -> Iterator[Mutation]:
         yield Mutation(Mutant(operator="swap", change=change), numbered(blocks))
 
 
-def _blocks_swapped(steps: Screenplay, first: Step, second: Step) -> Screenplay | None:
+def _blocks_swapped(steps: ScriptedRun, first: Step, second: Step) -> ScriptedRun | None:
     """Exchange all steps of two expected calls where they follow each other, needed lookups staying in front."""
     own = [step for step in steps if step.position == first.position and step.part != "needed"]
     other = [step for step in steps if step.position == second.position and step.part != "needed"]
@@ -148,22 +155,22 @@ def _changed(bench: Bench, operator: str, change: Change) -> Iterator[Mutation]:
                 continue  # the scenario allows this value as well
             text = f"{call.name}: {name}={value_text(other)} instead of {value_text(value)}"
             changed = step.model_copy(update={"call": made})
-            screenplay = tuple(changed if other_step is step else other_step for other_step in bench.oracle.screenplay)
-            yield Mutation(Mutant(operator=operator, change=text), screenplay)  # type: ignore[arg-type]  # see callers
+            script = tuple(changed if other_step is step else other_step for other_step in bench.oracle.script)
+            yield Mutation(Mutant(operator=operator, change=text), script)  # type: ignore[arg-type]  # see callers
 
 
 def _extra_write(bench: Bench) -> Iterator[Mutation]:
-    steps = bench.oracle.screenplay
+    steps = bench.oracle.script
     repeated = [step.call for step in _expected(bench) if step.call is not None and bench.writes(_want(bench, step))]
     for call in (*repeated[-1:], *bench.extra):
         what = "once more" if call in repeated else "besides"
         further = Step(party="assistant", part="call", call=call)
-        screenplay = numbered([*steps[:-1], further, steps[-1]])
-        yield Mutation(Mutant(operator="extra write", change=f"{_shown(call)} {what}"), screenplay)
+        script = numbered([*steps[:-1], further, steps[-1]])
+        yield Mutation(Mutant(operator="extra write", change=f"{_shown(call)} {what}"), script)
 
 
 def _wrong_order(bench: Bench) -> Iterator[Mutation]:
-    steps = bench.oracle.screenplay
+    steps = bench.oracle.script
     for step in steps:
         if step.call is None or step.party != "assistant" or step.part != "call":
             continue
@@ -171,9 +178,9 @@ def _wrong_order(bench: Bench) -> Iterator[Mutation]:
         if asked:
             at = steps.index(asked[0])
             moved = [other for other in steps if other is not step]
-            screenplay = (*moved[:at], step, *moved[at:])
+            script = (*moved[:at], step, *moved[at:])
             change = f"{_shown(step.call)} before asking the user"
-            yield Mutation(Mutant(operator="wrong order", change=change), screenplay, demanded=True)
+            yield Mutation(Mutant(operator="wrong order", change=change), script, demanded=True)
         earlier = [
             other
             for other in steps[: steps.index(step)]
@@ -185,12 +192,12 @@ def _wrong_order(bench: Bench) -> Iterator[Mutation]:
             at = rest.index(step) + 1
             names = " and ".join(dict.fromkeys(other.call.name for other in earlier if other.call))
             change = f"{_shown(step.call)} before {names}"
-            screenplay = (*rest[:at], *earlier, *rest[at:])
-            yield Mutation(Mutant(operator="wrong order", change=change), screenplay, demanded=True)
+            script = (*rest[:at], *earlier, *rest[at:])
+            yield Mutation(Mutant(operator="wrong order", change=change), script, demanded=True)
 
 
 def _false_claim(bench: Bench) -> Iterator[Mutation]:
-    steps = bench.oracle.screenplay
+    steps = bench.oracle.script
     writes = [step for step in _expected(bench) if bench.writes(_want(bench, step))]
     if writes:
         gone = {id(step) for step in writes}
@@ -206,7 +213,7 @@ def _false_claim(bench: Bench) -> Iterator[Mutation]:
 
 
 def _wrong_statement(bench: Bench) -> Iterator[Mutation]:
-    steps = bench.oracle.screenplay
+    steps = bench.oracle.script
     infos = bench.scenario.communicate_info
     for index, info in enumerate(infos):
         others = [other for place, other in enumerate(infos) if place != index]
@@ -223,7 +230,7 @@ _OPERATORS = (
 
 
 def _expected(bench: Bench) -> list[Step]:
-    return [step for step in bench.oracle.screenplay if step.part == "call" and step.position is not None]
+    return [step for step in bench.oracle.script if step.part == "call" and step.position is not None]
 
 
 def _want(bench: Bench, step: Step) -> ExpectedCall:
@@ -232,3 +239,142 @@ def _want(bench: Bench, step: Step) -> ExpectedCall:
 
 def _shown(call: ToolCall) -> str:
     return call_text(call.name, call.arguments)
+
+
+_TRIED = (3, 4)
+"""Values of an argument, and calls of a tool, tried in the search for a write outside of the goal."""
+
+
+@dataclass
+class Score:
+    """What became of the mutants: how many per operator (caught, judged), which passed, how many were equivalent."""
+
+    judged: Counter[str] = field(default_factory=Counter)
+    caught: Counter[str] = field(default_factory=Counter)
+    survivors: list[Mutant] = field(default_factory=list)
+    equivalent: int = 0
+
+    @property
+    def operators(self) -> dict[str, tuple[int, int]]:
+        """Give (caught, judged) per operator."""
+        return {name: (self.caught[name], count) for name, count in self.judged.items()}
+
+
+@dataclass(frozen=True)
+class Right:
+    """The oracle's run as it was judged: what a mutant's run is held against."""
+
+    run: Run
+    transcript: Transcript
+    final: State | None
+
+
+async def score(player: ScriptPlayer, bench: Bench, right: Right) -> Score:
+    """Perform and judge every mutant.
+
+    A mutant that does not fail is equivalent, and left out, where its calls lead to the very state that the right run
+    leads to (nothing ignored), unless it differs in what the scenario or a rule asks for besides the state. Where no
+    state can be read it is equivalent where it makes the same writes, all of which succeed.
+    """
+    found = Score()
+    for mutation in mutations(bench):
+        done = await player.performed(mutation.script)
+        judgement = await player.judge_as(right.run, done)
+        name = mutation.mutant.operator
+        if judgement.verdict is Verdict.FAILED:
+            found.judged[name] += 1
+            found.caught[name] += 1
+        elif _is_equivalent(mutation, right, done.transcript, done.final):
+            found.equivalent += 1
+        else:
+            found.judged[name] += 1
+            found.survivors.append(mutation.mutant)
+    return found
+
+
+async def other_writes(player: ScriptPlayer, oracle: Oracle, known: Known, columns: Columns) -> tuple[ToolCall, ...]:
+    """Find one write outside of the goal that succeeds after the right run: of a tool that it does not call if any."""
+    scenario, toolset = player.plan.scenario, player.plan.toolset
+    called = {want.name for want in scenario.expected_calls}
+    tools = [spec for spec in toolset.of("assistant") if spec.kind == "write"]
+    tools.sort(key=lambda spec: spec.name in called)
+    near = [want.arguments for want in scenario.expected_calls]
+    made = [(heard.call.name, heard.call.arguments) for heard in oracle.heard]
+    async with player.world() as world:
+        await perform(oracle.script, world)
+        before = await world.snapshot()
+        for spec in tools:
+            for call in likely_calls(spec, near, known, columns, most=_TRIED):
+                if (call.name, call.arguments) in made:
+                    continue
+                result = await world.call(call)
+                if result.error or result.wrote is False:
+                    continue
+                # what is written anew as it stood is a write to the database, and none to anybody else
+                if before is None or await world.snapshot() != before:
+                    return (call,)
+    return ()
+
+
+def _is_equivalent(mutation: Mutation, right: Right, transcript: Transcript, final: State | None) -> bool:
+    if mutation.demanded:
+        return False
+    if right.final is not None:
+        return final == right.final
+    return _successes(transcript, right.run) == _successes(right.transcript, right.run)
+
+
+def _successes(transcript: Transcript, run: Run) -> Sequence[str]:
+    """Give the calls that succeeded and may have written, in no order; of unknown kinds nobody can tell."""
+    return sorted(
+        f"{record.call.requestor} {record.call.name} {sorted(record.call.arguments.items())}"
+        for record in transcript.trajectory
+        if not record.failed
+        and (
+            (spec := run.toolset.get(record.call.name, record.call.requestor)) is None
+            or spec.kind not in ("read", "unknown")
+        )
+    )
+
+
+NOTHING = "does nothing"
+ECHO = "echoes the user"
+WRONG = "uses wrong arguments"
+
+
+def weak_agents(
+    scenario: Scenario, oracle: Oracle | None, toolset: Toolset, columns: Columns, seed: int
+) -> Iterator[tuple[str, ScriptedRun]]:
+    """Give each weak agent's name and run; wrong arguments only where some expected call has arguments."""
+    lines = opening(scenario)
+    yield NOTHING, numbered(lines)
+    yield ECHO, numbered([_echoed(lines[place - 1], step) for place, step in enumerate(lines)])
+    if oracle is not None and (wrong := _all_wrong(oracle, toolset, columns, seed)):
+        yield WRONG, wrong
+
+
+def _echoed(before: Step, step: Step) -> Step:
+    return step.model_copy(update={"text": before.text}) if step.party == "assistant" else step
+
+
+def _all_wrong(oracle: Oracle, toolset: Toolset, columns: Columns, seed: int) -> ScriptedRun | None:
+    """Give the oracle's run with one argument of every expected call wrong and nothing communicated."""
+    steps: list[Step] = []
+    changed = 0
+    for step in oracle.script:
+        made = step
+        if step.part == "told":
+            made = step.model_copy(update={"text": DONE})
+        elif step.part == "call" and step.call is not None:
+            spec = toolset.get(step.call.name, step.call.requestor)
+            schema = spec.parameters.get("properties", {}) if spec else {}
+            for name, value in step.call.arguments.items():
+                chance = Random(f"{seed} {step.position} {name}")  # noqa: S311 - no secret
+                wrong = another(value, name, schema.get(name, {}), columns, chance)
+                if wrong is not None:
+                    arguments = {**step.call.arguments, name: wrong}
+                    made = step.model_copy(update={"call": step.call.model_copy(update={"arguments": arguments})})
+                    changed += 1
+                    break
+        steps.append(made)
+    return tuple(steps) if changed else None

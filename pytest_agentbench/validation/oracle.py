@@ -1,4 +1,4 @@
-"""The oracle: a right run written as a screenplay, out of the expected calls and what has to be communicated."""
+"""The oracle: a right run written as a script, out of the expected calls and what has to be communicated."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,15 +21,12 @@ from pytest_agentbench.simulation.views import user_view
 from pytest_agentbench.validation.known import Known, of_user
 from pytest_agentbench.validation.likely import likely_calls
 from pytest_agentbench.validation.rules import Rules
-from pytest_agentbench.validation.screenplay import Screenplay, Step, ToolBox, numbered
+from pytest_agentbench.validation.scripted_run import FAILED, ScriptedRun, Step, ToolBox, numbered
 from pytest_agentbench.validation.values import Columns, scalars
 
 HEARD = "I see."
 DONE = "That is all."
 NOTHING_SAID = "Hello."
-FAILED = "I am sorry, one of these did not work: the system reported an error."
-"""What a right run says where a fault strikes every call that it fits."""
-
 
 _TYPES: Mapping[str, tuple[type | tuple[type, ...], JsonValue]] = {
     "string": (str, "text"),
@@ -58,12 +55,12 @@ class Heard:
 
 @dataclass
 class Oracle:
-    """A right run as a screenplay; `added` are calls that rules need, `failed` expected calls that fail, by position.
+    """A right run as a script; `added` are calls that rules need, `failed` expected calls that fail, by position.
 
     `heard` holds what each result said, for the calls made, in order, `words` what rules ask the agent to say.
     """
 
-    screenplay: Screenplay = ()
+    script: ScriptedRun = ()
     added: list[str] = field(default_factory=list)
     failed: dict[int, str] = field(default_factory=dict)
     words: tuple[str, ...] = ()
@@ -88,7 +85,7 @@ def opening(scenario: Scenario) -> list[Step]:
 
 
 class Writer:
-    """Writes the oracle's screenplay while making its calls on `tools`, a world of its own."""
+    """Writes the oracle's script while making its calls on `tools`, a world of its own."""
 
     def __init__(self, scenario: Scenario, rules: Rules, toolset: Toolset, resolve: Resolver | None = None) -> None:
         self._scenario = scenario
@@ -125,7 +122,7 @@ class Writer:
         admitted = [FAILED] if any(one.shows and not one.calls for one in self._scenario.faults) else []
         told = [*self._scenario.communicate_info, *self._oracle.words, *admitted, DONE]
         steps.append(Step(party="assistant", part="told", text=";\n".join(told)))  # numbers side by side read as one
-        self._oracle.screenplay = numbered(_without_idle_text(steps))
+        self._oracle.script = numbered(_without_idle_text(steps))
         return self._oracle
 
     def _approvals(self, columns: Columns) -> Iterator[Step]:

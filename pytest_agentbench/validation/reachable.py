@@ -1,7 +1,7 @@
 """Whether an agent can know what the expected calls say: every argument value is traced to where it comes from.
 
 A value comes from what the user says or knows, from the result of an earlier expected call, from what reads lead to
-that start from the former two, from the text of a policy or from the tool's schema; by a rule of `derived.py`.
+that start from the former two, from the text of a policy or from the tool's schema; by a rule of `known.py`.
 """
 
 import re
@@ -16,15 +16,19 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.values import JsonValue, is_number
-from pytest_agentbench.validation.derived import way_to
-from pytest_agentbench.validation.known import Known, of_user
+from pytest_agentbench.validation.known import Known, is_date, of_user, way_to
 from pytest_agentbench.validation.likely import MANY, likely_calls
 from pytest_agentbench.validation.oracle import Heard, result_of
-from pytest_agentbench.validation.screenplay import ToolBox
+from pytest_agentbench.validation.scripted_run import ToolBox
 from pytest_agentbench.validation.values import Columns, leaves, scalars
 
 _SHORT = 2
 """Characters up to which a text is no id."""
+_PROSE = 8
+"""Words from which a text is no name."""
+_MOMENT = re.compile(r"\d{4}-\d{2}(?:-\d{2})?(?:[T ].*)?|\d{1,2}:\d{2}(?::\d{2})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_ID = re.compile(r"(?:.*[_-])?ids?|.*[a-z](?:Id|ID)s?")
+"""Names of arguments that hold ids: `id`, `order_id`, `item_ids`, `orderId`."""
 _AS_SAID = ("said", "same words", "date", "computed")
 """Rules by which a value is said in other words."""
 _DEEPEST = 8
@@ -51,16 +55,15 @@ class Wanted:
 class Traced:
     """What tracing found: values traced, derived ones among them (by rule), unreachable ones, and where was looked.
 
-    `handed_on` are those that stand only in results, `given` those that are said. `amounts` are numbers that no rule
-    reaches: more than two known numbers may make them, which is not decided.
+    `handed_on` are those that stand only in results. `undecided` are numbers and dates that no rule reaches: more than
+    two known numbers may make them, or words that count days (tomorrow), which no code reads.
     """
 
     count: int = 0
     derived: dict[str, int] = field(default_factory=dict)
     unreachable: list[Wanted] = field(default_factory=list)
     handed_on: list[Wanted] = field(default_factory=list)
-    given: list[Wanted] = field(default_factory=list)
-    amounts: list[Wanted] = field(default_factory=list)
+    undecided: list[Wanted] = field(default_factory=list)
     places: tuple[str, ...] = ()
 
 
@@ -120,8 +123,8 @@ class Tracer:
 
     def result(self) -> Traced:
         """Give what was found."""
-        self._traced.amounts = [want for want in self.open if is_number(want.value)]
-        self._traced.unreachable = [want for want in self.open if not is_number(want.value)]
+        self._traced.undecided = [want for want in self.open if is_number(want.value) or is_date(want.value)]
+        self._traced.unreachable = [want for want in self.open if want not in self._traced.undecided]
         self._traced.places = self._known.places
         return self._traced
 
@@ -161,6 +164,56 @@ def known_too_much(scenario: Scenario, heard: Sequence[Heard], columns: Columns,
                 yield f"{place} holds {value_text(text)}, which only {call.name} produces"
 
 
+def unasked(handed_on: Sequence[Wanted]) -> Iterator[str]:
+    """Say which values no line, goal or policy states although they say how, when or how much, and not which thing.
+
+    `handed_on` are those that only earlier results hold. `That order` hands on which order is meant; a date, an amount
+    or a choice that stands beside it may be asked for in words (`on the same day`), which no code reads.
+    """
+    for want in handed_on:
+        if is_free(want.value, want.schema):
+            yield f"does a line ask for {want}? it stands only in what an earlier call gave"
+
+
+def is_free(value: JsonValue, schema: Mapping[str, JsonValue]) -> bool:
+    """Whether a value is no identifier, name or place: a date or time, yes or no, a listed choice, a long text.
+
+    Of numbers those with decimals are: whole ones may say which thing is meant.
+    """
+    if isinstance(value, bool) or schema.get("enum") or schema.get("format") in ("date", "date-time", "time"):
+        return True
+    if isinstance(value, str):
+        return _MOMENT.fullmatch(value.strip()) is not None or "\n" in value or len(value.split()) >= _PROSE
+    return isinstance(value, float) and not value.is_integer()
+
+
+def unknown_ids(scenario: Scenario, heard: list[Heard], columns: Columns) -> Iterator[str]:
+    """Say which values of arguments named as ids no row of the initial state and no earlier result holds."""
+    produced = Known()
+    for position, want in enumerate(scenario.expected_calls):
+        for one in heard:
+            if one.position == position - 1 or (one.position == position and one.is_needed):
+                produced.add(result_of(one.call.name), one.result.content)
+        verified = _verified(scenario, position)
+        for name in compared_arguments(want):
+            if holds_matcher(want.arguments[name]) or name in verified:
+                continue
+            for key, value in scalars(want.arguments[name], name):
+                if _ID.fullmatch(key) and not columns.holds(value) and not produced.says(value):
+                    shown = value_text(value)
+                    yield f"{want.name}: {key} {shown} is in no row of the initial state and no earlier result"
+
+
+def _verified(scenario: Scenario, position: int) -> frozenset[str]:
+    """Give the arguments of a generated call that a real call was made with: their ids may be outside of the state."""
+    calls = scenario.provenance.get("calls")
+    one = calls[position] if isinstance(calls, list) and position < len(calls) else None
+    origins = one.get("arguments") if isinstance(one, dict) else None
+    if not isinstance(origins, dict):
+        return frozenset()
+    return frozenset(path.split(".")[0] for path, origin in origins.items() if str(origin).startswith("pool "))
+
+
 def _is_id(text: str) -> bool:
     return len(text) > _SHORT and any(char.isdigit() for char in text) and not text.replace(".", "").isdigit()
 
@@ -173,8 +226,8 @@ def _reached(want: Wanted, known: Known, user: Known, traced: Traced) -> bool:
         traced.derived[way[0]] = traced.derived.get(way[0], 0) + 1
     if way[0] not in ("constant", "count"):
         of_user_alone = way_to(want.value, want.schema, user) or ("", "")
-        is_told = not way[1].startswith(result_of("")) or of_user_alone[0] in _AS_SAID
-        (traced.given if is_told else traced.handed_on).append(want)
+        if way[1].startswith(result_of("")) and of_user_alone[0] not in _AS_SAID:
+            traced.handed_on.append(want)
     if way[0] != "constant":
         key = re.split(r"[.\[]", re.sub(r"\[\d+\]", "", want.path))[-1]
         known.add(way[1], want.value, key)  # it may be searched with under its own name

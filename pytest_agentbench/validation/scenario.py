@@ -26,18 +26,14 @@ from pytest_agentbench.environment.local import LocalEnvironment
 from pytest_agentbench.environment.replay import failure_text, prepare
 from pytest_agentbench.runs.expected import ExpectedStates
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.validation.asked import unasked
-from pytest_agentbench.validation.ids import unknown_ids
 from pytest_agentbench.validation.known import of_user
-from pytest_agentbench.validation.mutants import Bench
-from pytest_agentbench.validation.mutation import Right, other_writes, score
+from pytest_agentbench.validation.mutants import Bench, Right, other_writes, score, weak_agents
 from pytest_agentbench.validation.oracle import NoExampleError, Oracle, Writer, result_of
-from pytest_agentbench.validation.reachable import Traced, Tracer, known_too_much
+from pytest_agentbench.validation.reachable import Traced, Tracer, known_too_much, unasked, unknown_ids
 from pytest_agentbench.validation.report import Issue, Kind, ScenarioReport, Skipped
 from pytest_agentbench.validation.rules import Rules
-from pytest_agentbench.validation.theatre import Described, Theatre
+from pytest_agentbench.validation.scripted_run import Described, ScriptPlayer
 from pytest_agentbench.validation.values import Columns
-from pytest_agentbench.validation.weak import weak_agents
 
 _FINDINGS = 3
 """Findings against the oracle that are told."""
@@ -65,7 +61,7 @@ class Shared:
 
 async def validate_scenario(plan: RunPlan, shared: Shared) -> ScenarioReport:
     """Ask every question about one scenario; what breaks on the way is a problem of it, never an exception."""
-    theatre = Theatre(
+    player = ScriptPlayer(
         plan=_of_calls(plan),
         isolation=shared.isolation,
         now=shared.now,
@@ -73,7 +69,7 @@ async def validate_scenario(plan: RunPlan, shared: Shared) -> ScenarioReport:
         expected=shared.expected,
         all_blocked=Counter,
     )
-    validation = _Validation(plan, shared, theatre)
+    validation = _Validation(plan, shared, player)
     try:
         await validation.run()
     except CheckError as error:
@@ -81,24 +77,24 @@ async def validate_scenario(plan: RunPlan, shared: Shared) -> ScenarioReport:
     except AgentBenchError as error:
         validation.problem("replay", f"the scenario's world cannot be played in: {error}")
         if isinstance(error, HungError):
-            theatre.runner.abandon()
+            player.runner.abandon()
     except NoExampleError as error:
         validation.skip("oracle, weak agents, values and mutants", str(error))
     except Exception as error:  # noqa: BLE001 - predicates that the suite names may raise anything
         validation.problem("oracle", f"a check or a matcher of the scenario raised {raised_text(error)}")
     finally:
-        theatre.runner.close()
+        player.runner.close()
     return validation.report()
 
 
 class _Validation:
     """The questions in their order, and the answers so far."""
 
-    def __init__(self, plan: RunPlan, shared: Shared, theatre: Theatre) -> None:
+    def __init__(self, plan: RunPlan, shared: Shared, player: ScriptPlayer) -> None:
         self._plan = plan
         self._scenario: Scenario = plan.scenario
         self._shared = shared
-        self._theatre = theatre
+        self._player = player
         self._rules = Rules(plan.policies, plan.toolset, self._resolve, plan.suite.now)
         self._columns = Columns({})
         self._state: State | None = None
@@ -122,7 +118,7 @@ class _Validation:
             title=scenario.title,
             file=scenario.file,
             line=scenario.line,
-            mode="played" if self._theatre.is_played else "calls",
+            mode="played" if self._player.is_played else "calls",
             issues=tuple(self._issues),
             skipped=tuple(self._skipped),
             **self._found,
@@ -130,20 +126,20 @@ class _Validation:
 
     async def run(self) -> None:
         """Ask everything."""
-        if self._theatre.plan is not self._plan:
+        if self._player.plan is not self._plan:
             self.skip(
                 "replies, output and agents of a right run", "what a right agent answers, and who, is not known before"
             )
         self._found["left_open"] = tuple(_left_open(self._scenario, self._plan.toolset))
-        oracle = await self._theatre.bounded(self._written())
-        if self._theatre.is_played:
+        oracle = await self._player.bounded(self._written())
+        if self._player.is_played:
             self._check_replay(oracle)
         right = await self._check_oracle(oracle)
         await self._check_weak(oracle, right.run)
-        self._check_values(oracle, await self._theatre.bounded(self._traced(oracle)))
+        self._check_values(oracle, await self._player.bounded(self._traced(oracle)))
         if not self._shared.mutate:
             self.skip("mutants", "not asked for")
-        elif self._theatre.plan is not self._plan and not self._scenario.states_calls:
+        elif self._player.plan is not self._plan and not self._scenario.states_calls:
             self.skip("mutants", "replies, output and handoffs alone decide here")
         elif self._found["oracle"]:
             await self._mutate(oracle, right)
@@ -153,10 +149,10 @@ class _Validation:
     async def _written(self) -> Oracle:
         """Open a world of the scenario's, find out whether calls can be made in it, and write the oracle's run."""
         writer = Writer(self._scenario, self._rules, self._plan.toolset, self._resolve)
-        environment = self._theatre.new_environment(f"{self._theatre.name}-first")
+        environment = self._player.new_environment(f"{self._player.name}-first")
         async with environment:
-            self._theatre.is_played = self._plan.suite.agent.kind != "transcripts" and _can_call_all(environment)
-            if not self._theatre.is_played:
+            self._player.is_played = self._plan.suite.agent.kind != "transcripts" and _can_call_all(environment)
+            if not self._player.is_played:
                 return await writer.write(Described(self._plan.toolset), self._columns, can_fail=False)
             await prepare(environment, self._scenario)
             self._state = await environment.snapshot()
@@ -172,15 +168,15 @@ class _Validation:
 
     async def _check_oracle(self, oracle: Oracle) -> Right:
         """Let the oracle's run be played and judged; give it as a closed run to hold others against."""
-        theatre = self._theatre
-        if theatre.is_played:
-            run = await theatre.play_through(oracle.screenplay)
-            judgement = await theatre.judge(run)
-            run = await theatre.expecting(self._plan, run)
+        player = self._player
+        if player.is_played:
+            run = await player.play_through(oracle.script)
+            judgement = await player.judge(run)
+            run = await player.expecting(self._plan, run)
         else:
-            done = await theatre.performed(oracle.screenplay)
+            done = await player.performed(oracle.script)
             run = self._recorded(done.transcript)
-            judgement = await theatre.judge_as(run, done)
+            judgement = await player.judge_as(run, done)
         passed = judgement.verdict is Verdict.PASSED
         self._found.update(oracle=passed, added=tuple(oracle.added))
         if not passed:
@@ -191,14 +187,14 @@ class _Validation:
 
     async def _check_weak(self, oracle: Oracle, base: Run) -> None:
         passing: list[str] = []
-        of_calls, self._theatre.plan = self._theatre.plan, self._plan  # a weak agent's answers are known
+        of_calls, self._player.plan = self._player.plan, self._plan  # a weak agent's answers are known
         agents = weak_agents(self._scenario, oracle, self._plan.toolset, self._columns, self._shared.seed)
-        for name, screenplay in agents:
-            done = await self._theatre.performed(screenplay)
-            judgement = await self._theatre.judge_as(base.model_copy(update={"scenario": self._scenario}), done)
+        for name, script in agents:
+            done = await self._player.performed(script)
+            judgement = await self._player.judge_as(base.model_copy(update={"scenario": self._scenario}), done)
             if judgement.verdict is Verdict.PASSED:
                 passing.append(name)
-        self._theatre.plan = of_calls
+        self._player.plan = of_calls
         self._found["vacuous"] = tuple(passing)
         if passing:
             self.problem("vacuous", f"an agent passes that {' and one that '.join(passing)}")
@@ -206,25 +202,19 @@ class _Validation:
     async def _traced(self, oracle: Oracle) -> Traced:
         tracer = Tracer(self._scenario, self._plan.toolset, self._plan.suite.policies, self._columns)
         tracer.hear(oracle.heard)
-        if self._theatre.is_played and tracer.open:
-            async with self._theatre.world() as world:
+        if self._player.is_played and tracer.open:
+            async with self._player.world() as world:
                 await tracer.explore(world)
         return tracer.result()
 
     def _check_values(self, oracle: Oracle, traced: Traced) -> None:
-        decided = self._theatre.is_played or not _may_read(self._plan)
+        decided = self._player.is_played or not _may_read(self._plan)
         self._found.update(values=traced.count, derived=sum(traced.derived.values()))
-        self._found["undecided"] = len(traced.amounts) + (0 if decided else len(traced.unreachable))
+        self._found["undecided"] = len(traced.undecided) + (0 if decided else len(traced.unreachable))
         for want in traced.unreachable if decided else ():
             places = ", ".join(traced.places[:_PLACES]) + (", …" if len(traced.places) > _PLACES else "")
             self.problem("unreachable", f"nothing leads to {want}; looked in {places}", f"{want.tool}.{want.path}")
-        optional, required = unasked(
-            self._scenario, self._plan.toolset, self._plan.suite.policies, traced.handed_on, traced.given
-        )
-        for want in optional:
-            message = f"nobody asks for {want}, which may be left out: it stands only in what an earlier call gave"
-            self.problem("unreachable", message, f"{want.tool}.{want.path}")
-        warnings = [f"nobody asks for {want}: it stands only in what an earlier call gave" for want in required]
+        warnings = list(unasked(traced.handed_on))
         if self._state is not None:
             warnings += known_too_much(self._scenario, oracle.heard, self._columns, self._plan.toolset)
         self._found["warnings"] = tuple(dict.fromkeys(warnings))
@@ -234,9 +224,9 @@ class _Validation:
         known = of_user(self._scenario)
         for heard in oracle.heard:
             known.add(result_of(heard.call.name), heard.result.content, heard.call.name)
-        extra = await self._theatre.bounded(other_writes(self._theatre, oracle, known, self._columns))
+        extra = await self._player.bounded(other_writes(self._player, oracle, known, self._columns))
         bench = Bench(self._scenario, oracle, toolset, self._rules, self._columns, extra, self._shared.seed)
-        found = await score(self._theatre, bench, right)
+        found = await score(self._player, bench, right)
         self._found.update(
             mutants=found.judged.total(),
             equivalent=found.equivalent,
@@ -245,7 +235,7 @@ class _Validation:
         )
 
     def _recorded(self, transcript: Transcript) -> Run:
-        plan = self._theatre.plan
+        plan = self._player.plan
         return Run(
             key=plan.key,
             scenario=plan.scenario,

@@ -102,16 +102,17 @@ def test_where_state_can_be_read_a_wrong_write_must_stand_in_it(
     assert decided(run) == expected
 
 
-def test_a_user_that_left_its_role_first_may_have_led_to_a_write_but_not_to_a_broken_rule() -> None:
-    """The scenario says what is right for the user that it describes; a policy holds for every user."""
-    early, late = (UserFault(rule="role", message="asked for another order", turn=turn) for turn in (1, 3))
-    assert decided(run_of(user("cancel W9"), STRAY, expect=GOAL, user_faults=(early,))) == (Verdict.ERROR, Blame.USER)
-    run = run_of(user("refund W1"), STRAY, user("and W9"), expect=GOAL, user_faults=(late,))
-    assert decided(run) == AGENTS
-    assert judge(run).also[0].blame is Blame.USER
-    assert (
-        decided(run_of(user("refund W1"), RIGHT, expect=GOAL, policies=(LOOKS_FIRST,), user_faults=(early,))) == AGENTS
-    )
+def test_a_guard_rail_that_suspects_the_user_makes_the_run_disputed_and_decides_nothing() -> None:
+    """A pattern voids no run: it stays passed or failed, and says why somebody should look."""
+    suspected = UserFault(rule="invention", message="states W9, which it has from nowhere", turn=1)
+
+    failed = judge(run_of(user("cancel W9"), STRAY, expect=GOAL, user_faults=(suspected,)))
+    passed = judge(run_of(user("refund W1"), RIGHT, expect=GOAL, user_faults=(suspected,)))
+
+    assert (failed.verdict, failed.blame) == AGENTS
+    assert passed.verdict is Verdict.PASSED
+    assert failed.disputed == passed.disputed == "turn 1: states W9, which it has from nowhere"
+    assert judge(run_of(user("refund W1"), RIGHT, expect=GOAL)).disputed == ""
 
 
 def test_a_check_that_raises_does_not_take_back_what_was_proven() -> None:

@@ -116,7 +116,7 @@ def test_consent_is_read_off_recorded_acts_through_import_and_score(
     [
         (("{transcripts: logs.jsonl}", "shop_agent:build"), "pytest --agentbench"),
         (("id: leave", "id: left"), "has no scenario 'leave'"),
-        (("agent:", "judge: {llm: {model: m}}\nagent:"), "a model judges its runs"),
+        (("agent:", "rubric: [{id: kind, text: The agent is kind.}]\nagent:"), "'kind' needs a judge"),
     ],
 )
 def test_what_cannot_be_scored_says_what_to_do(

@@ -5,7 +5,7 @@ It knows which part it plays by the sentences that the suites of these tests hol
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,7 +98,7 @@ def answer(asked: Asked, ignored: frozenset[str] = frozenset()) -> Said:
     """Answer, as a model does whose server ignores these parameters."""
     if asked.role == "agent":
         return _agent(asked)
-    return _user(asked) if asked.role == "user" else _judge(asked, ignored)
+    return _typed(asked, ignored, _turn if asked.role == "user" else _filled)
 
 
 def text_of(message: dict[str, Any]) -> str:
@@ -118,10 +118,14 @@ def _agent(asked: Asked) -> Said:
     return Said(call=("refund", {"order_id": orders[-1]}))
 
 
-def _user(asked: Asked) -> Said:
-    if any(one["role"] == "assistant" for one in asked.messages):
-        return Said(content="Thank you, bye.\n###STOP###")
-    return Said(content=f"Please refund order {_goal(asked.instructions)}.")
+def _turn(schema: dict[str, Any], asked: Asked) -> dict[str, Any]:
+    """Ask for the refund, then leave."""
+    goal, turn = _goal(asked.instructions), {"shows": [], "stop": None, "decision": None}
+    if any(one["role"] == "assistant" and text_of(one).startswith("{") for one in asked.messages):
+        closing = {"acts": [{"kind": "close", "facts": []}], "goal": [{"item": "refund", "done": True}]}
+        return {**turn, "text": "Thank you, bye.", **closing, "stop": "done"}
+    wish = {"acts": [{"kind": "request", "facts": []}], "goal": [{"item": "refund", "done": False}]}
+    return {**turn, "text": f"Please refund order {goal}.", **wish}
 
 
 def _goal(instructions: str) -> str:
@@ -129,18 +133,18 @@ def _goal(instructions: str) -> str:
     return found[1] if found else ""
 
 
-def _judge(asked: Asked, ignored: frozenset[str]) -> Said:
+def _typed(asked: Asked, ignored: frozenset[str], filled: Callable[[dict[str, Any], Asked], dict[str, Any]]) -> Said:
     """Give data in the form that reaches the model: by the format, by a tool, or as its instructions show it."""
     form = "" if "response_format" in ignored else asked.form
     if form == "json_schema":
         schema = asked.body["response_format"]["json_schema"]["schema"]
-        return Said(content=json.dumps(_filled(schema, asked)), constrained=True)
+        return Said(content=json.dumps(filled(schema, asked)), constrained=True)
     if asked.forced and "tool_choice" not in ignored and asked.body.get("tools"):
         tool = asked.body["tools"][0]["function"]
-        return Said(call=(tool["name"], _filled(tool["parameters"], asked)))
+        return Said(call=(tool["name"], filled(tool["parameters"], asked)))
     shown = next(_schemas(asked.words), None)
     if shown is not None:
-        data = json.dumps(_filled(shown, asked))
+        data = json.dumps(filled(shown, asked))
         return Said(content=data) if form else Said(content=f"```json\n{data}\n```")
     return Said(content='{"answer": "fine"}', constrained=True) if form == "json_object" else Said(content=PROSE)
 

@@ -16,6 +16,9 @@ RUNS = 3
 CALLS = 7
 """Two of the user and two of the agent; then the ending, the policy and the rubric are judged once each."""
 
+FORMS = 4
+"""Forms in which a typed answer is asked for, one after the other, until one is taken."""
+
 BY_NAME = {family.name: family for family in FAMILIES}
 
 OF_THE_SUITE: tuple[tuple[str, dict[str, Any], str], ...] = (
@@ -99,9 +102,12 @@ def named(lines: list[str], words: tuple[str, ...]) -> bool:
     return any(all(word in entry for word in words) for entry in entries(lines))
 
 
-def check(server: FamilyServer) -> None:
-    """Assert that no request was wasted, and that no thought was taken for words."""
-    assert len(server.requests) <= RUNS * CALLS + server.facts
+def check(server: FamilyServer, *, more: int = 0) -> None:
+    """Assert that no request was wasted, and that no thought was taken for words.
+
+    Judges of several runs ask for the first time at once, and each may meet what the server refuses.
+    """
+    assert len(server.requests) <= RUNS * CALLS + server.facts + RUNS - 1 + more
     assert server.overheard == []
 
 
@@ -153,19 +159,18 @@ def test_what_the_suite_sets_is_never_left_out(project: Project, name: str, keys
     assert blamed == {("error", "provider")}, "\n".join(lines)
     assert named(lines, (word,)), "\n".join(lines)
     assert all(asked.body.get(key) == value for asked in server.requests for key, value in keys.items())
-    check(server)
+    check(server, more=RUNS * FORMS)  # no form is taken, which may have been what was refused
 
 
 @pytest.mark.parametrize(("name", "form"), FORMS_OF_THE_SUITE)
 def test_a_form_that_the_suite_sets_is_not_changed(project: Project, name: str, form: str) -> None:
-    """What judges would have said is not measured, the verdict of the code stands, and the report names the key."""
+    """The user cannot be played then: nobody's fault but the provider's, and the report names the key."""
     with FamilyServer(BY_NAME[name]) as server:
         lines = play(project, server, structured=form)
 
-    without = {one.key.scenario: [part.part for part in one.unmeasured] for one in results(project)}
-    assert without == {name: ["rubric", "policy polite"] for name in ("s1", "s2", "s3")}, "\n".join(lines)
+    assert played(project) == dict.fromkeys(("s1", "s2", "s3"), "error provider CRASHED"), "\n".join(lines)
     assert named(lines, ("structured",)), "\n".join(lines)
-    assert {asked.shape for asked in server.requests if asked.role == "judge"} == {form}
+    assert {asked.shape for asked in server.requests if asked.role == "user"} == {form}
     check(server)
 
 

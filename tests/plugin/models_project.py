@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from pytest_agentbench.testing import Answer, ModelRequest, call, text
+from pytest_agentbench.testing import Answer, ModelRequest, call, structured, text
 from tests.plugin.project import TOOLS, Project
 
 REACH = {"base_url": "", "price": {"input": 1000, "output": 1000}, "max_tokens": 100}
@@ -31,12 +31,25 @@ def agent(request: ModelRequest) -> Answer:
 
 
 def user(request: ModelRequest) -> Answer:
-    """Ask for the refund that the goal names, and close when it is done."""
+    """Ask for the refund that the goal names, and leave when it is done."""
     order = re.search(r"order (W\d+)", said(request))
     assert order is not None
     if any(message["role"] == "assistant" for message in request.messages):
-        return text("Thank you, bye. ###STOP###")
-    return text(f"I would like a refund of {order[1]}, please.")
+        return structured(turn("Thank you, bye.", "close", done=True, stop="done"))
+    return structured(turn(f"I would like a refund of {order[1]}, please.", "request"))
+
+
+def turn(text: str, *acts: str, done: bool = False, **fields: Any) -> dict[str, Any]:
+    """Give a typed turn of a user that wants a refund."""
+    return {
+        "text": text,
+        "acts": [{"kind": act, "facts": []} for act in acts],
+        "goal": [{"item": "refund", "done": done}],
+        "shows": [],
+        "stop": None,
+        "decision": None,
+        **fields,
+    }
 
 
 SCRIPT = {"agent": agent, "user": user}

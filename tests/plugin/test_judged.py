@@ -1,4 +1,4 @@
-"""Sessions with a judge: rubrics, policies without a rule, endings that are not true, and sessions without."""
+"""Sessions with a judge: rubrics, endings that are not true, and sessions without; the auditor has its own tests."""
 
 import json
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, fault, structured, text
+from tests.plugin.auditing import observations, polite
 from tests.plugin.models_project import SCRIPT, models_suite, user
 from tests.plugin.project import Project
 
@@ -18,15 +19,15 @@ POLICIES = [{"id": "polite", "text": "Be polite.", "challenge": 1}]
 
 
 def judge(
-    scores: dict[str, int], *, violated: bool = False, quote: str = "It is refunded.", ended: bool = True
+    scores: dict[str, int], *, quote: str = "It is refunded.", ended: bool = True
 ) -> Callable[[ModelRequest], Answer]:
     """Give a judge model that scores as told, whatever form it is asked for."""
 
     def answer(request: ModelRequest) -> Answer:
         asked = request.body["response_format"]["json_schema"]["name"]
         shown = {"evidence": [{"turn": 2, "quote": quote}], "reason": "so it is"}
-        if asked == "PolicyVerdicts":
-            return structured({"verdicts": [{"policy": "polite", **shown, "exercised": True, "violated": violated}]})
+        if asked == "Observations":
+            return structured(observations(policies=[polite(violated=False)] if "`polite`" in request.system else []))
         if asked == "RubricVerdicts":
             given = [{"criterion": name, "applies": True, **shown, "score": score} for name, score in scores.items()]
             return structured({"verdicts": given})
@@ -50,7 +51,7 @@ def test_a_judge_is_asked_last_and_replays(project: Project) -> None:
         result = project.run("--agentbench-cassette=record")
         live = project.comparable
     assert result.ret == 0, result.outlines
-    result.stdout.fnmatch_lines(["model calls*critique 2,*judge 2,*"])
+    result.stdout.fnmatch_lines(["model calls*auditor 2,*judge 2,*"])
     assert {one.players["judge"] for one in project.document.results} == {"llm:judge"}
 
     replayed = project.run("--agentbench-cassette=replay", "--agentbench-concurrency=1")
@@ -137,19 +138,6 @@ def test_of_several_right_ways_the_judge_sees_the_effects_of_the_one_that_was_go
     assert expected.startswith('| orders.W1.status: "delivered" became "refunded"\n# ')
 
 
-def test_a_policy_in_words_is_judged(project: Project) -> None:
-    """A violation that is quoted fails the run and names the policy."""
-    with ModelServer({**SCRIPT, "judge": judge({"clear": 9, "pushy": 0}, violated=True)}) as server:
-        judged_suite(project, server.base_url, policies=POLICIES)
-        project.run()
-
-    for one in project.document.results:
-        assert [(outcome.policy, outcome.exercised, outcome.kept) for outcome in one.policies] == [
-            ("polite", True, False)
-        ]
-        assert str(one.blame) == "agent"
-
-
 def test_evidence_that_does_not_exist_is_refused(project: Project) -> None:
     """A judge that makes quotes up twice cannot be used: its part is not measured, and the verdict stands."""
     with ModelServer({**SCRIPT, "judge": judge({"clear": 9, "pushy": 0}, quote="Never said so.")}) as server:
@@ -173,8 +161,9 @@ def test_a_judges_server_that_fails_leaves_the_conversations_verdict_standing(pr
         assert all(part.cure for part in one.unmeasured)
 
 
-def test_an_ending_that_is_not_true_is_taken_back_twice_at_most(project: Project) -> None:
-    """A critic that is never content lets the conversation go on twice; the lines it objects to are never sent."""
+@pytest.mark.parametrize("critique", [0, 1, 2])
+def test_an_ending_that_is_not_true_is_taken_back_as_often_as_the_suite_says(project: Project, critique: int) -> None:
+    """Not at all unless it says so. The lines that the critic objects to are never sent; the run says how many."""
     closings = []
 
     def closing(request: ModelRequest) -> Answer:
@@ -183,12 +172,15 @@ def test_an_ending_that_is_not_true_is_taken_back_twice_at_most(project: Project
         return user(request)
 
     with ModelServer({**SCRIPT, "user": closing, "judge": judge({"clear": 9, "pushy": 0}, ended=False)}) as server:
-        judged_suite(project, server.base_url)
+        keys = {"user": {"llm": {"model": "user"}, "critique": critique}} if critique else {}
+        judged_suite(project, server.base_url, **keys)
         result = project.run("--agentbench-concurrency=1")
 
     assert result.ret == 0, result.outlines
-    assert len(closings) == 4
-    assert "The agent has not answered yet." in closings[0]
+    assert len(closings) == 2 * critique
+    assert all("The agent has not answered yet." in line for line in closings)
+    told = [(one.metrics.get("resumed"), "critique" in one.usage) for one in project.document.results]
+    assert told == [(critique or None, bool(critique))] * 2
 
 
 def test_a_suite_that_needs_a_judge_says_so(project: Project) -> None:

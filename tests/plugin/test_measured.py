@@ -95,7 +95,12 @@ def test_a_run_of_which_nothing_was_measured_is_not_scored(anywhere: Project) ->
         (
             [KIND],
             {"judge": {"llm": {"model": "m", "base_url": "http://127.0.0.1:9/v1"}}},
-            "a judge is asked about policies that a scenario lists",
+            "the auditor is asked about policies that a scenario lists",
+        ),
+        (
+            [KIND],
+            {"judge": {"llm": {"model": "m", "base_url": "http://127.0.0.1:9/v1"}}, "auditor": "off"},
+            "`auditor: off` lets no model read the runs (write `auditor: decide`, or give",
         ),
         (
             [{**ASKS, "id": "kind"}],
@@ -125,6 +130,23 @@ def test_a_gate_that_no_run_can_measure_is_a_collection_error(
     text = " ".join(result.stdout.str().split())
     assert re.search(r"agentbench\.yaml:\d+:\d+: gates\[1\]: the gate 'policy.kind >= 0.9' can never be measured", text)
     assert told in text
+
+
+@pytest.mark.parametrize("auditor", [None, "flags", "decide"])
+def test_a_policy_in_words_stands_in_a_gate_only_where_the_auditor_decides(
+    anywhere: Project, auditor: str | None
+) -> None:
+    """Else it is a collection error at the gate's place in the file, which says what to write."""
+    keys: dict[str, Any] = {"judge": {"llm": {"model": "m", "base_url": "http://127.0.0.1:9/v1"}}}
+    keys |= {"auditor": auditor} if auditor else {}
+    anywhere.suite(refund(1, policies=["kind"]), policies=[KIND], gates=["policy.kind >= 0.9"], **keys)
+
+    result = anywhere.run("--collect-only")
+
+    text = " ".join(result.stdout.str().split())
+    told = "gates[0]: the gate 'policy.kind >= 0.9' rests on what a model reads, since 'kind' has no rule"
+    assert bool(re.search(r"agentbench\.yaml:\d+:\d+: " + re.escape(told), text)) is (auditor != "decide")
+    assert ("write `auditor: decide` beside `judge`, give 'kind' a `rule`" in text) is (auditor != "decide")
 
 
 def test_a_gate_on_a_tag_that_no_scenario_has_is_a_collection_error(project: Project) -> None:

@@ -162,7 +162,7 @@ def test_twenty_conversations_are_accounted_for_and_replay_without_the_server(pr
     scripted = [*(refund(number) for number in range(1, 9)), *judged]
     write(project, server, "scripted", scenarios=scripted, policies=FRIENDLY, judge={"llm": {"max_tokens": 160}})
     acted = [refund(number) for number in range(11, 15)]
-    write(project, server, "acted", scenarios=acted, user={"llm": {"extra_body": SENTENCE}}, limits={"turns": 1})
+    write(project, server, "acted", scenarios=acted, user={"llm": {"max_tokens": 200}}, limits={"turns": 1})
     streamed = [refund(number) for number in range(15, 21)]
     agent = {"factory": "streamed_desk:build", "upstream": server.base_url}
     write(project, server, "streamed", scenarios=streamed, agent=agent, variants={"plain": {"extra": SENTENCE}})

@@ -200,7 +200,7 @@ class PlayedUser:
         self.llm = LlmUser(self._chat)
 
     async def reply(self, view: View) -> UserTurn:
-        """Say the next line, checked by the guard rails; at the end close, hang, raise or go on."""
+        """Say the next line without a word of what it means; at the end leave, hang, raise or go on."""
         stage = self._stage
         message = stage.next("user")
         if message is not None:
@@ -210,8 +210,8 @@ class PlayedUser:
         else:
             await stage.end("user")
             message, closing = {"content": "…"}, False
-        marker = "TRANSFER" if stage.ends.get("closed_by") == "hand-over" else "STOP"
-        self._chat.text = f"{message['content']} ###{marker}###" if closing else message["content"]
+        reason = "handed over" if stage.ends.get("closed_by") == "hand-over" else "done"
+        self._chat.text = json.dumps({"text": message["content"], "stop": reason if closing else None})
         return await self.llm.reply(view)
 
 

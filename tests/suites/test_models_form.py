@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_agentbench.core.errors import SuiteError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.suites.suite_file import load_suite
@@ -92,3 +93,43 @@ def test_a_key_that_came_later_changes_no_hash_of_suites_without_it() -> None:
     assert "effort" not in spec.model_dump()
     assert spec.model_copy(update={"effort": "low"}).model_dump()["effort"] == "low"
     assert ModelSpec.model_validate(spec.model_dump()) == spec
+
+
+JUDGE = "judge: {llm: {model: m}}"
+
+
+@pytest.mark.parametrize("written", ["off", "flags", "decide"])
+def test_the_auditor_is_what_the_suite_says_it_is(tmp_path: Path, written: str) -> None:
+    """Off needs no judge."""
+    judge = [] if written == "off" else [JUDGE]
+
+    assert load(tmp_path, "agent: a:b", f"auditor: {written}", *judge).auditor == written
+    assert load(tmp_path, "agent: a:b", JUDGE).auditor is None
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "message"),
+    [
+        ("auditor: decide", "2:10: auditor", "auditor: decide needs a model to ask, and the suite has no judge"),
+        ("auditor: yes", "2:10: auditor", "found 'yes', allowed: 'off', 'flags', 'decide'"),
+        ("user: {llm: {model: m}, critique: 2}", "2:35: user.critique", "and the suite has no judge"),
+        ("user: {llm: {model: m}, critique: 3}", "2:35: user.critique", "found 3, allowed: 1, 2"),
+    ],
+)
+def test_what_a_judge_is_needed_for_is_refused_without_one(tmp_path: Path, line: str, place: str, message: str) -> None:
+    """The file, line and column are named, and what to add."""
+    with pytest.raises(SuiteError) as caught:
+        load(tmp_path, "agent: a:b", line)
+
+    assert f"agentbench.yaml:{place}" in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_how_often_a_conversation_that_is_not_over_goes_on(tmp_path: Path) -> None:
+    """Never, unless the suite says so."""
+    without, asked = (
+        load(tmp_path, "agent: a:b", JUDGE, f"user: {{llm: {{model: m}}{critique}}}")
+        for critique in ("", ", critique: 2")
+    )
+
+    assert (without.user.critique, asked.user.critique) == (0, 2)

@@ -232,7 +232,7 @@ async def _played(stage: Stage, manner: Manner, oracle: Oracle) -> Outcome:
     plan = stage.plan
     stage.cast = cast = _Listening(plan, None, seed=0, paused=stage._stopwatch.paused)
     cast.lines = [line for line in plan.scenario.says if line.act not in ANSWERS]
-    told = next(step.text for step in reversed(oracle.screenplay) if step.part == "told")
+    told = next(step.text for step in reversed(oracle.script) if step.part == "told")
     labels = [name.replace("_", " ") for name in plan.scenario.knows]
 
     async def build(_: Stage) -> Polite:
@@ -249,7 +249,7 @@ def _deeds(plan: RunPlan, oracle: Oracle) -> Iterator[Deed]:
     """Give the calls of a right run, each due when all that it is about and that the user says was said."""
     lines = [line for line in plan.scenario.says if line.act not in ANSWERS]
     due = min(1, len(lines))
-    for step in oracle.screenplay:
+    for step in oracle.script:
         if step.call is None or step.call.requestor == "user":
             continue
         values = [value for _, value in scalars(step.call.arguments) if isinstance(value, str | int | float)]

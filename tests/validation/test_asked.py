@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.validation.asked import is_free
+from pytest_agentbench.validation.reachable import is_free
 from pytest_agentbench.validation.report import ScenarioReport
 from pytest_agentbench.validation.suite import validate
 from tests.validation.worlds import write_suite
@@ -43,63 +43,48 @@ def report(folder: Path, line: str, *calls: dict[str, Any], **fields: Any) -> Sc
 
 
 @pytest.mark.parametrize(
-    ("line", "call", "problems", "warnings"),
+    ("line", "call", "warnings"),
     [
-        ("Show me loan L1 and reserve that item for that member.", {"reserve": RESERVED}, 0, 0),
-        ("Show me loan L1 and reserve that item for that member.", {"reserve": {**RESERVED, **DUE}}, 1, 0),
-        ("Show me loan L1 and reserve that item, due on the same day.", {"reserve": {**RESERVED, **DUE}}, 0, 0),
-        ("Show me loan L1 and reserve that item until 9 March 2031.", {"reserve": {**RESERVED, **DUE}}, 0, 0),
-        ("Show me loan L1 and extend loan L2.", {"extend": {"loan_id": "L2", **DUE}}, 0, 1),
+        ("Show me loan L1 and reserve that item for that member.", {"reserve": RESERVED}, 0),
+        ("Show me loan L1 and reserve that item for that member.", {"reserve": {**RESERVED, **DUE}}, 1),
+        ("Show me loan L1 and reserve that item, due on the same day.", {"reserve": {**RESERVED, **DUE}}, 1),
+        ("Show me loan L1 and reserve that item until 9 March 2031.", {"reserve": {**RESERVED, **DUE}}, 0),
+        ("Show me loan L1 and extend loan L2.", {"extend": {"loan_id": "L2", **DUE}}, 1),
     ],
 )
-def test_what_stands_beside_a_thing_has_to_be_asked_for(
-    line: str, call: dict[str, Any], problems: int, warnings: int, tmp_path: Path
+def test_what_stands_beside_a_thing_may_have_to_be_asked_for(
+    line: str, call: dict[str, Any], warnings: int, tmp_path: Path
 ) -> None:
-    """A date of an earlier result is a problem in an optional argument, a warning in one that must be given."""
+    """A date that nothing but an earlier result holds is shown: whether the words ask for it is for people to say."""
     found = report(tmp_path, line, call)
 
-    assert [issue.kind for issue in found.issues] == ["unreachable"] * problems
-    assert len(found.warnings) == warnings
-    assert all("nobody asks for" in text for text in [*(issue.message for issue in found.issues), *found.warnings])
+    assert found.issues == ()
+    assert [text.startswith("does a line ask for") for text in found.warnings] == [True] * warnings
 
 
-def test_a_name_said_for_one_argument_asks_for_no_other(tmp_path: Path) -> None:
-    """Who says when one loan is due has said nothing of when another thing is."""
-    line = "Make loan L2 due on 1 May 2031. Show me loan L1 and reserve that item for that member."
-    extended = {"extend": {"loan_id": "L2", "due": "2031-05-01"}}
-
-    found = report(tmp_path, line, extended, {"reserve": {**RESERVED, **DUE}})
-
-    assert [issue.about for issue in found.issues] == ["reserve.due"]
-
-
-def test_a_policy_may_ask_for_it(tmp_path: Path) -> None:
-    """What the agent is told to hand on is asked for."""
-    policies = [{"id": "due", "text": "What is reserved is due when the loan is."}]
+def test_what_a_policy_states_needs_no_asking(tmp_path: Path) -> None:
+    """What the agent is told stands not in a result alone."""
+    policies = [{"id": "due", "text": "What is reserved is due on 2031-03-09."}]
     call = {"reserve": {**RESERVED, **DUE}}
 
     found = report(tmp_path, "Show me loan L1 and reserve that item for that member.", call, policies=policies)
 
-    assert found.issues == ()
+    assert (found.issues, found.warnings) == ((), ())
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "schema", "free"),
+    ("value", "schema", "free"),
     [
-        ("order_id", "W1", {}, False),
-        ("item", 7, {}, False),
-        ("lat", 48.85, {}, False),
-        ("city", "Le Mans", {}, False),
-        ("day", "2031-03-09", {}, True),
-        ("at", "09:30", {}, True),
-        ("express", True, {}, True),
-        ("tier", "gold", {"enum": ["gold", "grey"]}, True),
-        ("total_price", 40, {}, True),
-        ("words", 1500, {}, True),
-        ("size", 12.5, {}, True),
-        ("n", 3, {"description": "How many there are"}, True),
+        ("W1", {}, False),
+        (7, {}, False),
+        ("Le Mans", {}, False),
+        ("2031-03-09", {}, True),
+        ("09:30", {}, True),
+        (True, {}, True),
+        ("gold", {"enum": ["gold", "grey"]}, True),
+        (12.5, {}, True),
     ],
 )
-def test_things_are_told_from_dates_choices_and_measures(name: str, value: Any, schema: Any, free: bool) -> None:
+def test_things_are_told_from_dates_choices_and_measures(value: Any, schema: Any, free: bool) -> None:
     """Identifiers, names and places say which thing is meant; the rest says when, how or how much."""
-    assert is_free(name, value, schema) is free
+    assert is_free(value, schema) is free

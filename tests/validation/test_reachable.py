@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.validation.derived import way_to
-from pytest_agentbench.validation.known import Known
+from pytest_agentbench.validation.known import Known, way_to
 from pytest_agentbench.validation.values import Columns
 from tests.validation.worlds import kinds, one, scenario
 
@@ -61,10 +60,9 @@ def test_the_keys_of_tables_are_values(state: Any, *, held: bool, others: list[s
         (97, "40 and 59", None),
         ("ordered_by_mistake", "I made a mistake: ordered by accident", "same words"),
         ("12 Oak Street", "at Oak Street, number 12", "same words"),
-        ("2024-05-20", "on May 20th", "date"),
-        ("2024-05-20", "le 20 mai", "date"),
-        ("2024-05-20", "on 5/20", "date"),
-        ("2024-05-20", "the day after tomorrow", "date"),
+        ("2024-05-20", "on May 20, I think", "date"),
+        ("2024-05-20", "on 5/20/2024", "date"),
+        ("2024-05-20", "the day after tomorrow", None),
         ("2024-05-20", "on June 20", None),
         ("PHL", "from Philadelphia", "abbreviation"),
         ("LGA", "to LaGuardia", "abbreviation"),

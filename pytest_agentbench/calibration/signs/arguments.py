@@ -11,8 +11,7 @@ from pytest_agentbench.calibration.signs.reading import Made, Reading, codes, fl
 from pytest_agentbench.calibration.signs.sentences import denies, sentences
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.validation.derived import way_to
-from pytest_agentbench.validation.known import Known
+from pytest_agentbench.validation.known import Known, way_to
 from pytest_agentbench.validation.values import scalars
 
 _IS_CODE = re.compile(r"[\d@]|\w[-_]\w")

@@ -166,11 +166,11 @@ class _Reading:
         return [turn for turn in turns if party is None or self.evidence.is_by(party, turn)]
 
     def _fault(self, one: Q, turns: Sequence[int], party: Party | None) -> str:
-        whose = f", one of the {party}'s" if party else ""
+        whose = f", as one of the {party}'s," if party else ""
         if not 1 <= one.turn <= self.evidence.last_turn:
             return f"there is no turn {one.turn}; the last one is {self.evidence.last_turn}"
         where = f"; these words stand in turns {', '.join(map(str, turns[:5]))}" if turns else ""
-        return f"turn {one.turn}{whose}, does not hold these words exactly{where}"
+        return f"turn {one.turn}{whose} does not hold these words exactly{where}"
 
     @staticmethod
     def _missing(name: str, given: Sequence[object], asked: Sequence[object]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The critique of an ending: did the conversation close for the reason given? If not, the user is told, and goes on.
 
-It is asked while the conversation is played, before any check, and never of recordings. It changes who speaks next and
-nothing else: no verdict follows from it.
+It is asked while the conversation is played, of users that a model plays, where the suite says `critique`; never of
+recordings. It changes who speaks next and nothing else: no verdict follows from it.
 """
 
 from random import Random
@@ -20,9 +20,6 @@ from pytest_agentbench.llm.seams import Chat
 
 TEMPLATE = "ending.v1"
 """The template in force; a changed prompt is a new file, since recorded answers belong to the old one."""
-
-MOST_RESUMES = 2
-"""How often one conversation goes on after its end was found untrue."""
 
 _LONGEST = 600
 """Characters of feedback beyond which it tells more than what is open."""
@@ -46,14 +43,15 @@ class EndVerdict(Answer):
 
 
 class EndCritic:
-    """Checks the endings of one conversation and lets it resume `MOST_RESUMES` times at most; one per run.
+    """Checks the endings of one conversation and lets it resume `most` times at most; one per run.
 
     `resumed` counts the times, `faults` says why an answer could not be used; the ending then stands.
     """
 
-    def __init__(self, chat: Chat, *, random: Random, system: str = "") -> None:
+    def __init__(self, chat: Chat, *, random: Random, most: int, system: str = "") -> None:
         """Ask `chat`; `system` is the agent's system prompt where it is known."""
         self._chat = chat
+        self._most = most
         self._random = random
         self._system = system
         self.resumed = 0
@@ -67,7 +65,7 @@ class EndCritic:
         `changes` are the states before and now, where they can be read. A critic that cannot be reached, or gives no
         usable answer, objects to nothing. Raise `NotRunError` where it may not be asked.
         """
-        if self.resumed >= MOST_RESUMES:
+        if self.resumed >= self._most:
             return None
         try:
             critique = await critique_end(

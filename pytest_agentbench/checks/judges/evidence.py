@@ -12,7 +12,7 @@
 | how the conversation ended                          | FINISHED, … | FINISHED, … | FINISHED, …  | the reason given |
 | the user's goal, or the ticket in place of a user   | yes         | yes         | no           | no               |
 | texts of the run's policies without a rule          | with ids    | yes         | no           | no               |
-| texts of its policies whose rule asks for consent   | yes         | no          | no           | no               |
+| texts of its policies with a rule                   | yes         | no          | no           | no               |
 | what a right run changes in the state, and tells    | yes         | yes         | no           | no               |
 | the user's lines and instructions where they are its goal; what it knows and does not | yes | no | no | no        |
 | the user's persona                                  | no          | no          | no           | no               |
@@ -39,7 +39,6 @@ from random import Random
 from typing import Literal
 
 from pytest_agentbench.checks.judges.call_notes import call_notes
-from pytest_agentbench.checks.rules import needs_consent, read_rule
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
@@ -89,14 +88,14 @@ class Piece:
 class Goal(Model):
     """What a judge that sees the goal is shown of a scenario, as text.
 
-    `wants` is the user's goal, `knows` what it knows and does not. `policies` are texts, `consents` those about asking
-    the user. `changes` say what a right run changes in the stored data (empty where that is not known), `tells` what
+    `wants` is the user's goal, `knows` what it knows and does not. `policies` are texts, `ruled` those that
+    code checks. `changes` say what a right run changes in the stored data (empty where that is not known), `tells` what
     the agent has to tell the user.
     """
 
     wants: str = ""
     knows: tuple[str, ...] = ()
-    consents: tuple[str, ...] = ()
+    ruled: tuple[str, ...] = ()
     policies: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
     tells: tuple[str, ...] = ()
@@ -249,15 +248,10 @@ def of_audit(
             "wants": goal.wants or _shown(_lines_of(run.scenario)),
             "knows": tuple(map(_shown, _knowledge(run.scenario))),
             "policies": tuple(_shown(f"{one.id}: {one.text}") for one in policies),
-            "consents": tuple(_shown(one.text) for one in run.policies if asks_consent(one)),
+            "ruled": tuple(_shown(one.text) for one in run.policies if one.rule is not None),
         }
     )
     return of_run(run, system=system, ignore=ignore, notes=notes, goal=shown)
-
-
-def asks_consent(policy: Policy) -> bool:
-    """Whether a policy has a rule that nobody can judge without knowing what the user agreed to."""
-    return policy.rule is not None and needs_consent(read_rule(policy.rule))
 
 
 def of_ending(
@@ -355,8 +349,8 @@ def _goal_lines(goal: Goal) -> Iterator[str]:
         yield from _barred(goal.wants)
     parts = (
         ("# What the user knows", goal.knows),
-        ("# When the agent has to ask the user first", goal.consents),
         ("# Policies that the agent has to keep", goal.policies),
+        ("# Further policies, which are not asked about", goal.ruled),
         ("# How the stored data differ after a right run", goal.changes),
         ("# What the agent has to tell", goal.tells),
     )

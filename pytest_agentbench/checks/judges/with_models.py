@@ -45,6 +45,7 @@ JUDGE = "judge"
 """The role that scores rubrics."""
 
 _WIDTH = 300
+_NOT_JUDGED = "the run could not be judged, so no model was asked"
 
 
 Auditing = Literal["flags", "decide"]
@@ -63,6 +64,7 @@ async def judge_with_models(
     chat_for: Callable[[str], Chat],
     random: Random,
     auditor: Auditing | None = None,
+    audits: bool = False,
     rubric: Rubric | None = None,
     policies: Sequence[Policy] = (),
     system: str = "",
@@ -76,7 +78,8 @@ async def judge_with_models(
 ) -> Judgement:
     """Add to `judgement` what the auditor sees, the `policies` without a rule among it, and what the rubric comes to.
 
-    The auditor is asked where `auditor` says how much its word counts for. `chat_for` gives the model of a role
+    The auditor is asked where `auditor` says how much its word counts for; with `audits` the suite asks for it, so that
+    it is a part of the run. `chat_for` gives the model of a role
     (`AUDITOR`, `JUDGE`), asked for only where it is needed. `system` is the agent's system prompt where it is known.
     `random` gives nonces, and orders the votes. `sees` says what the judge of the rubric is shown beside the
     conversation, `notes` shows it and the auditor notes on calls. `ignore` are path patterns left out of state
@@ -84,9 +87,7 @@ async def judge_with_models(
     to those of rules. Raise `NotRunError` where a model may not be asked.
     """
     if judgement.verdict is Verdict.ERROR and not judgement.nothing_measured:
-        return without_models(
-            run, judgement, why="the run could not be judged, so no model was asked", rubric=rubric, policies=policies
-        )
+        return without_models(run, judgement, why=_NOT_JUDGED, rubric=rubric, policies=policies, audits=audits)
     open_policies = [policy for policy in policies if policy.rule is None]
     if auditor is not None:
         evidence = of_audit(run, system=system, ignore=ignore, notes=notes, policies=open_policies)
@@ -97,7 +98,13 @@ async def judge_with_models(
             raise
         except AgentBenchError as error:
             judgement = unaudited(
-                run, judgement, why=_text(error), cure=_cure(error), blame=_blame(error), policies=open_policies
+                run,
+                judgement,
+                why=_text(error),
+                cure=_cure(error),
+                blame=_blame(error),
+                policies=open_policies,
+                is_part=audits,
             )
         else:
             decides = auditor == "decide"
@@ -121,11 +128,20 @@ async def judge_with_models(
 
 
 def without_models(
-    run: Run, judgement: Judgement, *, why: str, rubric: Rubric | None = None, policies: Sequence[Policy] = ()
+    run: Run,
+    judgement: Judgement,
+    *,
+    why: str,
+    rubric: Rubric | None = None,
+    policies: Sequence[Policy] = (),
+    audits: bool = False,
 ) -> Judgement:
-    """Show as *not measured* all that models would have judged; what code found decides."""
-    if any(policy.rule is None for policy in policies):
-        judgement = unaudited(run, judgement, why=why, policies=policies)
+    """Show as *not measured* all that models would have judged; what code found decides.
+
+    With `audits` the suite asks for the auditor, so that it is a part of the run.
+    """
+    if audits or any(policy.rule is None for policy in policies):
+        judgement = unaudited(run, judgement, why=why, policies=policies, is_part=audits)
     if rubric is None:
         return judgement
     return _with_rubric(run, judgement, [unmeasured_finding(why, cure=ADD_JUDGE)])

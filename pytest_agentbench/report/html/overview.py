@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.report.auditor import audit_rows, kind_texts
 from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, worst_rows_first
+from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.html.beyond import faults, trials
 from pytest_agentbench.report.html.shown import number, shown
 from pytest_agentbench.report.html.variants import figures
@@ -44,6 +46,8 @@ def overview(document: Document) -> dict[str, JsonValue]:
             [shown(one.part, 200), one.runs, shown(one.why.removeprefix("not measured: "), 400), shown(one.cure, 400)]
             for one in sums.unmeasured[:_MOST_PARTS]
         ],
+        "audits": [[name, shown(told, 400)] for name, told in audit_rows(document, UNICODE)],
+        "seen": [shown(text, 400) for text in kind_texts(document, UNICODE)],
         "all": _row(sums.all, document.gates),
         "groups": [
             {"title": title, "rows": [_row(row, document.gates) for row in worst_rows_first(title, rows)]}

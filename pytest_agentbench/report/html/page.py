@@ -13,6 +13,7 @@ from pathlib import Path
 from pytest_agentbench.core.run import Result, RunKey
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.report.auditor import marks_of
 from pytest_agentbench.report.before import compared
 from pytest_agentbench.report.divergence import Divergence, from_baseline, from_expected
 from pytest_agentbench.report.html.beyond import changes
@@ -153,7 +154,7 @@ def _runs(document: Document, reading: Reading, use: ToolUse, *, max_bytes: int,
             held.dropped += 1
             text = script_json(without_conversation(data))
         held.size += len(text)
-        held.rows.append(row(run, levels.get(run.key, "")))
+        held.rows.append(row(run, levels.get(run.key, ""), marks_of(run, document)))
         held.parts.append(f'<script type="application/json" id="run-{place}">{text}</script>')
     return held
 

@@ -9,9 +9,11 @@ from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.core.verdict import CallExplanation, Finding, Verdict
 from pytest_agentbench.report.divergence import Divergence
+from pytest_agentbench.report.flags import value_flags
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.html.shown import MOST_TEXT, number, shown, shown_arguments
 from pytest_agentbench.report.worst import check_name, failed_findings, finding_text, no_finding_text
+from pytest_agentbench.results.audits import auditor_flags
 
 MOST_MESSAGES = 200
 """Messages of one conversation that the page holds."""
@@ -24,8 +26,8 @@ _LINE = 300
 _QUOTE = re.compile(r"^(?P<reason>[\s\S]*?) \((?:turn (?P<turn>\d+): )?(?P<quote>'[\s\S]*'|\"[\s\S]*\")\)$")
 
 
-def row(result: Result, level: str) -> dict[str, JsonValue]:
-    """Give the line of the list; `level` is the label of the run's complexity."""
+def row(result: Result, level: str, noted: str = "") -> dict[str, JsonValue]:
+    """Give the line of the list; `level` is the label of the run's complexity, `noted` stands beside its verdict."""
     found = failed_findings(result)
     broken = [outcome.policy for outcome in result.policies if outcome.exercised and outcome.kept is False]
     exercised = [outcome.policy for outcome in result.policies if outcome.exercised]
@@ -46,6 +48,7 @@ def row(result: Result, level: str) -> dict[str, JsonValue]:
         "tags": [shown(tag, 80) for tag in result.tags],
         "tools": [shown(tool, 120) for tool in result.tools],
         "open": len(result.unmeasured) if result.scored else 0,
+        "noted": noted,
         "line": "" if result.passed else shown(headline(result, found), _LINE),
     }
 
@@ -99,7 +102,12 @@ def details(
         "error": shown(result.error or "", 2_000),
         "not_run": shown(result.not_run or "", 1_000),
         "also": [[str(one.blame), shown(one.reason, _LINE)] for one in result.also],
-        "flags": [[one.turn, shown(one.value, 200), shown(one.quote, _LINE)] for one in result.flags],
+        "flags": [[one.turn, shown(one.value, 200), shown(one.quote, _LINE)] for one in value_flags(result)],
+        "seen": [
+            [one.kind, one.turn, shown(one.message or one.value, _LINE), shown(one.quote, _LINE)]
+            for one in auditor_flags(result)
+        ],
+        "disputed": shown(result.disputed, _LINE),
         "unmeasured": [
             [shown(one.part, 200), shown(one.why.removeprefix("not measured: "), _LINE), shown(one.cure, _LINE)]
             for one in result.unmeasured

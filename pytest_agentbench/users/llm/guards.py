@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 
 from pytest_agentbench.core.acts import ActKind
@@ -96,8 +97,10 @@ def leak(view: View, draft: Draft, locale: str) -> str | None:  # noqa: ARG001 -
         return f"{found[0].strip()!r} is not something a person writes in a chat; `text` is the message alone"
     source = " ".join([view.persona or "", _QUOTED.sub(" ", view.task_instructions), own_words(TEMPLATE)])
     run = _longest_run(_letters(text), _letters(source))
+    if width(run) < _RUN:
+        return None
     free = _letters(" ".join([view.goal, *view.says, view.known_info, *(one.text for one in view.messages)]))
-    if width(run) < _RUN or run in free:
+    if run in free:
         return None
     return "it quotes your notes word by word; say it as this person would"
 
@@ -203,6 +206,7 @@ def _texts(view: View, role: str) -> list[str]:
     return [clipped("\n".join(texts)) for texts in found]
 
 
+@lru_cache(maxsize=256)  # what a user was told, and what was said, is looked at in every turn
 def _letters(text: str) -> str:
     """Give the letters and digits of a text in lower case."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
@@ -217,16 +221,21 @@ def _grams(text: str) -> list[str]:
     return [text[at : at + _GRAM] for at in range(len(text) - _GRAM + 1)]
 
 
+@lru_cache(maxsize=64)
+def _held(text: str) -> frozenset[str]:
+    return frozenset(_grams(text))
+
+
 def _taken(text: str, source: str) -> float:
     """Give the share of a text that stands in another in runs of letters."""
-    there = set(_grams(source))
+    there = _held(source)
     own = _grams(text)
     return sum(gram in there for gram in own) / max(len(own), 1)
 
 
 def _longest_run(text: str, source: str) -> str:
     """Give the longest run of letters that both hold, as far as it is longer than `_GRAM`."""
-    there = set(_grams(source))
+    there = _held(source)
     longest, at = "", 0
     starts: Iterable[bool] = [gram in there for gram in _grams(text)]
     for place, held in enumerate([*starts, False]):

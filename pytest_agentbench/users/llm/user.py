@@ -48,7 +48,7 @@ class _Attempt:
     """What one answer of the model comes to: calls, a turn with what is wrong with it, or why it is unusable.
 
     A turn without acts is `words` alone. `shown` is the answer as the model gets it back with what is wrong. `call` is
-    the tool that it called in words; `cut` says that it reached a limit of tokens.
+    the tool that it called in words; `cut` says that it reached a limit of tokens, `is_spent` that it was told already.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -60,6 +60,7 @@ class _Attempt:
     reply: ChatReply | None = None
     call: str = ""
     cut: TokenLimitError | None = None
+    is_spent: bool = False
 
     @property
     def text(self) -> str:
@@ -142,7 +143,7 @@ class LlmUser:
         own_names = {one.name for one in self._behaviours}
         return UserTurn(
             text=attempt.text,
-            acts=self._acts(view, turn),
+            acts=self._acts(view, turn) or None,  # a model that names no act did not say what it meant
             goal_items=turn.goal_items,
             shows=tuple(dict.fromkeys(name for name in turn.shows if name in own_names)),
             stop=_stop(view, turn),
@@ -188,9 +189,9 @@ class LlmUser:
         if view.feedback:
             self._withdraw(view)
             messages = _noted(messages, render("resume.v2", {"feedback": view.feedback}))
-        checked = _judged_by(apply(view, self._behaviours, closing=self._is_closing), acting)
+        checked = _judged_by(apply(view, self._behaviours), acting)
         first = await self._attempt(messages, checked, say)
-        if not first.reasons:
+        if not first.reasons or first.is_spent:
             return first
         self.regenerated += 1
         again = _again(first, render("again.v2", {"reasons": listed(first.reasons)}))
@@ -219,7 +220,7 @@ class LlmUser:
         try:
             attempt = await (self._by_call(messages, view, say, is_last=is_last) if say else self._by_form(messages))
         except TokenLimitError as error:
-            return _Attempt(unusable=_TOO_LONG, shown=error.said, cut=error)
+            return _Attempt(unusable=_TOO_LONG, cut=error)
         if attempt.unusable or attempt.calls:
             return attempt
         if len(attempt.text) > _LONGEST:
@@ -236,11 +237,12 @@ class LlmUser:
         except TokenLimitError:
             raise
         except UnusableAnswerError as error:
-            words = words_of(error.said)
-            if words:
-                return _Attempt(words=words, shown=error.said)
+            said = error.said or ""
+            if words := words_of(said):
+                return _Attempt(words=words, shown=said)
             told = f"it could not be used ({shorten(printable(str(error)), _SHOWN)})"
-            return _Attempt(unusable=f"{told}; write what this person would say", shown=error.said)
+            is_spent = error.said is not None
+            return _Attempt(unusable=f"{told}; write what this person would say", shown=said, is_spent=is_spent)
         return _Attempt(turn=turn, shown=written(turn), reply=reply)
 
     async def _by_call(self, messages: list[dict[str, Any]], view: View, say: str, *, is_last: bool) -> _Attempt:

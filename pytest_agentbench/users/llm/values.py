@@ -168,6 +168,7 @@ def scalars(value: Any) -> Iterator[str | int | float]:
         yield plain
 
 
+@lru_cache(maxsize=512)
 def ids_in(text: str) -> dict[str, str]:
     """Give what looks like an id (a digit beside letters, a long number, an e-mail address), by its letters and digits.
 
@@ -196,7 +197,9 @@ def shape(text: str) -> str:
 def stated_values(text: str, known: Iterable[Any], ids: Iterable[str], locale: str) -> tuple[Any, ...]:
     """Give the `known` values that a text states, and the ids in it that are of the kind of one of `ids`."""
     found = [one for one in known if states(one, text, locale)]
-    plain = {flat(str(one)) for one in found}
-    shapes = {shape(one) for one in ids} - {""}
-    found += [raw for code, raw in ids_in(text).items() if code not in plain and shape(raw) in shapes]
+    written = ids_in(text)
+    if written:
+        plain = {flat(str(one)) for one in found}
+        shapes = {shape(one) for one in ids} - {""}
+        found += [raw for code, raw in written.items() if code not in plain and shape(raw) in shapes]
     return tuple(dict.fromkeys(found))

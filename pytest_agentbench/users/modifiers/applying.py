@@ -7,18 +7,22 @@ from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.users.modifiers.behaviour import Behaviour
-from pytest_agentbench.users.modifiers.spelling import normal, spelled
+from pytest_agentbench.users.modifiers.records import normal
 
-_FORGOTTEN = {"en": "(forgotten)", "fr": "(oublié)"}
+_ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(?P<text>\S.*?)[ \t]*$", re.MULTILINE)
+"""An item of a list in a goal, as Markdown has it and people write it."""
+
+_TEXTS = ("persona", "goal", "known_info", "task_instructions")
+"""Fields of a view that are texts."""
+
+_GONE = object()
 
 
 def in_force(behaviours: Sequence[Behaviour], view: View, *, closing: bool = False) -> tuple[Behaviour, ...]:
-    """Give the behaviours whose instruction belongs into the prompt now; `closing` adds those that wait.
+    """Give the behaviours whose instruction counts now; `closing` adds those that wait.
 
     A behaviour with `from_message` N is in force once the agent has sent N messages of this run.
     """
-    if not behaviours:
-        return ()
     heard = agent_messages(view.messages[view.begun :])
     return tuple(behaviour for behaviour in behaviours if closing or heard >= behaviour.from_message)
 
@@ -29,90 +33,63 @@ def waiting(behaviours: Sequence[Behaviour], view: View) -> tuple[Behaviour, ...
     return tuple(behaviour for behaviour in behaviours if behaviour not in now)
 
 
-def apply(view: View, behaviours: Sequence[Behaviour], *, closing: bool = False) -> View:
-    """Give the view without what the behaviours take away: forgotten values, and intents held back until they are due.
+def apply(view: View, behaviours: Sequence[Behaviour]) -> View:
+    """Give the view without what the behaviours take away, which is the same in the whole conversation.
 
-    Only what the user was told changes; the messages stay.
+    That is a forgotten value, and a part of goal or lines that the instruction of the behaviour tells when it is due.
     """
     for behaviour in behaviours:
-        if behaviour.forgets:
-            view = _without_values(view, behaviour)
-    due = in_force(behaviours, view, closing=closing)
-    for behaviour in behaviours:
-        if behaviour.held_back and behaviour not in due:
-            view = _without_part(view, behaviour.held_back)
+        for value in behaviour.forgets:
+            view = without_value(view, value)
+        if behaviour.unknown:
+            view = view.model_copy(update={"unknown": (*view.unknown, behaviour.unknown)})
+        if behaviour.held_back in view.says:
+            says = tuple(line for line in view.says if line != behaviour.held_back)
+            view = view.model_copy(update={"says": says})
+        elif behaviour.held_back and behaviour.held_back in list_items(view.goal):
+            view = view.model_copy(update={"goal": view.goal[: list(_ITEM.finditer(view.goal))[-1].start()].rstrip()})
     return view
 
 
 def agent_messages(messages: Sequence[Message]) -> int:
     """Count the agent's texts; those between two messages of the user are one."""
-    count, speaking = 0, False
-    for message in messages:
-        if message.role == "user" and message.text.strip():
-            speaking = False
-        elif message.role == "assistant" and message.text.strip() and not speaking:
-            count, speaking = count + 1, True
-    return count
+    speakers = [one.role for one in messages if one.role in ("user", "assistant") and one.text.strip()]
+    return sum(role == "assistant" != before for before, role in zip(["", *speakers], speakers, strict=False))
 
 
-def _without_values(view: View, behaviour: Behaviour) -> View:
-    gap = _FORGOTTEN[behaviour.language]
+def list_items(text: str) -> list[str]:
+    """Give the items of the list that a text ends with."""
+    found = list(_ITEM.finditer(text))
+    return [item["text"] for item in found] if found and not text[found[-1].end() :].strip() else []
+
+
+def without_value(view: View, value: str) -> View:
+    """Give the view without a value: facts that are it are gone, texts lose it and keep no trace of the place."""
+    key = normal(value)
+    body = r"[\s_]+".join(map(re.escape, value.lstrip("#").replace("_", " ").split())) or r"(?!)"
+    spelled = re.compile(rf"([^\S\n]*)(?<![^\W_])#?{body}(?![^\W_])([^\S\n]*)", re.IGNORECASE)
 
     def cut(text: str) -> str:
-        for value in behaviour.forgets:
-            text = spelled(value).sub(gap, text)
-        return text
+        """Leave out the lines that are a fact with this value, and the value in all others."""
+        lines = [line for line in text.split("\n") if normal(line.partition(": ")[2]) != key]
+        return "\n".join(spelled.sub(lambda found: found[1] and found[2], line) for line in lines)
 
-    gone = {normal(value) for value in behaviour.forgets}
-    knows = {name: _pruned(to_json(value), gone) for name, value in view.knows.items() if not _is_gone(value, gone)}
-    told = {name: _replaced(value, cut) for name, value in knows.items()}
-    unknown = (*view.unknown, *([behaviour.unknown] if behaviour.unknown else []))
-    return _rewritten(view, cut).model_copy(update={"knows": told, "unknown": unknown})
-
-
-def _is_gone(value: JsonValue, gone: set[str]) -> bool:
-    plain = to_json(value)
-    return not isinstance(plain, dict | list) and normal(plain) in gone
+    texts = {name: cut(text) for name in _TEXTS if (text := getattr(view, name))}
+    knows = {str(name): _without(to_json(item), key, cut) for name, item in view.knows.items()}
+    told = {
+        "knows": {name: item for name, item in knows.items() if item is not _GONE},
+        "says": tuple(map(cut, view.says)),
+        "unknown": tuple(map(cut, view.unknown)),
+    }
+    return view.model_copy(update={**texts, **told})
 
 
-def _pruned(value: JsonValue, gone: set[str]) -> JsonValue:
+def _without(value: JsonValue, key: str, cut: Callable[[str], str]) -> JsonValue:
     if isinstance(value, dict):
-        return {key: _pruned(item, gone) for key, item in value.items() if not _is_gone(item, gone)}
+        kept = {name: _without(item, key, cut) for name, item in value.items()}
+        return {name: item for name, item in kept.items() if item is not _GONE}
     if isinstance(value, list):
-        return [_pruned(item, gone) for item in value if not _is_gone(item, gone)]
-    return value
-
-
-def _replaced(value: JsonValue, cut: Callable[[str], str]) -> JsonValue:
-    if isinstance(value, dict):
-        return {key: _replaced(item, cut) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_replaced(item, cut) for item in value]
+        return [item for item in (_without(item, key, cut) for item in value) if item is not _GONE]
+    if value is not None and normal(value) == key:
+        return _GONE
     return cut(value) if isinstance(value, str) else value
-
-
-def _without_part(view: View, part: str) -> View:
-    says = tuple(line for line in view.says if line != part)
-    if says != view.says:
-        return view.model_copy(update={"says": says})
-    return _rewritten(view, lambda text: _cut_end(text, part))
-
-
-def _cut_end(text: str, part: str) -> str:
-    """Cut `part` off the end of `text`, with the list mark before it."""
-    if not text.rstrip().endswith(part):
-        return text
-    return re.sub(r"\s*(?:[-*•–]|\d{1,2}[.)]|[a-z]\))?\s*$", "", text.rstrip().removesuffix(part))
-
-
-def _rewritten(view: View, change: Callable[[str], str]) -> View:
-    return view.model_copy(
-        update={
-            "persona": None if view.persona is None else change(view.persona),
-            "goal": change(view.goal),
-            "says": tuple(map(change, view.says)),
-            "known_info": change(view.known_info),
-            "task_instructions": change(view.task_instructions),
-            "unknown": tuple(map(change, view.unknown)),
-        }
-    )

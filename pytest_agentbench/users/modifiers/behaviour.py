@@ -2,13 +2,16 @@
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.modifier import ModifierName
+from pytest_agentbench.llm.templates import Templates
+
+_VERSION = "v2"
+"""The version of the instructions; recorded answers belong to the one that they were given to."""
+
+_PROMPTS = Templates("pytest_agentbench.users.modifiers")
 
 
 class Swap(Model):
-    """A value that is said first, and the scenario's own that takes its place; both stand in the initial state.
-
-    `label` names the value in the user's language: `order id`, `code postal`.
-    """
+    """A value that is said first, and the scenario's own that takes its place; `label` names what they are."""
 
     label: str
     first: str
@@ -18,18 +21,16 @@ class Swap(Model):
 class Behaviour(Model):
     """One modifier as it applies to one scenario.
 
-    `instruction` is English text for the prompt. `forgets` are the values that the user does not have, `kind` is what
-    they are, `unknown` the sentence that says so. `wrong` is what is said first and what it is corrected to. `intent`
-    is what the user wants on top, `ask` what it asks beside the matter. An instruction is in force from the agent's
-    message number `from_message` (0: from the start). `held_back` is the part of goal, lines or instructions that is
-    the intent and that the user does not see before. `language` is the code of the language that the user speaks.
+    `instruction` is English text for the prompt, whatever language the user speaks. `forgets` are the values that the
+    user does not have, `unknown` is what they are. `wrong` is what is said first and what it is corrected to. `intent`
+    is what the user wants on top, `ask` what it asks beside the matter ("": what it likes). The instruction is in force
+    from the agent's message `from_message` on (0: from the start). `held_back` is the line, or the item of the goal's
+    list, that the intent is taken from.
     """
 
     name: ModifierName
     instruction: str
-    language: str = "en"
     forgets: tuple[str, ...] = ()
-    kind: str = ""
     unknown: str = ""
     wrong: tuple[Swap, ...] = ()
     intent: str = ""
@@ -39,6 +40,10 @@ class Behaviour(Model):
 
     @property
     def may_say(self) -> tuple[str, ...]:
-        """Give the texts that the user may say although its view does not hold them."""
-        said = (*(swap.first for swap in self.wrong), self.intent, self.ask)
-        return tuple(text for text in said if text)
+        """The texts that the user may say although its view does not hold them."""
+        return tuple(filter(None, (*(swap.first for swap in self.wrong), self.intent, self.ask)))
+
+
+def instruction(name: ModifierName, /, **values: str) -> str:
+    """Fill the instruction of a modifier."""
+    return _PROMPTS.render(f"{name}.{_VERSION}", values)

@@ -1,30 +1,22 @@
 """Which modifiers fit a scenario, and what each of them comes to there."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 
 from pytest_agentbench.core.modifier import ModifierName, ModifierSpec
-from pytest_agentbench.core.scenario import Scenario
+from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolSpec
-from pytest_agentbench.users.modifiers.added import adds_intent
-from pytest_agentbench.users.modifiers.behaviour import Behaviour
-from pytest_agentbench.users.modifiers.forgotten import forgets_identifier
-from pytest_agentbench.users.modifiers.manner import impatient, out_of_scope
-from pytest_agentbench.users.modifiers.records import Records
-from pytest_agentbench.users.modifiers.scene import Scene
-from pytest_agentbench.users.modifiers.spelling import normal
-from pytest_agentbench.users.modifiers.swapped import changes_mind, wrong_value_first
-from pytest_agentbench.users.phrases import LANGUAGES, Language, language_of
+from pytest_agentbench.core.values import JsonValue, to_json
+from pytest_agentbench.users.modifiers.applying import list_items, without_value
+from pytest_agentbench.users.modifiers.behaviour import Behaviour, Swap, instruction
+from pytest_agentbench.users.modifiers.records import Records, is_stated, normal, scalars, siblings, squashed
+from pytest_agentbench.users.modifiers.scene import Scene, Told
 
-_FITS: dict[ModifierName, Callable[[ModifierSpec, Scene, Random], Behaviour | str]] = {
-    "forgets_identifier": forgets_identifier,
-    "wrong_value_first": wrong_value_first,
-    "changes_mind": changes_mind,
-    "adds_intent": adds_intent,
-    "impatient": impatient,
-    "out_of_scope": out_of_scope,
-}
+_AT = 3
+"""The agent's message that is answered with the intent where the suite does not say (tool-to-scenario, Annex A)."""
+
+_NO_STATE = "the initial state cannot be read, so no other value is verified"
 
 
 def plan(
@@ -33,40 +25,215 @@ def plan(
     state: State | Records | None = None,
     *,
     seed: int | Random = 0,
-    language: str = "",
     tools: Sequence[ToolSpec] | None = None,
 ) -> tuple[tuple[Behaviour, ...], dict[str, str]]:
     """Give the behaviours of a scenario in the order asked for, and why each other modifier does not fit, by name.
 
     `state` is the initial state, the scenario's own part included (a `Records` may be shared by scenarios of equal
-    state); None where it cannot be read. `language` is `en` or `fr`, "" takes that of the scenario's texts. `tools` are
-    the agent's. Equal arguments give equal behaviours; each modifier draws on its own, whatever else is asked for,
-    and none touches a value that one before it has changed.
+    state); None where it cannot be read. `tools` are the agent's. Equal arguments give equal behaviours; each modifier
+    draws on its own, whatever else is asked for, and none touches a value that one before it has changed.
     """
     salt = seed.getrandbits(64) if isinstance(seed, Random) else seed
     records = state if isinstance(state, Records) else Records(state)
     chosen: list[Behaviour] = []
     skipped: dict[str, str] = {}
-    taken: set[str] = set()
+    taken: frozenset[str] = frozenset()
     for spec in specs:
         if spec.name != "adds_intent" and any(behaviour.name == spec.name for behaviour in chosen):
             skipped[spec.name] = "it is asked for twice"
             continue
-        spoken = _language(language, scenario)
-        scene = Scene(scenario, records, spoken, tools, frozenset(taken))
         nth = len(chosen) if spec.name == "adds_intent" else 0
         rng = Random(f"{salt}/{scenario.id}/{spec.name}/{nth}")  # noqa: S311 - a choice, no secret
-        found = _FITS[spec.name](spec, scene, rng)
+        found = _FITS[spec.name](spec, Scene(scenario, records, tools, taken), rng)
         if isinstance(found, str):
             skipped[spec.name] = found
             continue
         chosen.append(found)
-        taken.update(map(normal, found.forgets))
-        taken.update(normal(value) for swap in found.wrong for value in (swap.first, swap.right))
+        changed = (*found.forgets, *(value for swap in found.wrong for value in (swap.first, swap.right)))
+        taken |= set(map(normal, changed))
     return tuple(chosen), skipped
 
 
-def _language(code: str, scenario: Scenario) -> Language:
-    if code:
-        return next(language for language in LANGUAGES if language.code == code)
-    return language_of(Scene(scenario, Records(None), LANGUAGES[0]).texts)
+def _forgets_identifier(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | str:
+    """Choose an identifier without which the record is still found, and no other; best one that the goal does not name.
+
+    Without a state nothing tells an identifier from a wish, so that its name must be given.
+    """
+    which = str(spec.options.get("which", ""))
+    known = _called(which, scene)
+    if scene.records:
+        known = [one for one in known if one.rows]
+        needed = [one for one in known if scene.matter.intersection(one.rows)]
+    else:
+        needed = [one for one in known if which and one.key in scene.expected]
+    if not known:
+        return f"the user knows no {which or 'identifier'}"
+    if not needed:
+        return "no identifier that the user knows is needed by an expected call"
+    spare = [one for one in needed if _is_found_without(one, scene) and _can_be_cut(one, scene)]
+    if not spare:
+        return "nothing else that the user knows leads to what it would forget"
+    one = rng.choice([one for one in spare if not is_stated(one.value, scene.wishes)] or spare)
+    told = instruction("forgets_identifier", label=one.label)
+    return Behaviour(name="forgets_identifier", instruction=told, forgets=(str(one.value),), unknown=one.label)
+
+
+def _is_found_without(one: Told, scene: Scene) -> bool:
+    """Tell whether what else the user knows leads to the record that a value tells from others, and to no other."""
+    keys = {told.key for told in scene.told} - {one.key}
+    if not scene.records:
+        return any(arguments and arguments.keys() <= keys for arguments in scene.called)
+    found = scene.led_to(without=one.key)
+    near = {*found, *(row for via in found for row in scene.records.beside(via))}
+    keys -= {normal(value) for _, _, value in _written(scene)}  # what is to be written does not tell a record
+    for row in one.rows:
+        rivals = [other for other in near if other.table == row.table and other is not row]
+        if row in found or (row in near and all(keys & (row.values - rival.values) for rival in rivals)):
+            return True
+    return False
+
+
+def _can_be_cut(one: Told, scene: Scene) -> bool:
+    """Tell whether no text of the user states a value any more once it is cut out."""
+    left = without_value(scene.view, str(one.value))
+    texts = (left.persona or "", left.goal, *left.says, left.known_info, left.task_instructions)
+    return not is_stated(one.value, "\n".join(texts))
+
+
+def _wrong_value_first(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | str:
+    """Choose a value of the matter's records that people mistype, and another of its column that is not the user's."""
+    if not scene.records:
+        return _NO_STATE
+    which = str(spec.options.get("which", ""))
+    own = scene.own | scene.matter
+    held = frozenset[str]().union(*(row.values for row in own))
+    known = [one for one in _called(which, scene) if one.key in held and _is_mistyped(one)]
+    rng.shuffle(known)
+    for one in known:
+        others = [value for row, value in scene.records.elsewhere(one.value, own) if row not in own]
+        others = [value for value in others if normal(value) not in held and not scene.is_used(value)]
+        alike = [value for value in others if _outline(value) == _outline(one.value)]
+        if others:
+            return _swapped("wrong_value_first", one.label, rng.choice(alike or others), one.value)
+    if known:
+        return "the initial state holds no other value of the kind"
+    return f"the user gives no {which}" if which else "the user gives no value that an expected call needs"
+
+
+def _is_mistyped(one: Told) -> bool:
+    """Tell whether a value is a key, or no mere word: nobody gets a word wrong that is to be chosen."""
+    is_key = any(one.key == normal(row.key) for row in one.rows)
+    return is_key or not all(char.isalpha() or char in " .'’-" for char in one.key)
+
+
+def _outline(value: JsonValue) -> str:
+    """Give how letters and digits stand in a value: what is wrong but looks right has the same."""
+    return "".join("9" if char.isdigit() else "a" if char.isalpha() else char for char in normal(value))
+
+
+def _changes_mind(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | str:
+    """Choose an argument of an expected write that the user's texts state, and what else it could be."""
+    which = str(spec.options.get("which", ""))
+    told = {one.key for one in _called("", scene)}
+    wishes = [
+        (call, name, value)
+        for call, name, value in _written(scene)
+        if normal(value) in told and is_stated(value, scene.wishes) and squashed(which) in ("", squashed(name))
+    ]
+    if not wishes:
+        named = f"the argument {which!r}" if which else "an argument"
+        return f"the user's texts state no wish that is {named} of an expected call"
+    rng.shuffle(wishes)
+    for call, name, value in wishes:
+        others = dict.fromkeys(str(one) for one in _options(call, name, value, scene) if not scene.is_used(one))
+        if others:
+            return _swapped("changes_mind", name.replace("_", " "), rng.choice(list(others)), value)
+    return "nothing shows another option that the record can have" if scene.records else _NO_STATE
+
+
+def _options(call: ExpectedCall, name: str, value: JsonValue, scene: Scene) -> Iterator[JsonValue]:
+    """Yield what an argument may be instead, by the first of these that says anything.
+
+    The tool's own list, without what the record has that the call names; what stands beside the value in its record;
+    what the user's other records have in its column. Of a record that is named instead, the call's other arguments
+    must be parts as they are of the first.
+    """
+    records = scene.records
+    others = [normal(one) for _, one in scalars(to_json(call.arguments)) if normal(one) != normal(value)]
+    schemas = [tool.parameters for tool in scene.tools or () if tool.name == call.name]
+    if listed := [one for schema in schemas for one in _listed(to_json(schema), name)]:
+        has = {held for one in others for row in records.identified(one) for held in row.values}
+        yield from (one for one in listed if normal(one) not in has)
+        return
+    rows = [row for row in records.by_value.get(normal(value), ()) if row in scene.own | scene.matter]
+    beside = [one for row in rows for one in siblings(value, row.content)]
+    parts = {part for row in rows if normal(row.key) == normal(value) for part in row.parts.intersection(others)}
+    for other in beside or [one for row, one in records.elsewhere(value, rows, name) if row in scene.own]:
+        if all(parts <= row.values for row in records.identified(other) if normal(row.key) == normal(other)):
+            yield other
+
+
+def _listed(schema: JsonValue, name: str) -> Iterator[JsonValue]:
+    """Yield what a schema lists for a property, wherever in it that stands."""
+    if isinstance(schema, dict):
+        properties = schema.get("properties")
+        found = properties.get(name) if isinstance(properties, dict) else None
+        for part in (found, found.get("items")) if isinstance(found, dict) else ():
+            yield from (one for _, one in scalars(part.get("enum") or [] if isinstance(part, dict) else []))
+    for item in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from _listed(item, name)
+
+
+def _written(scene: Scene) -> list[tuple[ExpectedCall, str, JsonValue]]:
+    """Give the arguments of the expected calls, those of tools that are known to read only left out."""
+    kinds = {tool.name: tool.kind for tool in scene.tools or ()}
+    calls = [call for call in scene.scenario.expected_calls if kinds.get(call.name) != "read"]
+    return [(call, name, value) for call in calls for name, value in scalars(to_json(call.arguments))]
+
+
+def _called(which: str, scene: Scene) -> list[Told]:
+    """Give the values that the user is told and that no other modifier changes, those of one name where it is given."""
+    return [one for one in scene.told if one.key not in scene.taken and (not which or one.is_called(which))]
+
+
+def _swapped(name: ModifierName, label: str, first: JsonValue, right: JsonValue) -> Behaviour:
+    swap = Swap(label=label, first=_as_said(first), right=_as_said(right))
+    return Behaviour(name=name, instruction=instruction(name, **swap.model_dump()), wrong=(swap,))
+
+
+def _as_said(value: JsonValue) -> str:
+    """Give a value as a person says it: names of options without underscores, codes as they are."""
+    return str(value) if any(map(str.isdigit, str(value))) else str(value).replace("_", " ")
+
+
+def _adds_intent(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | str:  # noqa: ARG001 - all fits take one
+    """Take the intent of the options, else hold back the last of several, or say why there is none."""
+    intent, held_back = str(spec.options.get("intent", "")).strip(), ""
+    if not intent:
+        asked = [line.text for line in scene.scenario.says if line.act in ("request", "ask")]
+        several = next((found for found in (asked, list_items(scene.view.goal)) if len(found) > 1), None)
+        if several is None:
+            return "the scenario lists one intent, and the modifier states no other"
+        intent = held_back = several[-1]
+    told, at = instruction("adds_intent", intent=intent), int(spec.options.get("at", _AT))
+    return Behaviour(name="adds_intent", instruction=told, intent=intent, held_back=held_back, from_message=at)
+
+
+def _impatient(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | str:  # noqa: ARG001 - as above
+    return Behaviour(name="impatient", instruction=instruction("impatient"))
+
+
+def _out_of_scope(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | str:  # noqa: ARG001 - as above
+    ask = str(spec.options.get("ask", "")).strip()
+    told = instruction("out_of_scope", ask=f': "{ask}"' if ask else "")
+    return Behaviour(name="out_of_scope", instruction=told, ask=ask)
+
+
+_FITS: dict[ModifierName, Callable[[ModifierSpec, Scene, Random], Behaviour | str]] = {
+    "forgets_identifier": _forgets_identifier,
+    "wrong_value_first": _wrong_value_first,
+    "changes_mind": _changes_mind,
+    "adds_intent": _adds_intent,
+    "impatient": _impatient,
+    "out_of_scope": _out_of_scope,
+}

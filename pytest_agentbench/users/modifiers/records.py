@@ -1,13 +1,13 @@
-"""Where values stand in the initial state: the records that hold them, and other values of the same place."""
+"""Where values stand in the initial state: the records that hold them, and what else could stand in their place."""
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from pytest_agentbench.core.spoken import states
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.users.kinds import humanize, kind_of
-from pytest_agentbench.users.modifiers.spelling import normal
 
 Place = tuple[str, ...]
 """A path in which the keys of tables and the indices of lists are `*`; it ends in `*` for such a key itself."""
@@ -19,17 +19,65 @@ _TELLING = 4
 """Digits from which a number may be taken for a key wherever it stands."""
 
 
-@dataclass(frozen=True)
+def normal(value: JsonValue) -> str:
+    """Give the form in which spellings of an id or an option are equal: `#W1` and `w1`, `night_box` and `night box`."""
+    return " ".join(str(value).casefold().lstrip("#").replace("_", " ").split())
+
+
+def is_stated(value: JsonValue, text: str) -> bool:
+    """Whether a text states a value, with or without the sign before a number."""
+    return states(str(value).lstrip("#"), text)
+
+
+def squashed(name: str) -> str:
+    """Give a name without what its spellings differ by: `orderId`, `order_id`, `Order-ID`."""
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
+def scalars(value: JsonValue, name: str = "") -> Iterator[tuple[str, JsonValue]]:
+    """Yield the plain values in a value, each with its name; yes-or-no values, blanks and matchers are left out."""
+    if isinstance(value, dict):
+        if not (len(value) == 1 and next(iter(value)).startswith("$")):
+            for key, item in value.items():
+                yield from scalars(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from scalars(item, name)
+    elif _is_plain(value):
+        yield name, value
+
+
+@dataclass(frozen=True, eq=False)
 class Row:
-    """One record: the table it stands in, its key, and every value in it, normalised."""
+    """One record: its table, its key ("" in a list), its content, and each value as (column, normal form, value)."""
 
     table: Place
     key: str
-    values: frozenset[str]
+    content: JsonValue
+    leaves: tuple[tuple[Place, str, JsonValue], ...]
+
+    @cached_property
+    def values(self) -> frozenset[str]:
+        """Every value in it, its key included, in normal form."""
+        return frozenset(wanted for _, wanted, _ in self.leaves)
+
+    @cached_property
+    def parts(self) -> frozenset[str]:
+        """The values of the lists and tables inside it."""
+        return frozenset(wanted for column, wanted, _ in self.leaves if _ANY in column[1:])
+
+    def columns(self, wanted: str) -> list[Place]:
+        """Give the columns that hold a value in normal form."""
+        return [column for column, found, _ in self.leaves if found == wanted]
+
+    def names(self, other: "Row") -> bool:
+        """Whether it names `other` by its key; a short number as a key is named by any count."""
+        key = normal(other.key)
+        return other is not self and (len(key) >= _TELLING or not key.isdecimal()) and key != "" and key in self.values
 
 
 class Records:
-    """The values of a state by place; built on first use, so that one may be shared by all scenarios of a suite."""
+    """The records of a state; built on first use, so that one may be shared by all scenarios of a suite."""
 
     def __init__(self, state: State | None) -> None:
         """Take a state of nested JSON; None has no records."""
@@ -39,108 +87,145 @@ class Records:
         return bool(self._given)
 
     @cached_property
-    def _state(self) -> State:
-        plain: State = to_json(self._given)
-        return plain
+    def rows(self) -> tuple[Row, ...]:
+        """Every record, in the order of the state."""
+        return tuple(_rows(to_json(self._given), ()))
 
-    def holding(self, value: JsonValue) -> tuple[Row, ...]:
-        """Give the records in which `value` stands, as key or inside."""
-        wanted = normal(value)
-        return tuple(row for row in self._rows if wanted in row.values)
+    @cached_property
+    def by_value(self) -> dict[str, list[Row]]:
+        """The records in which each value stands, as key or inside."""
+        found = defaultdict[str, list[Row]](list)
+        for row in self.rows:
+            for value in row.values:
+                found[value].append(row)
+        return found
 
-    def row(self, key: JsonValue) -> Row | None:
-        """Give the first record of this key."""
-        return next((row for row in self._rows if normal(row.key) == normal(key)), None)
+    @cached_property
+    def spellings(self) -> dict[str, JsonValue]:
+        """Every value as the state spells it, by its normal form."""
+        return {wanted: value for row in self.rows for _, wanted, value in row.leaves}
 
-    def joined_to(self, row: Row) -> tuple[Row, ...]:
-        """Give the records of other tables that have the key of `row`, or name it, or are named by it."""
-        return tuple(
-            other for other in self._rows if other.table != row.table and (_refers(other, row) or _refers(row, other))
-        )
+    def identified(self, value: JsonValue, names: Collection[str] = ()) -> tuple[Row, ...]:
+        """Give the records that a value tells from others: those whose key it is.
 
-    def referring_to(self, rows: Iterable[Row]) -> tuple[Row, ...]:
-        """Give the records, beside `rows` themselves, that name one of them by its key."""
-        named = list(rows)
-        return tuple(other for other in self._rows if other not in named and any(_refers(other, row) for row in named))
-
-    def others(self, value: JsonValue, kind: str) -> tuple[JsonValue, ...]:
-        """Give the other values of the place where `value` stands, in the order of the state; () where there is none.
-
-        A place whose name is that of `kind` goes first; identifiers, and values of one place only, need no such name.
+        Where it is none's, those that alone in their table hold it, in a column that repeats no value, of one of the
+        `names` where any are given.
         """
         wanted = normal(value)
-        places = [place for place, values in self._places.items() if wanted in values]
-        named = [place for place in places if _is_named(place, kind)]
-        names = {_name(place) for place in places}
-        for place in named or (places if kind.endswith("_id") or len(names) == 1 else []):
-            found = tuple(other for key, other in self._places[place].items() if key != wanted)
-            if found:
-                return found
-        return ()
+        rows = self.by_value.get(wanted, [])
+        keyed = tuple(row for row in rows if normal(row.key) == wanted)
+        tables = [row.table for row in rows]
+        alone = [row for row in rows if tables.count(row.table) == 1]
+        return keyed or tuple(row for row in alone if any(self._tells(row, one, names) for one in row.columns(wanted)))
+
+    def naming(self, row: Row) -> list[Row]:
+        """Give the records that name a record by its key."""
+        return [one for one in self.by_value.get(normal(row.key), ()) if one.names(row)]
+
+    def beside(self, row: Row) -> list[Row]:
+        """Give the records that name a record, and those that it names."""
+        keys = (one for value in row.values for one in self._by_key.get(value, ()))
+        return [*self.naming(row), *(one for one in keys if row.names(one))]
+
+    def elsewhere(self, value: JsonValue, within: Collection[Row], name: str = "") -> Iterator[tuple[Row, JsonValue]]:
+        """Yield the other values of the columns in which a value stands in some records, each with its record.
+
+        Where columns of the `name` are among them, these alone count.
+        """
+        wanted = normal(value)
+        columns = {(row.table, column) for row in within for column in row.columns(wanted)}
+        columns = {(table, column) for table, column in columns if squashed(column[-1]) == squashed(name)} or columns
+        for row in self.rows:
+            found = (leaf for leaf in row.leaves if (row.table, leaf[0]) in columns and leaf[1] != wanted)
+            yield from ((row, other) for _, _, other in found)
+
+    def _tells(self, row: Row, column: Place, names: Collection[str]) -> bool:
+        values, called = self._columns[row.table, column], squashed(column[-1])
+        is_named = not names or any(called in squashed(name) or squashed(name) in called for name in names)
+        return is_named and len(values) == len(set(values)) > 1
 
     @cached_property
-    def _places(self) -> dict[Place, dict[str, JsonValue]]:
-        places: dict[Place, dict[str, JsonValue]] = {}
-        for place, value in _leaves(self._state, ()):
-            places.setdefault(place, {}).setdefault(normal(value), value)
-        return places
+    def _by_key(self) -> dict[str, list[Row]]:
+        found = defaultdict[str, list[Row]](list)
+        for row in self.rows:
+            found[normal(row.key)].append(row)
+        return found
 
     @cached_property
-    def _rows(self) -> tuple[Row, ...]:
-        return tuple(
-            Row(table, key, frozenset({normal(key)} | {normal(value) for _, value in _leaves(item, ())}))
-            for table, key, item in _items(self._state, ())
-        )
+    def _columns(self) -> dict[tuple[Place, Place], list[str]]:
+        found = defaultdict[tuple[Place, Place], list[str]](list)
+        for row in self.rows:
+            for column, wanted, _ in row.leaves:
+                found[row.table, column].append(wanted)
+        return found
 
 
-def _refers(row: Row, other: Row) -> bool:
-    """Tell whether `row` names `other`; a short number as a key is named by any count."""
-    key = normal(other.key)
-    return (len(key) >= _TELLING or not key.isdecimal()) and bool(key) and key in row.values
+def siblings(value: JsonValue, within: JsonValue) -> Iterator[JsonValue]:
+    """Yield what stands beside `value` in the lists and tables of a record: other keys, other values of the same field.
+
+    An entry whose yes-or-no fields differ is none: what is sold out is no choice beside what is not.
+    """
+    if not isinstance(within, dict | list):
+        return
+    wanted = normal(value)
+    inner = list(within.values()) if isinstance(within, dict) else within
+    entries: list[tuple[str, dict[str, JsonValue]]] = [("", item) for item in inner if isinstance(item, dict)]
+    if isinstance(within, dict):
+        entries = list(within.items()) if _is_table(within) else []
+    elif any(normal(item) == wanted for item in inner if _is_plain(item)):
+        yield from (item for item in inner if _is_plain(item) and normal(item) != wanted)
+    for key, own in entries:
+        fields = [field for field, item in own.items() if _is_plain(item) and normal(item) == wanted]
+        if fields or normal(key) == wanted:
+            alike = [(other, one) for other, one in entries if one is not own and _flags(one) == _flags(own)]
+            yield from (other for other, _ in alike if normal(key) == wanted)
+            yield from (one[field] for _, one in alike for field in fields if _is_plain(one.get(field)))
+    for item in inner:
+        yield from siblings(value, item)
+
+
+def _is_plain(value: JsonValue) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip() != ""
+
+
+def _flags(entry: dict[str, JsonValue]) -> dict[str, bool]:
+    return {key: item for key, item in entry.items() if isinstance(item, bool)}
+
+
+def _rows(value: JsonValue, place: Place) -> Iterator[Row]:
+    """Yield the outermost records: the values of tables, and the mappings of lists."""
+    if isinstance(value, list):
+        yield from (_row(place, "", item) for item in value if isinstance(item, dict))
+    elif isinstance(value, dict):
+        is_table = _is_table(value)
+        for key, item in value.items():
+            yield from [_row(place, key, item)] if is_table else _rows(item, (*place, key))
+
+
+def _row(table: Place, key: str, content: JsonValue) -> Row:
+    leaves = [*([((_ANY,), key)] if key else []), *_leaves(content, ())]
+    return Row(table, key, content, tuple((column, normal(value), value) for column, value in leaves))
 
 
 def _leaves(value: JsonValue, place: Place) -> Iterator[tuple[Place, JsonValue]]:
-    """Yield every scalar with its place, and the keys of tables; yes-or-no values and nulls are left out."""
+    """Yield every plain value with its place, and the keys of tables."""
     if isinstance(value, dict):
-        table = _is_table(value)
+        is_table = bool(place) and _is_table(value)
         for key, item in value.items():
-            if table:
+            if is_table:
                 yield (*place, _ANY), key
-            yield from _leaves(item, (*place, _ANY if table else key))
+            yield from _leaves(item, (*place, _ANY if is_table else key))
     elif isinstance(value, list):
         for item in value:
             yield from _leaves(item, (*place, _ANY))
-    elif value is not None and not isinstance(value, bool):
+    elif _is_plain(value):
         yield place, value
 
 
-def _items(value: JsonValue, place: Place) -> Iterator[tuple[Place, str, JsonValue]]:
-    """Yield the outermost records: the values of tables, and the mappings of lists."""
-    if isinstance(value, list):
-        yield from ((place, "", item) for item in value if isinstance(item, dict))
-    elif isinstance(value, dict):
-        if _is_table(value):
-            yield from ((place, key, item) for key, item in value.items())
-        else:
-            for key, item in value.items():
-                yield from _items(item, (*place, key))
-
-
 def _is_table(value: dict[str, JsonValue]) -> bool:
-    """Tell whether a mapping holds records by key: mappings with scalars of their own that have keys in common."""
-    items = list(value.values())
-    if not items or not all(isinstance(item, dict) for item in items):
+    """Tell whether a mapping holds records by key: mappings with plain values of their own that have keys in common."""
+    if not value or not all(isinstance(item, dict) for item in value.values()):
         return False
-    looked_at = items[:_LOOKED_AT]
-    if not all(any(not isinstance(inner, dict | list) for inner in item.values()) for item in looked_at):
-        return False
-    return bool(set.intersection(*(set(item) for item in looked_at)))
-
-
-def _name(place: Place) -> str:
-    return next((part for part in reversed(place) if part != _ANY), "")
-
-
-def _is_named(place: Place, kind: str) -> bool:
-    name = _name(place)
-    return kind_of(name) == kind or humanize(name) == kind.partition(":")[2]
+    items = list(value.values())[:_LOOKED_AT]
+    has_own = all(any(not isinstance(inner, dict | list) for inner in item.values()) for item in items)
+    return has_own and bool(set.intersection(*(set(item) for item in items)))

@@ -1,6 +1,6 @@
-"""What fitting a modifier to a scenario looks at: what the user knows, what is expected, what the state holds."""
+"""What fitting a modifier to a scenario looks at: what the user is told and what is expected, and where that stands."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,29 +8,44 @@ from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.scenario import Instructions, Scenario
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.users.kinds import ANY_ID, FREE, kind_of, label_of
-from pytest_agentbench.users.known_info import Knowledge, knowledge_of, text_of
-from pytest_agentbench.users.modifiers.records import Records, Row
-from pytest_agentbench.users.modifiers.spelling import mentions, normal
-from pytest_agentbench.users.phrases import Language
+from pytest_agentbench.users.modifiers.records import Records, Row, is_stated, normal, scalars, squashed
 
-IDENTITY = frozenset({"user_id", "customer_id", "account_id", "email", "phone"})
-"""Kinds of which one value is enough to find a user."""
+_LEAST = 3
+"""Characters from which a value can be told from other words."""
 
-BESIDE_NAME = frozenset({"zip", "date_of_birth"})
-"""Kinds that find a user together with the name."""
 
-_ADDRESS = frozenset({"zip", "address"})
-_NAMES = frozenset({"name", "first_name", "last_name"})
+@dataclass(frozen=True)
+class Told:
+    """A value that the user is told, the names that anything has for it, and the records that it tells from others.
+
+    `is_known` tells that it is a key, or stands under what the user knows: of others a goal may say that they change.
+    """
+
+    value: JsonValue
+    key: str
+    names: tuple[str, ...]
+    rows: tuple[Row, ...]
+    is_known: bool
+
+    @property
+    def label(self) -> str:
+        """The first name, in words."""
+        return self.names[0].replace("_", " ") if self.names else "value"
+
+    def is_called(self, *names: str) -> bool:
+        """Whether one of `names` is one of its names."""
+        return not set(map(squashed, names)).isdisjoint(map(squashed, self.names))
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A scenario as modifiers see it; `tools` is None where the agent's tools are not known."""
+    """A scenario as modifiers see it; `tools` is None where the agent's tools are not known.
+
+    `taken` are the values, in normal form, that modifiers before have changed.
+    """
 
     scenario: Scenario
     records: Records
-    language: Language
     tools: Sequence[ToolSpec] | None = None
     taken: frozenset[str] = frozenset()
 
@@ -51,141 +66,80 @@ class Scene:
         )
 
     @cached_property
-    def known(self) -> Knowledge:
-        """The values that the user knows, by kind."""
-        return knowledge_of(self.view)
-
-    @cached_property
     def wishes(self) -> str:
         """The texts that say what the user wants."""
         return "\n".join([self.view.goal, *self.view.says, self.view.task_instructions])
 
     @cached_property
-    def texts(self) -> str:
-        """Everything that the user is told, as one text."""
-        knows = [text_of(to_json(value)) for value in self.view.knows.values()]
-        return "\n".join([self.wishes, self.view.known_info, *knows, *self.view.unknown])
+    def called(self) -> tuple[dict[str, tuple[str, JsonValue]], ...]:
+        """The (name, value) of every plain argument of each expected call, by the normal form of the value."""
+        pairs = (scalars(to_json(call.arguments)) for call in self.scenario.expected_calls)
+        return tuple({normal(value): (name, value) for name, value in arguments} for arguments in pairs)
 
     @cached_property
-    def expected(self) -> tuple[tuple[str, JsonValue], ...]:
-        """(name, value) of every scalar argument of the expected calls, parts of addresses left out.
+    def expected(self) -> dict[str, tuple[str, JsonValue]]:
+        """The arguments of all expected calls."""
+        return {key: pair for arguments in self.called for key, pair in arguments.items()}
 
-        Calls of tools that only read are left out where the tools are known.
+    @cached_property
+    def told(self) -> tuple[Told, ...]:
+        """Every value that the user is told, each once: what it knows by name, then what its texts state.
+
+        Texts are searched for the values of the expected calls and of the state.
         """
-        kinds = {tool.name: tool.kind for tool in self.tools or ()}
-        calls = [call for call in self.scenario.expected_calls if kinds.get(call.name) != "read"]
-        return tuple(pair for call in calls for pair in _scalars("", _unaddressed(call.arguments)))
+        found = {normal(value): (value, name, True) for name, value in scalars(to_json(self.view.knows))}
+        looked_for = {**self.records.spellings, **{key: value for key, (_, value) in self.expected.items()}}
+        text, low = f"{self.wishes}\n{self.view.known_info}", normal(f"{self.wishes} {self.view.known_info}")
+        for key, value in looked_for.items():
+            if key not in found and len(key) >= _LEAST and key in low and is_stated(value, text):
+                found[key] = (value, "", is_stated(value, self.view.known_info))
+        return tuple(self._told(key, *one) for key, one in found.items() if len(key) >= _LEAST)
+
+    def _told(self, key: str, value: JsonValue, own: str, is_known: bool) -> Told:
+        argument, _ = self.expected.get(key, ("", None))
+        named = list(filter(None, dict.fromkeys([own, argument])))
+        rows = self.records.by_value.get(key, ())
+        places = [column for row in rows for column in row.columns(key) if column[-1] != "*"]
+        places += [row.table for row in rows if key == normal(row.key) and row.table]
+        names = dict.fromkeys([*named, *(place[-1] for place in places)])
+        found = self.records.identified(value, named)
+        return Told(value, key, tuple(names), found, is_known or any(normal(row.key) == key for row in found))
 
     @cached_property
-    def looked_up(self) -> frozenset[str]:
-        """Every value of the expected calls, those that only read included, normalised."""
-        return frozenset(self._called)
+    def matter(self) -> frozenset[Row]:
+        """The records that the expected calls name, by keys where there are any, and those beside them."""
+        near: set[Row] = set()
+        for arguments in self.called:
+            found = [(key, row) for key, (name, _) in arguments.items() for row in self.records.identified(key, [name])]
+            near |= {row for key, row in found if normal(row.key) == key} or {row for _, row in found}
+        return frozenset({*near, *(one for row in near for one in self.records.beside(row))})
 
     @cached_property
-    def _called(self) -> dict[str, str]:
-        """The name of an argument that each value of the expected calls is given as."""
-        calls = self.scenario.expected_calls
-        return {normal(value): name for call in calls for name, value in _scalars("", to_json(call.arguments))}
+    def own(self) -> frozenset[Row]:
+        """The records that what the user knows leads to, and those that name one of them."""
+        found = self.led_to()
+        return frozenset({*found, *(one for row in found for one in self.records.naming(row))})
 
-    @cached_property
-    def own_rows(self) -> tuple[Row, ...]:
-        """The records that hold what identifies the user, and those that refer to one of them by its key."""
-        found = self.rows_of(self.clues())
-        return (*found, *self.records.referring_to(found))
+    def led_to(self, *, without: str = "") -> tuple[Row, ...]:
+        """Give the records that the agent finds by what the user knows, `without` left out.
 
-    def values(self) -> Iterator[tuple[str, str]]:
-        """Yield (kind, value) of everything the user knows, what was given as known first, each value once.
-
-        An identifier that no noun names has the kind of the argument that an expected call gives it as.
+        That is by a value that a tool takes and no other record has, or by all values of an expected call that reads.
         """
-        seen: set[str] = set()
-        for tier in (self.known.told, self.known.implied):
-            for kind, found in tier.items():
-                for value in found:
-                    if normal(value) not in seen and not _is_name(kind):
-                        seen.add(normal(value))
-                        yield self._kind(kind, value), value
-
-    def _kind(self, kind: str, value: str) -> str:
-        named = kind_of(self._called.get(normal(value), "")) if kind == ANY_ID else kind
-        return named if named.endswith("_id") else kind
-
-    def clues(self, without: str = "") -> tuple[tuple[str, ...], ...]:
-        """Give what identifies the user, each as values that stand in one record together, `without` left out."""
-        found: list[tuple[str, ...]] = []
-        name = tuple(part for kind in ("first_name", "last_name") for part in self.known.get(kind)[:1]) or ()
-        parts = tuple(dict.fromkeys(word for text in name for word in text.split()))
-        for kind, value in self.values():
-            if normal(value) == normal(without) or normal(value) in self.taken:
-                continue
-            if kind in IDENTITY:
-                found.append((value,))
-            elif kind in BESIDE_NAME and len(parts) > 1:
-                found.append((*parts, value))
+        told = {one.key: one for one in self.told if one.is_known and one.key != without}
+        taken = None if self.tools is None else [name for tool in self.tools for name in tool.arguments or ()]
+        clues = [one for one in told.values() if taken is None or one.is_called(*taken)]
+        found = dict.fromkeys(row for one in clues for row in one.rows)
+        reads = {tool.name for tool in self.tools or () if tool.kind == "read"}
+        for call, arguments in zip(self.scenario.expected_calls, self.called, strict=True):
+            if (taken is None or call.name in reads) and arguments and arguments.keys() <= told.keys():
+                near = self.records.by_value.get(next(iter(arguments)), ())
+                rows = [row for row in near if arguments.keys() <= row.values]
+                found |= dict.fromkeys(rows if len(rows) == 1 else ())
         return tuple(found)
 
-    def rows_of(self, clues: tuple[tuple[str, ...], ...]) -> tuple[Row, ...]:
-        """Give the records that hold all values of some clue, by themselves or together with one of the same key."""
-        found: dict[Row, None] = {}
-        for clue in clues:
-            for row in self.records.holding(clue[-1]):
-                missing = [value for value in clue if normal(value) not in row.values]
-                others = (
-                    [other for other in self.records.joined_to(row) if _holds_all(other, missing)] if missing else []
-                )
-                if not missing or others:
-                    found |= dict.fromkeys((row, *others))
-        return tuple(found)
-
-    def accepted(self, clue: tuple[str, ...]) -> bool:
-        """Tell whether some tool of the agent takes such a clue; yes where the tools are not known."""
-        kind = next((kind for kind, value in self.values() if value == clue[-1]), "")
-        names = [name for tool in self.tools or () for name in tool.arguments or ()]
-        return self.tools is None or any(kind_of(name) == kind for name in names)
-
-    def label(self, kind: str) -> str:
-        """Give a kind in the words of the user's language, without a possessive."""
-        if kind == ANY_ID:
-            return "number" if self.language.code == "en" else "numéro"
-        label = self.language.labels.get(kind, label_of(kind))
-        first, _, rest = label.partition(" ")
-        return rest if first.lower() in {"mon", "ma", "mes", "le", "la"} and rest else label
-
-    def is_told(self, value: JsonValue) -> bool:
-        """Tell whether a value is already in the scenario, so that it cannot stand for a wrong one."""
-        return normal(value) in self.looked_up or mentions(self.texts, text_of(value)) or normal(value) in self.taken
-
-
-def _holds_all(row: Row, values: list[str]) -> bool:
-    return all(normal(value) in row.values for value in values)
-
-
-def is_which(kind: str, which: str) -> bool:
-    """Tell whether the option `which` names `kind`."""
-    return not which or kind_of(which) == kind or kind == FREE + which
-
-
-def _is_name(kind: str) -> bool:
-    return kind in _NAMES
-
-
-def _unaddressed(value: object) -> JsonValue:
-    """Leave out the mappings that are an address: a part of one is no option of its own."""
-    plain = to_json(value)
-    if isinstance(plain, dict):
-        address = any(kind_of(name) in _ADDRESS for name in plain)
-        return {} if address else {name: _unaddressed(item) for name, item in plain.items()}
-    return [_unaddressed(item) for item in plain] if isinstance(plain, list) else plain
-
-
-def _scalars(name: str, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    if isinstance(value, dict):
-        if len(value) == 1 and next(iter(value)).startswith("$"):
-            return  # a matcher names no value
-        for key, item in value.items():
-            yield from _scalars(key, item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _scalars(name, item)
-    elif value is not None and not isinstance(value, bool):
-        yield name, value
+    def is_used(self, value: JsonValue) -> bool:
+        """Whether a value is in the scenario, has been changed or is too short, so that it cannot stand for another."""
+        key = normal(value)
+        if key in self.expected or key in self.taken or len(key) < _LEAST:
+            return True
+        return any(one.key == key for one in self.told) or is_stated(value, f"{self.wishes}\n{self.view.known_info}")

@@ -1,35 +1,98 @@
-"""Whether a behaviour showed in a finished conversation."""
+"""Whether a behaviour showed in a finished conversation, by what the user's own turns say that they do."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from pytest_agentbench.core.modifier import ModifierName
 from pytest_agentbench.core.scenario import Scenario
-from pytest_agentbench.core.transcript import Transcript
-from pytest_agentbench.users.modifiers.behaviour import Behaviour
-from pytest_agentbench.users.modifiers.talk import Talk
-from pytest_agentbench.users.modifiers.traces import (
-    added_intent,
-    asked_beside,
-    changed_mind,
-    forgot,
-    pressed,
-    was_wrong_first,
-)
-
-_TRACES: dict[ModifierName, Callable[[Behaviour, Talk, Scenario], bool]] = {
-    "forgets_identifier": forgot,
-    "wrong_value_first": was_wrong_first,
-    "changes_mind": changed_mind,
-    "adds_intent": added_intent,
-    "impatient": pressed,
-    "out_of_scope": asked_beside,
-}
+from pytest_agentbench.core.transcript import CallRecord, Message, Transcript
+from pytest_agentbench.core.values import to_json
+from pytest_agentbench.users.modifiers.applying import agent_messages
+from pytest_agentbench.users.modifiers.behaviour import Behaviour, Swap
+from pytest_agentbench.users.modifiers.records import is_stated, normal, scalars
 
 
-def shown(behaviour: Behaviour, transcript: Transcript, scenario: Scenario) -> bool:
-    """Tell whether the user behaved as told: whether the whole of it can be read off what was said.
+def shown(behaviour: Behaviour, transcript: Transcript, scenario: Scenario) -> bool | None:
+    """Tell whether the user behaved as told; None where a turn that does not say what it does may have shown it.
 
-    It reads the words of both parties and the calls of the agent, never the final state. A conversation that ends
-    before the behaviour could show does not show it.
+    What a turn does is told by its acts with their values, its goal items and the modifiers that it says it acts out,
+    never by how its words read. A conversation that ends before the behaviour could show does not show it.
     """
-    return _TRACES[behaviour.name](behaviour, Talk(transcript), scenario)
+    messages = transcript.messages
+    said = [(at, one) for at, one in enumerate(messages) if one.role == "user" and one.text.strip()]
+    turns = [_Turn(at, one, agent_messages(messages[:at])) for at, one in said if _is_typed(one)]
+    if _is_shown(behaviour, turns, transcript, scenario):
+        return True
+    return False if len(turns) == len(said) else None
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """One message of the user that says what it does: its place, and how often the agent had spoken before."""
+
+    at: int
+    message: Message
+    after: int
+
+    def gives(self, value: str) -> bool:
+        """Whether the facts of the turn, what it is about, or its words hold a value."""
+        held = [{"facts": act.facts, "about": list(act.about)} for act in self.message.acts or ()]
+        texts = [self.message.text, *(str(one).replace("_", " ") for _, one in scalars(to_json(held)))]
+        return is_stated(value, "\n".join(texts))
+
+    def adds(self, before: "_Turn | None") -> bool:
+        """Whether the turn asks for something, or has more goal items than the one before."""
+        more = before is not None and len(self.message.goal_items) > len(before.message.goal_items)
+        return more or any(act.kind in ("request", "ask") for act in self.message.acts or ())
+
+
+def _is_typed(message: Message) -> bool:
+    return message.acts is not None or bool(message.goal_items or message.shows)
+
+
+def _is_shown(behaviour: Behaviour, turns: Sequence[_Turn], transcript: Transcript, scenario: Scenario) -> bool:
+    acting = [place for place, turn in enumerate(turns) if behaviour.name in turn.message.shows]
+    match behaviour.name:
+        case "wrong_value_first":
+            return all(_apart(swap, turns) is not None for swap in behaviour.wrong)
+        case "changes_mind":
+            return all(_changed_in_time(swap, turns, transcript, scenario) for swap in behaviour.wrong)
+        case "forgets_identifier":
+            return bool(acting) and not any(_gives_unheard(value, turns, transcript) for value in behaviour.forgets)
+        case "adds_intent":
+            pairs = [(turns[place - 1] if place else None, turns[place]) for place in acting]
+            return any(turn.after and turn.adds(before) for before, turn in pairs)
+        case "out_of_scope":  # once, and then it went back to its matter
+            return len(acting) == 1 and turns[acting[0]] is not turns[-1]
+        case "impatient":
+            return bool(acting)
+
+
+def _gives_unheard(value: str, turns: Sequence[_Turn], transcript: Transcript) -> bool:
+    """Tell whether the user gives a value that the agent has not named before."""
+    heard = next((at for at, text in transcript.texts("assistant") if is_stated(value, text)), None)
+    return any(turn.gives(value) and (heard is None or turn.at < heard) for turn in turns)
+
+
+def _changed_in_time(swap: Swap, turns: Sequence[_Turn], transcript: Transcript, scenario: Scenario) -> bool:
+    """Tell whether the user wished for one option, then for the other before the first was carried out."""
+    found = _apart(swap, turns)
+    if found is None:
+        return False
+    names = {call.name for call in scenario.expected_calls}
+    between = [record for record in transcript.trajectory if found[0].at < record.message < found[1].at]
+    return not any(_carries_out(record, swap.first, names) for record in between)
+
+
+def _apart(swap: Swap, turns: Sequence[_Turn]) -> tuple[_Turn, _Turn] | None:
+    """Give the first turns that give each value; None where they are not given, in this order, apart."""
+    start = next((turn for turn in turns if turn.gives(swap.first)), None)
+    end = next((turn for turn in turns if turn.gives(swap.right)), None)
+    return (start, end) if start and end and start.at < end.at else None
+
+
+def _carries_out(record: CallRecord, value: str, expected: set[str]) -> bool:
+    if record.failed or record.call.requestor == "user":
+        return False
+    wrote = record.result.wrote if record.result else None
+    changes = record.call.name in expected if wrote is None else wrote
+    return changes and normal(value) in {normal(one) for _, one in scalars(to_json(record.call.arguments))}

@@ -8,9 +8,10 @@ from itertools import chain
 from pathlib import Path
 
 from pytest_agentbench.agents.visibility import declares_tools
-from pytest_agentbench.core.errors import AgentBenchError, Problem, SuiteError
-from pytest_agentbench.core.model import Usage
+from pytest_agentbench.core.errors import AgentBenchError, KeyMissingError, Problem, SuiteError
+from pytest_agentbench.core.model import ModelSpec, Usage
 from pytest_agentbench.core.names import listing, suggestion
+from pytest_agentbench.core.providers import PYDANTIC_AI
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.seams import Isolation
@@ -19,14 +20,16 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.core.tool import Toolset
+from pytest_agentbench.core.variants import vary_chat
 from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.environment.own_state import declared_isolation
 from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.llm.models import Models
+from pytest_agentbench.llm.prices import server_of
+from pytest_agentbench.llm.wire import where
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.validation.doctor.diagnosis import Diagnosis, Mark, Observation, Question
-from pytest_agentbench.validation.doctor.leaks import AT_ONCE, IN_A_ROW, Pair, leaked
-from pytest_agentbench.validation.doctor.play import Played, Player
-from pytest_agentbench.validation.doctor.reach import reaching
+from pytest_agentbench.validation.doctor.play import AT_ONCE, IN_A_ROW, Pair, Played, Player, leaked
 
 HELLO = "Hello, what can you do for me?"
 """What is said where the suite's scenarios have no line of their own."""
@@ -312,3 +315,43 @@ def _session(played: Played, suite: Suite) -> Iterator[Observation]:
         cost = f"about {usage.cost_usd:.4f} USD a turn"
     advice = "" if suite.scenarios else "add a scenario"
     yield _saw("session", "ok" if suite.scenarios else "problem", f"{told}; {cost}", advice)
+
+
+def reaching(suite: Suite, variant: str, environ: Mapping[str, str]) -> Iterator[Observation]:
+    """Say of each role where its model is and whether its key is there, never the key. Nothing is asked."""
+    models = Models(environ=environ)
+    for role, spec in _roles(suite, variant):
+        at = f"{role}: {spec.model} at {_server(spec, environ)}"
+        try:
+            models.key_of(spec)
+        except KeyMissingError as error:
+            advice = "runs that ask it live are skipped as not run until then"
+            yield Observation(question="keys", mark="note", found=f"{role}: {error}", advice=advice)
+        else:
+            yield Observation(question="keys", mark="ok", found=f"{at}, {_key(spec, environ)}")
+
+
+def _roles(suite: Suite, variant: str) -> Iterator[tuple[str, ModelSpec]]:
+    if suite.agent.openai is not None:
+        yield "agent", vary_chat(suite.agent.openai, suite.variants.get(variant, {})).model
+    if suite.user.model is not None:
+        yield "user", suite.user.model
+    if suite.judge is not None:
+        yield "judge", suite.judge.model
+    if suite.generate is not None and suite.generate.model is not None:
+        yield "generate", suite.generate.model
+
+
+def _server(spec: ModelSpec, environ: Mapping[str, str]) -> str:
+    if spec.transport == PYDANTIC_AI:
+        return "the server that pydantic-ai chooses"
+    return where(server_of(spec, environ)) + (f" ({spec.provider})" if spec.provider else "")
+
+
+def _key(spec: ModelSpec, environ: Mapping[str, str]) -> str:
+    if spec.api_key:
+        return "key in the suite"
+    held = next((name for name in spec.key_variables if environ.get(name, "").strip()), "")
+    if held:
+        return f"key in {held}"
+    return "its keys are pydantic-ai's affair" if spec.transport == PYDANTIC_AI else "no key is set, and none is needed"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pytest_agentbench.checks.judges.ending import MOST_RESUMES, EndCritic
+from pytest_agentbench.checks.judges.ending import EndCritic
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.testing import ModelRequest, fault, structured, text
@@ -31,12 +31,12 @@ ASKED = ending(ended=False, feedback="The agent asked whether to refund order W1
 
 
 def closings(
-    script: Script, times: int = 1, transcript: Transcript = OPEN
+    script: Script, times: int = 1, transcript: Transcript = OPEN, *, most: int = 2
 ) -> tuple[tuple[list[str | None], EndCritic], list[ModelRequest]]:
     """Close one conversation several times; give what its user was told each time."""
 
     async def scene(chat_for: Callable[[str], Chat]) -> tuple[list[str | None], EndCritic]:
-        critic = EndCritic(chat_for("critique"), random=seeded(), system="You sell lamps.")
+        critic = EndCritic(chat_for("critique"), random=seeded(), most=most, system="You sell lamps.")
         return [await critic.feedback(transcript, "done") for _ in range(times)], critic
 
     return asked(script, scene)
@@ -61,12 +61,13 @@ def test_an_untrue_ending_gives_the_user_feedback() -> None:
     assert critic.resumed == 1
 
 
-def test_a_critic_that_is_never_content_resumes_twice_at_most() -> None:
-    """From the third closing on it is not even asked."""
-    (told, critic), requests = closings(lambda _: ASKED, times=5)
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_critic_that_is_never_content_resumes_no_more_than_it_may(most: int) -> None:
+    """At the closing after that it is not even asked."""
+    (told, critic), requests = closings(lambda _: ASKED, times=4, most=most)
 
-    assert [feedback is not None for feedback in told] == [True, True, False, False, False]
-    assert critic.resumed == MOST_RESUMES == len(requests) == 2
+    assert [feedback is not None for feedback in told] == [number < most for number in range(4)]
+    assert critic.resumed == most == len(requests)
 
 
 @pytest.mark.parametrize(

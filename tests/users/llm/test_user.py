@@ -82,6 +82,13 @@ def test_facts_may_come_as_a_mapping() -> None:
     assert meant == Act(kind="inform", about=("75001",), facts={"zip": 75001})
 
 
+def test_a_turn_without_acts_is_unlabelled() -> None:
+    """Whoever names none has not said what it meant; a turn that only leaves meant nothing else."""
+    said = reply(LlmUser(PlayedChat(turn("hm, well"))), "Hi", "Zip?")
+
+    assert (said.text, said.acts) == ("hm, well", None)
+
+
 # what an answer is about
 
 
@@ -173,6 +180,17 @@ def test_unusable_twice_closes_with_blame_user(unusable: ChatReply | str) -> Non
     assert said.stop is not None
     assert said.stop.blame is Blame.USER
     assert said.stop.reason.startswith("no usable reply of the simulated user: ")
+
+
+def test_nothing_at_all_is_asked_for_twice() -> None:
+    """The repair of the form was the second chance."""
+    chat = PlayedChat("", '{"acts": []}')
+
+    stop = reply(LlmUser(chat)).stop
+
+    assert stop is not None
+    assert stop.blame is Blame.USER
+    assert len(chat.asked) == 2
 
 
 @pytest.mark.parametrize("tools", [(), (STATUS,)], ids=["form", "tools"])

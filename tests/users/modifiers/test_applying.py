@@ -1,25 +1,21 @@
 """What a modified user knows, and which instructions are in force when."""
 
-import re
-
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.users.modifiers.applying import apply, in_force, waiting
 from pytest_agentbench.users.modifiers.behaviour import Behaviour
-from pytest_agentbench.users.modifiers.templates import questions
 
 FORGETS = Behaviour(
     name="forgets_identifier",
     instruction="x",
     forgets=("#W1-204",),
-    kind="order_id",
-    unknown="You do not remember your order id.",
+    unknown="order id",
 )
 ADDS = Behaviour(
     name="adds_intent",
     instruction="x",
-    intent="I also want a receipt.",
-    held_back="You also want a receipt.",
+    intent="get a receipt",
+    held_back="get a receipt",
     from_message=2,
 )
 
@@ -31,41 +27,49 @@ def exchanged(count: int) -> tuple[Message, ...]:
 
 
 def test_a_forgotten_value_is_nowhere_in_the_view() -> None:
-    """Known info, goal, lines, instructions and values by name lose it in every spelling; unknown info says so."""
+    """All that the user is told loses it, and nothing marks the place; unknown info says what is lacking."""
     view = View(
-        goal="You want to return order W1-204.",
+        goal="You want to return order W1-204, the lamp.",
         says=("Return #w1-204 please",),
         knows={"order": "#W1-204", "card": {"order_id": "W1-204", "end": "8484"}, "orders": ["W1-204", "W7"]},
         known_info="Your order id is #W1-204. Your zip is 75001.",
-        task_instructions="If asked, say W1 204.",
+        task_instructions="If asked, say w1-204.",
     )
 
     seen = apply(view, [FORGETS])
 
-    assert not re.search("w1.204", seen.model_dump_json(), re.IGNORECASE)
+    assert "w1-204" not in seen.model_dump_json().lower()
+    assert seen.goal == "You want to return order, the lamp."
     assert seen.knows == {"card": {"end": "8484"}, "orders": ["W7"]}
     assert "75001" in seen.known_info
-    assert seen.unknown == ("You do not remember your order id.",)
+    assert seen.unknown == ("order id",)
 
 
 def test_other_values_that_begin_alike_stay() -> None:
     """Only the whole value is cut out."""
     view = View(known_info="Your orders are #W1-2045 and #W1-204.")
 
-    assert apply(view, [FORGETS]).known_info == "Your orders are #W1-2045 and (forgotten)."
+    assert apply(view, [FORGETS]).known_info == "Your orders are #W1-2045 and."
+
+
+def test_a_line_that_is_the_fact_goes_whole() -> None:
+    """What a scenario knows by name stands in a line of its own, which a forgotten value takes with it."""
+    view = View(known_info="order: W1-204\nzip: 75001", knows={"order": "W1-204", "zip": "75001"})
+
+    seen = apply(view, [FORGETS])
+
+    assert (seen.known_info, seen.knows) == ("zip: 75001", {"zip": "75001"})
 
 
 def test_an_intent_is_held_back_until_its_message() -> None:
-    """Goal and instruction hold it from the agent's second message on, or when the user would close."""
-    view = View(goal="You want to pay. You also want a receipt.")
+    """The instruction tells it from the second message on, or when the user would close; the goal never does."""
+    view = View(goal="You want to\n- pay\n- get a receipt")
     early = view.model_copy(update={"messages": exchanged(1)})
     due = view.model_copy(update={"messages": exchanged(2)})
 
-    assert apply(early, [ADDS]).goal == "You want to pay."
+    assert apply(early, [ADDS]).goal == apply(due, [ADDS]).goal == "You want to\n- pay"
     assert (in_force([ADDS], early), waiting([ADDS], early)) == ((), (ADDS,))
-    assert apply(early, [ADDS], closing=True) == early
     assert in_force([ADDS], early, closing=True) == (ADDS,)
-    assert apply(due, [ADDS]) == due
     assert in_force([ADDS], due) == (ADDS,)
 
 
@@ -90,8 +94,3 @@ def test_a_line_and_a_list_item_are_held_back_whole() -> None:
 
     assert apply(View(says=("Pay", "And a receipt?")), [line]).says == ("Pay",)
     assert apply(View(goal="1. pay\n2. get a receipt"), [item]).goal == "1. pay"
-
-
-def test_there_are_as_many_questions_in_each_language() -> None:
-    """Questions beside the matter come in English and French."""
-    assert len(questions("en")) == len(questions("fr")) >= 10

@@ -32,15 +32,15 @@ STATE: dict[str, Any] = {
 
 
 def scenario(
-    goal: str = "You want to renew loan L11, the atlas, and pick it up at the main desk.",
+    goal: str = "You want to renew loan L11, Atlas of clouds, and pick it up at the main desk.",
     known: str = "You are Ada Roy in zip 75001. Your email is ada@mail.test.",
-    says: tuple[str, ...] = (),
+    says: Any = (),
     calls: tuple[dict[str, Any], ...] = ({"name": "renew", "arguments": {"loan_id": "L11", "pickup": "main desk"}},),
 ) -> Scenario:
     """Give a scenario of a library."""
     instructions = {"reason_for_call": goal, "known_info": known, "task_instructions": "", "domain": ""}
     task = {"id": "s", "user_scenario": {"instructions": instructions}, "evaluation_criteria": {"actions": list(calls)}}
-    return Scenario(id="s", title="s", task=Task.model_validate(task), says=says)
+    return Scenario(id="s", title="s", task=Task.model_validate(task), **({"says": says} if says else {}))
 
 
 def one(name: str, given: Scenario, state: dict[str, Any] | None = STATE, **options: Any) -> Behaviour | str:
@@ -132,12 +132,64 @@ def test_a_record_wished_for_first_is_the_users_own() -> None:
     assert [(swap.first, swap.right) for swap in behaviour.wrong] == [("L12", "L11")]
 
 
-def test_a_part_of_an_address_is_no_wish() -> None:
-    """A town is not changed alone where the address stands beside it."""
-    state = {"people": {"p_a_1": {"town": "Lyon", "zip": "69001"}, "p_b_2": {"town": "Lille", "zip": "59000"}}}
-    call = {"name": "move", "arguments": {"town": "Lyon", "zip": "69001"}}
+def test_options_that_the_tool_lists_come_first() -> None:
+    """Of what the tool's schema lists, the first wish is something that the record has not."""
+    pickup = {"enum": ["main desk", "night box", "by post"]}
+    renew = ToolSpec(name="renew", parameters={"type": "object", "properties": {"loan_id": {}, "pickup": pickup}})
+    given = scenario(
+        goal="You want to have loan L11 by post.",
+        calls=({"name": "renew", "arguments": {"loan_id": "L11", "pickup": "by post"}},),
+    )
+    spec = [ModifierSpec(name="changes_mind", options={"which": "pickup"})]
 
-    assert isinstance(one("changes_mind", scenario(goal="You want to move to Lyon.", calls=(call,)), state), str)
+    firsts = {plan(spec, given, STATE, seed=seed, tools=[renew])[0][0].wrong[0].first for seed in range(9)}
+
+    assert firsts == {"night box"}
+
+
+SHOP: dict[str, Any] = {
+    "people": {
+        "p_ada_1": {"mail": "ada@x.test", "cards": {"visa_1": {"source": "visa"}, "bank_2": {"source": "bank"}}},
+        "p_bo_2": {"mail": "bo@x.test", "cards": {"visa_9": {"source": "visa"}}},
+    },
+    "orders": {
+        "O-100": {"person": "p_ada_1", "items": [{"item": "lamp 7"}, {"item": "rug 8"}]},
+        "O-200": {"person": "p_ada_1", "items": [{"item": "desk 9"}]},
+    },
+    "products": {
+        "lamp": {
+            "maker": "Lum",
+            "kinds": {
+                "L-1": {"price": 9, "free": True},
+                "L-2": {"price": 8, "free": True},
+                "L-3": {"price": 7, "free": False},
+            },
+        },
+        "rug": {"maker": "Rag", "kinds": {"R-1": {"price": 9, "free": True}}},
+    },
+}
+"""A shop whose records hold tables and lists of their own."""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "firsts"),
+    [
+        ("card", "visa_1", {"bank_2"}),  # another person's card is none of hers
+        ("new_item", "L-1", {"L-2"}),  # of another product, and what is sold out, is none either
+        ("new_item", "R-1", set()),
+        ("order_id", "O-100", set()),  # her other order has no such lamp
+    ],
+)
+def test_only_what_the_thing_can_have_is_wished_for(name: str, value: str, firsts: set[str]) -> None:
+    """Of tables inside a record, other entries of the same record are options; of records, those with what is asked."""
+    call = {"name": "exchange", "arguments": {"order_id": "O-100", "item": "lamp 7", name: value}}
+    given = scenario(goal=f"Exchange lamp 7 of O-100 ({value}).", known="Your email is ada@x.test.", calls=(call,))
+    spec = [ModifierSpec(name="changes_mind", options={"which": name})]
+
+    found = [plan(spec, given, SHOP, seed=seed) for seed in range(9)]
+
+    assert {chosen[0].wrong[0].first for chosen, _ in found if chosen} == firsts
+    assert firsts or found[0][1] == {"changes_mind": "nothing shows another option that the record can have"}
 
 
 def test_an_intent_of_the_options_is_added_at_its_message() -> None:
@@ -151,45 +203,35 @@ def test_an_intent_of_the_options_is_added_at_its_message() -> None:
 @pytest.mark.parametrize(
     ("goal", "says", "held_back"),
     [
-        ("", ("Renew L11", "yes", "And what is overdue?", "no"), "And what is overdue?"),
-        ("You want to renew L11. You also want a receipt.", (), "You also want a receipt."),
-        ("Vous voulez prolonger L11. Vous voulez aussi un reçu.", (), "Vous voulez aussi un reçu."),
+        (
+            "",
+            ({"request": "Renew L11"}, {"confirm": "yes"}, {"ask": "And what is overdue?"}, "no"),
+            "And what is overdue?",
+        ),
         ("You want to:\n- renew L11\n- know what is overdue", (), "know what is overdue"),
+        ("1. L11 を延長する\n2. 延滞を知る", (), "延滞を知る"),
     ],
 )
-def test_the_last_of_several_intents_is_held_back(goal: str, says: tuple[str, ...], held_back: str) -> None:
-    """Of several lines, sentences or list items the last wish waits."""
+def test_the_last_of_several_intents_is_held_back(goal: str, says: Any, held_back: str) -> None:
+    """Of several lines that ask for something, or items of the goal's list, the last waits."""
     assert told("adds_intent", scenario(goal=goal, says=says)).held_back == held_back
 
 
-@pytest.mark.parametrize("goal", ["You want to renew L11.", "You want L11. If that fails, you also want to complain."])
-def test_one_intent_cannot_be_held_back(goal: str) -> None:
-    """A single wish, and a condition of it, leave nothing to add."""
-    assert one("adds_intent", scenario(goal=goal)) == "the scenario has one intent, and the modifier states no other"
+@pytest.mark.parametrize(
+    ("goal", "says"),
+    [("You want to renew L11.", ()), ("", ("Renew L11", "And a receipt")), ("- renew L11\n- a receipt\nBe quick.", ())],
+)
+def test_one_intent_cannot_be_held_back(goal: str, says: Any) -> None:
+    """A goal without a list at its end, and lines that do not say what they mean, leave nothing to add."""
+    found = one("adds_intent", scenario(goal=goal, says=says))
+
+    assert found == "the scenario lists one intent, and the modifier states no other"
 
 
-def test_a_question_beside_the_matter_shares_no_word_with_it() -> None:
-    """What the scenario is about is never what the user asks beside it, whatever the seed."""
-    given = scenario(goal="You want a book about the history of Rome, a recipe and a poem.")
-    asked = {plan([ModifierSpec(name="out_of_scope")], given, seed=seed)[0][0].ask for seed in range(60)}
-
-    assert len(asked) > 3
-    assert not any(word in question for question in asked for word in ("book", "recipe", "poem"))
-
-
-def test_the_language_is_that_of_the_scenario() -> None:
-    """A French scenario gives French questions and unknown info."""
-    looked_up = {"name": "trouver", "arguments": {"email": "ada@mail.test", "client": "C1"}}
-    given = scenario(
-        "Vous voulez prolonger votre abonnement et savoir quand il se termine.",
-        "Votre e-mail est ada@mail.test. Votre numéro de client est C1.",
-        calls=(looked_up,),
-    )
-
-    chosen, _ = plan([ModifierSpec(name="forgets_identifier", options={"which": "customer_id"})], given, seed=1)
-
-    assert chosen[0].unknown == "Vous ne vous souvenez pas de votre numéro de client."
-    assert told("out_of_scope", given).language == "fr"
+def test_a_question_beside_the_matter_is_the_users_own() -> None:
+    """A question of the options is asked; without one the user makes its own, in its language."""
+    assert '"What time is it?"' in told("out_of_scope", scenario(), ask="What time is it?").instruction
+    assert told("out_of_scope", scenario()).ask == ""
 
 
 def test_the_same_seed_gives_the_same_behaviours() -> None:
@@ -222,10 +264,9 @@ def test_the_same_modifier_twice_is_skipped_once() -> None:
 
 
 TABLES: dict[str, Any] = {
-    "members": {"m_roy_1": {"first_name": "Ada", "last_name": "Roy", "email": "ada@mail.test"}},
-    "addresses": {
-        "m_roy_1": {"street": "1 Rue Haute", "zip": "75001"},
-        "m_lee_2": {"street": "2 Hill", "zip": "69002"},
+    "members": {
+        "m_roy_1": {"first_name": "Ada", "last_name": "Roy", "email": "ada@mail.test", "zip": "75001"},
+        "m_lee_2": {"first_name": "Bo", "last_name": "Lee", "email": "bo@mail.test", "zip": "75001"},
     },
     "loans": {
         "L11": {"loan_id": "L11", "member": "m_roy_1", "title": "Atlas of clouds"},
@@ -237,8 +278,9 @@ TABLES: dict[str, Any] = {
 
 
 def test_what_belongs_together_is_found_across_tables() -> None:
-    """Name and zip of two tables lead to the member; the member's own loans are told from those of others."""
-    calls = ({"name": "renew", "arguments": {"loan_id": "L11"}},)
+    """Name and zip of an expected call lead to the member; the member's own loans are told from those of others."""
+    found = {"name": "find", "arguments": {"first_name": "Ada", "last_name": "Roy", "zip": "75001"}}
+    calls = (found, {"name": "renew", "arguments": {"loan_id": "L11"}})
 
     forgotten = one("forgets_identifier", scenario(calls=calls), TABLES, which="email")
     changed = one("changes_mind", scenario(calls=calls), TABLES)

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
+from pytest_agentbench.core.acts import Act, GoalItem
 from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.users.modifiers.behaviour import Behaviour, Swap
 from pytest_agentbench.users.modifiers.shown import shown
-from tests.shared_data import needs_shared
-from tests.users.modifiers.labelled import LABELS, PARTS, agreement
 
 SCENARIO = Scenario(
     id="s",
@@ -21,81 +20,92 @@ SCENARIO = Scenario(
 )
 
 
-def talk(*texts: str) -> Transcript:
-    """Give a conversation of these texts, the agent first; `call: x` is a call of `book` with the cabin x."""
-    messages: list[Message] = []
-    speaker = "assistant"
-    for text in texts:
-        if text.startswith("call: "):
-            call = ToolCall(id="1", name="book", arguments={"cabin": text.removeprefix("call: ")})
-            messages.append(Message(role="assistant", tool_calls=(call,)))
-            messages.append(Message(role="tool", tool_call_id="1", content="done", wrote=True))
-            continue
-        messages.append(Message(role="user" if speaker == "user" else "assistant", content=text))
-        speaker = "assistant" if speaker == "user" else "user"
-    return Transcript(messages=tuple(messages))
-
-
 def behaviour(name: Any, **fields: Any) -> Behaviour:
     """Give a behaviour without an instruction."""
     return Behaviour(name=name, instruction="", **fields)
 
 
-FORGETS = behaviour("forgets_identifier", kind="order_id", forgets=("#W1",))
+FORGETS = behaviour("forgets_identifier", forgets=("#W1",), unknown="order")
 WRONG = behaviour("wrong_value_first", wrong=(Swap(label="zip", first="75001", right="69002"),))
-CHANGES = behaviour("changes_mind", wrong=(Swap(label="cabin", first="business", right="economy"),))
-ADDS = behaviour("adds_intent", intent="I also want a receipt for the keyboard.", from_message=2)
+CHANGES = behaviour("changes_mind", wrong=(Swap(label="cabin", first="first class", right="economy"),))
+ADDS = behaviour("adds_intent", intent="a receipt", from_message=2)
 IMPATIENT = behaviour("impatient")
-ASKS = behaviour("out_of_scope", ask="What will the weather be like on Sunday?")
+ASKS = behaviour("out_of_scope")
+EVERY = (FORGETS, WRONG, CHANGES, ADDS, IMPATIENT, ASKS)
+
+
+def user(text: str, *kinds: Any, shows: str = "", goal: int = 0, about: tuple[Any, ...] = (), **facts: Any) -> Message:
+    """Give a typed turn: acts of these kinds, the first with facts and what it is about."""
+    first, *more = kinds or ("inform",)
+    acts = (Act(kind=first, facts=facts, about=about), *(Act(kind=kind) for kind in more))
+    items = tuple(GoalItem(text=f"item {number}") for number in range(goal))
+    return Message(role="user", content=text, acts=acts, goal_items=items, shows=(shows,) if shows else ())
+
+
+def agent(text: str = "…") -> Message:
+    """Give a message of the agent."""
+    return Message(role="assistant", content=text)
+
+
+def called(cabin: str, *, wrote: bool | None = None, error: bool = False) -> tuple[Message, Message]:
+    """Give a call of `book` and its answer."""
+    call = ToolCall(id="1", name="book", arguments={"cabin": cabin})
+    answer = Message(role="tool", tool_call_id="1", content="…", wrote=wrote, error=error)
+    return Message(role="assistant", tool_calls=(call,)), answer
+
+
+FIRST_CLASS, ECONOMY = user("…", "request", cabin="first_class"), user("…", "request", cabin="economy")
 
 
 @pytest.mark.parametrize(
     ("what", "conversation", "expected"),
     [
-        (FORGETS, talk("Your order number?", "I don't have it on me, sorry."), True),
-        (FORGETS, talk("Votre numéro de commande ?", "Je ne l'ai pas sous la main."), True),
-        (FORGETS, talk("Your order number?", "I forgot my order number. Try my email."), True),
-        (FORGETS, talk("Your order number?", "I don't have it... wait, it is W1."), False),
-        (FORGETS, talk("Your order number?", "I don't know it.", "Is it #W1?", "Yes, W1."), True),
-        (FORGETS, talk("Your order number?", "It is W7."), False),
-        (FORGETS, talk("Your order number or the date?", "I'm not sure about the exact date."), False),
-        (WRONG, talk("Zip?", "75001", "Nobody there.", "Sorry, 69002."), True),
-        (WRONG, talk("Zip?", "75001, no, 69002"), False),
-        (WRONG, talk("Zip?", "69002", "Sure?", "Or 75001?"), False),
-        (WRONG, talk("Zip?", "75001"), False),
-        (CHANGES, talk("Cabin?", "Business", "It is 900. OK?", "Actually, economy instead.", "call: economy"), True),
-        (CHANGES, talk("Cabin?", "Business", "call: business", "Booked.", "Actually, economy instead."), False),
-        (CHANGES, talk("Cabin?", "From business to economy"), False),
-        (CHANGES, talk("Cabin?", "Business", "Business or economy?", "Which is it, business or economy?"), False),
-        (ADDS, talk("Yes?", "Pay", "Paid.", "And a receipt for my keyboard"), True),
-        (ADDS, talk("Yes?", "Pay and a receipt for the keyboard"), False),
-        (ADDS, talk("Yes?", "Pay", "Paid.", "Bye"), False),
-        (IMPATIENT, talk("Yes?", "Cancel W1. Hurry up."), True),
-        (IMPATIENT, talk("Oui ?", "Annulez W1. Je n'ai pas le temps."), True),
-        (IMPATIENT, talk("Yes?", "Cancel W1, no rush. Thanks for the quick help."), False),
-        (IMPATIENT, talk("Yes?", "Hurry " + "and another word " * 20), False),
-        (ASKS, talk("Yes?", "Pay", "OK?", "Yes. What's the weather on Sunday?", "No idea.", "Fine, go on."), True),
-        (ASKS, talk("Yes?", "Pay", "OK?", "What's the weather on Sunday?"), False),
-        (ASKS, talk("Yes?", "Weather on Sunday?", "No.", "But the weather on Sunday?", "No.", "ok"), False),
+        (FORGETS, [agent(), user("weiß nicht", shows="forgets_identifier")], True),
+        (FORGETS, [agent(), user("weiß nicht")], False),
+        (FORGETS, [agent(), user("?", shows="forgets_identifier"), agent(), user("oh", order="W1")], False),
+        (FORGETS, [agent(), user("?", shows="forgets_identifier"), agent("#W1?"), user("oh", order="W1")], True),
+        (WRONG, [agent(), user("…", zip="75001"), agent(), user("…", zip="69002")], True),
+        (WRONG, [agent(), user("…", about=(75001,)), agent(), user("not 75001", zip=69002)], True),
+        (WRONG, [agent(), user("…", zip="69002"), agent(), user("…", zip="75001")], False),
+        (WRONG, [agent(), user("75001, or 69002")], False),
+        (WRONG, [agent(), user("…", zip="75001")], False),
+        (CHANGES, [agent(), FIRST_CLASS, agent(), ECONOMY], True),
+        (CHANGES, [agent(), FIRST_CLASS, *called("first_class"), agent(), ECONOMY], False),
+        (CHANGES, [agent(), FIRST_CLASS, *called("first class", error=True), agent(), ECONOMY], True),
+        (CHANGES, [agent(), FIRST_CLASS, *called("first_class", wrote=False), agent(), ECONOMY], True),
+        (ADDS, [user("…", goal=1), agent(), user("…", "inform", shows="adds_intent", goal=2)], True),
+        (ADDS, [user("…"), agent(), user("…", "confirm", "request", shows="adds_intent")], True),
+        (ADDS, [user("…", goal=1), agent(), user("…", "confirm", shows="adds_intent", goal=1)], False),
+        (ADDS, [user("…", "request", shows="adds_intent", goal=2), agent(), user("…")], False),
+        (IMPATIENT, [user("はやく", shows="impatient")], True),
+        (IMPATIENT, [user("Hurry up!")], False),
+        (ASKS, [agent(), user("…", "ask", shows="out_of_scope"), agent(), user("…")], True),
+        (ASKS, [agent(), user("…", "ask", shows="out_of_scope")], False),
+        (ASKS, [agent(), *[user("…", "ask", shows="out_of_scope")] * 2, user("…")], False),
     ],
 )
-def test_a_behaviour_is_seen_where_it_was(what: Behaviour, conversation: Transcript, expected: bool) -> None:
-    """Words in order, before and after the agent's, decide in English and French."""
-    assert shown(what, conversation, SCENARIO) is expected
+def test_a_behaviour_is_seen_where_turns_say_so(what: Behaviour, conversation: list[Message], expected: bool) -> None:
+    """Acts with their values, goal items and what a turn says it acts out decide, in any language."""
+    assert shown(what, Transcript(messages=tuple(conversation)), SCENARIO) is expected
+
+
+@pytest.mark.parametrize("what", EVERY, ids=[one.name for one in EVERY])
+def test_turns_that_say_nothing_of_themselves_are_not_measured(what: Behaviour) -> None:
+    """Whatever the words of an unlabelled turn are, nobody knows whether it shows a behaviour."""
+    said = Message(role="user", content="Hurry! I forgot it. 75001, economy, a receipt. What is the weather like?")
+
+    assert shown(what, Transcript(messages=(agent(), said)), SCENARIO) is None
+
+
+def test_what_labelled_turns_show_is_shown() -> None:
+    """A turn without labels beside takes nothing away."""
+    said = Message(role="user", content="ok")
+
+    assert shown(IMPATIENT, Transcript(messages=(said, user("…", shows="impatient"))), SCENARIO) is True
+    assert shown(IMPATIENT, Transcript(messages=(said, user("…"))), SCENARIO) is None
 
 
 def test_silence_shows_nothing() -> None:
     """An empty conversation shows no behaviour."""
-    every = (FORGETS, WRONG, CHANGES, ADDS, IMPATIENT, ASKS)
-
-    assert not any(shown(one, Transcript(), SCENARIO) for one in every)
-
-
-@needs_shared
-@pytest.mark.parametrize("part", PARTS)
-def test_detectors_agree_with_labels(part: str) -> None:
-    """Of the recorded conversations that were labelled by reading, nine in ten are read the same way."""
-    counts = [agreement(name, part) for name in LABELS]
-    right = sum(count[True, True] + count[False, False] for count in counts)
-
-    assert right >= 0.9 * sum(sum(count.values()) for count in counts)
+    assert not any(shown(one, Transcript(), SCENARIO) for one in EVERY)
+    assert shown(IMPATIENT, Transcript(), SCENARIO) is False

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation._reading.free import is_free
 from pytest_agentbench.generation.tools.recruiting.scouting import is_needed, is_sayable
 from pytest_agentbench.generation.tools.values import Card
-from pytest_agentbench.validation.asked import is_free
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,15 @@ function unmeasured() {
       h("tbody", {}, DATA.unmeasured.map(([part, runs, why, cure]) => h("tr", {}, h("th", { scope: "row" }, soft(part)), h("td", { class: "number" }, String(runs)), h("td", {}, why), h("td", {}, cure)))))));
 }
 
+function audits() {
+  if (!DATA.audits.length) return null;
+  return h("section", { class: "card wide" }, h("h2", {}, "Auditor"),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "auditor" }, h("table", { class: "rows" },
+      h("tbody", {}, DATA.audits.map(([name, told]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, told)))))),
+    DATA.seen.length ? h("h3", {}, "Flags, which decide nothing") : null,
+    DATA.seen.length ? h("ul", { class: "blames" }, DATA.seen.map((text) => h("li", {}, text))) : null);
+}
+
 const manyVariants = new Set(ROWS.map((row) => row.variant)).size > 1;
 const runName = (row) => h("span", { class: "name" }, row.name, row.variant && manyVariants ? h("span", { class: "variant" }, row.variant) : null, row.fault ? h("span", { class: "variant" }, row.fault) : null, row.trial > 1 ? h("span", { class: "muted" }, ` trial ${row.trial}`) : null);
 
@@ -116,7 +125,7 @@ const ofKind = (kind) => DATA.groups.filter((one) => one.title.split(" ")[0] ===
 
 function overview() {
   return h("div", { class: "overview" }, hero(),
-    h("div", { class: "cards" }, gates(), changes(), endings(), ofKind("complexity").map(group), worst(), unmeasured(), trials(), DATA.heat.map(heat), variants(), faults(), DATA.groups.filter((one) => !["tool", "variant", "complexity"].includes(one.title.split(" ")[0])).map(group)),
+    h("div", { class: "cards" }, gates(), changes(), endings(), ofKind("complexity").map(group), worst(), unmeasured(), audits(), trials(), DATA.heat.map(heat), variants(), faults(), DATA.groups.filter((one) => !["tool", "variant", "complexity"].includes(one.title.split(" ")[0])).map(group)),
     about());
 }
 

@@ -37,7 +37,7 @@ class RunList {
 
   row(place) {
     const row = ROWS[place];
-    const facts = [row.complexity === null ? "" : `c${row.complexity}`, row.verdict === "unscored" && row.blame ? row.blame : "", row.termination === "FINISHED" ? "" : row.termination, row.open ? `${plural(row.open, "part")} \u2013` : ""].filter(Boolean);
+    const facts = [row.complexity === null ? "" : `c${row.complexity}`, row.verdict === "unscored" && row.blame ? row.blame : "", row.termination === "FINISHED" ? "" : row.termination, row.open ? `${plural(row.open, "part")} \u2013` : "", row.noted].filter(Boolean);
     return h("li", {}, h("a", { href: `#runs/${place}${this.query()}`, "data-place": place, class: row.verdict, "aria-current": place === this.current ? "true" : null },
       icon(row.verdict, worded(row)), runName(row), h("span", { class: "facts" }, facts.join(" \u00b7 ")),
       row.line ? h("span", { class: "what" }, row.line) : null));

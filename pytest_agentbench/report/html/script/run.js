@@ -18,6 +18,9 @@ function runPage(place, context) {
     run.also.map(([blame, why]) => h("p", { class: "notice" }, `Besides, blame ${blame}: ${why}`)),
     run.flags.map(([turn, value, quote]) =>
       h("p", { class: "notice" }, `Flag (decides nothing), turn ${turn}: ${value} is found nowhere, in "${quote}"`)),
+    run.seen.map(([kind, turn, told, quote]) =>
+      h("p", { class: "notice" }, `Flag of the auditor (decides nothing), ${kind}${turn ? `, turn ${turn}` : ""}: ${told}${quote ? `, "${quote}"` : ""}`)),
+    run.disputed ? h("p", { class: "notice warn" }, `Disputed: ${run.disputed}. The run is scored.`) : null,
     run.unmeasured.length ? section("Not measured", h("ul", { class: "findings" }, run.unmeasured.map(([part, why, cure]) => h("li", { class: "unscored" }, icon("unscored", "not measured"), h("div", {}, h("b", {}, part), h("p", {}, cure ? `${why}; ${cure}` : why)))))) : null,
     failing.length > 1 || (failing.length && !row.line) ? section("What failed", h("ul", { class: "findings" }, failing.filter((one) => one.kind !== "state" || !isDifference(one)).map((one) => finding(one, jump)))) : null,
     expected(run, jump), state(failing), judged.length ? section("What judges quote", judged.map((one) => evidence(one, jump))) : null,
@@ -36,6 +39,7 @@ function goTo(turn) {
 function badges(row, run) {
   return [
     h("span", { class: `badge ${row.verdict}` }, worded(row)),
+    row.noted ? h("span", { class: "badge warn" }, row.noted) : null,
     row.blame && row.verdict !== "passed" ? h("span", { class: "badge" }, `blame: ${row.blame}`) : null,
     h("span", { class: `badge${row.termination === "FINISHED" ? "" : " warn"}` }, row.termination),
     row.complexity === null ? null : h("span", { class: "badge", title: `scale: ${run.scale}` }, `complexity ${row.complexity}`),

@@ -1,0 +1,163 @@
+"""What the auditor saw, as reports show it: its figures, its flags, and *uncalibrated* beside what rests on it."""
+
+from collections.abc import Sequence
+
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.verdict import Flag
+from pytest_agentbench.report.breakdown import percent
+from pytest_agentbench.report.glyphs import Glyphs, Line
+from pytest_agentbench.report.table import wrap
+from pytest_agentbench.results.audits import (
+    LEAST_RUNS,
+    AuditorStanding,
+    AuditSums,
+    CritiqueSums,
+    FlagKindCount,
+    auditor_flags,
+    audits_of,
+    critique_of,
+)
+from pytest_agentbench.results.document import Document
+
+UNCALIBRATED = "uncalibrated"
+"""What stands beside a verdict that rests on an auditor whose false alarms nobody has counted, or that has some."""
+
+FLAGS_TITLE = "flags of the auditor (they decide nothing)"
+
+_QUOTE = 160
+
+
+def is_uncalibrated(run: Result, document: Document) -> bool:
+    """Whether the verdict on a run rests on an auditor that is not calibrated."""
+    return run.rests_on_auditor and not _standing(run, document).is_calibrated
+
+
+def marks_of(run: Result, document: Document) -> str:
+    """Give what stands beside a verdict, `uncalibrated` and `disputed`, joined by commas; "" for most."""
+    return ", ".join(_marks(run, _standing(run, document)))
+
+
+def marked(run: Result, standing: AuditorStanding | None) -> str:
+    """Give the same for a run of a suite whose auditor is known."""
+    return ", ".join(_marks(run, standing or AuditorStanding()))
+
+
+def standing_text(standing: AuditorStanding, marks: Glyphs) -> str:
+    """Say how far an auditor can be trusted, with the upper bound of its false alarm rate."""
+    if not standing.runs:
+        return f"{UNCALIBRATED}: `agentbench calibrate` has not held it against labelled runs"
+    alarms = "no false alarm" if not standing.false_alarms else _count(standing.false_alarms, "false alarm")
+    bound = f"at most {percent(standing.upper, marks)}, 95 %"
+    told = f"{alarms} on {_count(standing.runs, 'labelled run')} ({bound})"
+    if standing.is_calibrated:
+        return f"calibrated: {told}"
+    few = f"; {LEAST_RUNS} are needed" if standing.runs < LEAST_RUNS else ""
+    return f"{UNCALIBRATED}: {told}{few}"
+
+
+def audit_rows(document: Document, marks: Glyphs) -> list[tuple[str, str]]:
+    """Give name and figure of all that auditors saw, and of what the critique of endings took; none without either."""
+    sums = audits_of(document.results, document.retried)
+    rows = [*_audit_rows(sums, document, marks)] if sums.runs else []
+    if sums.disputed or sums.replayed:
+        again = f" {marks.dot} {sums.replayed} played again" if sums.replayed else ""
+        why = "scored; the user may be at fault"
+        rows.append(("disputed", f"{_count(sums.disputed, 'run')} ({why}){again}"))
+    critique = critique_of([*document.results, *document.retried])
+    return [*rows, *([("critique", _critique(critique, marks))] if critique.runs else [])]
+
+
+def audit_lines(document: Document, marks: Glyphs, width: int, *, verbose: bool) -> list[Line]:
+    """Give the rows as lines, then the kinds of flags with the first of each; with `verbose` all flags."""
+    rows = audit_rows(document, marks)
+    if not rows:
+        return []
+    lines = [Line("")]
+    indent = " " * (max(len(name) for name, _ in rows) + 2)
+    for name, told in rows:
+        lines += [Line(part) for part in wrap(marks.plain(f"{name.ljust(len(indent))}{told}"), width, indent)]
+    if verbose:
+        found = [(run.key.scenario, flag) for run in document.results for flag in auditor_flags(run)]
+        texts = [f"{marks.plain(scenario)}  {auditor_flag_text(flag, marks)}" for scenario, flag in found]
+    else:
+        texts = kind_texts(document, marks)
+    if texts:
+        lines.append(Line(FLAGS_TITLE, "head"))
+        lines += [Line(f"  {part}") for text in texts for part in wrap(text, width - 2, "    ")]
+    return lines
+
+
+def kind_texts(document: Document, marks: Glyphs) -> list[str]:
+    """Say of each kind of flag how many there are, in how many runs, and which is the first."""
+    sums = audits_of(document.results)
+    return [
+        f"{_kind(one)}{marks.plain(one.scenario)}, {_place(one.first)}{_words(one.first, marks)}" for one in sums.flags
+    ]
+
+
+def auditor_flag_text(flag: Flag, marks: Glyphs) -> str:
+    """Give kind, turn, what was observed, and the words."""
+    return f"{flag.kind}, {_place(flag)}{_words(flag, marks)}"
+
+
+def _audit_rows(sums: AuditSums, document: Document, marks: Glyphs) -> Sequence[tuple[str, str]]:
+    runs = len([run for run in document.results if run.not_run is None])
+    dot = f" {marks.dot} "
+    facts = [f"{sums.runs} of {_count(runs, 'run')}", f"{sums.decided} rest on it"]
+    facts += [f"{_count(sums.dropped, 'observation')} without words left out"] if sums.dropped else []
+    standings = {
+        standing_text(suite.auditor, marks)
+        for suite in document.suites
+        if suite.auditor is not None and any(run.audit and run.key.suite == suite.path for run in document.results)
+    }
+    rows = [("auditor", dot.join([*facts, *sorted(standings)]))]
+    rows.append(
+        ("satisfied yet failed", f"{sums.satisfied_failed} of {_count(sums.satisfied, 'run')} with a satisfied user")
+    )
+    share = percent(sums.plays_agent / sums.runs, marks)
+    rows.append(
+        ("plays_agent", f"{sums.plays_agent} of {_count(sums.runs, 'run')} ({share}): the user spoke as the agent")
+    )
+    if sums.consents_unclear:
+        rows.append(("unclear", f"{_count(sums.consents_unclear, 'consent')}: label and auditor disagree"))
+    return rows
+
+
+def _critique(sums: CritiqueSums, marks: Glyphs) -> str:
+    lost = (
+        f"{sums.unscored_resumed} of {sums.resumed} that went on",
+        f"{sums.unscored_others} of {sums.others} others",
+    )
+    facts = (
+        f"{sums.resumed} of {_count(sums.runs, 'run')} went on ({sums.times} times in all)",
+        f"{sums.calls} of {_count(sums.all_calls, 'model call')}",
+        f"not scored: {', '.join(lost)}",
+    )
+    return f" {marks.dot} ".join(facts)
+
+
+def _standing(run: Result, document: Document) -> AuditorStanding:
+    found = next((suite.auditor for suite in document.suites if suite.path == run.key.suite), None)
+    return found or AuditorStanding()
+
+
+def _marks(run: Result, standing: AuditorStanding) -> list[str]:
+    rests = [UNCALIBRATED] if run.rests_on_auditor and not standing.is_calibrated else []
+    return [*rests, *(["disputed"] if run.disputed else [])]
+
+
+def _kind(one: FlagKindCount) -> str:
+    return f"{one.kind} {one.flags} in {_count(one.runs, 'run')}, the first: "
+
+
+def _place(flag: Flag) -> str:
+    return f"turn {flag.turn}: " if flag.turn else ""
+
+
+def _words(flag: Flag, marks: Glyphs) -> str:
+    quote = f'"{marks.cut(marks.plain(flag.quote), _QUOTE)}"' if flag.quote else ""
+    return ", ".join(part for part in (marks.plain(flag.message or flag.value), quote) if part)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

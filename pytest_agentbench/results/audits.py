@@ -1,0 +1,167 @@
+"""What auditors saw in a session, added up, how far they can be trusted, and what the critique of endings took."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.codec import loads
+from pytest_agentbench.core.model import Usage
+from pytest_agentbench.core.run import Result
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.verdict import Flag, Verdict
+from pytest_agentbench.results.intervals import wilson
+
+LEAST_RUNS = 50
+"""Runs labelled by the team without one false alarm, from which an auditor counts as calibrated."""
+
+CRITIQUE = "critique"
+"""The role that says whether a conversation is over."""
+
+
+class AuditorStanding(Model):
+    """How an auditor did on runs that the team labelled: right runs of the agent among them that it failed."""
+
+    runs: int = 0
+    false_alarms: int = 0
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether it raised no false alarm on enough runs."""
+        return self.runs >= LEAST_RUNS and not self.false_alarms
+
+    @property
+    def upper(self) -> float | None:
+        """Give the upper end of the 95 % interval of its false alarm rate, None without runs."""
+        interval = wilson(self.false_alarms, self.runs)
+        return None if interval is None else interval[1]
+
+
+def standing_of(suite: Suite) -> AuditorStanding | None:
+    """Give how the auditor of a suite did, as its calibration file says; None for a suite that has no auditor.
+
+    A file that is not there, or says nothing of an auditor, tells of no runs.
+    """
+    if suite.judge is None or suite.auditor == "off":
+        return None
+    calibration = suite.judge.calibration
+    return AuditorStanding() if calibration is None else _read(calibration.file)
+
+
+def _read(file: Path) -> AuditorStanding:
+    try:
+        told = loads(file.read_text(encoding="utf-8"))["auditor"]
+        runs, alarms = told["runs"], told["false_alarms"]
+    except (OSError, ValueError, TypeError, LookupError):
+        return AuditorStanding()
+    if not all(type(count) is int for count in (runs, alarms)) or not 0 <= alarms <= runs:
+        return AuditorStanding()
+    return AuditorStanding(runs=runs, false_alarms=alarms)
+
+
+class FlagKindCount(Model):
+    """How many flags of a kind the auditor raised, in how many runs, and the first one."""
+
+    kind: str
+    flags: int
+    runs: int
+    scenario: str
+    first: Flag
+
+
+class AuditSums(Model):
+    """What auditors saw. `runs` were audited, `decided` of them rest on it, `dropped` counts what had no words there.
+
+    `satisfied` runs have a user that the auditor calls satisfied; `satisfied_failed` of these failed. In `plays_agent`
+    runs the user spoke as the agent does. `consents_unclear` were read otherwise than they are labelled. `disputed`
+    runs may have failed by their user, whoever suspects it; `replayed` attempts of these were played again.
+    """
+
+    runs: int = 0
+    decided: int = 0
+    dropped: int = 0
+    satisfied: int = 0
+    satisfied_failed: int = 0
+    plays_agent: int = 0
+    consents_unclear: int = 0
+    disputed: int = 0
+    replayed: int = 0
+    flags: tuple[FlagKindCount, ...] = ()
+
+
+def audits_of(results: Iterable[Result], retried: Iterable[Result] = ()) -> AuditSums:
+    """Add up what auditors saw of the deciding attempts; `retried` are those before them."""
+    runs = list(results)
+    seen = [(run, run.audit) for run in runs if run.audit is not None]
+    satisfied = [run for run, audit in seen if audit.user_satisfied is not None and audit.user_satisfied.shows]
+    return AuditSums(
+        runs=len(seen),
+        decided=sum(run.rests_on_auditor for run in runs),
+        dropped=sum(audit.dropped for _, audit in seen),
+        satisfied=len(satisfied),
+        satisfied_failed=sum(run.verdict is Verdict.FAILED for run in satisfied),
+        plays_agent=sum(audit.plays_agent for _, audit in seen),
+        consents_unclear=round(sum(run.metrics.get("consent_unclear") or 0 for run in runs)),
+        disputed=sum(bool(run.disputed) for run in runs),
+        replayed=sum(bool(run.disputed and run.scored) for run in retried),
+        flags=tuple(_kinds(runs)),
+    )
+
+
+def auditor_flags(run: Result) -> list[Flag]:
+    """Give the flags of a run that the auditor raised."""
+    return [flag for flag in run.flags if flag.kind != "value"]
+
+
+def _kinds(runs: Sequence[Result]) -> Iterable[FlagKindCount]:
+    """Give a count per kind of flag, the most frequent first."""
+    found = [(run, flag) for run in runs for flag in auditor_flags(run)]
+    for kind, count in sorted(Counter(flag.kind for _, flag in found).items(), key=lambda entry: (-entry[1], entry[0])):
+        mine = [(run, flag) for run, flag in found if flag.kind == kind]
+        yield FlagKindCount(
+            kind=kind,
+            flags=count,
+            runs=len({str(run.key) for run, _ in mine}),
+            scenario=mine[0][0].key.scenario,
+            first=mine[0][1],
+        )
+
+
+class CritiqueSums(Model):
+    """What became of the runs whose endings were questioned: `resumed` of them went on, `times` in all.
+
+    `calls` of the `all_calls` to models asked whether a conversation was over. `unscored` runs are given for those that
+    resumed and for those that did not.
+    """
+
+    runs: int = 0
+    resumed: int = 0
+    times: int = 0
+    calls: int = 0
+    all_calls: int = 0
+    unscored_resumed: int = 0
+    unscored_others: int = 0
+
+    @property
+    def others(self) -> int:
+        """How many runs ended as their users first wanted them to."""
+        return self.runs - self.resumed
+
+
+def critique_of(results: Iterable[Result]) -> CritiqueSums:
+    """Add up the runs of suites whose users go on where a conversation is not over."""
+    runs = [run for run in results if run.metrics.get("resumed") is not None]
+    resumed = [run for run in runs if run.metrics["resumed"]]
+    return CritiqueSums(
+        runs=len(runs),
+        resumed=len(resumed),
+        times=round(sum(run.metrics["resumed"] or 0 for run in runs)),
+        calls=sum(_calls(run.usage.get(CRITIQUE, Usage())) for run in runs),
+        all_calls=sum(_calls(usage) for run in runs for usage in run.usage.values()),
+        unscored_resumed=sum(not run.scored for run in resumed),
+        unscored_others=sum(not run.scored for run in runs if not run.metrics["resumed"]),
+    )
+
+
+def _calls(usage: Usage) -> int:
+    return usage.calls + usage.replayed
