@@ -10,7 +10,7 @@ from random import Random
 from typing import Literal
 
 from pytest_agentbench.checks.auditor.ask import AUDITOR, audit
-from pytest_agentbench.checks.auditor.findings import observed, unaudited
+from pytest_agentbench.checks.auditor.findings import observed, unaudited, worth_asking
 from pytest_agentbench.checks.judges.evidence import goal_of_run, of_audit, of_run
 from pytest_agentbench.checks.judges.judge import judge_criteria
 from pytest_agentbench.checks.judges.rubric import (
@@ -86,7 +86,8 @@ async def judge_with_models(
     differences. `resolve` leads from import paths to the functions of a rubric, which `run_sync` runs, `resolve_value`
     to those of rules. Raise `NotRunError` where a model may not be asked.
     """
-    if judgement.verdict is Verdict.ERROR and not judgement.nothing_measured:
+    is_open = judgement.verdict is not Verdict.ERROR or judgement.nothing_measured
+    if not is_open and (auditor is None or not worth_asking(run, judgement)):
         return without_models(run, judgement, why=_NOT_JUDGED, rubric=rubric, policies=policies, audits=audits)
     unseen = judgement
     open_policies = [policy for policy in policies if policy.rule is None]
