@@ -21,6 +21,8 @@ FOLDER = Path(__file__).parent / "languages"
 _WORD = re.compile(r"[^\W_]+")
 _INFLECTED, _COMPOUND = 4, 5
 """Letters from which a word may have an ending, and from which it may stand inside a longer one (`Bestellnummer`)."""
+_LONGEST = 60
+"""Characters up to which a text is a name; τ² writes prose where names of unknown values stand."""
 _BETWEEN = 3
 """Other words that may stand between the words of a name: *the number of your order*."""
 _IDENTIFIERS = frozenset({"id", "no", "nr", "num", "number", "code", "key", "ref", "reference", "uuid"})
@@ -85,7 +87,7 @@ class Language(Model):
 
 def _ways(name: str, synonyms: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
     """Give every way to say a name: its own words, then with synonyms of the whole, or of each word."""
-    words = words_of(name)
+    words = words_of(name) if len(name) <= _LONGEST else ()
     yield words
     yield from (words_of(other) for other in synonyms.get(" ".join(words), ()))
     if len(words) > 1:
