@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-SAME = 0.9
+SAME = 0.85
 """Share from which two sequences, or two texts, are the same."""
 
 _READ = 1_000

@@ -192,13 +192,14 @@ class StructuralFacts:
         return any(spec.kind != "read" for spec in self._run.toolset.of("assistant"))
 
     def _holds(self, record: CallRecord, value: str) -> bool:
-        given = record.result.content if record.result else ""
-        if states(value, f"{dumps(record.call.arguments)}\n{given}"[:_LONGEST], self._locale):
+        """Whether arguments or result of a call hold a value, or the value spells one of the arguments."""
+        given = f"{dumps(record.call.arguments)}\n{record.result.content if record.result else ''}"[:_LONGEST]
+        if all(states(part, given, self._locale) for part in _parts(value)):
             return True
         return any(states(leaf, value, self._locale) for leaf in _leaves(record.call.arguments))
 
     def _is_known(self, value: str) -> bool:
-        return states(value, self._known, self._locale)
+        return any(states(part, self._known, self._locale) for part in _parts(value))
 
     @cached_property
     def _known(self) -> str:
@@ -218,6 +219,11 @@ class StructuralFacts:
         if isinstance(told, Instructions):
             texts += [told.reason_for_call or "", told.known_info or "", told.task_instructions or ""]
         return "\n".join([*texts, told if isinstance(told, str) else ""])
+
+
+def _parts(value: str) -> list[str]:
+    """Give what has a digit in a value, without its unit or currency; the whole where nothing has."""
+    return [token.text for token in tokens(value)] or [value]
 
 
 def _leaves(value: object) -> Iterator[str | int | float]:
