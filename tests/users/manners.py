@@ -183,6 +183,12 @@ class Outcome:
         return "failed" if by_agent else "unscored"
 
     @property
+    def is_faulty(self) -> bool:
+        """Whether a lasting fault of the suite's own keeps every agent from what is expected."""
+        is_unclear = self.judgement.blame is Blame.UNCLEAR and self.judgement.verdict is Verdict.ERROR
+        return is_unclear and any(not fault.calls for fault in self.run.scenario.faults)
+
+    @property
     def why(self) -> str:
         """What stood against it."""
         found = [one.message for one in self.judgement.findings if one.required and one.passed is not True]
