@@ -106,7 +106,12 @@ class Hit:
     def text(self) -> str:
         """The message with the words that show it."""
         quote = f" ({printable(shorten(self.quote, 120))!r})" if self.quote else ""
-        return f"{printable(shorten(self.message, _WIDTH))}{quote}"
+        return f"{self.said}{quote}"
+
+    @property
+    def said(self) -> str:
+        """The message, safe to print."""
+        return printable(shorten(self.message, _WIDTH))
 
 
 def worth_asking(run: Run, judgement: Judgement) -> bool:
@@ -220,7 +225,7 @@ class _Applied:
         if becomes.startswith("unscored"):
             self.excuses.append((Blame(becomes.rpartition(" ")[2]), hit))
         if becomes.startswith("flag"):
-            self.flags.append(Flag(turn=hit.turn, quote=shorten(hit.quote, _WIDTH), kind=hit.flag, message=hit.message))
+            self.flags.append(Flag(turn=hit.turn, quote=shorten(hit.quote, _WIDTH), kind=hit.flag, message=hit.said))
         if becomes == "flag, disputed":
             self.disputed = self.disputed or f"turn {hit.turn}: {hit.text}"
         if hit.policy is not None or fails or becomes in ("cause", "excused") or becomes.startswith("unscored"):
