@@ -318,6 +318,8 @@ def test_score_asks_it_as_pytest_does_and_shares_its_cassette(
 
     assert (recorded, without, result.ret) == (0, 0, 0)
     assert "model calls  auditor 1" in told
+    assert "1 of 1 run · 0 rest on it" in told
+    assert "0 of 1 run with a satisfied user" in told
     ours, pytests = (read(Path(name)) for name in ("score.json", "pytest.json"))
     assert comparable(ours)["results"] == comparable(pytests)["results"]
     (none,) = read(Path("none.json")).results
