@@ -14,12 +14,14 @@ from pytest_agentbench.core.scenario import Instructions, Scenario
 from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.tool import Toolset
 
-_VALUE = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]*\w|#?\w*\d[\w-]*|(?<=\w )[A-Z]\w*(?: [A-Z]\w*)+")
+_VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]*\w|(?<!\w)#?\w*\d[\w-]*|(?<=\w )[A-Z]\w*(?: [A-Z]\w*)+")
 """E-mail addresses, what has a digit, and two or more words in a row with capitals, but at the beginning."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _EXAMPLE = re.compile(r"['\"“‘`]([^\s'\"”’`]{2,40})['\"”’`]")
 _BEFORE = 4
 """Words before a value that may be its name."""
+_REACH = 200
+"""Characters before a value in which these words stand."""
 _SHORT = 2
 """Letters up to which a word is a value only as it is written."""
 _DESCRIBED = 1_000
@@ -74,7 +76,7 @@ def _in_prose(text: str, labels: Sequence[Named]) -> Iterator[tuple[str, list[st
         for match in _VALUE.finditer(line):
             form = shape(plain(match[0]))
             names = [name for name, other in forms if other == form] + (["email"] if form == "@" else [])
-            names += _words_before(line[: match.start()], vocabulary)
+            names += _words_before(line[max(match.start() - _REACH, 0) : match.start()], vocabulary)
             if names:
                 yield match[0], names
 

@@ -73,7 +73,7 @@ def test_it_is_asked_once_a_run_where_it_is_needed_or_wanted(
     (one,) = project.document.results
     assert (len(questions), one.audit is not None, "auditor" in one.usage) == (int(asked), asked, asked)
     assert bool(re.search(r"model calls .*auditor 1,", result.stdout.str())) is asked
-    turns, user = 40, 82 if "user" not in keys else 0
+    turns, user = 40, 164 if "user" not in keys else 0
     most = turns + 60 + user + 2 * asked
     result.stdout.fnmatch_lines([f"*at most 40 agent turns, {most} model calls*"])
 
