@@ -32,7 +32,7 @@ WORDED = {
 }
 """Files with expressions that spell words out, and what these are, which is no talk."""
 
-BEING_REPLACED = ("calibration/", "users/")
+BEING_REPLACED = ("calibration/",)
 """Folders of which the readers that nobody listed are on their way out; shrinks to nothing."""
 
 LISTS: dict[str, str] = {}

@@ -73,7 +73,7 @@ def test_it_is_asked_once_a_run_where_it_is_needed_or_wanted(
     (one,) = project.document.results
     assert (len(questions), one.audit is not None, "auditor" in one.usage) == (int(asked), asked, asked)
     assert bool(re.search(r"model calls .*auditor 1,", result.stdout.str())) is asked
-    turns, user = 40, 82 if "user" not in keys else 0
+    turns, user = 40, 164 if "user" not in keys else 0
     most = turns + 60 + user + 2 * asked
     result.stdout.fnmatch_lines([f"*at most 40 agent turns, {most} model calls*"])
 
@@ -318,6 +318,8 @@ def test_score_asks_it_as_pytest_does_and_shares_its_cassette(
 
     assert (recorded, without, result.ret) == (0, 0, 0)
     assert "model calls  auditor 1" in told
+    assert "1 of 1 run · 0 rest on it" in told
+    assert "0 of 1 run with a satisfied user" in told
     ours, pytests = (read(Path(name)) for name in ("score.json", "pytest.json"))
     assert comparable(ours)["results"] == comparable(pytests)["results"]
     (none,) = read(Path("none.json")).results

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
+from pytest_agentbench.checks.handling import settled
 from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.conversation import Reply, Turn, UserTurn, View
 from pytest_agentbench.core.run import Judgement, Run
@@ -246,7 +247,8 @@ async def _played(stage: Stage, manner: Manner, oracle: Oracle) -> Outcome:
 
     try:
         run = await stage.play(build)
-        return Outcome(manner, run, await stage.judge(run))
+        # every one of these agents says what did not work, which no code reads
+        return Outcome(manner, run, settled(await stage.judge(run), told=True))
     finally:
         stage.runner.close()
 

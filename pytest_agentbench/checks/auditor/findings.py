@@ -56,7 +56,7 @@ ROWS = (
     Row("policy-kept", "policy without a rule exercised and kept", "", "in the rate", "in the rate"),
     Row("policy-violated", "policy without a rule violated", "", "flag, in the rate", "failed, agent"),
     Row("goal-left", "goal item refused or open, and no rule, tool or user stands against it",
-        "an expected call was never tried, or something was not told", "cause", "cause"),
+        "an expected call was not made rightly, or something was not told", "cause", "cause"),
     Row("goal-flagged", "goal item refused or open, and no rule, tool or user stands against it", "", "flag",
         "failed, agent"),
     Row("goal-tool", "goal item not done because of a tool",
@@ -269,7 +269,7 @@ def _goal(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
             continue
         what = f"{item.item!r} was {'refused' if item.status == 'refused' else 'left open'}"
         if item.reason == "agent":
-            row = "goal-left" if facts.unfinished else "goal-flagged"
+            row = "goal-left" if facts.lacks else "goal-flagged"
             against = "though no rule, tool or user stands against it"
             yield _hit(row, item, f"{what} by the agent, {against}", "goal", "goal")
         elif item.reason == "tool" and facts.refused_by_tools:
