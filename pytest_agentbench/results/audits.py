@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from pytest_agentbench.checks.auditor.ask import TEMPLATE
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import loads
 from pytest_agentbench.core.model import Usage
@@ -23,7 +24,7 @@ CRITIQUE = "critique"
 class AuditorStanding(Model):
     """How an auditor did on runs of a right agent that the team labelled: how many, and how many of them it failed.
 
-    `other` names the model that it was then, where it is another now.
+    `other` names the model, or the prompt, that it had then, where that is another now.
     """
 
     runs: int = 0
@@ -32,7 +33,7 @@ class AuditorStanding(Model):
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether it raised no false alarm on enough runs, and is still the same model."""
+        """Whether it raised no false alarm on enough runs, and is still the same."""
         return self.runs >= LEAST_RUNS and not self.false_alarms and not self.other
 
     @property
@@ -54,15 +55,16 @@ def standing_of(suite: Suite) -> AuditorStanding | None:
 
 
 def _read(file: Path, model: str) -> AuditorStanding:
+    now = {"model": model, "prompt": TEMPLATE}
     try:
         told = loads(file.read_text(encoding="utf-8"))["auditor"]
-        runs, alarms, parts = told["runs"], told["false_alarms"], told.get("parts") or {}
-        before = parts.get("model", model)
+        runs, alarms, before = told["runs"], told["false_alarms"], {**now, **told.get("parts", {})}
     except (OSError, ValueError, TypeError, LookupError, AttributeError):
         return AuditorStanding()
     if not all(type(count) is int for count in (runs, alarms)) or not 0 <= alarms <= runs:
         return AuditorStanding()
-    return AuditorStanding(runs=runs, false_alarms=alarms, other="" if before == model else printable(str(before)))
+    changed = [printable(str(before[part])) for part, value in now.items() if before[part] != value]
+    return AuditorStanding(runs=runs, false_alarms=alarms, other=", ".join(changed))
 
 
 class FlagKindCount(Model):

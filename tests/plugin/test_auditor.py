@@ -136,8 +136,8 @@ def test_uncalibrated_stands_beside_every_verdict_that_rests_on_it(project: Proj
         ),
         ({"runs": 60, "false_alarms": 1}, "uncalibrated: 1 false alarm on 60 labelled runs (at most 9 %, 95 %)", True),
         (
-            {"runs": 60, "false_alarms": 0, "parts": {"model": "older"}},
-            "uncalibrated: no false alarm on 60 labelled runs (at most 6 %, 95 %); it was older then",
+            {"runs": 60, "false_alarms": 0, "parts": {"model": "older", "prompt": "auditor.v0"}},
+            "uncalibrated: no false alarm on 60 labelled runs (at most 6 %, 95 %); it was older, auditor.v0 then",
             True,
         ),
         ({"runs": "many"}, "uncalibrated: `agentbench calibrate` has not held it", True),
