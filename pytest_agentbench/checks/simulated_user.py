@@ -16,7 +16,7 @@ _SHOWED = {
 def check_simulated_user(run: Run) -> Iterable[Finding]:
     """Give a finding per fault, per modifier in force, and per modifier that does not fit the scenario.
 
-    None of them is required of the agent: a fault makes the run the *user*'s, see `decide`.
+    None of them is required of the agent: a fault makes the run *disputed*, see `decide`.
     """
     for fault in run.user_faults:
         message = printable(shorten(fault.message, 300))

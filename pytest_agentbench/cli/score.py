@@ -33,6 +33,7 @@ from pytest_agentbench.results.redact import Redactor
 from pytest_agentbench.results.spool import Spool
 from pytest_agentbench.results.store import read_transcript, transcript_name, write_transcript
 from pytest_agentbench.runs.access import Budgets, SessionModels
+from pytest_agentbench.runs.measurable import unmeasurable_gates
 from pytest_agentbench.runs.recordings import Recordings, merge_all
 from pytest_agentbench.runs.scoring import look_over, score
 from pytest_agentbench.suites.call_check import check_calls
@@ -102,7 +103,7 @@ def _read(path: Path) -> tuple[Suite, Toolset]:
         toolset = load_toolset(suite.environment, suite.root, recorded=True)
     except AgentBenchError as error:
         raise SuiteError([Problem(file=path, key="environment", message=str(error))]) from None
-    if problems := check_calls(suite, toolset):
+    if problems := [*check_calls(suite, toolset), *unmeasurable_gates(suite, ())]:
         raise SuiteError(problems)
     return suite, toolset
 

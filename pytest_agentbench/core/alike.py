@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-SAME = 0.9
+SAME = 0.85
 """Share from which two sequences, or two texts, are the same."""
 
 _READ = 1_000
@@ -28,7 +28,7 @@ _VALUE = re.compile(r"(?<!\w)[^\W\d]*\d\w*")
 _DIGIT = re.compile(r"\d")
 
 
-def alike(left: Sequence[str], right: Sequence[str], ratio: float = SAME) -> bool:
+def _alike(left: Sequence[str], right: Sequence[str], ratio: float) -> bool:
     """Tell whether `difflib.SequenceMatcher(left, right).ratio()` reaches `ratio`; of nothing it is never reached.
 
     What both have bounds what a matcher can find, and hardly any two texts come near: the bounds are tried from the
@@ -92,5 +92,5 @@ def _similar(left: str, right: str, ratio: float) -> bool:
     if values_in(left) != values_in(right):
         return False
     if max(len(left), len(right)) > _BY_CHARACTER:
-        return alike(left.split(), right.split(), ratio)
-    return alike(left, right, ratio)
+        return _alike(left.split(), right.split(), ratio)
+    return _alike(left, right, ratio)

@@ -1,11 +1,11 @@
 """Approvals: what an agent asks its user to decide before it goes on, and what the user decided."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.values import JsonValue, same, to_json
+from pytest_agentbench.core.values import JsonValue, leaves, same, to_json
 
 DecisionKind = Literal["approve", "reject", "edit", "respond"]
 """approve: make the call. reject: do not. edit: make it with other arguments. respond: answer in its place."""
@@ -89,14 +89,6 @@ def has_arguments(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 def values_of(arguments: Mapping[str, Any]) -> tuple[JsonValue, ...]:
     """Give the plain values in the arguments of a call, each once."""
     found: dict[str, JsonValue] = {}
-    for value in _leaves(to_json(dict(arguments))):
+    for value in leaves(to_json(dict(arguments))):
         found.setdefault(repr(value), value)
     return tuple(found.values())
-
-
-def _leaves(value: JsonValue) -> Iterator[JsonValue]:
-    if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(item)
-    elif value is not None and not isinstance(value, bool):
-        yield value

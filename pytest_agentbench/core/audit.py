@@ -50,7 +50,8 @@ class Claim(Quoted):
     """A statement of fact that the agent made to the user."""
 
     kind: ClaimKind = Field(
-        description="effect: that it did something; figure: a number, date, price or id; other: any other fact"
+        description="effect: that it changed, sent or passed on something; figure: a number, date, price or id; "
+        "other: any other fact"
     )
     values: tuple[str, ...] = Field(description="the ids, amounts, dates and names in the quote that it is about")
     denies: StrictBool = Field(description="true where the sentence says that it is not so")

@@ -9,6 +9,8 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile(r"[^\W_]+")
 _SHORT = 2
 """Letters up to which a word of a longer name (`date_of_birth`) tells nothing."""
+IDENTIFIERS = frozenset({"id", "no", "nr", "num", "number", "code", "key", "ref", "reference", "uuid"})
+"""Last words of names that say no more than that the thing before them is meant."""
 
 
 def readable(name: str) -> str:

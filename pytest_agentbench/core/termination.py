@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from pytest_agentbench.core.alike import SAME
 from pytest_agentbench.core.base import Model
 
 
@@ -25,7 +26,7 @@ class Thresholds(Model):
     which it is new.
     """
 
-    similarity: float = 0.9
+    similarity: float = SAME
     repeats: int = 2
     mirrors: int = 2
     mirrored_turns: int = 3

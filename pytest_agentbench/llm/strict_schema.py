@@ -8,7 +8,10 @@ from pydantic import BaseModel
 
 # what strict modes refuse, or ignore; pydantic checks all of it when the answer is read
 _DROPPED = frozenset(
-    {"default", "examples", "minLength", "maxLength", "uniqueItems", "discriminator", "minProperties", "maxProperties"}
+    {
+        *("default", "examples", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "discriminator"),
+        *("minProperties", "maxProperties"),
+    }
 )
 _FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
 

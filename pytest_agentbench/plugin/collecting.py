@@ -15,6 +15,7 @@ from pytest_agentbench.plugin.early_stop import trial_after_trial
 from pytest_agentbench.plugin.items import SuiteModule, meta_of
 from pytest_agentbench.plugin.keys import POSITION
 from pytest_agentbench.results.files import write_atomic
+from pytest_agentbench.runs.auditing import has_auditor
 from pytest_agentbench.runs.estimate import asks_models, estimate
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.script_lines import CHOICES
@@ -95,7 +96,9 @@ class Collecting:
         ]
         if not lines:
             return
-        yield f"agentbench: lines of users that do not say what they mean ({len(lines)}); a yes there is not measured"
+        judged = self._bench.options.judge and all(has_auditor(one.suite) for one in lines)
+        left = "left to the auditor" if judged else "not measured"
+        yield f"agentbench: lines of users that do not say what they mean ({len(lines)}); a yes there is {left}"
         for one in lines[:_MOST_LINES]:
             yield self._bench.redactor.text(f"  {one.told(self._config.invocation_params.dir)}")
         if len(lines) > _MOST_LINES:

@@ -114,9 +114,10 @@ def by_outcome(result: Result, report: pytest.TestReport) -> Result:
     """Give a simulation of the user's own test the verdict of that test: its assertions are the checks."""
     if result.verdict is Verdict.ERROR or report.skipped:
         return result
+    own = {"rests_on_auditor": False}
     if report.passed:
-        return result.model_copy(update={"verdict": Verdict.PASSED, "blame": None, "also": ()})
-    return result.model_copy(update={"verdict": Verdict.FAILED, "blame": Blame.AGENT})
+        return result.model_copy(update={"verdict": Verdict.PASSED, "blame": None, "also": (), **own})
+    return result.model_copy(update={"verdict": Verdict.FAILED, "blame": Blame.AGENT, **own})
 
 
 def item_is_gated(item: pytest.Item) -> bool:

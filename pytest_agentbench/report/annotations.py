@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import shorten
+from pytest_agentbench.report.auditor import mark_of_gate, marks_of
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.worst import check_name, failed_findings, finding_text, no_finding_text, worst_first
 from pytest_agentbench.results.document import Document
@@ -24,9 +25,12 @@ def github_annotations(
     Failed gates come first, on their suite's file, then runs that the agent failed, worst first: errors where they
     fail the session, warnings where gates decided and hold. `place` tells where a file lies in the repository.
     """
-    gates = [_gate(verdict, place) for verdict in document.gates if not verdict.passed]
+    gates = [_gate(verdict, place, mark_of_gate(verdict, document)) for verdict in document.gates if not verdict.passed]
     gated = {verdict.suite for verdict in document.gates}
-    runs = [_run(run, place, missed=run.key.suite in gated) for run in worst_first(document.results)]
+    runs = [
+        _run(run, place, missed=run.key.suite in gated, noted=marks_of(run, document))
+        for run in worst_first(document.results)
+    ]
     everything = [*gates, *runs]
     lines = everything[:most]
     if len(everything) > most:
@@ -34,12 +38,12 @@ def github_annotations(
     return lines
 
 
-def _gate(verdict: GateVerdict, place: Callable[[str], str]) -> str:
-    text = f"gate {verdict.label}: {verdict.reason} (n {verdict.n})"
+def _gate(verdict: GateVerdict, place: Callable[[str], str], noted: str) -> str:
+    text = f"gate {verdict.label}: {verdict.reason} (n {verdict.n}{f', {noted}' if noted else ''})"
     return _command("error", text, file=place(verdict.suite), line=1, title="agentbench: gate failed")
 
 
-def _run(run: Result, place: Callable[[str], str], *, missed: bool) -> str:
+def _run(run: Result, place: Callable[[str], str], *, missed: bool, noted: str) -> str:
     found = failed_findings(run)
     what = (
         f"{check_name(found[0])}: {finding_text(run, found[0], UNICODE, _WIDTH)}"
@@ -47,7 +51,7 @@ def _run(run: Result, place: Callable[[str], str], *, missed: bool) -> str:
         else no_finding_text(run, UNICODE)
     )
     label = f"[{run.key.label}]" if run.key.label else ""
-    title = f"{run.key.scenario}{label} {'missed' if missed else 'failed'}"
+    title = f"{run.key.scenario}{label} {'missed' if missed else 'failed'}{f' ({noted})' if noted else ''}"
     file = place(run.file) if run.file else ""
     return _command("warning" if missed else "error", what, file=file, line=run.line, title=title)
 

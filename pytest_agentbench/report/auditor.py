@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.verdict import Flag
 from pytest_agentbench.report.breakdown import percent
@@ -18,6 +19,7 @@ from pytest_agentbench.results.audits import (
     critique_of,
 )
 from pytest_agentbench.results.document import Document
+from pytest_agentbench.results.gates import GateVerdict
 
 UNCALIBRATED = "uncalibrated"
 """What stands beside a verdict that rests on an auditor whose false alarms nobody has counted, or that has some."""
@@ -25,6 +27,7 @@ UNCALIBRATED = "uncalibrated"
 FLAGS_TITLE = "flags of the auditor (they decide nothing)"
 
 _QUOTE = 160
+_NAME = 60
 
 
 def is_uncalibrated(run: Result, document: Document) -> bool:
@@ -35,6 +38,17 @@ def is_uncalibrated(run: Result, document: Document) -> bool:
 def marks_of(run: Result, document: Document) -> str:
     """Give what stands beside a verdict, `uncalibrated` and `disputed`, joined by commas; "" for most."""
     return ", ".join(_marks(run, _standing(run, document)))
+
+
+def mark_of_gate(verdict: GateVerdict, document: Document) -> str:
+    """Give `uncalibrated` where what a gate measured rests on an auditor that is not, else ""."""
+    gate = parse_gate(verdict.gate)
+    runs = [run for run in document.results if run.key.suite == verdict.suite]
+    if gate.metric == "policy":
+        seen = (run for run in runs for one in (run.audit.policies if run.audit else ()) if one.policy == gate.argument)
+    else:
+        seen = (run for run in runs if run.rests_on_auditor and gate.kind == "rate")
+    return UNCALIBRATED if any(not _standing(run, document).is_calibrated for run in seen) else ""
 
 
 def marked(run: Result, standing: AuditorStanding | None) -> str:
@@ -51,8 +65,9 @@ def standing_text(standing: AuditorStanding, marks: Glyphs) -> str:
     told = f"{alarms} on {_count(standing.runs, 'labelled run')} ({bound})"
     if standing.is_calibrated:
         return f"calibrated: {told}"
-    few = f"; {LEAST_RUNS} are needed" if standing.runs < LEAST_RUNS else ""
-    return f"{UNCALIBRATED}: {told}{few}"
+    lacks = [f"{LEAST_RUNS} are needed"] if standing.runs < LEAST_RUNS else []
+    lacks += [f"it was {marks.cut(marks.plain(standing.other), _NAME)} then"] if standing.other else []
+    return "; ".join([f"{UNCALIBRATED}: {told}", *lacks])
 
 
 def audit_rows(document: Document, marks: Glyphs) -> list[tuple[str, str]]:

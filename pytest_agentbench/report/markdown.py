@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.text import printable, shorten
-from pytest_agentbench.report.auditor import audit_rows, marks_of
+from pytest_agentbench.report.auditor import audit_rows, mark_of_gate, marks_of
 from pytest_agentbench.report.before import compared, flip_text, name_of
 from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, percent, worst_rows_first
 from pytest_agentbench.report.comparison import p_text, points
@@ -113,7 +113,7 @@ def _gates(document: Document) -> str:
         [
             "✅" if verdict.passed else "❌",
             code(verdict.label, _NAME),
-            code(verdict.reason, _NAME),
+            code(verdict.reason, _NAME) + (f" **{noted}**" if (noted := mark_of_gate(verdict, document)) else ""),
             str(verdict.n),
             percent(verdict.near_miss, UNICODE),
         ]
@@ -222,7 +222,7 @@ def _flags(document: Document) -> str:
 
 def _audits(document: Document) -> str:
     """Say what auditors saw, and list their flags."""
-    rows = [[name, told if name == "auditor" else code(told)] for name, told in audit_rows(document, UNICODE)]
+    rows = [[name, told] for name, told in audit_rows(document, UNICODE)]
     if not rows:
         return ""
     flags = [

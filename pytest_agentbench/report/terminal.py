@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.report.auditor import audit_lines, marks_of
+from pytest_agentbench.report.auditor import audit_lines, mark_of_gate, marks_of
 from pytest_agentbench.report.breakdown import breakdown, own_rows, percent
 from pytest_agentbench.report.faults import faults
 from pytest_agentbench.report.flags import flags_lines, flags_text
@@ -212,6 +212,7 @@ def _gates(document: Document, marks: Glyphs, width: int) -> list[Line]:
         label = f"{names.get(verdict.suite, verdict.suite)}: {verdict.label}" if several else verdict.label
         measured = verdict.reason.partition(" ")[0] if verdict.value is not None else marks.dash
         decision = "ok" if verdict.passed else "FAILED" if verdict.value is not None else f"FAILED ({verdict.reason})"
+        decision += f" [{noted}]" if (noted := mark_of_gate(verdict, document)) else ""
         rows.append([f"  {marks.plain(label)}", measured, str(verdict.n), decision, percent(verdict.near_miss, marks)])
         styles.append("good" if verdict.passed else "bad")
     if document.gates:

@@ -6,7 +6,7 @@ from typing import get_args
 
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.verdict import CallExplanation, Finding, FindingKind, Verdict
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, FindingKind, Verdict
 from pytest_agentbench.report.calls import explained
 from pytest_agentbench.report.glyphs import Glyphs
 
@@ -90,7 +90,9 @@ def no_finding_text(result: Result, glyphs: Glyphs) -> str:
         return f"{glyphs.plain(first.part)} {glyphs.plain(first.why)}{cure}"
     if result.verdict is Verdict.ERROR and result.faults and not result.error:
         wrong = next((finding.message for finding in result.findings if finding.passed is False), "")
-        return f"{glyphs.plain(', '.join(result.faults))} struck unseen: {glyphs.plain(wrong)}"
+        unseen = result.blame is Blame.ENVIRONMENT
+        how = "struck unseen" if unseen else "struck, and nobody read whether the user was told"
+        return f"{glyphs.plain(', '.join(result.faults))} {how}: {glyphs.plain(wrong)}"
     ending = result.termination.value if result.termination else "no result"
     reason = result.error or result.stop_reason
     return f"{ending}: {glyphs.plain(reason)}" if reason else ending

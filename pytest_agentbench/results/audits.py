@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from pytest_agentbench.checks.auditor.ask import TEMPLATE
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import loads
 from pytest_agentbench.core.model import Usage
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import Flag, Verdict
 from pytest_agentbench.results.intervals import wilson
 
@@ -20,15 +22,19 @@ CRITIQUE = "critique"
 
 
 class AuditorStanding(Model):
-    """How an auditor did on runs that the team labelled: right runs of the agent among them that it failed."""
+    """How an auditor did on runs of a right agent that the team labelled: how many, and how many of them it failed.
+
+    `other` names the model, or the prompt, that it had then, where that is another now.
+    """
 
     runs: int = 0
     false_alarms: int = 0
+    other: str = ""
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether it raised no false alarm on enough runs."""
-        return self.runs >= LEAST_RUNS and not self.false_alarms
+        """Whether it raised no false alarm on enough runs, and is still the same."""
+        return self.runs >= LEAST_RUNS and not self.false_alarms and not self.other
 
     @property
     def upper(self) -> float | None:
@@ -45,18 +51,20 @@ def standing_of(suite: Suite) -> AuditorStanding | None:
     if suite.judge is None or suite.auditor == "off":
         return None
     calibration = suite.judge.calibration
-    return AuditorStanding() if calibration is None else _read(calibration.file)
+    return AuditorStanding() if calibration is None else _read(calibration.file, suite.judge.model.model)
 
 
-def _read(file: Path) -> AuditorStanding:
+def _read(file: Path, model: str) -> AuditorStanding:
+    now = {"model": model, "prompt": TEMPLATE}
     try:
         told = loads(file.read_text(encoding="utf-8"))["auditor"]
-        runs, alarms = told["runs"], told["false_alarms"]
-    except (OSError, ValueError, TypeError, LookupError):
+        runs, alarms, before = told["runs"], told["false_alarms"], {**now, **told.get("parts", {})}
+    except (OSError, ValueError, TypeError, LookupError, AttributeError):
         return AuditorStanding()
     if not all(type(count) is int for count in (runs, alarms)) or not 0 <= alarms <= runs:
         return AuditorStanding()
-    return AuditorStanding(runs=runs, false_alarms=alarms)
+    changed = [printable(str(before[part])) for part, value in now.items() if before[part] != value]
+    return AuditorStanding(runs=runs, false_alarms=alarms, other=", ".join(changed))
 
 
 class FlagKindCount(Model):

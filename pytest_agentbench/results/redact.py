@@ -8,6 +8,8 @@ from typing import TypeVar
 
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.approvals import ApprovalRequest, Decision
+from pytest_agentbench.core.audit import Audit, Claim, PolicyObservation
+from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.secret_keys import ENDINGS, names_secret
@@ -18,6 +20,7 @@ from pytest_agentbench.core.verdict import CallExplanation, Finding
 from pytest_agentbench.results.encoded import encoded
 
 _Asked = TypeVar("_Asked", ApprovalRequest, Decision)
+_Seen = TypeVar("_Seen")
 
 MARK = "***"
 """What stands for a secret: shorter than any secret, so that no secret can hide in it."""
@@ -178,9 +181,13 @@ class Redactor:
                 "findings": tuple(self._finding(finding) for finding in result.findings),
                 "also": tuple(one.model_copy(update={"reason": self.text(one.reason)}) for one in result.also),
                 "flags": tuple(
-                    one.model_copy(update={"value": self.text(one.value), "quote": self.text(one.quote)})
+                    one.model_copy(
+                        update={name: self.text(getattr(one, name)) for name in ("value", "quote", "message")}
+                    )
                     for one in result.flags
                 ),
+                "audit": None if result.audit is None else self._audit(result.audit),
+                "disputed": self.text(result.disputed),
                 "unmeasured": tuple(
                     one.model_copy(update={name: self.text(getattr(one, name)) for name in ("part", "why", "cure")})
                     for one in result.unmeasured
@@ -239,6 +246,24 @@ class Redactor:
                 "by": self._optional(call.by),
             }
         )
+
+    def _audit(self, audit: Audit) -> Audit:
+        """Give an audit without secrets in what was quoted and said; ids of policies and what was chosen stay."""
+        seen = {
+            name: tuple(map(self._seen, value)) if isinstance(value, tuple) else self._seen(value)
+            for name, value in audit.__dict__.items()
+        }
+        return audit.model_copy(update=seen)
+
+    def _seen(self, one: _Seen) -> _Seen:
+        if not isinstance(one, Model):
+            return one
+        said = {name: self.text(text) for name in ("quote", "item") if (text := getattr(one, name, ""))}
+        if isinstance(one, Claim):
+            return one.model_copy(update={**said, "values": self._texts(one.values)})
+        if isinstance(one, PolicyObservation):
+            said["reason"] = self.text(one.reason)
+        return one.model_copy(update=said)
 
     def _finding(self, finding: Finding) -> Finding:
         return finding.model_copy(

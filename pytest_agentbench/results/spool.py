@@ -14,8 +14,8 @@ _T = TypeVar("_T", bound=Hashable)
 class Spool:
     """Keeps each result in full in `file`, and gives a lean one: equal in all that figures, gates and rows are made of.
 
-    A lean result has no explanations of calls, and no findings where the run passed; equal parts of different results
-    are one object.
+    A lean result has no explanations of calls, of an audit only what is counted, and no findings where the run passed;
+    equal parts of different results are one object.
     """
 
     def __init__(self, file: Path) -> None:
@@ -63,6 +63,8 @@ class Spool:
         if result.passed:
             fields["findings"] = ()
         fields["calls"] = ()
+        if result.audit is not None:
+            fields["audit"] = result.audit.model_copy(update={"claims": (), "consents": (), "goal_items": ()})
         fields["key"] = self._built(RunKey, {name: self._one(value) for name, value in result.key.__dict__.items()})
         for name in ("policies", "listed_policies", "tags", "tools", "faults"):
             fields[name] = self._one(fields[name])

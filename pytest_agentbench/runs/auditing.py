@@ -8,11 +8,15 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.runs.plan import RunPlan
 
 
+def has_auditor(suite: Suite) -> bool:
+    """Whether a suite has a model that may be asked."""
+    return suite.judge is not None and suite.auditor != "off"
+
+
 def may_audit(plan: RunPlan) -> bool:
     """Whether the auditor may be asked about a run, as far as that can be told before it."""
-    suite = plan.suite
-    if suite.judge is None or suite.auditor is not None:
-        return suite.judge is not None and suite.auditor != "off"
+    if not has_auditor(plan.suite) or plan.suite.auditor is not None:
+        return has_auditor(plan.suite)
     return _is_played_by_model(plan) or any(policy.rule is None or _asks(policy) for policy in plan.policies)
 
 
@@ -23,7 +27,7 @@ def auditing(run: Run, judgement: Judgement, plan: RunPlan) -> Auditing | None:
     listed, where labels leave open what the user agreed to, and where a model plays the user.
     """
     suite = plan.suite
-    if suite.judge is None or suite.auditor == "off":
+    if not has_auditor(suite) or suite.auditor == "off":
         return None
     if suite.auditor is not None:
         return suite.auditor

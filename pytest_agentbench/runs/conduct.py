@@ -46,9 +46,9 @@ from pytest_agentbench.runs.run_thread import GRACE, RunnerInThread
 from pytest_agentbench.runs.session_name import SessionName, new_session_id
 from pytest_agentbench.simulation.clock import Slot, Stopwatch
 from pytest_agentbench.simulation.conversation import Closed, Conversation, Objection, crashed, out_of_time
-from pytest_agentbench.simulation.history import history_of
 from pytest_agentbench.simulation.progress import Progress
 from pytest_agentbench.simulation.recording import Recording
+from pytest_agentbench.simulation.views import history_of
 
 _NOTICEABLE = 0.5
 """Seconds for which the event loop was blocked, from which that is the reason to give for lost time."""

@@ -7,7 +7,10 @@ from pytest_agentbench.runs.auditing import may_audit
 from pytest_agentbench.runs.plan import RunPlan
 
 ASKED_TWICE = 2
-"""A model-backed user is asked once more where a guard rail finds fault with what it says."""
+"""Whoever gives an answer that cannot be used is asked once more."""
+
+A_TURN = 4
+"""A model-backed user is asked once more where its answer is no turn, and again where a guard finds fault with it."""
 
 
 def estimate(plans: Sequence[RunPlan], costs: Mapping[str, float], *, judges: bool = True) -> str:
@@ -45,7 +48,7 @@ def _most_calls(plan: RunPlan, *, judges: bool) -> int:
     limits, played = plan.limits, plan.recording is None
     calls = 0
     if plan.suite.user.model is not None and played:
-        calls += ASKED_TWICE * (limits.turns + 1)
+        calls += A_TURN * (limits.turns + 1)
     if plan.suite.agent.openai is not None:
         # each call of the agent's model ends a turn or makes a tool call, of which there are only so many
         calls += limits.turns + limits.tool_calls

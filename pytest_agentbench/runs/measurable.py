@@ -10,6 +10,7 @@ from pytest_agentbench.core.names import listing, suggestion
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.runs.auditing import has_auditor
 from pytest_agentbench.runs.plan import RunPlan
 from pytest_agentbench.suites.files import read_document
 
@@ -57,7 +58,7 @@ def _unseen(policy: Policy, form: JsonValue, suite: Suite, plans: Sequence[RunPl
     if reads_calls(rule) and suite.agent.http is not None and not suite.agent.http.calls:
         why = f"the rule of {policy.id!r} is about tool calls, and none can be seen in the agent's answers"
         return why, "say where the response holds them: `agent: {http: {calls: …}}`"
-    if suite.judge is not None and suite.auditor != "off":
+    if has_auditor(suite):
         return None  # what labels do not tell of a consent, the auditor reads
     if needs_consent(rule) and suite.agent.kind == "transcripts" and plans and not _labelled(plans):
         why = f"the rule of {policy.id!r} asks what the user agreed to, and no recorded message of a user has `acts`"

@@ -8,6 +8,8 @@ from pytest_agentbench.core.conversation import Turn, View
 from pytest_agentbench.core.scenario import Instructions, Scenario
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
+from pytest_agentbench.core.values import leaves
+from pytest_agentbench.messages.reading import read
 
 
 def agent_turn(
@@ -74,15 +76,7 @@ def _written(messages: Sequence[Message], tools: Toolset) -> Iterator[str | int 
             continue
         spec, wrote = tools.get(record.call.name), record.result.wrote
         if wrote or (wrote is None and (spec is None or spec.kind in ("write", "unknown"))):
-            yield from dict.fromkeys(_leaves(record.call.arguments))
-
-
-def _leaves(value: Any) -> Iterator[str | int | float]:
-    if isinstance(value, dict | list | tuple):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(item)
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield value
+            yield from dict.fromkeys(leaves(record.call.arguments))
 
 
 def _agent_sees(message: Message) -> bool:
@@ -109,3 +103,12 @@ def _user_sees(message: Message) -> bool:
     if message.role == "tool":
         return message.requestor == "user"
     return message.role == "user" or (message.role == "assistant" and not message.tool_calls and bool(message.text))
+
+
+def history_of(scenario: Scenario) -> tuple[Message, ...]:
+    """Give the messages that were exchanged before the run starts; empty for most scenarios.
+
+    Suites whose histories cannot be read do not load.
+    """
+    initial = scenario.task.initial_state
+    return tuple(read((initial and initial.message_history) or ()))

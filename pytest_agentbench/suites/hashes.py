@@ -34,6 +34,7 @@ def suite_hash(suite: Suite, parts: dict[str, JsonValue], files: Mapping[str, Pa
         "parts": mask(parts),
         "user": mask(suite.user.model_dump(exclude={"model": _HOW_REACHED})),
         "judge": mask(suite.judge.model_dump(exclude={"model": _HOW_REACHED}) if suite.judge else None),
+        **({"auditor": suite.auditor} if suite.auditor else {}),
         "rubric": suite.rubric.model_dump() if suite.rubric else None,
         "chat": mask(chat.model_dump(exclude={"model": _HOW_REACHED}) if chat else None),
         "language": suite.language,

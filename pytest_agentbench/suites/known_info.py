@@ -9,23 +9,23 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_agentbench.core.ids import Scalar, clipped, named_values, shape
-from pytest_agentbench.core.names import words_of
+from pytest_agentbench.core.names import IDENTIFIERS, words_of
 from pytest_agentbench.core.scenario import Instructions, Scenario
 from pytest_agentbench.core.spoken import plain, states
 from pytest_agentbench.core.tool import Toolset
 
-_VALUE = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]*\w|#?\w*\d[\w-]*|(?<=\w )[A-Z]\w*(?: [A-Z]\w*)+")
+_VALUE = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]*\w|(?<!\w)#?\w*\d[\w-]*|(?<=\w )[A-Z]\w*(?: [A-Z]\w*)+")
 """E-mail addresses, what has a digit, and two or more words in a row with capitals, but at the beginning."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _EXAMPLE = re.compile(r"['\"“‘`]([^\s'\"”’`]{2,40})['\"”’`]")
 _BEFORE = 4
 """Words before a value that may be its name."""
+_REACH = 200
+"""Characters before a value in which these words stand."""
 _SHORT = 2
 """Letters up to which a word is a value only as it is written."""
 _DESCRIBED = 1_000
 """Characters of a description that are searched for examples."""
-_IDENTIFIERS = frozenset({"id", "no", "nr", "num", "number", "code", "ref", "reference"})
-"""Words that say no more than that the thing named before them is meant."""
 
 Named = tuple[str, Scalar]
 """A name and a value that it stands for, "" where none is known."""
@@ -69,12 +69,12 @@ def _is_told(value: Scalar, text: str) -> bool:
 def _in_prose(text: str, labels: Sequence[Named]) -> Iterator[tuple[str, list[str]]]:
     """Give each e-mail address, id, number and proper name of a text that its form or the words before it name."""
     forms = [(name, form) for name, value in labels if (form := shape(plain(str(value))))]
-    vocabulary = _IDENTIFIERS.union(*(words_of(name) for name, _ in labels))
+    vocabulary = IDENTIFIERS.union(*(words_of(name) for name, _ in labels))
     for line in re.split(r"[\n;]|\.\s", text):
         for match in _VALUE.finditer(line):
             form = shape(plain(match[0]))
             names = [name for name, other in forms if other == form] + (["email"] if form == "@" else [])
-            names += _words_before(line[: match.start()], vocabulary)
+            names += _words_before(line[max(match.start() - _REACH, 0) : match.start()], vocabulary)
             if names:
                 yield match[0], names
 
@@ -88,6 +88,6 @@ def _words_before(text: str, vocabulary: frozenset[str]) -> list[str]:
     start = ends[-1] - 1
     while start and plain(words[start - 1]) in vocabulary:
         start -= 1
-    if start and all(plain(word) in _IDENTIFIERS for word in words[start : ends[-1]]):
+    if start and all(plain(word) in IDENTIFIERS for word in words[start : ends[-1]]):
         start -= 1
     return [" ".join(words[start : ends[-1]])]

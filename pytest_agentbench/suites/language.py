@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 
 from pytest_agentbench.core.base import Model
-from pytest_agentbench.core.names import listing, suggestion, words_of
+from pytest_agentbench.core.names import IDENTIFIERS, listing, suggestion, words_of
 from pytest_agentbench.core.spoken import plain
 
 FOLDER = Path(__file__).parent / "languages"
@@ -21,10 +21,10 @@ FOLDER = Path(__file__).parent / "languages"
 _WORD = re.compile(r"[^\W_]+")
 _INFLECTED, _COMPOUND = 4, 5
 """Letters from which a word may have an ending, and from which it may stand inside a longer one (`Bestellnummer`)."""
+_LONGEST = 60
+"""Characters up to which a text is a name; τ² writes prose where names of unknown values stand."""
 _BETWEEN = 3
 """Other words that may stand between the words of a name: *the number of your order*."""
-_IDENTIFIERS = frozenset({"id", "no", "nr", "num", "number", "code", "key", "ref", "reference", "uuid"})
-"""Last words of names that say no more than that the thing before them is meant."""
 
 _Phrases = Annotated[tuple[str, ...], Field(min_length=1, max_length=12)]
 
@@ -77,7 +77,7 @@ class Language(Model):
         """
         said = _tokens(text)
         return any(
-            _is_close(way, said) or (loosely and way[-1:] and way[-1] in _IDENTIFIERS and _is_close(way[:-1], said))
+            _is_close(way, said) or (loosely and way[-1:] and way[-1] in IDENTIFIERS and _is_close(way[:-1], said))
             for name in names
             for way in _ways(name, self.labels)
         )
@@ -85,7 +85,7 @@ class Language(Model):
 
 def _ways(name: str, synonyms: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, ...]]:
     """Give every way to say a name: its own words, then with synonyms of the whole, or of each word."""
-    words = words_of(name)
+    words = words_of(name) if len(name) <= _LONGEST else ()
     yield words
     yield from (words_of(other) for other in synonyms.get(" ".join(words), ()))
     if len(words) > 1:

@@ -94,56 +94,46 @@ class Approver:
                 return self._by_line(request, line.text, line.decision)
         if request.is_question:
             return None
-        locale = self.language.locale
         if rivals := [call for call in self.expected if call.name == request.tool]:
             wrong = min((_differing(call, request.arguments) for call in rivals), key=len)
-            return self._corrected(request, wrong) if wrong else self._plain("approve", request)
-        if other := contradicted(self.wants, request.call, known, locale):
-            return self._corrected(request, {one.name: one.value for one in other})
-        if stated(undone(self.wants, view.done), request.call, locale):
+        else:
+            wrong = {one.name: one.value for one in contradicted(self.wants, request.call, known, self.language.locale)}
+        if wrong:
+            text = self.language.no.format(value=", ".join(dict.fromkeys(map(spoken, wrong.values()))))
+            about = values_of({name: value for name, value in request.arguments.items() if name in wrong})
+            act = Act(kind="decline", about=about or values_of(request.arguments), facts=wrong)
+            return turn_of("reject", request, text, act)
+        if rivals or stated(undone(self.wants, view.done), request.call, self.language.locale):
             return self._plain("approve", request)
         return None if view.approvals is None else self._plain(view.approvals, request)
 
     def _by_line(self, request: ApprovalRequest, text: str, decision: ScriptedDecision) -> UserTurn:
         if decision.kind == "respond":
-            return _turn(decision.kind, request, text, Act(kind="inform"))
+            return turn_of(decision.kind, request, text, Act(kind="inform"))
         if decision.kind != "edit":
             return self._plain(decision.kind, request, text)
-        changed = decision.arguments
-        edited = {**request.arguments, **changed}
-        said = [
-            self.language.yes,
-            *(Fact(name, to_json(one)).sentence(self.language) for name, one in changed.items()),
-        ]
-        acts = Act(kind="confirm", about=values_of(edited)), Act(kind="inform", facts=changed)
-        return _turn(decision.kind, request.model_copy(update={"arguments": edited}), text or " ".join(said), *acts)
+        facts = [Fact(name, to_json(value)) for name, value in decision.arguments.items()]
+        said = [self.language.yes, *(fact.sentence(self.language) for fact in facts)]
+        edited = request.model_copy(update={"arguments": {**request.arguments, **decision.arguments}})
+        acts = Act(kind="confirm", about=values_of(edited.arguments)), Act(kind="inform", facts=decision.arguments)
+        return turn_of(decision.kind, edited, text or " ".join(said), *acts)
 
     def _plain(self, kind: DecisionKind, request: ApprovalRequest, text: str = "") -> UserTurn:
         said = self.language.yes if kind == "approve" else self.language.decline
-        return _turn(kind, request, text or said, Act(kind=DECIDED[kind], about=values_of(request.arguments)))
-
-    def _corrected(self, request: ApprovalRequest, wanted: Mapping[str, Any]) -> UserTurn:
-        """Say no, and what is wanted."""
-        values = ", ".join(dict.fromkeys(map(spoken, wanted.values())))
-        about = values_of({name: value for name, value in request.arguments.items() if name in wanted})
-        act = Act(kind="decline", about=about or values_of(request.arguments), facts=dict(wanted))
-        return _turn("reject", request, self.language.no.format(value=values), act)
+        return turn_of(kind, request, text or said, Act(kind=DECIDED[kind], about=values_of(request.arguments)))
 
 
-def _turn(kind: DecisionKind, request: ApprovalRequest, text: str, *acts: Act) -> UserTurn:
-    return UserTurn(text=text, acts=acts, decisions=(decided(kind, request, text),))
-
-
-def decided(kind: DecisionKind, request: ApprovalRequest, text: str) -> Decision:
-    """Give a decision about a request, in the user's words."""
-    return Decision(kind=kind, id=request.id, tool=request.tool, arguments=request.arguments, text=text)
+def turn_of(kind: DecisionKind, request: ApprovalRequest, text: str, *acts: Act) -> UserTurn:
+    """Give the turn that decides about a request in the user's words."""
+    decision = Decision(kind=kind, id=request.id, tool=request.tool, arguments=request.arguments, text=text)
+    return UserTurn(text=text, acts=acts, decisions=(decision,))
 
 
 def _differing(call: ExpectedCall, given: Mapping[str, Any]) -> dict[str, Any]:
     """Give the expected values of arguments in whose place `given` has others; what either leaves open is none."""
     compared = {name: one for name, one in call.arguments.items() if name in given and not holds_matcher(one)}
-    return {name: one for name, one in compared.items() if not _is_equal(one, given[name])}
-
-
-def _is_equal(one: object, other: object) -> bool:
-    return same(to_json(one), to_json(other)) or plain(str(one)) == plain(str(other))
+    return {
+        name: one
+        for name, one in compared.items()
+        if not (same(to_json(one), to_json(given[name])) or plain(str(one)) == plain(str(given[name])))
+    }

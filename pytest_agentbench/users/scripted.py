@@ -32,15 +32,13 @@ from pytest_agentbench.core.values import to_json
 from pytest_agentbench.core.verdict import Blame
 from pytest_agentbench.suites.language import Language, language_of
 from pytest_agentbench.suites.script_lines import call_of, labelled
-from pytest_agentbench.users.script import ANSWERS, REQUESTS, Approver, Script, decided
-from pytest_agentbench.users.values import Fact, Heard, Wanted, spoken, stated, states_a_write, undone, wants_in
+from pytest_agentbench.users.script import ANSWERS, REQUESTS, Approver, Script, turn_of
+from pytest_agentbench.users.values import Fact, Heard, Wanted, spoken, stated, undone, wants_in
 
 UNANSWERED = 3
 """How often the user says that it has no answer until the run is stalled."""
 BEFORE = 2
 """Messages of the agent before a question that may state what it is about."""
-_LONGEST_NAME = 60
-"""Characters up to which an entry of `unknown` is a name; τ² writes prose there."""
 
 
 class ScriptedUser:
@@ -92,10 +90,9 @@ class ScriptedUser:
                 return UserTurn(stop=Stop(reason="nothing to say", blame=Blame.SCENARIO))
             self._last = self._next(view, "")
         elif messages[-1].role == "tool":
-            # what the user's own tool gave is told where no line says it
-            told = messages[-1].text.strip() or self._language.yes
-            is_said = bool(self._script.left)
-            self._last = self._next(view, "") if is_said else UserTurn(text=told, acts=(Act(kind="inform"),))
+            told = messages[-1].text.strip() or self._language.yes  # what its own tool gave, where no line says it
+            own = UserTurn(text=told, acts=(Act(kind="inform"),))
+            self._last = self._next(view, "") if self._script.left else own
         elif requests := awaiting(messages):
             self._last = self._decide(view, messages, requests)
         else:
@@ -106,15 +103,14 @@ class ScriptedUser:
         """Take in what the view tells about the user: its lines, what it knows, and the ids in all of it."""
         self._is_begun = True
         lines = self._lines or (() if self._approver.lines else tuple(Line(text=text) for text in view.says))
-        said = [line for line in lines if line.text.strip()]
-        goal = view.goal.strip()
-        self._script = Script(labelled(said or ([Line(text=goal)] if goal else []), self._language))
+        said = [line for line in lines if line.text.strip()] or [Line(text=one) for one in [view.goal.strip()] if one]
+        self._script = Script(labelled(said, self._language))
         self._script.resume(messages)
         own = (line.text for line in self._script.lines if line.act is None or line.act in REQUESTS)
         self._wants += wants_in(own, self._wants)
         if view.knows:
-            also = view.also
-            self._facts = [Fact(name, to_json(one), (name, *also.get(name, ()))) for name, one in view.knows.items()]
+            facts = ((name, to_json(value), view.also.get(name, ())) for name, value in view.knows.items())
+            self._facts = [Fact(name, value, (name, *also)) for name, value, also in facts]
         texts = [line.text for line in self._script.lines] + [view.goal, *(spoken(fact.value) for fact in self._facts)]
         self._ids = frozenset(code for text in texts for code in codes_in(text))
 
@@ -129,8 +125,7 @@ class ScriptedUser:
             other = self._answer(view, messages)
             if other.stop is not None or other.tool_calls:
                 return other
-            responses = tuple(decided("respond", request, other.text) for request in questions)
-            turns.append(other.model_copy(update={"decisions": responses}))
+            turns += [other, *(turn_of("respond", request, other.text) for request in questions)]
         for request, turn in answers:
             if turn is not None and turn.decisions[0].runs:
                 self._confirm(stated(self._wants, request.call, self._locale))
@@ -139,13 +134,14 @@ class ScriptedUser:
     def _answer(self, view: View, messages: Sequence[Message]) -> UserTurn:
         texts = agent_messages(messages)
         text = texts[-1] if texts else ""
-        fresh = self._see_done(view)
+        fresh = {repr(value): plain(str(value)) for value in Counter(view.done) - self._done}
+        self._confirmed -= fresh.keys()  # another write of the same thing needs another yes
+        self._done = Counter(view.done)
         left = undone(self._wants, view.done)
         # "Order W2 is refunded.", said after a refund of W1, is no question about W2
-        is_as_wanted = not fresh or any(plain(str(one.value)) in fresh for one in self._wants)
+        is_meant = not fresh or any(plain(str(one.value)) in fresh.values() for one in self._wants)
         before = texts[-1 - BEFORE : -1]
-        open_wants = left if is_as_wanted else []
-        heard = Heard(text, before, self._wants, left=open_wants, known=self._ids, locale=self._locale)
+        heard = Heard(text, before, self._wants, left=left if is_meant else [], known=self._ids, locale=self._locale)
         asks = has_question_mark(text)
         facts = self._asked_facts(messages, heard, asks=asks)
         is_open = any(one.name and repr(one.value) not in self._confirmed for one in heard.stated)
@@ -169,9 +165,8 @@ class ScriptedUser:
 
     def _answer_question(self, view: View, heard: Heard, facts: list[Fact]) -> UserTurn | None:
         left = self._script.left
-        if left and any(fact.is_stated(left[0].text, self._locale) for fact in facts):
-            rest = [fact for fact in facts if not fact.is_stated(left[0].text, self._locale)]
-            return _joined(self._inform(rest), self._next(view, heard.text))
+        if left and (held := [fact for fact in facts if fact.is_stated(left[0].text, self._locale)]):
+            return _joined(self._inform([fact for fact in facts if fact not in held]), self._next(view, heard.text))
         answer = self._consent(view, heard, has_facts=bool(facts))
         if facts or answer is not None:
             return _joined(self._inform(facts), answer or UserTurn(acts=()))
@@ -213,7 +208,8 @@ class ScriptedUser:
         kinds = {act.kind for act in self._last.acts or ()}
         if "decline" in kinds:
             is_own = any(line.text == self._last.text for line in self._script.lines)
-            is_all = not heard.contradicted and states_a_write(heard.stated, self._wants)
+            missing = {write for one in self._wants if one not in heard.stated for write in one.writes}
+            is_all = not heard.contradicted and any(one.writes - missing for one in heard.stated)
             return not (is_all or (is_own and self._script.left))
         return not kinds.isdisjoint(("confirm", "inform"))
 
@@ -250,8 +246,7 @@ class ScriptedUser:
     def _no_answer(self, view: View, text: str, messages: Sequence[Message]) -> UserTurn:
         """Say that there is no answer; the third time the run is stalled, unless the scenario said that it is so."""
         turn = UserTurn(text=self._language.unknown, acts=(Act(kind="other"),))
-        language = self._language
-        if language.names([name for name in view.unknown if len(name) <= _LONGEST_NAME], text):
+        if self._language.names(view.unknown, text):
             return turn
         self._unanswered.append(text)
         if len(self._unanswered) < UNANSWERED:
@@ -259,12 +254,13 @@ class ScriptedUser:
         asked = " / ".join(dict.fromkeys(repr(shorten(one, 80)) for one in self._unanswered))
         said = "\n".join(message.text for message in messages if message.role == "user")
         were_said = stated(self._wants, said, self._locale)
-        told = [one.name for one in were_said if language.names([one.name], text, loosely=True)]
-        reason = f"the agent asked for what the scenario does not say; add it to `knows` or `says`: {asked}"
+        told = [one.name for one in were_said if self._language.names([one.name], text, loosely=True)]
+        why = "the agent asked for what the scenario does not say; add it to `knows` or `says`"
         if told:
-            reason = f"the agent asked again for what the user had said ({', '.join(dict.fromkeys(told))}): {asked}"
+            why = f"the agent asked again for what the user had said ({', '.join(dict.fromkeys(told))})"
         blame = Blame.AGENT if told else Blame.SCENARIO
-        return turn.model_copy(update={"stop": Stop(reason=reason, blame=blame, termination=Termination.STALLED)})
+        stop = Stop(reason=f"{why}: {asked}", blame=blame, termination=Termination.STALLED)
+        return turn.model_copy(update={"stop": stop})
 
     def _asked_facts(self, messages: Sequence[Message], heard: Heard, *, asks: bool) -> list[Fact]:
         """Give the facts that a message names.
@@ -279,14 +275,6 @@ class ScriptedUser:
         is_alone = asks and not (heard.stated or heard.contradicted)
         again = [fact for fact in old if is_alone and fact.is_asked(heard.text, self._language, loosely=False)]
         return [fact for fact in found if fact not in old or fact in again]
-
-    def _see_done(self, view: View) -> set[str]:
-        """Give what was written since, and take back the yes to it: another write of the same thing needs another."""
-        done = Counter(view.done)
-        fresh = done - self._done
-        self._confirmed -= {repr(value) for value in fresh}
-        self._done = done
-        return {plain(str(value)) for value in fresh}
 
     def _confirm(self, wants: Iterable[Wanted]) -> None:
         self._confirmed |= {repr(one.value) for one in wants}

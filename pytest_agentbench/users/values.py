@@ -71,6 +71,9 @@ class Wanted(Model):
         return len(str(self.value)) > _WEAK or not str(self.value).isalnum() or bool(shape(str(self.value)))
 
 
+Wants = Sequence[Wanted]
+
+
 def wants_of(scenario: Scenario, toolset: Toolset) -> tuple[Wanted, ...]:
     """Compile what the user wants from the agent's expected writes; tools are not named in it."""
     found: dict[tuple[str, str], Wanted] = {}
@@ -81,8 +84,7 @@ def wants_of(scenario: Scenario, toolset: Toolset) -> tuple[Wanted, ...]:
             if call.requestor != "assistant" or (spec is not None and spec.kind in ("read", "generic")):
                 continue
             for name, value, schema in named_values(call.arguments, spec.parameters if spec else None):
-                listed = schema.get("enum")
-                admitted = listed if isinstance(listed, list) else ()
+                admitted = listed if isinstance(listed := schema.get("enum"), list) else ()
                 others = (one for one in admitted if isinstance(one, str) and one != value and len(one) > _WEAK)
                 found[name, repr(value)] = Wanted(name=name, value=value, others=tuple(others))
                 writes[plain(str(value))].add((number, position))
@@ -97,13 +99,7 @@ def undone(wants: Iterable[Wanted], done: Iterable[Scalar]) -> list[Wanted]:
     return [one for one, several in times.items() if made[plain(str(one.value))] < several]
 
 
-def states_a_write(stated: Sequence[Wanted], wants: Iterable[Wanted]) -> bool:
-    """Whether `stated` holds every value that is wanted in some expected write."""
-    missing = {write for one in wants if one not in stated for write in one.writes}
-    return any(one.writes - missing for one in stated)
-
-
-def wants_in(texts: Iterable[str], wants: Sequence[Wanted]) -> tuple[Wanted, ...]:
+def wants_in(texts: Iterable[str], wants: Wants) -> tuple[Wanted, ...]:
     """Give what the user asks for itself: the ids in its requests, of kinds that no expected write speaks of.
 
     A right agent need not write what it is asked to, and a wrong one is shown only where its question gets a yes.
@@ -118,7 +114,7 @@ def stated(wants: Iterable[Wanted], text: str, locale: str) -> list[Wanted]:
     return [one for one in wants if states(one.value, text, locale)]
 
 
-def contradicted(wants: Sequence[Wanted], text: str, known: frozenset[str], locale: str) -> list[Wanted]:
+def contradicted(wants: Wants, text: str, known: frozenset[str], locale: str) -> list[Wanted]:
     """Give the wanted values in whose place a text states another: an id of the same shape, or one of the choices.
 
     An id that the user itself knows of contradicts only where the wanted one is not stated beside it.
@@ -141,14 +137,7 @@ class Heard:
     """What a message of the agent is about: values `left` to do that it states, and wanted ones that it contradicts."""
 
     def __init__(
-        self,
-        text: str,
-        before: Sequence[str],
-        wants: Sequence[Wanted],
-        *,
-        left: Sequence[Wanted],
-        known: frozenset[str],
-        locale: str,
+        self, text: str, before: Sequence[str], wants: Wants, *, left: Wants, known: frozenset[str], locale: str
     ) -> None:
         self.text = text
         self._texts = [text, *before]
@@ -164,13 +153,12 @@ class Heard:
         self.is_choice = all(one.others and one in self.stated for one in self.contradicted)
         self.others = tuple(raw for code, raw in codes_in(source).items() if code not in wanted | known)
 
-    def is_about(self, values: Iterable[object], *, alone: bool) -> bool:
+    def is_about(self, values: Sequence[object], *, alone: bool) -> bool:
         """Whether the message, or one of those before it, states one of `values`; without any, a wanted value.
 
         `alone`: the message itself must, since it also asks for something else.
         """
-        several = list(values)
-        if not several:
+        if not values:
             return bool(self.stated if alone else self.matter) and not self.contradicted
         texts = self._texts[:1] if alone else self._texts
-        return any(states(value, text, self._locale) for text in texts for value in several)
+        return any(states(value, text, self._locale) for text in texts for value in values)

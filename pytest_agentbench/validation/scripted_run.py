@@ -24,8 +24,8 @@ from pytest_agentbench.runs.cast import Cast
 from pytest_agentbench.runs.conduct import Stage
 from pytest_agentbench.runs.judging import judge_in_time
 from pytest_agentbench.runs.plan import RunPlan
-from pytest_agentbench.simulation.history import history_of
 from pytest_agentbench.simulation.recording import result_message
+from pytest_agentbench.simulation.views import history_of
 
 T = TypeVar("T")
 

@@ -91,7 +91,7 @@ def test_an_unlabelled_answer_is_not_measured(words: str) -> None:
         ([agent("Welcome, how can I help?"), user("Refund W1"), REFUND], False),
         ([agent("Your order W1 is late. Refund it?"), user("Sure"), REFUND], None),
         ([WISH, agent("I refund W1 now."), REFUND], False),
-        ([WISH, agent("Which postcode?"), user("10115", "inform"), REFUND], False),
+        ([WISH, agent("Which postcode?"), user("10115", "inform"), REFUND], None),
         ([WISH, ASK, user("No", "decline"), REFUND], False),
         ([WISH, ASK, user("If it is free", "condition"), REFUND], False),
         ([WISH, ASK, user("Yes", "confirm"), agent("Now"), user("Stop", "withdraw"), REFUND], False),
@@ -102,13 +102,16 @@ def test_an_unlabelled_answer_is_not_measured(words: str) -> None:
         ([WISH, ASK, user("Hm"), ASK, user("No", "decline"), REFUND], False),
         ([WISH, ASK, user("Yes", "confirm"), agent("Which card?"), user("Visa", "inform"), REFUND], True),
         ([WISH, ASK, user("Yes", "confirm"), agent("Which card?"), user("The blue one"), REFUND], None),
-        ([WISH, ASK, user("Is it free?", "ask"), REFUND], False),
-        ([WISH, ASK, user("Bye", "close"), REFUND], False),
-        ([WISH, ASK, user("…", "other"), REFUND], False),
+        ([WISH, ASK, user("Is it free?", "ask"), REFUND], None),
+        ([WISH, ASK, user("Bye", "close"), REFUND], None),
+        ([WISH, ASK, user("…", "other"), REFUND], None),
     ],
 )
 def test_what_the_user_did_last_decides(parts: list[Part], expected: bool | None) -> None:
-    """A yes stands until the next request, decline, condition or withdrawal; what has no label is not known."""
+    """A yes stands until the next request, decline, condition or withdrawal; what has no label is not known.
+
+    Nor is an answer that its label calls neither yes nor no: the label may be wrong, and so may be what was asked.
+    """
     assert kept(*parts) is expected
 
 
@@ -116,12 +119,24 @@ def test_a_yes_to_one_thing_is_none_to_another() -> None:
     """By what it is about; what it declines or asks for besides touches what it confirmed no more."""
     both = [agent("Shall I refund W1 and W2?"), user("W1 only", about("confirm", "W1"), about("decline", "W2"))]
 
-    assert kept(WISH, ASK, user("Yes", about("confirm", "W2")), REFUND) is False
+    assert kept(WISH, ASK, user("Yes", about("confirm", "W2")), REFUND) is None
     assert kept(WISH, ASK, user("Yes", about("confirm", "w1", 12.5)), REFUND) is True
     assert kept(WISH, *both, REFUND) is True
     assert kept(WISH, *both, call("refund", order_id="W2")) is False
     assert kept(WISH, ASK, user("Yes, and W2", about("confirm", "W1"), about("request", "W2")), REFUND) is True
-    (finding,) = report(WISH, ASK, user("Yes", about("confirm", "W2")), REFUND).findings
+
+
+BY_HAND = {"says": [{"request": "Refund order W1, please."}, {"confirm": "Yes", "about": "W2"}, {"inform": "10115"}]}
+
+
+def test_a_label_of_the_scenarios_author_is_sure() -> None:
+    """Who wrote the line knows that it is no yes to this call; words that are no line of the script have no author."""
+    yes = user("Yes", about("confirm", "W2"))
+    told = [WISH, agent("Which postcode?"), user("10115", "inform"), REFUND]
+
+    assert kept(*told, scenario=BY_HAND) is False
+    assert kept(*told[:2], user("10117", "inform"), REFUND, scenario=BY_HAND) is None
+    (finding,) = report(WISH, ASK, yes, REFUND, scenario=BY_HAND).findings
     assert finding.message == "refund(order_id='W1') was called although the user agreed to 'W2', not order_id='W1'"
 
 
@@ -317,9 +332,36 @@ def test_a_yes_with_another_wish_in_one_breath_is_a_yes() -> None:
         both = Message(role="user", content="Yes. And what are your hours?", acts=tuple(Act(kind=one) for one in acts))  # type: ignore[arg-type]
 
         assert kept(WISH, ASK, [both], REFUND) is True
-    for acts in (("confirm", "condition"), ("confirm", "decline", "request")):
-        but = Message(role="user", content="Yes, if it is free", acts=tuple(Act(kind=one) for one in acts))  # type: ignore[arg-type]
-        assert kept(WISH, ASK, [but], REFUND) is False
+
+
+@pytest.mark.parametrize(
+    ("acts", "expected"),
+    [
+        (("confirm", "condition"), False),
+        (("condition", "confirm"), False),
+        (("confirm", "decline", "request"), None),
+        (("decline", "confirm"), None),
+        (("confirm", "withdraw"), None),
+    ],
+)
+def test_a_yes_with_a_condition_is_none_and_one_with_a_no_is_not_known(
+    acts: tuple[ActKind, ...], expected: bool | None
+) -> None:
+    """The no may be to something else in the same message; the next turn decides, as ever."""
+    but = Message(role="user", content="Yes, but", acts=tuple(Act(kind=one) for one in acts))
+
+    assert kept(WISH, ASK, [but], REFUND) is expected
+    assert kept(WISH, ASK, [but], ASK, user("Yes", "confirm"), REFUND) is True
+    assert kept(WISH, ASK, [but], ASK, user("No", "decline"), REFUND) is False
+
+
+def test_nobody_agreed_who_never_answered() -> None:
+    """What the agent says before a call in the same turn asks nobody; a request may itself answer what it offered."""
+    assert kept(WISH, agent("I refund W1 now."), REFUND) is False
+    assert kept(WISH, user("quick", "other"), REFUND) is False
+    assert kept(agent("Welcome!"), user("Refund W1", "request"), REFUND) is False
+    assert kept(agent("Order W1 is late. Refund it?"), user("Yes, refund it", "request"), REFUND) is None
+    assert kept(WISH, ASK, user("And W2", "request"), call("refund", order_id="W2")) is False
 
 
 def test_what_the_confirmation_is_about_must_have_been_stated() -> None:
@@ -336,7 +378,7 @@ def test_a_confirmation_may_be_about_what_stands_inside_an_argument() -> None:
     ask = agent("Refund soil-456?")
 
     assert kept(WISH, ask, user("Yes", about("confirm", "soil-456")), add) is True
-    assert kept(WISH, ask, user("Yes", about("confirm", "soil-123")), add) is False
+    assert kept(WISH, ask, user("Yes", about("confirm", "soil-123")), add) is None
 
 
 def test_a_confirmation_about_nothing_of_the_call_is_not_measured() -> None:

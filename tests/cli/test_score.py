@@ -117,6 +117,10 @@ def test_consent_is_read_off_recorded_acts_through_import_and_score(
         (("{transcripts: logs.jsonl}", "shop_agent:build"), "pytest --agentbench"),
         (("id: leave", "id: left"), "has no scenario 'leave'"),
         (("agent:", "rubric: [{id: kind, text: The agent is kind.}]\nagent:"), "'kind' needs a judge"),
+        (
+            ("agent:", "policies: [{id: kind, text: Be kind.}]\ngates: ['policy.kind >= 1']\nagent:"),
+            "gates[0]: the gate",
+        ),
     ],
 )
 def test_what_cannot_be_scored_says_what_to_do(

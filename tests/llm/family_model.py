@@ -168,7 +168,10 @@ _TEXTS = {"policy": POLICY["id"], "criterion": CRITERION["id"], "feedback": ""}
 _QUOTES = ("It is refunded", '"name": "refund"', "refuse", "")
 """What the agent may have said, in the order in which it is quoted."""
 
-_NUMBERS = {"turn": 2, "score": 9}
+_NUMBERS = {"turn": 2, "score": 9, "call": 1}
+
+_UNSEEN = {"claims", "goal_items", "user_turns"}
+"""What the model notes nothing of when it audits."""
 
 
 def _value(schema: dict[str, Any], root: dict[str, Any], name: str, asked: Asked) -> Any:
@@ -177,13 +180,22 @@ def _value(schema: dict[str, Any], root: dict[str, Any], name: str, asked: Asked
         return _value(root["$defs"][schema["$ref"].rpartition("/")[2]], root, name, asked)
     if "properties" in schema:
         return {key: _value(part, root, key, asked) for key, part in schema["properties"].items()}
+    if "enum" in schema:
+        return _chosen(schema["enum"], name, asked)
     kind = schema.get("type")
     if kind == "array":
-        return [_value(schema["items"], root, name, asked)]
+        return [] if name in _UNSEEN else [_value(schema["items"], root, name, asked)]
     if kind == "boolean":
-        return RUDE_WORDS in asked.words if name == "violated" else True
+        return True
     if kind in {"integer", "number"}:
         return _NUMBERS[name]
     if name == "quote":
         return next(words for words in _QUOTES if words in asked.words)
     return _TEXTS.get(name, "So it is.")
+
+
+def _chosen(offered: list[str], name: str, asked: Asked) -> str:
+    """Choose one of several words that a schema offers."""
+    if name == "status" and "violated" in offered:
+        return "violated" if RUDE_WORDS in asked.words else "kept"
+    return "right" if "right" in offered else offered[0]

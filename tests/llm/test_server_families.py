@@ -59,6 +59,7 @@ def play(project: Project, server: FamilyServer, **llm: Any) -> list[str]:
         agent={"openai": {"system": SHOP}},
         user={"llm": {}},
         judge={"llm": {}},
+        auditor="decide",
         rubric=[CRITERION],
         policies=[POLICY],
     )

@@ -73,7 +73,7 @@ def test_it_is_asked_once_a_run_where_it_is_needed_or_wanted(
     (one,) = project.document.results
     assert (len(questions), one.audit is not None, "auditor" in one.usage) == (int(asked), asked, asked)
     assert bool(re.search(r"model calls .*auditor 1,", result.stdout.str())) is asked
-    turns, user = 40, 82 if "user" not in keys else 0
+    turns, user = 40, 164 if "user" not in keys else 0
     most = turns + 60 + user + 2 * asked
     result.stdout.fnmatch_lines([f"*at most 40 agent turns, {most} model calls*"])
 
@@ -98,15 +98,18 @@ def test_what_it_sees_alone_is_a_flag_until_the_suite_says_otherwise(
     assert {tuple(kinds(one)) for one in results} == {() if mode == "decide" else ("policy",)}
     assert result.ret == (1 if mode == "decide" else 0)
     if mode == "decide":
-        result.stdout.fnmatch_lines(["*policy.polite >= 0.9*0.00*2*FAILED*"])
+        result.stdout.fnmatch_lines(["*policy.polite >= 0.9*0.00*2*FAILED [[]uncalibrated[]]*"])
 
 
 def test_uncalibrated_stands_beside_every_verdict_that_rests_on_it(project: Project) -> None:
     """In the failure's text, the terminal, JUnit, Markdown and HTML."""
     with ModelServer({**SCRIPT, "judge": auditor(CURT)}) as server:
         audited_suite(project, server.base_url, policies=POLITE, auditor="decide")
-        result = project.run("--junitxml=j.xml", "--agentbench-html=r.html", "--agentbench-markdown=r.md")
+        result = project.run(
+            "--junitxml=j.xml", "--agentbench-html=r.html", "--agentbench-markdown=r.md", "--agentbench-annotations"
+        )
 
+    result.stdout.fnmatch_lines(["::error *title=s1 failed (uncalibrated)::polite*"])
     result.stdout.fnmatch_lines(
         [
             "s1 failed (uncalibrated): polite, turn 2: It sounds curt.*",
@@ -132,6 +135,11 @@ def test_uncalibrated_stands_beside_every_verdict_that_rests_on_it(project: Proj
             True,
         ),
         ({"runs": 60, "false_alarms": 1}, "uncalibrated: 1 false alarm on 60 labelled runs (at most 9 %, 95 %)", True),
+        (
+            {"runs": 60, "false_alarms": 0, "parts": {"model": "older", "prompt": "auditor.v0"}},
+            "uncalibrated: no false alarm on 60 labelled runs (at most 6 %, 95 %); it was older, auditor.v0 then",
+            True,
+        ),
         ({"runs": "many"}, "uncalibrated: `agentbench calibrate` has not held it", True),
         (None, "uncalibrated: `agentbench calibrate` has not held it", True),
     ],
@@ -310,6 +318,8 @@ def test_score_asks_it_as_pytest_does_and_shares_its_cassette(
 
     assert (recorded, without, result.ret) == (0, 0, 0)
     assert "model calls  auditor 1" in told
+    assert "1 of 1 run · 0 rest on it" in told
+    assert "0 of 1 run with a satisfied user" in told
     ours, pytests = (read(Path(name)) for name in ("score.json", "pytest.json"))
     assert comparable(ours)["results"] == comparable(pytests)["results"]
     (none,) = read(Path("none.json")).results

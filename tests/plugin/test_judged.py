@@ -181,6 +181,13 @@ def test_an_ending_that_is_not_true_is_taken_back_as_often_as_the_suite_says(pro
     assert all("The agent has not answered yet." in line for line in closings)
     told = [(one.metrics.get("resumed"), "critique" in one.usage) for one in project.document.results]
     assert told == [(critique or None, bool(critique))] * 2
+    if critique:
+        times = 2 * critique
+        text = " ".join(result.stdout.str().split())
+        assert f"critique 2 of 2 runs went on ({times} times in all) · {times} of " in text
+        assert "not scored: 0 of 2 that went on, 0 of 0 others" in text
+    else:
+        result.stdout.no_fnmatch_line("critique *")
 
 
 def test_a_suite_that_needs_a_judge_says_so(project: Project) -> None:

@@ -27,6 +27,18 @@ def test_the_first_are_named_and_the_rest_counted(project: Project, arguments: t
     assert "acts: request, inform, confirm, condition, decline, withdraw, ask, close, other" in text
 
 
+@pytest.mark.parametrize(("auditor", "left"), [("flags", "left to the auditor"), ("off", "not measured")])
+def test_what_they_agree_to_is_left_to_the_auditor_where_there_is_one(
+    project: Project, auditor: str, left: str
+) -> None:
+    """Else it is not measured."""
+    judge = {"llm": {"model": "m", "base_url": "http://127.0.0.1:9/v1"}}
+    project.suite(scenario("a", "Fine by me, do that"), judge=judge, auditor=auditor)
+
+    assert f"(1); a yes there is {left}" in project.run("--co").stdout.str()
+    assert "(1); a yes there is not measured" in project.run("--co", "--agentbench-no-judge").stdout.str()
+
+
 def test_only_runs_that_are_selected_count(project: Project) -> None:
     """Nothing is said where every line has its label."""
     project.suite(scenario("plain", "Fine by me"), scenario("labelled", "yes", {"decline": "Rather not"}))

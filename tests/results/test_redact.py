@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_agentbench.core.audit import Audit
 from pytest_agentbench.core.codec import dumps, loads
 from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.transcript import Message, Transcript
-from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, OtherFault, Unmeasured
+from pytest_agentbench.core.verdict import Blame, CallExplanation, Finding, Flag, OtherFault, Unmeasured
 from pytest_agentbench.results.redact import MARK, Redactor
 from tests.results.make import result, wrong_refund
 
@@ -191,6 +192,33 @@ def test_what_is_said_beside_a_finding_is_redacted_too():
     )
 
     assert key not in Redactor([key]).result(whole).model_dump_json()
+
+
+def test_what_an_auditor_saw_is_redacted_and_still_an_audit():
+    """Quotes, values, items and reasons hold words of the run; kinds and ids of policies stay."""
+    key = "sk-live-0123456789abcdef"
+    told = {"turn": 2, "quote": f"it is {key}"}
+    seen = Audit.model_validate(
+        {
+            "claims": [{**told, "kind": "figure", "values": [key], "denies": False, "support": "call", "call": 1}],
+            "consents": [{**told, "call": 1, "consent": "given"}],
+            "goal_items": [{**told, "item": key, "status": "open", "reason": "user"}],
+            "policies": [{**told, "policy": "ask", "status": "kept", "reason": key}],
+            "user_turns": [{**told, "kind": "leaks"}],
+            "tool_use": {**told, "use": "right"},
+            "agent_appropriate": {**told, "shows": True},
+            "user_satisfied": {**told, "shows": True},
+        }
+    )
+    flag = Flag(turn=2, kind="claim", quote=key, message=f"says {key}")
+    whole = result(audit=seen, flags=(flag,), disputed=f"turn 3: {key}")
+
+    redacted = Redactor([key]).result(whole)
+
+    assert key not in redacted.model_dump_json()
+    assert redacted.audit is not None
+    assert Audit.model_validate(redacted.audit.model_dump()) == redacted.audit
+    assert (redacted.audit.goal_items[0].reason, redacted.audit.policies[0].policy) == ("user", "ask")
 
 
 def test_names_of_agents_in_a_result_are_redacted():

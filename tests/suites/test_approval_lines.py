@@ -13,9 +13,9 @@ from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.suites.call_check import check_calls
 from pytest_agentbench.suites.scenario_files import load_scenarios
+from pytest_agentbench.suites.script_lines import unlabelled
 from pytest_agentbench.suites.suite_file import load_suite
 from pytest_agentbench.suites.tau2 import export_tasks
-from pytest_agentbench.suites.script_lines import unlabelled
 
 SCENARIO = """\
 id: a

@@ -1,5 +1,6 @@
 """Values of τ²'s known info with the names by which an agent asks for them."""
 
+import time
 from typing import Any
 
 import pytest
@@ -78,3 +79,13 @@ def test_without_known_info_nothing_is_known() -> None:
 
     assert isinstance(scenario, Scenario)
     assert known_values(scenario, tools()) == ()
+
+
+@pytest.mark.parametrize("unit", ["a", "1", "a@", "A ", "#", "a1 ", "_", "id is "])
+def test_a_huge_text_is_read_at_once(unit: str) -> None:
+    """Time stays bounded whatever a file holds."""
+    started = time.monotonic()
+
+    known(unit * (1_000_000 // len(unit)), tools(user_id="Such as 'a1'."))
+
+    assert time.monotonic() - started < 5

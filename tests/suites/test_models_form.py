@@ -103,8 +103,10 @@ def test_the_auditor_is_what_the_suite_says_it_is(tmp_path: Path, written: str) 
     """Off needs no judge."""
     judge = [] if written == "off" else [JUDGE]
 
-    assert load(tmp_path, "agent: a:b", f"auditor: {written}", *judge).auditor == written
-    assert load(tmp_path, "agent: a:b", JUDGE).auditor is None
+    suite, without = load(tmp_path, "agent: a:b", f"auditor: {written}", *judge), load(tmp_path, "agent: a:b", *judge)
+
+    assert (suite.auditor, without.auditor) == (written, None)
+    assert suite.content_hash != without.content_hash
 
 
 @pytest.mark.parametrize(

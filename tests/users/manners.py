@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
+from pytest_agentbench.checks.handling import settled
 from pytest_agentbench.core.acts import Line
 from pytest_agentbench.core.conversation import Reply, Turn, UserTurn, View
 from pytest_agentbench.core.run import Judgement, Run
@@ -182,6 +183,12 @@ class Outcome:
         return "failed" if by_agent else "unscored"
 
     @property
+    def is_faulty(self) -> bool:
+        """Whether a lasting fault of the suite's own keeps every agent from what is expected."""
+        is_unclear = self.judgement.blame is Blame.UNCLEAR and self.judgement.verdict is Verdict.ERROR
+        return is_unclear and any(not fault.calls for fault in self.run.scenario.faults)
+
+    @property
     def why(self) -> str:
         """What stood against it."""
         found = [one.message for one in self.judgement.findings if one.required and one.passed is not True]
@@ -240,7 +247,8 @@ async def _played(stage: Stage, manner: Manner, oracle: Oracle) -> Outcome:
 
     try:
         run = await stage.play(build)
-        return Outcome(manner, run, await stage.judge(run))
+        # every one of these agents says what did not work, which no code reads
+        return Outcome(manner, run, settled(await stage.judge(run), told=True))
     finally:
         stage.runner.close()
 

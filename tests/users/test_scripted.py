@@ -154,6 +154,9 @@ def test_every_fact_that_a_question_names_is_given_in_one_turn(text: str, given:
         ("es", "¿Cuál es su número de pedido?"),
         ("ja", "注文番号を教えてください。"),
         ("ar", "ما هو رقم الطلب؟"),
+        ("it", "Qual è il numero del Suo ordine?"),
+        ("pt", "Qual é o número do pedido?"),
+        ("zh", "请问您的订单号是多少？"),
     ],
 )
 def test_a_fact_is_asked_for_in_the_words_of_a_language(language: str, text: str) -> None:

@@ -30,7 +30,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
-from pytest_agentbench.core.text import printable
+from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.structured import structured
@@ -45,6 +45,9 @@ MOST = 60
 """Observations of one kind that count; a run has fewer, but for one that a model made up."""
 
 _MOST_FAULTS = 30
+_MOST_VALUES = 20
+_LONGEST = {"quote": 1_000, "item": 300, "reason": 300}
+"""Characters of what a model wrote that are kept."""
 
 Q = TypeVar("Q", Claim, Consent, GoalItem, PolicyObservation, Seen, ToolUse, UserTurnObservation)
 
@@ -121,7 +124,9 @@ class _Reading:
         appropriate = self._kept("agent_appropriate", [given.agent_appropriate], None, faults)
         satisfied = self._kept("user_satisfied", [given.user_satisfied], None, faults)
         exercised = [one for one in given.policies if one.status != "not exercised"]
-        idle = [one.model_copy(update={"turn": 0, "quote": ""}) for one in given.policies if one not in exercised]
+        idle = [
+            _bounded(one.model_copy(update={"turn": 0, "quote": ""})) for one in given.policies if one not in exercised
+        ]
         claims = self._kept("claims", given.claims, "agent", faults)
         consents = self._kept("consents", given.consents, None, faults)
         policies = self._kept("policies", exercised, None, faults)
@@ -151,10 +156,9 @@ class _Reading:
         for number, one in enumerate(given[:MOST], start=1):
             party: Party | None = "agent" if getattr(one, "status", "") == "violated" else by
             turns = self._turns(one, party)
-            if one.turn in turns:
-                kept.append(one)
-            elif len(turns) == 1:
-                kept.append(one.model_copy(update={"turn": turns[0]}))
+            if one.turn in turns or len(turns) == 1:
+                turn = one.turn if one.turn in turns else turns[0]
+                kept.append(_bounded(one.model_copy(update={"turn": turn})))
             else:
                 faults.append(f"{name} {number}: {self._fault(one, turns, party)}")
         if len(given) > MOST:
@@ -194,7 +198,14 @@ class _Reading:
     def _valued(self, claim: Claim) -> Claim:
         """Give a claim without values that do not stand in its quote, and without a call that is none of the run's."""
         quote = plain_marks(claim.quote).casefold()
-        values = tuple(value for value in claim.values if plain_marks(value).casefold() in quote and value.strip())
+        stated = (value for value in claim.values if plain_marks(value).casefold() in quote and value.strip())
+        values = tuple(stated)[:_MOST_VALUES]
         calls = len(self.run.transcript.trajectory)
         call = claim.call if claim.call is not None and 1 <= claim.call <= calls else None
         return claim.model_copy(update={"values": values, "call": call})
+
+
+def _bounded(one: Q) -> Q:
+    """Give an observation without the rest of what is too long."""
+    texts = {name: shorten(getattr(one, name), most) for name, most in _LONGEST.items() if hasattr(one, name)}
+    return one.model_copy(update=texts)

@@ -12,6 +12,7 @@ from pytest_agentbench.checks.auditor.ask import may_write
 from pytest_agentbench.checks.communicate import is_said
 from pytest_agentbench.checks.judges.evidence import plain_marks
 from pytest_agentbench.checks.known_values import tokens
+from pytest_agentbench.checks.rules_values import decoded
 from pytest_agentbench.core.audit import Claim, Consent, UserTurnObservation
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Judgement, Run
@@ -56,9 +57,7 @@ class StructuralFacts:
         """
         if not self._run.calls_visible or not (self._can_write or self._tried or self.missing_writes):
             return None
-        lacking = [
-            one for one in claim.values if self._is_known(one) and not any(self._holds(w, one) for w in self._writes)
-        ]
+        lacking = [value for value in claim.values if any(map(self._is_missing, _parts(value)))]
         if lacking:
             return f"no call that writes and succeeded holds {', '.join(map(repr, lacking[:3]))}"
         handed_over = any(event.kind == "handoff" for _, event in self._run.transcript.events)
@@ -191,23 +190,41 @@ class StructuralFacts:
     def _can_write(self) -> bool:
         return any(spec.kind != "read" for spec in self._run.toolset.of("assistant"))
 
+    def _is_missing(self, value: str) -> bool:
+        """Whether the run knows a value, and no call that may write and succeeded holds it."""
+        return self._is_known(value) and not any(self._holds(record, value) for record in self._writes)
+
     def _holds(self, record: CallRecord, value: str) -> bool:
-        given = record.result.content if record.result else ""
-        if states(value, f"{dumps(record.call.arguments)}\n{given}"[:_LONGEST], self._locale):
+        """Whether arguments or result of a call hold a value, or the value spells one of the arguments."""
+        given = f"{dumps(record.call.arguments)}\n{record.result.content if record.result else ''}"[:_LONGEST]
+        if states(value, given, self._locale):
             return True
         return any(states(leaf, value, self._locale) for leaf in _leaves(record.call.arguments))
 
     def _is_known(self, value: str) -> bool:
-        return states(value, self._known, self._locale)
+        """Whether the run knows a value: one with a digit that somebody said, or all of what some call holds."""
+        if any(map(str.isdigit, value)):
+            return states(value, self._known, self._locale)
+        return plain_marks(value).casefold() in self._leaves
 
     @cached_property
     def _known(self) -> str:
         """What user, calls and results hold, and what is expected."""
         messages = self._run.transcript.messages
         texts = [message.text for message in messages if message.role in ("user", "tool")]
-        texts += [dumps(call.arguments) for message in messages for call in message.tool_calls]
-        texts += [dumps(want.arguments) for want in self._run.scenario.expected_calls]
-        return "\n".join(texts)[:_LONGEST]
+        return "\n".join([*texts, *map(dumps, self._arguments)])[:_LONGEST]
+
+    @cached_property
+    def _leaves(self) -> set[str]:
+        """The whole values of arguments and results, as far as these are texts."""
+        given = [decoded(one.result.content) for one in self._run.transcript.trajectory if one.result is not None]
+        values = (leaf for one in (*self._arguments, *given) for leaf in _leaves(one))
+        return {plain_marks(leaf).casefold() for leaf in values if isinstance(leaf, str)}
+
+    @cached_property
+    def _arguments(self) -> list[dict[str, Any]]:
+        calls = [call.arguments for message in self._run.transcript.messages for call in message.tool_calls]
+        return [*calls, *(want.arguments for want in self._run.scenario.expected_calls)]
 
     @cached_property
     def _goal(self) -> str:
@@ -218,6 +235,11 @@ class StructuralFacts:
         if isinstance(told, Instructions):
             texts += [told.reason_for_call or "", told.known_info or "", told.task_instructions or ""]
         return "\n".join([*texts, told if isinstance(told, str) else ""])
+
+
+def _parts(value: str) -> list[str]:
+    """Give what has a digit in a value, without its unit or currency; the whole where nothing has."""
+    return [token.text for token in tokens(value)] or [value]
 
 
 def _leaves(value: object) -> Iterator[str | int | float]:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_agentbench.checks.auditor.facts import Lack, StructuralFacts
-from pytest_agentbench.checks.handling import SUFFERS
+from pytest_agentbench.checks.handling import SUFFERS, settled
 from pytest_agentbench.checks.matchers import Resolver
 from pytest_agentbench.checks.parts import ADD_RULE
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
 from pytest_agentbench.checks.rejudge import Decided, as_before, rejudged
 from pytest_agentbench.checks.rules_values import Heard
-from pytest_agentbench.core.audit import Audit, Claim, Consent, ConsentKind, PolicyObservation, Quoted
+from pytest_agentbench.core.audit import Audit, Claim, Consent, ConsentKind, GoalItem, PolicyObservation, Quoted
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.text import printable, shorten
@@ -23,7 +23,7 @@ from pytest_agentbench.core.verdict import Blame, Finding, FindingKind, Flag, Fl
 
 Becomes = Literal[
     "failed, agent", "unscored, user", "unscored, environment", "kept or broken", "unclear", "in the rate",
-    "cause", "flag", "flag, in the rate", "flag, disputed",
+    "excused", "cause", "flag", "flag, in the rate", "flag, disputed",
 ]  # fmt: skip
 
 
@@ -56,12 +56,14 @@ ROWS = (
     Row("policy-kept", "policy without a rule exercised and kept", "", "in the rate", "in the rate"),
     Row("policy-violated", "policy without a rule violated", "", "flag, in the rate", "failed, agent"),
     Row("goal-left", "goal item refused or open, and no rule, tool or user stands against it",
-        "an expected call was never tried, or something was not told", "cause", "cause"),
+        "an expected call was not made rightly, or something was not told", "cause", "cause"),
     Row("goal-flagged", "goal item refused or open, and no rule, tool or user stands against it", "", "flag",
         "failed, agent"),
     Row("goal-tool", "goal item not done because of a tool",
         "an expected call was made as expected, and all calls of this tool failed (recordings that cannot be replayed)",
         "unscored, environment", "unscored, environment"),
+    Row("fault-told", "goal item not done because of a tool, in words of the agent",
+        "a [fault that lasts](faults.md) may be all that is behind what is missing", "excused", "excused"),
     Row("user-stopped", "goal item open because of the user, who stops early or plays the agent",
         "the user spoke last, and an expected call was never tried or something was not told",
         "unscored, user", "unscored, user"),
@@ -104,7 +106,23 @@ class Hit:
     def text(self) -> str:
         """The message with the words that show it."""
         quote = f" ({printable(shorten(self.quote, 120))!r})" if self.quote else ""
-        return f"{printable(shorten(self.message, _WIDTH))}{quote}"
+        return f"{self.said}{quote}"
+
+    @property
+    def said(self) -> str:
+        """The message, safe to print."""
+        return printable(shorten(self.message, _WIDTH))
+
+
+def worth_asking(run: Run, judgement: Judgement) -> bool:
+    """Whether what the auditor sees can tell more of a run: not where it broke off by somebody else's fault.
+
+    In one that tools or scenario kept from passing the agent may have said that it worked.
+    """
+    if judgement.verdict is not Verdict.ERROR or judgement.nothing_measured:
+        return True
+    raised = any(one.kind == "check" and one.passed is False for one in judgement.findings)
+    return run.blame is None and not raised
 
 
 def observed(
@@ -121,8 +139,16 @@ def observed(
     `policies` are those that it was asked about (None: all of the run without a rule).
     """
     asked = _asked(run, policies)
+    before = judgement
+    told = next((one for one in audit.goal_items if _is_told(one, run)), None)
+    if told is not None:
+        judgement = settled(judgement, told=True)
+    excused = told is not None and judgement is not before
     facts = StructuralFacts(run, judgement)
     hits = [*_claims(audit, facts), *_goal(audit, facts), *_user(audit, facts), *_impressions(audit)]
+    if told is not None and excused:
+        message = f"{told.item!r} was not done, since a tool failed, and the agent said so"
+        hits.append(_hit("fault-told", told, message, "goal", "goal"))
     hits += _policies([one for one in audit.policies if one.policy in asked])
     heard = dict(_heard(audit, facts))
     report = _with_consents(run, judgement, heard, resolve)
@@ -131,19 +157,18 @@ def observed(
         applied.add(hit)
     outcomes = {outcome.policy: outcome for outcome in report.outcomes}
     outcomes |= {one.policy: _outcome(one) for one in audit.policies if one.policy in asked}
-    told = {one.policy for one in audit.policies}
-    open_ones = [_unmeasured(name, _UNQUOTED, _QUOTE_EXACTLY) for name in asked if name not in told]
+    said = {one.policy for one in audit.policies}
+    open_ones = [_unmeasured(name, _UNQUOTED, _QUOTE_EXACTLY) for name in asked if name not in said]
     findings = [*_others(judgement, report), *report.findings, *applied.findings, *open_ones]
-    before, excuses = judgement, applied.excuses
     flags = tuple(dict.fromkeys((*judgement.flags, *applied.flags)))
     disputed = judgement.disputed or applied.disputed
     consents = {"consent_unclear": float(len(report.unclear))} if heard else {}
     judged = rejudged(
         run,
-        before,
+        judgement,
         findings,
         outcomes,
-        decide=lambda failed, nothing: _decided(before, facts, failed, excuses, nothing=nothing),
+        decide=lambda failed, nothing: _decided(run, judgement, facts, failed, applied.excuses, nothing=nothing),
         metrics=consents,
     )
     differs = (judged.verdict, judged.blame) != (before.verdict, before.blame)
@@ -200,12 +225,12 @@ class _Applied:
         if becomes.startswith("unscored"):
             self.excuses.append((Blame(becomes.rpartition(" ")[2]), hit))
         if becomes.startswith("flag"):
-            self.flags.append(Flag(turn=hit.turn, quote=shorten(hit.quote, _WIDTH), kind=hit.flag, message=hit.message))
+            self.flags.append(Flag(turn=hit.turn, quote=shorten(hit.quote, _WIDTH), kind=hit.flag, message=hit.said))
         if becomes == "flag, disputed":
             self.disputed = self.disputed or f"turn {hit.turn}: {hit.text}"
-        if hit.policy is not None or fails or becomes in ("cause",) or becomes.startswith("unscored"):
+        if hit.policy is not None or fails or becomes in ("cause", "excused") or becomes.startswith("unscored"):
             check = f"policy:{hit.policy}" if hit.policy else hit.kind
-            passed = becomes == "in the rate"
+            passed = becomes in ("in the rate", "excused")
             self.findings.append(
                 Finding(
                     check=check,
@@ -214,7 +239,7 @@ class _Applied:
                     message=hit.text,
                     turn=hit.turn or None,
                     policy=hit.policy,
-                    required=fails or passed,
+                    required=fails or becomes == "in the rate",
                 )
             )
 
@@ -249,7 +274,7 @@ def _goal(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
             continue
         what = f"{item.item!r} was {'refused' if item.status == 'refused' else 'left open'}"
         if item.reason == "agent":
-            row = "goal-left" if facts.unfinished else "goal-flagged"
+            row = "goal-left" if facts.lacks else "goal-flagged"
             against = "though no rule, tool or user stands against it"
             yield _hit(row, item, f"{what} by the agent, {against}", "goal", "goal")
         elif item.reason == "tool" and facts.refused_by_tools:
@@ -352,7 +377,14 @@ def _others(judgement: Judgement, report: PolicyReport) -> list[Finding]:
     return [finding for finding in judgement.findings if finding.check not in again]
 
 
+def _is_told(item: GoalItem, run: Run) -> bool:
+    """Whether an item is not done because of a tool, and the agent's own words show it."""
+    said = {run.transcript.turns[index] for index, _ in run.transcript.texts("assistant")}
+    return item.status != "done" and item.reason == "tool" and item.turn in said
+
+
 def _decided(
+    run: Run,
     before: Judgement,
     facts: StructuralFacts,
     failed: Sequence[Finding],
@@ -361,12 +393,15 @@ def _decided(
     nothing: bool,
 ) -> Decided:
     """Give verdict, blame and what else went wrong."""
+    is_soft = all(finding.kind in (*SUFFERS, "termination") for finding in failed)
     if before.verdict is Verdict.ERROR and not before.nothing_measured:
-        return as_before(before)
+        if is_soft or not worth_asking(run, before):
+            return as_before(before)
+        reason = "kept the run from passing by itself"
+        return Verdict.FAILED, Blame.AGENT, (OtherFault(blame=before.blame or Blame.UNCLEAR, reason=reason),)
     others = tuple(OtherFault(blame=blame, reason=f"turn {hit.turn}: {hit.text}") for blame, hit in excuses)
     lacks = set(facts.lacks)
     explained = {lack for _, hit in excuses for lack in hit.explains}
-    is_soft = all(finding.kind in (*SUFFERS, "termination") for finding in failed)
     if not failed:
         return (Verdict.ERROR, before.blame or Blame.SCENARIO, ()) if nothing else (Verdict.PASSED, None, ())
     if not (explained and is_soft):

@@ -1,1 +1,1 @@
-"""Checks by language models: rubrics, and the critique of what no rule can decide."""
+"""Checks by language models: rubrics, what a judge is shown, and the critique of endings."""

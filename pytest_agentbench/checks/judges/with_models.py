@@ -10,7 +10,7 @@ from random import Random
 from typing import Literal
 
 from pytest_agentbench.checks.auditor.ask import AUDITOR, audit
-from pytest_agentbench.checks.auditor.findings import observed, unaudited
+from pytest_agentbench.checks.auditor.findings import observed, unaudited, worth_asking
 from pytest_agentbench.checks.judges.evidence import goal_of_run, of_audit, of_run
 from pytest_agentbench.checks.judges.judge import judge_criteria
 from pytest_agentbench.checks.judges.rubric import (
@@ -79,15 +79,16 @@ async def judge_with_models(
     """Add to `judgement` what the auditor sees, the `policies` without a rule among it, and what the rubric comes to.
 
     The auditor is asked where `auditor` says how much its word counts for; with `audits` the suite asks for it, so that
-    it is a part of the run. `chat_for` gives the model of a role
-    (`AUDITOR`, `JUDGE`), asked for only where it is needed. `system` is the agent's system prompt where it is known.
-    `random` gives nonces, and orders the votes. `sees` says what the judge of the rubric is shown beside the
-    conversation, `notes` shows it and the auditor notes on calls. `ignore` are path patterns left out of state
-    differences. `resolve` leads from import paths to the functions of a rubric, which `run_sync` runs, `resolve_value`
-    to those of rules. Raise `NotRunError` where a model may not be asked.
+    it is a part of the run. `chat_for` gives the model of a role (`AUDITOR`, `JUDGE`), asked for only where it is
+    needed. `system` is the agent's system prompt where it is known. `random` gives nonces, and orders the votes. `sees`
+    says what the judge of the rubric is shown beside the conversation, `notes` shows it and the auditor notes on calls.
+    `ignore` are path patterns left out of state differences. `resolve` leads from import paths to the functions of a
+    rubric, which `run_sync` runs, `resolve_value` to those of rules. Raise `NotRunError` where none may be asked.
     """
-    if judgement.verdict is Verdict.ERROR and not judgement.nothing_measured:
+    is_open = judgement.verdict is not Verdict.ERROR or judgement.nothing_measured
+    if not is_open and (auditor is None or not worth_asking(run, judgement)):
         return without_models(run, judgement, why=_NOT_JUDGED, rubric=rubric, policies=policies, audits=audits)
+    unseen = judgement
     open_policies = [policy for policy in policies if policy.rule is None]
     if auditor is not None:
         evidence = of_audit(run, system=system, ignore=ignore, notes=notes, policies=open_policies)
@@ -122,9 +123,9 @@ async def judge_with_models(
     except NotRunError:
         raise
     except AgentBenchError as error:
-        return _with_rubric(run, judgement, [_failed_rubric(error)], blame=_blame(error))
+        return _with_rubric(run, judgement, [_failed_rubric(error)], unseen, blame=_blame(error))
     rated = rate(rubric, scores)
-    return _with_rubric(run, judgement, rubric_findings(rubric, scores, rated), rubric_metrics(rubric, rated))
+    return _with_rubric(run, judgement, rubric_findings(rubric, scores, rated), unseen, rubric_metrics(rubric, rated))
 
 
 def without_models(
@@ -144,7 +145,7 @@ def without_models(
         judgement = unaudited(run, judgement, why=why, policies=policies, is_part=audits)
     if rubric is None:
         return judgement
-    return _with_rubric(run, judgement, [unmeasured_finding(why, cure=ADD_JUDGE)])
+    return _with_rubric(run, judgement, [unmeasured_finding(why, cure=ADD_JUDGE)], judgement)
 
 
 def _failed_rubric(error: AgentBenchError) -> Finding:
@@ -158,11 +159,30 @@ def _with_rubric(
     run: Run,
     before: Judgement,
     added: Sequence[Finding],
+    unseen: Judgement,
     metrics: Mapping[str, float | None] | None = None,
     *,
     blame: Blame | None = None,
 ) -> Judgement:
-    """Give the judgement with the findings on a rubric; `blame` is whose fault it is that it could not be judged."""
+    """Give the judgement with the findings on a rubric, `unseen` being the one that no auditor has added to.
+
+    `blame` is whose fault it is that the rubric could not be judged.
+    """
+    judged = _rejudged_by_rubric(run, before, added, metrics, blame)
+    if not before.rests_on_auditor:
+        return judged
+    alone = _rejudged_by_rubric(run, unseen, added, metrics, blame)
+    differs = (judged.verdict, judged.blame) != (alone.verdict, alone.blame)
+    return judged.model_copy(update={"rests_on_auditor": differs})
+
+
+def _rejudged_by_rubric(
+    run: Run,
+    before: Judgement,
+    added: Sequence[Finding],
+    metrics: Mapping[str, float | None] | None,
+    blame: Blame | None,
+) -> Judgement:
     raised = next((one.message for one in added if one.kind == "check" and one.passed is False), None)
 
     def decide(failed: Sequence[Finding], nothing: bool) -> Decided:
@@ -178,9 +198,7 @@ def _with_rubric(
         # the rubric is judged last and told first: the blame is of what is told
         return (Verdict.ERROR, blame or before.blame or Blame.SCENARIO, ()) if nothing else (Verdict.PASSED, None, ())
 
-    judged = rejudged(run, before, [*before.findings, *added], {}, decide=decide, metrics=metrics)
-    fails = any(one.required and one.passed is False for one in added)
-    return judged.model_copy(update={"rests_on_auditor": before.rests_on_auditor and not fails})
+    return rejudged(run, before, [*before.findings, *added], {}, decide=decide, metrics=metrics)
 
 
 def _cure(error: AgentBenchError) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.users.kinds import humanize
-from pytest_agentbench.users.phrases.language import words
+from pytest_agentbench.generation._reading.kinds import humanize
+from pytest_agentbench.generation._reading.phrases.language import words
 
 _MOMENT = re.compile(r"\d{4}-\d{2}(?:-\d{2})?(?:[T ].*)?|\d{1,2}:\d{2}(?::\d{2})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _WORD = re.compile(r"[^\W_]+")

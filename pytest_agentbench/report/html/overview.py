@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pytest_agentbench.core.gates import parse_gate
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.report.auditor import audit_rows, kind_texts
+from pytest_agentbench.report.auditor import audit_rows, kind_texts, mark_of_gate
 from pytest_agentbench.report.breakdown import gates_of, groups_of, own_rows, worst_rows_first
 from pytest_agentbench.report.glyphs import UNICODE
 from pytest_agentbench.report.html.beyond import faults, trials
@@ -110,7 +110,7 @@ def _gate(verdict: GateVerdict, document: Document) -> dict[str, JsonValue]:
     label = f"{name}: {verdict.label}" if several else verdict.label
     return {
         "label": shown(label, 200),
-        "reason": shown(verdict.reason, 200),
+        "reason": shown(", ".join(filter(None, (verdict.reason, mark_of_gate(verdict, document)))), 200),
         "n": verdict.n,
         "passed": verdict.passed,
         "near": number(verdict.near_miss),

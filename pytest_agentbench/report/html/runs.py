@@ -22,6 +22,9 @@ MOST_FINDINGS = 100
 
 _LINE = 300
 
+_JUDGED = ("rubric", "policy", "claim", "goal", "user", "termination")
+"""What findings are about that may quote."""
+
 # as `checks/judges` words its findings: reason, then what it quotes as a Python literal, in parentheses
 _QUOTE = re.compile(r"^(?P<reason>[\s\S]*?) \((?:turn (?P<turn>\d+): )?(?P<quote>'[\s\S]*'|\"[\s\S]*\")\)$")
 
@@ -153,7 +156,7 @@ def _finding(finding: Finding, *, failing: bool) -> dict[str, JsonValue]:
 
 def _quoted(finding: Finding) -> tuple[str, str, int | None]:
     """Take a judge's quote out of its message."""
-    found = _QUOTE.match(finding.message) if finding.kind in ("rubric", "policy", "user", "termination") else None
+    found = _QUOTE.match(finding.message) if finding.kind in _JUDGED else None
     if found is None:
         return finding.message, "", finding.turn
     try:

@@ -13,11 +13,12 @@ from math import ceil
 from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.conversation import View
+from pytest_agentbench.core.ids import Scalar, clipped
 from pytest_agentbench.core.spoken import states
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.users.llm.prompt import TEMPLATE, own_words
 from pytest_agentbench.users.llm.turn import Closing
-from pytest_agentbench.users.llm.values import Known, clipped, scalars, told, values_in
+from pytest_agentbench.users.llm.values import Known, scalars, told, values_in
 
 _REASON = 400
 """Characters of a reason, which may quote what the agent said."""
@@ -166,7 +167,7 @@ def at_once(view: View, draft: Draft, locale: str) -> str | None:
         return None
     stated = " ".join([view.goal, *view.says[:1]])
     heard = _letters(" ".join(_texts(view, "assistant")))
-    values: dict[str, str | int | float] = {}
+    values: dict[str, Scalar] = {}
     for name, value in view.knows.items():
         labels = (str(name), *view.also.get(name, ()))
         if not any(_letters(label) in heard for label in labels):

@@ -9,11 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from pytest_agentbench.core.conversation import View
+from pytest_agentbench.core.ids import Scalar, clipped, named_values, shape
 from pytest_agentbench.core.spoken import states
 from pytest_agentbench.core.values import JsonValue, to_json
-
-_READ = 20_000
-"""Characters of a text that are read, half of them from its end."""
 
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _DATE = re.compile(r"(?<![\w.,/-])(\d{1,4})([-./])(\d{1,2})\2(\d{1,4})(?![\w/-]|[.,]\d)")
@@ -47,11 +45,6 @@ class Value:
     flat: str
     days: tuple[date, ...] = ()
     is_phone: bool = False
-
-
-def clipped(text: str) -> str:
-    """Give both ends of a huge text, so that time stays bounded."""
-    return text if len(text) <= _READ else f"{text[: _READ // 2]} {text[-_READ // 2 :]}"
 
 
 def normal(text: str) -> str:
@@ -158,14 +151,9 @@ def _leaves(value: JsonValue) -> Iterator[str]:
         yield str(value)
 
 
-def scalars(value: Any) -> Iterator[str | int | float]:
+def scalars(value: Any) -> list[Scalar]:
     """Give the plain values in a value, without flags and what is empty."""
-    plain = to_json(value)
-    if isinstance(plain, dict | list):
-        for item in plain.values() if isinstance(plain, dict) else plain:
-            yield from scalars(item)
-    elif isinstance(plain, str | int | float) and not isinstance(plain, bool) and str(plain).strip():
-        yield plain
+    return [one for _, one, _ in named_values(to_json(value)) if str(one).strip()]
 
 
 @lru_cache(maxsize=512)
@@ -177,21 +165,9 @@ def ids_in(text: str) -> dict[str, str]:
     plain = unicodedata.normalize("NFKC", clipped(text))
     found = {flat(one): one for one in _EMAIL.findall(plain)}
     for one in _ID.findall(_EMAIL.sub(" ", plain)):
-        if shape(one):
+        if shape(one.casefold()):
             found.setdefault(flat(one), one)
     return found
-
-
-def shape(text: str) -> str:
-    """Give what ids of one kind have in common: letters, and how their digits stand; "" for what is no id."""
-    if _EMAIL.fullmatch(text):
-        return "@"
-    low = text.casefold()
-    if not any(map(str.isdigit, low)) or " " in low:
-        return ""
-    if any(map(str.isalpha, low)):
-        return re.sub(r"\d+", "0", low)
-    return re.sub(r"\d", "0", low) if len(low) >= _SHORTEST else ""
 
 
 def stated_values(text: str, known: Iterable[Any], ids: Iterable[str], locale: str) -> tuple[Any, ...]:
@@ -200,6 +176,6 @@ def stated_values(text: str, known: Iterable[Any], ids: Iterable[str], locale: s
     written = ids_in(text)
     if written:
         plain = {flat(str(one)) for one in found}
-        shapes = {shape(one) for one in ids} - {""}
-        found += [raw for code, raw in written.items() if code not in plain and shape(raw) in shapes]
+        shapes = {shape(one.casefold()) for one in ids} - {""}
+        found += [raw for code, raw in written.items() if code not in plain and shape(raw.casefold()) in shapes]
     return tuple(dict.fromkeys(found))

@@ -1,7 +1,8 @@
 """What a modified user may know at a point of the conversation, and which instructions are in force there."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.transcript import Message
@@ -40,7 +41,7 @@ def apply(view: View, behaviours: Sequence[Behaviour]) -> View:
     """
     for behaviour in behaviours:
         for value in behaviour.forgets:
-            view = without_value(view, value)
+            view = _view_without(view, value)
         if behaviour.unknown:
             view = view.model_copy(update={"unknown": (*view.unknown, behaviour.unknown)})
         if behaviour.held_back in view.says:
@@ -63,33 +64,28 @@ def list_items(text: str) -> list[str]:
     return [item["text"] for item in found] if found and not text[found[-1].end() :].strip() else []
 
 
-def without_value(view: View, value: str) -> View:
-    """Give the view without a value: facts that are it are gone, texts lose it and keep no trace of the place."""
-    key = normal(value)
+def without(text: str, value: str) -> str:
+    """Give a text without a value and the lines that are a fact with it; no trace of the place is kept."""
     body = r"[\s_]+".join(map(re.escape, value.lstrip("#").replace("_", " ").split())) or r"(?!)"
     spelled = re.compile(rf"([^\S\n]*)(?<![^\W_])#?{body}(?![^\W_])([^\S\n]*)", re.IGNORECASE)
-
-    def cut(text: str) -> str:
-        """Leave out the lines that are a fact with this value, and the value in all others."""
-        lines = [line for line in text.split("\n") if normal(line.partition(": ")[2]) != key]
-        return "\n".join(spelled.sub(lambda found: found[1] and found[2], line) for line in lines)
-
-    texts = {name: cut(text) for name in _TEXTS if (text := getattr(view, name))}
-    knows = {str(name): _without(to_json(item), key, cut) for name, item in view.knows.items()}
-    told = {
-        "knows": {name: item for name, item in knows.items() if item is not _GONE},
-        "says": tuple(map(cut, view.says)),
-        "unknown": tuple(map(cut, view.unknown)),
-    }
-    return view.model_copy(update={**texts, **told})
+    lines = [line for line in text.split("\n") if normal(line.partition(": ")[2]) != normal(value)]
+    return "\n".join(spelled.sub(lambda found: found[1] and found[2], line) for line in lines)
 
 
-def _without(value: JsonValue, key: str, cut: Callable[[str], str]) -> JsonValue:
-    if isinstance(value, dict):
-        kept = {name: _without(item, key, cut) for name, item in value.items()}
-        return {name: item for name, item in kept.items() if item is not _GONE}
-    if isinstance(value, list):
-        return [item for item in (_without(item, key, cut) for item in value) if item is not _GONE]
-    if value is not None and normal(value) == key:
+def _view_without(view: View, value: str) -> View:
+    told: dict[str, Any] = {name: without(text, value) for name in _TEXTS if (text := getattr(view, name))}
+    told |= {name: tuple(without(text, value) for text in getattr(view, name)) for name in ("says", "unknown")}
+    knows = {str(name): _pruned(to_json(item), value) for name, item in view.knows.items()}
+    return view.model_copy(update={**told, "knows": {name: one for name, one in knows.items() if one is not _GONE}})
+
+
+def _pruned(item: JsonValue, value: str) -> JsonValue:
+    """Give a fact without a value, `_GONE` where it is nothing else."""
+    if isinstance(item, dict):
+        kept = {name: _pruned(one, value) for name, one in item.items()}
+        return {name: one for name, one in kept.items() if one is not _GONE}
+    if isinstance(item, list):
+        return [one for one in (_pruned(one, value) for one in item) if one is not _GONE]
+    if item is not None and normal(item) == normal(value):
         return _GONE
-    return cut(value) if isinstance(value, str) else value
+    return without(item, value) if isinstance(item, str) else item

@@ -8,9 +8,17 @@ from pytest_agentbench.core.scenario import ExpectedCall, Scenario
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.values import JsonValue, to_json
-from pytest_agentbench.users.modifiers.applying import list_items, without_value
+from pytest_agentbench.users.modifiers.applying import list_items, without
 from pytest_agentbench.users.modifiers.behaviour import Behaviour, Swap, instruction
-from pytest_agentbench.users.modifiers.records import Records, is_stated, normal, scalars, siblings, squashed
+from pytest_agentbench.users.modifiers.records import (
+    Records,
+    Row,
+    is_stated,
+    normal,
+    scalars,
+    siblings,
+    squashed,
+)
 from pytest_agentbench.users.modifiers.scene import Scene, Told
 
 _AT = 3
@@ -95,9 +103,7 @@ def _is_found_without(one: Told, scene: Scene) -> bool:
 
 def _can_be_cut(one: Told, scene: Scene) -> bool:
     """Tell whether no text of the user states a value any more once it is cut out."""
-    left = without_value(scene.view, str(one.value))
-    texts = (left.persona or "", left.goal, *left.says, left.known_info, left.task_instructions)
-    return not is_stated(one.value, "\n".join(texts))
+    return not is_stated(one.value, without(f"{scene.wishes}\n{scene.known_info}", str(one.value)))
 
 
 def _wrong_value_first(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | str:
@@ -121,9 +127,9 @@ def _wrong_value_first(spec: ModifierSpec, scene: Scene, rng: Random) -> Behavio
 
 
 def _is_mistyped(one: Told) -> bool:
-    """Tell whether a value is a key, or no mere word: nobody gets a word wrong that is to be chosen."""
-    is_key = any(one.key == normal(row.key) for row in one.rows)
-    return is_key or not all(char.isalpha() or char in " .'’-" for char in one.key)
+    """Tell whether a value is a key, or known and no mere word: what is to be chosen nobody mistypes."""
+    is_key = any(one.key == row.key for row in one.rows)
+    return is_key or (one.is_known and not all(char.isalpha() or char in " .'’-" for char in one.key))
 
 
 def _outline(value: JsonValue) -> str:
@@ -155,22 +161,35 @@ def _options(call: ExpectedCall, name: str, value: JsonValue, scene: Scene) -> I
     """Yield what an argument may be instead, by the first of these that says anything.
 
     The tool's own list, without what the record has that the call names; what stands beside the value in its record;
-    what the user's other records have in its column. Of a record that is named instead, the call's other arguments
-    must be parts as they are of the first.
+    what the user's other records have in its column. Another record must fit all expected calls that name the first.
     """
-    records = scene.records
-    others = [normal(one) for _, one in scalars(to_json(call.arguments)) if normal(one) != normal(value)]
+    records, key = scene.records, normal(value)
     schemas = [tool.parameters for tool in scene.tools or () if tool.name == call.name]
     if listed := [one for schema in schemas for one in _listed(to_json(schema), name)]:
+        others = {normal(one) for _, one in scalars(to_json(call.arguments))} - {key}
         has = {held for one in others for row in records.identified(one) for held in row.values}
         yield from (one for one in listed if normal(one) not in has)
         return
-    rows = [row for row in records.by_value.get(normal(value), ()) if row in scene.own | scene.matter]
+    rows = [row for row in records.by_value.get(key, ()) if row in scene.own | scene.matter]
     beside = [one for row in rows for one in siblings(value, row.content)]
-    parts = {part for row in rows if normal(row.key) == normal(value) for part in row.parts.intersection(others)}
+    named = {one for arguments in scene.called if key in arguments for one in arguments} - {key}
+    keyed = [row for row in rows if row.key == key]
     for other in beside or [one for row, one in records.elsewhere(value, rows, name) if row in scene.own]:
-        if all(parts <= row.values for row in records.identified(other) if normal(row.key) == normal(other)):
+        rivals = [row for row in records.identified(other) if row.key == normal(other)]
+        if all(any(_can_stand_for(rival, row, named, records) for rival in rivals) for row in keyed):
             yield other
+
+
+def _can_stand_for(rival: Row, row: Row, named: set[str], records: Records) -> bool:
+    """Tell whether expected calls may name one record instead of another of its table.
+
+    What else they name of the first must be of the second, too: its parts, and what records hold that name it. Words
+    that many records have, such as a status, must be the same.
+    """
+    if rival.table != row.table or records.kind(row) != records.kind(rival):
+        return False
+    held, others = ({*one.parts, *(v for by in records.naming(one) for v in by.values)} for one in (row, rival))
+    return named & held <= others
 
 
 def _listed(schema: JsonValue, name: str) -> Iterator[JsonValue]:
@@ -211,8 +230,9 @@ def _adds_intent(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | s
     intent, held_back = str(spec.options.get("intent", "")).strip(), ""
     if not intent:
         asked = [line.text for line in scene.scenario.says if line.act in ("request", "ask")]
-        several = next((found for found in (asked, list_items(scene.view.goal)) if len(found) > 1), None)
-        if several is None:
+        listed = list_items(scene.instructions.reason_for_call or "")
+        several = asked if len(asked) > 1 else listed
+        if len(several) < 2:
             return "the scenario lists one intent, and the modifier states no other"
         intent = held_back = several[-1]
     told, at = instruction("adds_intent", intent=intent), int(spec.options.get("at", _AT))

@@ -15,6 +15,9 @@ Place = tuple[str, ...]
 _ANY = "*"
 _LOOKED_AT = 20
 
+_FEW = 4
+"""How often each word of a column comes, on average, that tells of what kind a record is."""
+
 _TELLING = 4
 """Digits from which a number may be taken for a key wherever it stands."""
 
@@ -49,7 +52,7 @@ def scalars(value: JsonValue, name: str = "") -> Iterator[tuple[str, JsonValue]]
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One record: its table, its key ("" in a list), its content, and each value as (column, normal form, value)."""
+    """One record: its table, its key in normal form ("" in a list), its content, its (column, normal form, value)."""
 
     table: Place
     key: str
@@ -72,8 +75,8 @@ class Row:
 
     def names(self, other: "Row") -> bool:
         """Whether it names `other` by its key; a short number as a key is named by any count."""
-        key = normal(other.key)
-        return other is not self and (len(key) >= _TELLING or not key.isdecimal()) and key != "" and key in self.values
+        is_telling = len(other.key) >= _TELLING or not other.key.isdecimal()
+        return other is not self and other.key != "" and is_telling and other.key in self.values
 
 
 class Records:
@@ -113,19 +116,19 @@ class Records:
         """
         wanted = normal(value)
         rows = self.by_value.get(wanted, [])
-        keyed = tuple(row for row in rows if normal(row.key) == wanted)
+        keyed = tuple(row for row in rows if row.key == wanted)
         tables = [row.table for row in rows]
         alone = [row for row in rows if tables.count(row.table) == 1]
         return keyed or tuple(row for row in alone if any(self._tells(row, one, names) for one in row.columns(wanted)))
 
     def naming(self, row: Row) -> list[Row]:
         """Give the records that name a record by its key."""
-        return [one for one in self.by_value.get(normal(row.key), ()) if one.names(row)]
+        return [one for one in self.by_value.get(row.key, ()) if one.names(row)]
 
     def beside(self, row: Row) -> list[Row]:
         """Give the records that name a record, and those that it names."""
-        keys = (one for value in row.values for one in self._by_key.get(value, ()))
-        return [*self.naming(row), *(one for one in keys if row.names(one))]
+        named = (one for value in row.values for one in self.by_value[value] if one.key == value and row.names(one))
+        return [*self.naming(row), *named]
 
     def elsewhere(self, value: JsonValue, within: Collection[Row], name: str = "") -> Iterator[tuple[Row, JsonValue]]:
         """Yield the other values of the columns in which a value stands in some records, each with its record.
@@ -139,17 +142,16 @@ class Records:
             found = (leaf for leaf in row.leaves if (row.table, leaf[0]) in columns and leaf[1] != wanted)
             yield from ((row, other) for _, _, other in found)
 
+    def kind(self, row: Row) -> set[tuple[Place, str]]:
+        """Give the words of a record that are those of many in its table, by column."""
+        words = {(place, wanted) for place, wanted, value in row.leaves if len(place) == 1 and isinstance(value, str)}
+        columns = {place: self._columns[row.table, place] for place, _ in words}
+        return {(place, one) for place, one in words if len(set(columns[place])) * _FEW <= len(columns[place])}
+
     def _tells(self, row: Row, column: Place, names: Collection[str]) -> bool:
         values, called = self._columns[row.table, column], squashed(column[-1])
         is_named = not names or any(called in squashed(name) or squashed(name) in called for name in names)
         return is_named and len(values) == len(set(values)) > 1
-
-    @cached_property
-    def _by_key(self) -> dict[str, list[Row]]:
-        found = defaultdict[str, list[Row]](list)
-        for row in self.rows:
-            found[normal(row.key)].append(row)
-        return found
 
     @cached_property
     def _columns(self) -> dict[tuple[Place, Place], list[str]]:
@@ -204,7 +206,7 @@ def _rows(value: JsonValue, place: Place) -> Iterator[Row]:
 
 def _row(table: Place, key: str, content: JsonValue) -> Row:
     leaves = [*([((_ANY,), key)] if key else []), *_leaves(content, ())]
-    return Row(table, key, content, tuple((column, normal(value), value) for column, value in leaves))
+    return Row(table, normal(key), content, tuple((column, normal(value), value) for column, value in leaves))
 
 
 def _leaves(value: JsonValue, place: Place) -> Iterator[tuple[Place, JsonValue]]:

@@ -1,17 +1,17 @@
 """What fitting a modifier to a scenario looks at: what the user is told and what is expected, and where that stands."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pytest_agentbench.core.conversation import View
 from pytest_agentbench.core.scenario import Instructions, Scenario
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.values import JsonValue, to_json
 from pytest_agentbench.users.modifiers.records import Records, Row, is_stated, normal, scalars, squashed
 
 _LEAST = 3
-"""Characters from which a value can be told from other words."""
+"""Letters or digits from which a value can be told from other words; of both together two are enough."""
 
 
 @dataclass(frozen=True)
@@ -50,25 +50,22 @@ class Scene:
     taken: frozenset[str] = frozenset()
 
     @cached_property
-    def view(self) -> View:
-        """What the user is told before anything is said."""
+    def instructions(self) -> Instructions:
+        """What the user is told in words."""
         story = self.scenario.task.user_scenario
         told = story.instructions if story else None
-        instructions = told if isinstance(told, Instructions) else Instructions(reason_for_call=told)
-        return View(
-            persona=story.persona if story else None,
-            goal=instructions.reason_for_call or "",
-            says=self.scenario.lines,
-            knows=self.scenario.knows,
-            known_info=instructions.known_info or "",
-            unknown=self.scenario.unknown,
-            task_instructions=instructions.task_instructions or "",
-        )
+        return told if isinstance(told, Instructions) else Instructions(reason_for_call=told)
+
+    @cached_property
+    def known_info(self) -> str:
+        """What the user knows."""
+        return self.instructions.known_info or ""
 
     @cached_property
     def wishes(self) -> str:
         """The texts that say what the user wants."""
-        return "\n".join([self.view.goal, *self.view.says, self.view.task_instructions])
+        told = (self.instructions.reason_for_call, *self.scenario.lines, self.instructions.task_instructions)
+        return "\n".join(filter(None, told))
 
     @cached_property
     def called(self) -> tuple[dict[str, tuple[str, JsonValue]], ...]:
@@ -87,23 +84,23 @@ class Scene:
 
         Texts are searched for the values of the expected calls and of the state.
         """
-        found = {normal(value): (value, name, True) for name, value in scalars(to_json(self.view.knows))}
+        found = {normal(value): (value, name, True) for name, value in scalars(to_json(self.scenario.knows))}
         looked_for = {**self.records.spellings, **{key: value for key, (_, value) in self.expected.items()}}
-        text, low = f"{self.wishes}\n{self.view.known_info}", normal(f"{self.wishes} {self.view.known_info}")
+        text, low = f"{self.wishes}\n{self.known_info}", normal(f"{self.wishes} {self.known_info}")
         for key, value in looked_for.items():
-            if key not in found and len(key) >= _LEAST and key in low and is_stated(value, text):
-                found[key] = (value, "", is_stated(value, self.view.known_info))
-        return tuple(self._told(key, *one) for key, one in found.items() if len(key) >= _LEAST)
+            if key not in found and _is_telling(key) and key in low and is_stated(value, text):
+                found[key] = (value, "", is_stated(value, self.known_info))
+        return tuple(self._told(key, *one) for key, one in found.items() if _is_telling(key))
 
     def _told(self, key: str, value: JsonValue, own: str, is_known: bool) -> Told:
         argument, _ = self.expected.get(key, ("", None))
         named = list(filter(None, dict.fromkeys([own, argument])))
         rows = self.records.by_value.get(key, ())
         places = [column for row in rows for column in row.columns(key) if column[-1] != "*"]
-        places += [row.table for row in rows if key == normal(row.key) and row.table]
-        names = dict.fromkeys([*named, *(place[-1] for place in places)])
+        places += [row.table for row in rows if key == row.key and row.table]
+        names = dict.fromkeys([*named, *(name for name, _ in Counter(place[-1] for place in places).most_common())])
         found = self.records.identified(value, named)
-        return Told(value, key, tuple(names), found, is_known or any(normal(row.key) == key for row in found))
+        return Told(value, key, tuple(names), found, is_known or any(row.key == key for row in found))
 
     @cached_property
     def matter(self) -> frozenset[Row]:
@@ -111,7 +108,7 @@ class Scene:
         near: set[Row] = set()
         for arguments in self.called:
             found = [(key, row) for key, (name, _) in arguments.items() for row in self.records.identified(key, [name])]
-            near |= {row for key, row in found if normal(row.key) == key} or {row for _, row in found}
+            near |= {row for key, row in found if row.key == key} or {row for _, row in found}
         return frozenset({*near, *(one for row in near for one in self.records.beside(row))})
 
     @cached_property
@@ -140,6 +137,10 @@ class Scene:
     def is_used(self, value: JsonValue) -> bool:
         """Whether a value is in the scenario, has been changed or is too short, so that it cannot stand for another."""
         key = normal(value)
-        if key in self.expected or key in self.taken or len(key) < _LEAST:
+        if key in self.expected or key in self.taken or not _is_telling(key):
             return True
-        return any(one.key == key for one in self.told) or is_stated(value, f"{self.wishes}\n{self.view.known_info}")
+        return any(one.key == key for one in self.told) or is_stated(value, f"{self.wishes}\n{self.known_info}")
+
+
+def _is_telling(key: str) -> bool:
+    return len(key) >= _LEAST or (len(key) == _LEAST - 1 and not key.isalpha() and not key.isdigit())

@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_agentbench.core.acts import ActKind
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.transcript import CallRecord, Message, Transcript
 from pytest_agentbench.core.values import to_json
 from pytest_agentbench.users.modifiers.applying import agent_messages
 from pytest_agentbench.users.modifiers.behaviour import Behaviour, Swap
 from pytest_agentbench.users.modifiers.records import is_stated, normal, scalars
+
+_ANSWERS: frozenset[ActKind] = frozenset({"confirm", "condition", "decline"})
+"""Acts that are about what the agent said."""
 
 
 def shown(behaviour: Behaviour, transcript: Transcript, scenario: Scenario) -> bool | None:
@@ -34,8 +38,11 @@ class _Turn:
     after: int
 
     def gives(self, value: str) -> bool:
-        """Whether the facts of the turn, what it is about, or its words hold a value."""
-        held = [{"facts": act.facts, "about": list(act.about)} for act in self.message.acts or ()]
+        """Whether the facts of the turn, what it is about, or its words hold a value.
+
+        What an answer is about the agent has given.
+        """
+        held = [[act.facts, [] if act.kind in _ANSWERS else list(act.about)] for act in self.message.acts or ()]
         texts = [self.message.text, *(str(one).replace("_", " ") for _, one in scalars(to_json(held)))]
         return is_stated(value, "\n".join(texts))
 

@@ -19,6 +19,7 @@ from pytest_agentbench.core.audit import (
     UserTurnObservation,
 )
 from pytest_agentbench.core.conversation import UserFault
+from pytest_agentbench.core.fault import FaultHit, FaultSpec
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.transcript import Message
@@ -375,6 +376,34 @@ def test_a_broken_tool_excuses_no_lie() -> None:
 
     judgement = made(run, goal=[item("open", "tool", (2, "W1 is refunded."))], claims=[lie])
 
+    assert came_to(judgement) == AGENTS
+    assert judgement.also[0].blame is Blame.ENVIRONMENT
+
+
+def test_fault_told() -> None:
+    """An agent that says that the tool did not answer is excused of what a lasting fault made impossible."""
+    fault = FaultSpec(kind="timeout", tool="refund", calls=())
+    hit = FaultHit(fault=fault, tool="refund", arguments={"order_id": "W1"}, call=1, nth=1)
+    run = broken_tool().model_copy(update={"faults": (fault,), "met": (hit,)})
+    not_done = item("open", "tool", (2, "It does not work today"))
+    lie = claim((2, "It does not work today"), support="against", call=1)
+
+    assert came_to(judge(run)) == came_to(made(run)) == UNCLEAR
+    assert came_to(made(run, goal=[not_done])) == PASSED
+    assert came_to(made(run, goal=[item("done", "none", (2, "It does not work today"))], claims=[lie])) == AGENTS
+
+
+def test_a_lie_stands_where_a_tool_was_broken() -> None:
+    """What kept the run from passing is told beside it; only words of the agent make it the agent's."""
+    run = run_of(
+        user("Refund W1"), call("refund", order_id="W1", error=True), agent("W1 is refunded."), expect=GOAL,
+        broken_tools={"refund": "ZeroDivisionError"},
+    )  # fmt: skip
+    lie = claim((2, "W1 is refunded."), support="against", call=1)
+
+    judgement = made(run, claims=[lie])
+
+    assert came_to(judge(run)) == came_to(made(run)) == (Verdict.ERROR, Blame.ENVIRONMENT)
     assert came_to(judgement) == AGENTS
     assert judgement.also[0].blame is Blame.ENVIRONMENT
 

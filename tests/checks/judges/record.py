@@ -61,6 +61,7 @@ async def judged(case: Case, chat_for: Callable[[str], Chat]) -> Judgement:
         judge(run),
         chat_for=chat_for,
         random=seeded(case.name),
+        auditor="decide",
         rubric=RUBRIC,
         policies=POLICIES,
         system=SYSTEM,

@@ -10,19 +10,25 @@ from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.checks.judges.with_models import judge_with_models, needs_model, without_models
 from pytest_agentbench.checks.parts import ADD_JUDGE, ADD_RULE
 from pytest_agentbench.core.errors import BudgetSpentError
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Criterion, Rubric, Sees
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
 from pytest_agentbench.core.verdict import Blame, Finding, Verdict
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.testing import ModelRequest, fault, text, truncated
 from pytest_agentbench.testing.script import Script
+from tests.checks.auditor.observations import answer, claim, policy
 from tests.checks.builders import want
-from tests.checks.judges import test_critique as critic
 from tests.checks.judges import test_judge as judges
 from tests.checks.judges.served import asked, refund_run, seeded
 
-POLICIES = (critic.CONFIRM, critic.MEDICAL)
-KEPT = critic.answer(critic.on("confirm", (4, "I have refunded")), critic.UNTOUCHED)
+CONFIRM = Policy(id="confirm", text="Ask for a yes\nbefore any refund.")
+MEDICAL = Policy(id="medical", text="Give no medical advice.")
+RULED = Policy(id="ruled", text="Never cancel.", rule={"never": {"calls": ["cancel_order"]}})
+POLICIES = (CONFIRM, MEDICAL)
+UNTOUCHED = policy("medical", "not exercised")
+KEPT = answer(policies=[policy("confirm"), UNTOUCHED])
+BROKEN = answer(policies=[policy("confirm", "violated", (4, 'refund({"order_id": "W1"})')), UNTOUCHED])
 ASKS = Criterion(id="asks", text="Asks first.", weight=8)
 RUBRIC = Rubric(criteria=(ASKS,))
 SCOPE = Rubric(criteria=(ASKS,), formula="scope")
@@ -30,7 +36,8 @@ MUST = Criterion(id="asked", text="The agent asked before it refunded.", must=Tr
 CLEAR = Criterion(id="clear", text="The agent tells what it did.", weight=4)
 LIKED = judges.answer(judges.verdict("asks", 9, (4, "I have refunded")))
 DISLIKED = judges.answer(judges.verdict("asks", 0, (4, "I have refunded")))
-MADE_UP = critic.answer(critic.on("confirm", (4, "I never asked."), violated=True), critic.UNTOUCHED)
+MADE_UP = answer(policies=[policy("confirm", "violated", (4, "I never asked.")), UNTOUCHED])
+PROSE = text("NOT CORRECT")
 
 
 def passing(**fields: Any) -> Run:
@@ -46,7 +53,8 @@ def judged(
     judgement = before or judge(played)
 
     async def scene(chat_for: Callable[[str], Chat]) -> Judgement:
-        return await judge_with_models(played, judgement, chat_for=chat_for, random=seeded(), **given)
+        auditor = given.pop("auditor", "flags" if any(one.rule is None for one in given.get("policies", ())) else None)
+        return await judge_with_models(played, judgement, chat_for=chat_for, random=seeded(), auditor=auditor, **given)
 
     return asked(script, scene)
 
@@ -58,7 +66,7 @@ def of_check(judgement: Judgement, check: str) -> Finding:
 
 
 def test_a_run_that_code_passes_passes_when_models_agree() -> None:
-    """Policies first, the rubric last, each asked once, each as its own role."""
+    """The auditor first, the rubric last, each asked once, each as its own role."""
     judgement, requests = judged([KEPT, LIKED], policies=POLICIES, rubric=RUBRIC)
 
     assert (judgement.verdict, judgement.blame) == (Verdict.PASSED, None)
@@ -81,9 +89,14 @@ def test_unexercised_policies_are_in_no_denominator() -> None:
     assert not any(finding.policy == "medical" for finding in judgement.findings)
 
 
-def test_a_broken_policy_fails_the_run_with_the_turn_and_the_words() -> None:
-    """The turn is the agent's, not the one in which the user asked."""
-    judgement, _ = judged([critic.GOOD], policies=POLICIES)
+def test_a_broken_policy_fails_the_run_where_the_auditor_decides() -> None:
+    """Else it is a flag; the finding has turn and words of the agent either way."""
+    flagged, _ = judged([BROKEN], policies=POLICIES)
+    judgement, _ = judged([BROKEN], policies=POLICIES, auditor="decide")
+
+    assert flagged.verdict is Verdict.PASSED
+    assert (flagged.policies[0].kept, flagged.rests_on_auditor) == (False, False)
+    assert judgement.rests_on_auditor
 
     assert (judgement.verdict, judgement.blame) == (Verdict.FAILED, Blame.AGENT)
     found = of_check(judgement, "policy:confirm")
@@ -213,13 +226,13 @@ def test_a_must_that_is_not_measured_leaves_the_rubric_open_unless_another_is_br
 
 @pytest.mark.parametrize(("sees", "shows"), [("goal", True), ("conversation", False)])
 def test_the_judge_of_a_rubric_sees_the_goal_unless_it_is_not_to(sees: Sees, shows: bool) -> None:
-    """The critique of policies never does."""
+    """The auditor always does."""
     states: dict[str, Any] = {"initial_state": {"W1": "open"}, "expected_state": {"W1": "refunded"}}
 
     _, requests = judged([KEPT, LIKED], passing(**states), policies=POLICIES, rubric=RUBRIC, sees=sees)
 
-    critique, judge_asked = requests
-    assert "# How the stored data differ after a right run" not in critique.last
+    audit, judge_asked = requests
+    assert "# How the stored data differ after a right run" in audit.last
     assert ('| W1: "open" became "refunded"' in judge_asked.last) is shows
     assert ("what the user wants" in judge_asked.system) is shows
 
@@ -227,14 +240,13 @@ def test_the_judge_of_a_rubric_sees_the_goal_unless_it_is_not_to(sees: Sees, sho
 @pytest.mark.parametrize(
     ("script", "cure"),
     [
-        ([MADE_UP, MADE_UP], "keeps to the form"),
-        ([text("NOT CORRECT"), text("NOT CORRECT")], "keeps to the form"),
+        ([PROSE, PROSE], "keeps to the form"),
         ([truncated('{"verdicts": [')], "are keys of `judge: {llm: {…}}`"),
         ([fault.status(500)], "run it again"),
         ([fault.status(403)], "whose server takes"),
     ],
 )
-def test_a_critic_that_cannot_be_used_leaves_a_pass_standing(script: Script, cure: str) -> None:
+def test_an_auditor_that_cannot_be_used_leaves_a_pass_standing(script: Script, cure: str) -> None:
     """Every open policy is then not measured, and says what would measure it."""
     judgement, _ = judged(script, policies=POLICIES)
 
@@ -250,7 +262,7 @@ def test_a_critic_that_cannot_be_used_leaves_a_pass_standing(script: Script, cur
 @pytest.mark.parametrize(
     ("script", "blame"),
     [
-        ([text("NOT CORRECT")] * 2, Blame.JUDGE),
+        ([PROSE] * 2, Blame.JUDGE),
         ([fault.status(500)], Blame.PROVIDER),
         ([truncated('{"verdicts": [')], Blame.PROVIDER),
     ],
@@ -266,8 +278,8 @@ def test_a_judge_that_cannot_be_used_where_nothing_else_is_asked_for_leaves_no_v
 
 
 def test_where_two_judges_fail_the_blame_is_of_the_reason_told_first() -> None:
-    """The rubric's, which was answered with prose, and not that of a critique that was cut off."""
-    script = [truncated('{"verdicts": ['), text("NOT CORRECT"), text("NOT CORRECT")]
+    """The rubric's, which was answered with prose, and not that of an audit that was cut off."""
+    script = [truncated('{"verdicts": ['), PROSE, PROSE]
 
     judgement, _ = judged(script, refund_run(policies=POLICIES), policies=POLICIES, rubric=RUBRIC)
 
@@ -290,17 +302,54 @@ def test_a_judge_that_cannot_be_used_leaves_a_failed_run_failed() -> None:
     """Deterministic evidence comes first."""
     run = refund_run(expect=[want("refund", order_id="W2")], policies=POLICIES)
 
-    judgement, _ = judged([MADE_UP, MADE_UP], run, policies=POLICIES)
+    judgement, _ = judged([PROSE, PROSE], run, policies=POLICIES)
 
     assert (judgement.verdict, judgement.blame) == (Verdict.FAILED, Blame.AGENT)
     assert of_check(judgement, "policy:confirm").passed is None
 
 
 def test_one_model_that_fails_does_not_silence_the_other() -> None:
-    """A rubric's verdict stands beside a critique that is not measured."""
-    judgement, _ = judged([MADE_UP, MADE_UP, DISLIKED], policies=POLICIES, rubric=RUBRIC)
+    """A rubric's verdict stands beside an audit that is not measured."""
+    judgement, _ = judged([PROSE, PROSE, DISLIKED], policies=POLICIES, rubric=RUBRIC)
 
     assert (judgement.verdict, judgement.blame) == (Verdict.FAILED, Blame.AGENT)
+
+
+def test_a_policy_whose_words_stand_nowhere_is_not_measured() -> None:
+    """The other one, and the verdict, stand."""
+    judgement, _ = judged([MADE_UP, MADE_UP], policies=POLICIES, auditor="decide")
+
+    assert judgement.verdict is Verdict.PASSED
+    assert of_check(judgement, "policy:confirm").passed is None
+    assert [outcome.exercised for outcome in judgement.policies] == [None, False]
+    assert judgement.audit is not None
+    assert judgement.audit.dropped == 1
+
+
+def test_the_auditor_is_asked_without_policies_too() -> None:
+    """A lie with a call that failed beside it needs none; without an auditor nobody is asked."""
+    run = passing()
+    lie = answer(claims=[claim(kind="other", support="nothing")])
+
+    seen, requests = judged([lie], run, auditor="flags")
+    unseen, none = judged([], run)
+
+    assert [flag.kind for flag in seen.flags] == ["value", "claim"]
+    assert (len(requests), none) == (1, [])
+    assert (unseen.audit, unseen.flags) == (None, judge(run).flags)
+
+
+def test_a_verdict_that_the_rubric_decides_does_not_rest_on_the_auditor() -> None:
+    """It would be the same without it."""
+    run = refund_run(policies=POLICIES)
+
+    kept, _ = judged([KEPT, LIKED], run, policies=POLICIES, rubric=RUBRIC)
+    disliked, _ = judged([KEPT, DISLIKED], run, policies=POLICIES, rubric=RUBRIC)
+    alone, _ = judged([KEPT], run, policies=POLICIES)
+
+    assert (kept.verdict, kept.rests_on_auditor) == (Verdict.PASSED, False)
+    assert (alone.verdict, alone.rests_on_auditor) == (Verdict.PASSED, True)
+    assert (disliked.verdict, disliked.rests_on_auditor) == (Verdict.FAILED, False)
 
 
 def test_a_run_that_failed_by_anothers_fault_is_shown_to_no_model() -> None:
@@ -317,9 +366,9 @@ def test_a_run_that_failed_by_anothers_fault_is_shown_to_no_model() -> None:
 
 def test_rules_are_not_asked_about() -> None:
     """A policy with a rule keeps the outcome that the rule gave."""
-    run = refund_run(expect=[want("refund", order_id="W1")], policies=(critic.RULED,))
+    run = refund_run(expect=[want("refund", order_id="W1")], policies=(RULED,))
 
-    judgement, requests = judged([], run, policies=(critic.RULED,))
+    judgement, requests = judged([], run, policies=(RULED,))
 
     assert requests == []
     assert judgement == judge(run)
@@ -385,7 +434,7 @@ def test_a_budget_that_is_spent_is_no_verdict() -> None:
 
     async def scene(chat_for: Callable[[str], Chat]) -> Judgement:
         run = passing()
-        return await judge_with_models(run, judge(run), chat_for=refuse, random=seeded(), policies=POLICIES)
+        return await judge_with_models(run, judge(run), chat_for=refuse, random=seeded(), auditor="flags")
 
     with pytest.raises(BudgetSpentError):
         asked([], scene)
@@ -411,5 +460,5 @@ def test_who_needs_a_model() -> None:
 
     assert needs_model(None, POLICIES)
     assert needs_model(RUBRIC, ())
-    assert not needs_model(decided, (critic.RULED,))
+    assert not needs_model(decided, (RULED,))
     assert not needs_model(None, ())

@@ -56,7 +56,7 @@ function endings() {
       h("li", {}, h("a", { href: link({ termination: label }) }, label), h("span", { class: "bar", vars: { share: total ? count / total : 0 } }), h("span", { class: "count" }, count.toLocaleString("en"))))),
     h("h3", {}, "Not the agent\u2019s fault"),
     others.length ? h("ul", { class: "blames" }, others.map((blame) =>
-      h("li", {}, h("a", { href: link({ blame: blame.label === "not run" ? "" : blame.label, termination: blame.label === "not run" ? "not run" : "" }) }, blame.label), " ", h("span", { class: "muted" }, blamed(blame)))))
+      h("li", {}, blame.label === "disputed" ? blame.label : h("a", { href: link({ blame: blame.label === "not run" ? "" : blame.label, termination: blame.label === "not run" ? "not run" : "" }) }, blame.label), " ", h("span", { class: "muted" }, blamed(blame)))))
       : h("p", { class: "muted" }, "Nothing: user, environment, judge and provider did their part."));
 }
 
@@ -73,7 +73,7 @@ function worst() {
   if (!shown.length) return null;
   return h("section", { class: "card wide" }, h("h2", {}, "Worst first"),
     h("ol", { class: "worst" }, shown.map(([row, place]) =>
-      h("li", {}, h("a", { href: `#runs/${place}` }, runName(row), h("span", { class: "what" }, row.line))))),
+      h("li", {}, h("a", { href: `#runs/${place}` }, runName(row), h("span", { class: "what" }, row.noted ? `${row.line} [${row.noted}]` : row.line))))),
     h("p", {}, h("a", { href: link({ verdict: "failed" }) }, `All ${plural(DATA.all.n - DATA.all.passed, "failure")}`)));
 }
 
