@@ -14,6 +14,7 @@ from pytest_agentbench.environment.diff import diff
 from pytest_agentbench.validation.values import scalars
 
 Recipe = Callable[[Actor], Awaitable[Play]]
+Tell = Callable[[Actor, Play, ToolResult], None]
 
 RECIPES: dict[str, Recipe] = {}
 """A recipe by situation; each raises `InexpressibleError` where a scene does not lend itself to it."""
@@ -56,7 +57,7 @@ def _played(
     name: str,
     closing: str,
     calls: Callable[[Actor, Play], Awaitable[ToolResult]],
-    tell: Callable[[Actor, Play, ToolResult], None],
+    tell: Tell,
     fault: FaultKind | Callable[[Actor], FaultKind] | None = None,
 ) -> None:
     """Register a situation that is one way of calling, one way of telling, a closing phrase and at most one fault."""
@@ -69,10 +70,6 @@ def _played(
         return made
 
     RECIPES[name] = play
-
-
-async def _all(actor: Actor, play: Play) -> ToolResult:
-    return await actor.calls(play)
 
 
 async def _to_target(actor: Actor, play: Play) -> ToolResult:
@@ -94,10 +91,6 @@ async def _another_tool(actor: Actor, play: Play) -> ToolResult:
     return (await actor.first_useful(play, actor.other_tools()))[1]
 
 
-async def _another_value(actor: Actor, play: Play) -> ToolResult:
-    return await actor.misdirected(play)
-
-
 async def _another_need(actor: Actor, play: Play) -> ToolResult:
     return (await actor.first_useful(play, actor.unrelated()))[1]
 
@@ -106,6 +99,10 @@ async def _after_gate(actor: Actor, play: Play) -> ToolResult:
     actor.agent(play, "gate_ask")
     actor.user(play, "gate_user")
     return await actor.calls(play)
+
+
+def _saying(kind: str) -> Tell:
+    return lambda actor, play, _: actor.agent(play, kind, task=actor.task)
 
 
 def _rightly(actor: Actor, play: Play, result: ToolResult) -> None:
@@ -131,15 +128,11 @@ def _made_up(actor: Actor, play: Play, _: ToolResult) -> None:
     actor.report(play, told[:2] if wrong in told[:2] else [wrong], [wrong])
 
 
-def _done(actor: Actor, play: Play, _: ToolResult) -> None:
-    actor.agent(play, "done_bare", task=actor.task)
-
-
 def _unseen(actor: Actor, play: Play, result: ToolResult) -> None:
     if facts_of(result.content):
         _as_asked(actor, play, result)
     else:
-        _done(actor, play, result)
+        _saying("done_bare")(actor, play, result)
 
 
 def _dumped(actor: Actor, play: Play, _: ToolResult) -> None:
@@ -156,14 +149,6 @@ def _logged(_actor: Actor, play: Play, _: ToolResult) -> None:
         request = json.dumps({"tool": one.call.name, "arguments": one.call.arguments}, ensure_ascii=False)
         logs.append(f">>> {request}\n<<< {one.result.content[:1500] if one.result else ''}")
     play.say(Line("agent", "logs", "\n".join(logs), is_fixed=True))
-
-
-def _sorry(actor: Actor, play: Play, _: ToolResult) -> None:
-    actor.agent(play, "sorry_down", task=actor.task)
-
-
-def _gave_up(actor: Actor, play: Play, _: ToolResult) -> None:
-    actor.agent(play, "gave_up")
 
 
 def _corrected(actor: Actor, play: Play, result: ToolResult) -> None:
@@ -192,25 +177,25 @@ def _other_row(actor: Actor) -> FaultKind:
     return "empty" if actor.scene.initial is None else "wrong_row"
 
 
-_played("correct", SATISFIED, _all, _rightly)
+_played("correct", SATISFIED, Actor.calls, _rightly)
 _played("wrong-tool-silent", SATISFIED, _another_tool, _as_asked)
 _played("wrong-tool-aware", "wrong_tool", _another_tool, _as_asked)
-_played("bad-params-silent", SATISFIED, _another_value, _as_asked)
-_played("bad-input-data", "irrelevant", _another_value, _as_asked)
-_played("bad-parse-silent", SATISFIED, _all, _misread)
-_played("hallucination-with-access", "made_up", _all, _misread)
-_played("skipped-call", SATISFIED, _leads, _done)
-_played("info-overload", "confused", _all, _dumped)
+_played("bad-params-silent", SATISFIED, Actor.misdirected, _as_asked)
+_played("bad-input-data", "irrelevant", Actor.misdirected, _as_asked)
+_played("bad-parse-silent", SATISFIED, Actor.calls, _misread)
+_played("hallucination-with-access", "made_up", Actor.calls, _misread)
+_played("skipped-call", SATISFIED, _leads, _saying("done_bare"))
+_played("info-overload", "confused", Actor.calls, _dumped)
 _played("misunderstood-need", "wrong_need", _another_need, _as_another)
-_played("trace-leak", "raw", _all, _logged)
+_played("trace-leak", "raw", Actor.calls, _logged)
 _played("needless-gate", "gate_angry", _after_gate, _rightly)
-_played("propagated-tool-error", SATISFIED, _all, _unseen, _other_row)
+_played("propagated-tool-error", SATISFIED, Actor.calls, _unseen, _other_row)
 _played("hallucination-fallback", SATISFIED, _to_target, _made_up, _nothing)
 _played("hallucinated-edit", SATISFIED, _to_target, _made_up, "error")
-_played("tool-unavailable", "down_angry", _tried, _sorry, "timeout")
-_played("tool-failure-aware", "", _all, _corrected, "corrupted")
-_played("partial-answer", "", _all, _in_part, "truncated")
-_played("null-response", "gave_up_angry", _to_target, _gave_up, _nothing)
+_played("tool-unavailable", "down_angry", _tried, _saying("sorry_down"), "timeout")
+_played("tool-failure-aware", "", Actor.calls, _corrected, "corrupted")
+_played("partial-answer", "", Actor.calls, _in_part, "truncated")
+_played("null-response", "gave_up_angry", _to_target, _saying("gave_up"), _nothing)
 
 
 @_recipe("superfluous-calls")

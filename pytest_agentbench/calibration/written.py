@@ -42,8 +42,8 @@ MOST_TOOLS = 6
 INVENTIVE = 1.0
 """The temperature of the writer (TRACE, B.1, for Claude)."""
 
-MISNAMED = 8
-"""Conversations that the filter is offered under a situation that is not theirs."""
+TRIED = 8
+"""Conversations that the filter is offered under a situation that is not theirs, and as many under their own."""
 
 _FEWEST = 3
 _NAMES = {"en": "English", "fr": "French"}
@@ -94,7 +94,8 @@ class Fits(Answer):
 class Written:
     """What came of commissions: `kept` are silver, `refused` was held back by the filter, `failed` is not written.
 
-    `caught` of `misnamed` conversations under a wrong situation were held back.
+    `caught` of `misnamed` conversations under a wrong situation were held back, and `let` of `named` under their own
+    were let through.
     """
 
     kept: list[Labelled] = field(default_factory=list)
@@ -102,6 +103,14 @@ class Written:
     failed: Counter[str] = field(default_factory=Counter)
     caught: int = 0
     misnamed: int = 0
+    let: int = 0
+    named: int = 0
+
+    @property
+    def precision(self) -> float | None:
+        """How many of those that the filter let through are of their situation, as far as code knows it."""
+        through = self.let + self.misnamed - self.caught
+        return self.let / through if self.named and through else None
 
 
 def commissions(
@@ -152,13 +161,12 @@ def _shared(one: ToolSpec, other: ToolSpec) -> int:
     return len(one.parameters.get("properties", {}).keys() & other.parameters.get("properties", {}).keys())
 
 
-def misnamed(examples: Sequence[Labelled], seed: int, count: int = MISNAMED) -> list[Offered]:
+def misnamed(examples: Sequence[Labelled], seed: int, count: int = TRIED) -> list[Offered]:
     """Give conversations under another situation of the same satisfaction, which a filter has to hold back."""
     random = Random(seed)  # noqa: S311 - chooses conversations
     catalogue = situations()
-    shown_well = [case for case in examples if case.situation in catalogue and case.situation not in UNWRITTEN]
     found = []
-    for case in random.sample(shown_well, min(count, len(shown_well))):
+    for case in random.sample(_tellable(examples), min(count, len(_tellable(examples)))):
         own = catalogue[case.situation]
         others = [
             one.id
@@ -167,6 +175,17 @@ def misnamed(examples: Sequence[Labelled], seed: int, count: int = MISNAMED) -> 
         ]
         found.append(Offered(situation=random.choice(others), case=case.case))
     return found
+
+
+def rightly_named(examples: Sequence[Labelled], seed: int, count: int = TRIED) -> list[Offered]:
+    """Give conversations under their own situation, which a filter has to let through."""
+    random = Random(f"{seed}/right")  # noqa: S311 - chooses conversations
+    drawn = random.sample(_tellable(examples), min(count, len(_tellable(examples))))
+    return [Offered(situation=case.situation, case=case.case) for case in drawn]
+
+
+def _tellable(examples: Sequence[Labelled]) -> list[Labelled]:
+    return [case for case in examples if case.situation in situations() and case.situation not in UNWRITTEN]
 
 
 def described(situation: Situation) -> str:
@@ -190,8 +209,12 @@ async def written(
     *,
     seed: int = 0,
     wrong: Sequence[Offered] = (),
+    right: Sequence[Offered] = (),
 ) -> Written:
-    """Have all commissions written at once and each reviewed, and the filter tried on `wrong`; the order is theirs."""
+    """Have all commissions written at once and each reviewed; the order is theirs. The filter is tried on the offers.
+
+    `wrong` are conversations under a situation that is not theirs, `right` such under their own.
+    """
 
     async def one(number: int, given: Commission) -> tuple[Labelled, Fits] | str:
         try:
@@ -202,19 +225,25 @@ async def written(
         except ProviderError as error:
             return str(error)
 
-    async def caught(offered: Offered) -> bool | None:
+    async def fits(offered: Offered) -> bool | None:
         try:
-            return not (await reviewed(reviewer, offered, seed)).fits
+            return (await reviewed(reviewer, offered, seed)).fits
         except CassetteMissError:
             raise
         except ProviderError:
             return None
 
-    tried, found = await asyncio.gather(
-        asyncio.gather(*map(caught, wrong)),
+    refused, let, found = await asyncio.gather(
+        asyncio.gather(*map(fits, wrong)),
+        asyncio.gather(*map(fits, right)),
         asyncio.gather(*(one(number, given) for number, given in enumerate(commissions, start=1))),
     )
-    made = Written(caught=tried.count(True), misnamed=len(tried) - tried.count(None))
+    made = Written(
+        caught=refused.count(False),
+        misnamed=len(refused) - refused.count(None),
+        let=let.count(True),
+        named=len(let) - let.count(None),
+    )
     for outcome in found:
         if isinstance(outcome, str):
             made.failed[outcome] += 1

@@ -13,7 +13,7 @@ from pytest_agentbench.calibration.labelled import Labelled
 from pytest_agentbench.calibration.situations import situations
 from pytest_agentbench.calibration.worded import spread_out, worded
 from pytest_agentbench.calibration.wording import languages
-from pytest_agentbench.calibration.written import Written, commissions, misnamed, written
+from pytest_agentbench.calibration.written import Written, commissions, misnamed, rightly_named, written
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec
@@ -99,9 +99,11 @@ def _said_by_model(made: Generated, options: argparse.Namespace) -> list[str]:
             writer = chat("writer", options.model)
             reviewer = chat("filter", options.filter_model or options.model)
             wrong = misnamed(examples, options.seed) if wanted else []
+            right = rightly_named(examples, options.seed) if wanted else []
             try:
                 said, lost = await worded(chosen, made.lines, writer, seed=options.seed)
-                return said, lost, await written(wanted, writer, reviewer, seed=options.seed, wrong=wrong)
+                tried = {"wrong": wrong, "right": right}
+                return said, lost, await written(wanted, writer, reviewer, seed=options.seed, **tried)
             finally:
                 await models.close()
 
@@ -125,8 +127,10 @@ def _told_of_written(made: Written) -> list[str]:
     ]
     lines += [f"  {case.id}: {shorten(reason, _REASON)}" for case, reason in made.refused]
     lines += [f"  {count} not written: {shorten(why, _REASON)}" for why, count in made.failed.items()]
-    held = f"of {made.misnamed} conversations offered under a wrong situation the filter held {made.caught} back"
-    return [*lines, f"{held}; read some that it let through to know its precision (paper: 0.91)"]
+    precision = "-" if made.precision is None else f"{made.precision:.2f}"
+    let = f"{made.let} of {made.named} played conversations let through under their own situation"
+    wrong = f"{made.misnamed - made.caught} of {made.misnamed} under a wrong one"
+    return [*lines, f"filter: precision {precision} (paper 0.91): {let}, {wrong}"]
 
 
 def _lines(made: Generated, into: Path) -> list[str]:

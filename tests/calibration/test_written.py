@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import re
 from pathlib import Path
 from random import Random
 
@@ -155,3 +156,4 @@ def test_the_command_keeps_what_the_filter_lets_through(tmp_path: Path) -> None:
     assert 0 < len(silver) < 8
     assert f"written by the model: {len(silver)} let through (silver)" in text
     assert "the user asks for nothing" in text
+    assert re.search(r"filter: precision 0\.\d\d \(paper 0\.91\): \d of 4 played conversations let through", text)
