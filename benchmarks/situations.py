@@ -3,10 +3,10 @@
     python -m benchmarks.situations [SUITE …] [--labelled DIR …] [--tau2 DIR] [--each 20] [--json FILE]
 
 Suites are played without a model, and the conversations counted. Signals are no judge: the figures say what a model
-that judges has to better, and what each signal adds to the others. `--labelled` takes folders of labelled conversations:
-those in `tests/calibration/independent` and `tests/calibration/held_out` were worded and labelled by others, those in
-`tests/calibration/worded` are played here and worded by a language model. `--tau2` takes τ²-bench's oracle and
-perturbed trajectories (`labelled/*.jsonl`, labelled by its own evaluator, without states) and `domains/`.
+that judges has to better, and what each signal adds to the others. `--labelled` takes folders of labelled
+conversations: those in `tests/calibration/independent` and `tests/calibration/held_out` were worded and labelled by
+others, those in `tests/calibration/worded` are played here and worded by a language model. `--tau2` takes τ²-bench's
+oracle and perturbed trajectories (`labelled/*.jsonl`, labelled by its own evaluator, without states) and `domains/`.
 """
 
 import argparse

@@ -58,17 +58,18 @@ def _of_rubric(judge: JudgeSpec, asked: CalibrationSpec, rubric: Rubric) -> Iter
 
 
 def _kappas(slices: dict[str, Any]) -> list[tuple[str, float | None]]:
-    """Give where kappa counts, and what it is: on the team's own conversations in each language, else on all of them.
+    """Give where kappa counts, and what it is: on the team's own conversations, all of them and in each language.
 
     Only where those have no kappa, since all have one label, the played ones count, too.
     """
     known = {name: part["figures"]["kappa"]["mean"] for name, part in slices.items()}
-    own = {name: kappa for name, kappa in known.items() if name.startswith("own:") and kappa is not None}
-    if own:
-        return [(f"on your own in {name.removeprefix('own:')!r}", kappa) for name, kappa in own.items()]
-    if known.get("own") is not None:
-        return [("on your own", known["own"])]
-    return [("on all", known["all"])]
+    own = [
+        (f"on your own{f' in {language!r}' if language else ''}", known[name])
+        for name in sorted(known)
+        for head, _, language in [name.partition(":")]
+        if head == "own" and known[name] is not None
+    ]
+    return own or [("on all", known["all"])]
 
 
 def auditor_in(file: Path) -> AuditorFigures | None:
