@@ -33,7 +33,8 @@ MADE = (
     "answers of a language model to what `agentbench calibrate` asks about the conversations of "
     "tests/calibration/trace, given over a loopback endpoint by people and processes that saw the requests alone: "
     "the 60 test conversations by four readers, one each for spur, scope and scope+evidence, and for scope without "
-    "areas a fourth, who had been asked in the other three ways as well; "
+    "areas a fourth, who had been asked in the other three ways as well; ten of those with evidence by a fifth, when "
+    "signals were added to it; "
     "recorded by tests/calibration/record.py; token counts are estimates"
 )
 

@@ -34,7 +34,7 @@ NOWHERE = "http://127.0.0.1:9/v1"
 MADE = (
     "answers of a language model to what the judge of SCOPE is asked about the conversations of "
     "tests/calibration/trace/state_only, given over loopback endpoints by people and processes that saw the requests "
-    "alone: `with` evidence by one reader, `without` by another, each asked once; recorded by "
+    "alone: `with` evidence by one reader (eight by a third, when signals were added to it), `without` by another; by "
     "tests/calibration/record_state.py; token counts are estimates"
 )
 
