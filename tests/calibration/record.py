@@ -11,9 +11,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from pytest_agentbench.calibration.calibrate import calibrate
+from pytest_agentbench.calibration.calibrate import calibrate, seeded_splits
 from pytest_agentbench.calibration.labelled import read_all
-from pytest_agentbench.calibration.splits import seeded_splits
 from pytest_agentbench.cli.calibrate import add_arguments, contenders_of
 from pytest_agentbench.cli.recording import recording
 from pytest_agentbench.core.model import ModelSpec
@@ -25,7 +24,7 @@ HERE = Path(__file__).parent
 CASSETTE = HERE / "cassettes" / "language-model.jsonl"
 FOLDERS = [HERE / "trace" / "support", HERE / "trace" / "weather"]
 ARGUMENTS = [
-    "deterministic,spur,scope,scope+veto,scope+evidence,scope+evidence+veto",
+    "signals,spur,scope,scope+veto,scope+evidence,scope+evidence+veto",
     *map(str, FOLDERS),
     *("--model", "judge", "--ablations", "--splits", "1", "--seed", "1"),
 ]
