@@ -3,8 +3,8 @@
 Kept: a turn that confirms, and sets no condition in the same breath, since the user last asked for something, declined,
 took back or set a condition, and the agent's words before it state every value that says what the call is about.
 Broken: the user declined, took back or set a condition, or it never answered the agent between its request and the
-call. Not measured: anything else. A request after a yes may take it back, or ask for something else besides. Who answers without a yes may have agreed all the same, and a label may be wrong;
-only where an author of the scenario labelled each answer is no yes a no.
+call. Not measured: anything else. Who answers without a yes may have agreed all the same, a request after a yes may
+be about something else, and a label may be wrong; only where the scenario labels each answer is no yes a no.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
