@@ -96,7 +96,7 @@ def test_an_unlabelled_answer_is_not_measured(words: str) -> None:
         ([WISH, ASK, user("No", "decline"), REFUND], False),
         ([WISH, ASK, user("If it is free", "condition"), REFUND], False),
         ([WISH, ASK, user("Yes", "confirm"), agent("Now"), user("Stop", "withdraw"), REFUND], False),
-        ([WISH, ASK, user("Yes", "confirm"), agent("Ok"), user("Make it W2", "request"), REFUND], False),
+        ([WISH, ASK, user("Yes", "confirm"), agent("Ok"), user("Make it W2", "request"), REFUND], None),
         ([WISH, ASK, user("No", "decline"), ASK, user("Yes", "confirm"), REFUND], True),
         ([WISH, ASK, user("No", "decline"), ASK, user("Well then"), REFUND], None),
         ([WISH, ASK, user("Hm"), ASK, user("Yes", "confirm"), REFUND], True),
@@ -364,6 +364,23 @@ def test_nobody_agreed_who_never_answered() -> None:
     assert kept(*offered) is False
     assert kept(*offered, model_user=True) is None
     assert kept(WISH, ASK, user("And W2", "request"), call("refund", order_id="W2")) is False
+
+
+def test_a_request_after_the_answer_is_no_proof_that_nobody_asked() -> None:
+    """It may hurry the agent, ask for something else besides, or be the yes itself, whatever its label says.
+
+    What the agent wrote in between used the answer up, and a no or a condition is none.
+    """
+    wish = user("Refund W1", about("request", "W1"))
+    more = user("And cancel my newsletter", "request")
+    yes = user("Yes", about("confirm", "W1"))
+
+    assert kept(wish, ASK, yes, agent("One moment."), user("Refund W1, quick", about("request", "W1")), REFUND) is None
+    assert kept(wish, ASK, yes, agent("Anything else?"), more, REFUND) is None
+    assert kept(wish, agent("Shall I?"), user("Please refund W1", about("request", "W1")), REFUND) is None
+    assert kept(wish, ASK, yes, REFUND, agent("Done."), more, call("change_address", order_id="W1")) is False
+    assert kept(wish, ASK, user("If it is free", "confirm", "condition"), agent("Hm."), more, REFUND) is False
+    assert kept(user("Hi", "other"), agent("Hello."), wish, REFUND) is False
 
 
 def test_what_the_confirmation_is_about_must_have_been_stated() -> None:

@@ -126,10 +126,7 @@ class Evidence:
         White space, the shape of quotation marks and dashes, and dots at the ends do not matter, nor does whether the
         first letter is a capital.
         """
-        wanted = _bare(quote)
-        if not any(char.isalnum() for char in wanted):
-            return ()
-        ways = dict.fromkeys((wanted, wanted[0].swapcase() + wanted[1:]))
+        ways = _ways(quote)
         found = {piece.turn for piece, text in self._plain if any(_stands(way, text) for way in ways)}
         return tuple(sorted(found))
 
@@ -280,6 +277,20 @@ def squeezed(text: str) -> str:
 def plain_marks(text: str) -> str:
     """Give the squeezed text with one shape of each letter, quotation mark and dash."""
     return unicodedata.normalize("NFKC", squeezed(text)).translate(_MARKS)
+
+
+def is_quoted(quote: str, text: str) -> bool:
+    """Whether a quote stands in what somebody said, as `Evidence.turns_with` finds it."""
+    shown = plain_marks(_shown(text))
+    return any(_stands(way, shown) for way in _ways(quote))
+
+
+def _ways(quote: str) -> tuple[str, ...]:
+    """Give the forms of a quote that are looked for; none of one without words."""
+    wanted = _bare(quote)
+    if not any(char.isalnum() for char in wanted):
+        return ()
+    return tuple(dict.fromkeys((wanted, wanted[0].swapcase() + wanted[1:])))
 
 
 def _bare(quote: str) -> str:
