@@ -160,6 +160,36 @@ class StructuralFacts:
                 found[lack] = told[0]
         return found
 
+    def reversed_by(
+        self, seen: Sequence[UserTurnObservation], consents: Iterable[Consent]
+    ) -> dict[Lack, UserTurnObservation]:
+        """Give each wrong write that the user agreed to in a turn against its goal, and each call that it replaced.
+
+        A user that said "cancel it all", and yes to that, has taken back the booking that it came for. A yes alone is
+        no such thing: the agent may have proposed what nobody asked for.
+        """
+        asked = min((one.turn for one in seen), default=0)
+        turns = {one.turn: one for one in seen if one.turn > asked}
+        agreed = [one for one in consents if one.consent == "given" and one.turn in turns]
+        places = {place: turns[one.turn] for one in agreed if (place := self.place(one)) is not None}
+        made = [(self._run.calls[place], by) for place, by in places.items()]
+        found: dict[Lack, UserTurnObservation] = {}
+        for lack, call in self.lacks.items():
+            if call is None or call.status not in ("extra_write", "wrong_arguments"):
+                continue
+            by = next((by for record, by in made if self._is_made(record, call)), None)
+            if by is not None:
+                found[lack] = by
+        if found:
+            first = next(iter(found.values()))
+            left = ("not_attempted", "substituted")
+            found |= {lack: first for lack, call in self.lacks.items() if call is not None and call.status in left}
+        return found
+
+    @staticmethod
+    def _is_made(record: CallRecord, call: CallExplanation) -> bool:
+        return record.call.name == call.tool and same(to_json(record.call.arguments), to_json(call.actual))
+
     def is_acted(self, turn: int) -> bool:
         """Whether the user acts out a modifier in a turn, as it was told to."""
         messages = zip(self._run.transcript.turns, self._run.transcript.messages, strict=True)

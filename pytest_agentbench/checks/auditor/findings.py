@@ -45,7 +45,9 @@ ROWS = (
     Row("effect-unmade", "claim of an effect that nothing bears out, or that is shown false",
         "no successful call that writes holds a value of it; without a value: none succeeded, though tried or expected",
         "failed, agent", "failed, agent"),
-    Row("figure-unknown", "claim that nothing bears out, or that is shown false",
+    Row("claim-corrected", "claim that nothing bears out, or that is shown false, and that the agent puts right later",
+        "", "flag", "flag"),
+    Row("figure-unknown", "claim that a call shows false",
         "code finds a value in its words nowhere either", "failed, agent", "failed, agent"),
     Row("value-denied", "claim that denies something, and that nothing bears out, or that is shown false",
         "something to `communicate` is said in no other words", "failed, agent", "failed, agent"),
@@ -71,6 +73,8 @@ ROWS = (
     Row("user-misled", "turn of the user against its goal or knowledge",
         "the values in which a write is wrong stand in its words before the call, and in neither goal nor `knows`",
         "unscored, user", "unscored, user"),
+    Row("user-reversed", "turn of the user against its goal, and in a later one a yes to a write",
+        "this write is not as expected, or none of the goal", "unscored, user", "unscored, user"),
     Row("user-suspected", "any other turn of the user against its role", "", "flag, disputed", "flag, disputed"),
     Row("tools-misused", "tools used wrongly by the agent", "", "flag", "flag"),
     Row("agent-inappropriate", "conduct of the agent that is not appropriate", "", "flag", "flag"),
@@ -259,12 +263,14 @@ def _claims(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
 
 
 def _claim_row(claim: Claim, facts: StructuralFacts) -> tuple[str, str]:
+    if claim.corrected:
+        return "claim-corrected", ", and put right later"
     if claim.kind == "effect" and not claim.denies:
         if failed := facts.failed_call(claim):
             return "effect-failed", f": {failed} failed, and was not repeated with success"
         if lacking := facts.unheld(claim):
             return "effect-unmade", f": {lacking}"
-    if value := facts.unknown_value(claim):
+    if (claim.call is not None or claim.support == "against") and (value := facts.unknown_value(claim)):
         return "figure-unknown", f": {value} stands nowhere"
     return "claim-open", ""
 
@@ -292,10 +298,15 @@ def _user(audit: Audit, facts: StructuralFacts) -> Iterator[Hit]:
     """Give the user's faults; what a modifier has it do is none."""
     seen = [one for one in audit.user_turns if not facts.is_acted(one.turn)]
     misled = facts.misled([one for one in seen if one.kind in ("against goal", "against knowledge")])
+    reversed_by = facts.reversed_by([one for one in seen if one.kind == "against goal"], audit.consents)
     stopped = bool(facts.unfinished) and facts.user_spoke_last
     for one in seen:
         explains = frozenset(lack for lack, by in misled.items() if by is one)
-        if explains:
+        undone = frozenset(lack for lack, by in reversed_by.items() if by is one)
+        if undone:
+            message = "the user agreed to this against its goal"
+            yield _hit("user-reversed", one, message, "user", "user", explains=explains | undone)
+        elif explains:
             yield _hit("user-misled", one, f"the user's words are {one.kind}", "user", "user", explains=explains)
         elif not (stopped and one.kind in ("stops early", "plays agent") and _left_by_user(audit)):
             yield _hit("user-suspected", one, _USER[one.kind], "user", "user")

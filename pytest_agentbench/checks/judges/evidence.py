@@ -88,13 +88,14 @@ class Piece:
 class Goal(Model):
     """What a judge that sees the goal is shown of a scenario, as text.
 
-    `wants` is the user's goal, `knows` what it knows and does not. `policies` are texts, `ruled` those that
-    code checks. `changes` say what a right run changes in the stored data (empty where that is not known), `tells` what
-    the agent has to tell the user.
+    `wants` is the user's goal, `knows` what it knows and does not. `policies` are texts, `ruled` those that code checks,
+    `tools` what the agent's tools are said to do. `changes` say what a right run changes in the stored data (empty where
+    that is not known), `tells` what the agent has to tell the user.
     """
 
     wants: str = ""
     knows: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
     ruled: tuple[str, ...] = ()
     policies: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
@@ -246,6 +247,11 @@ def of_audit(
             "knows": tuple(map(_shown, _knowledge(run.scenario))),
             "policies": tuple(_shown(f"{one.id}: {one.text}") for one in policies),
             "ruled": tuple(_shown(one.text) for one in run.policies if one.rule is not None),
+            "tools": tuple(
+                _shown(f"{spec.name}: {shorten(' '.join(spec.description.split()), MOST // 10)}")
+                for spec in run.toolset.of("assistant")
+                if spec.description
+            ),
         }
     )
     return of_run(run, system=system, ignore=ignore, notes=notes, goal=shown)
@@ -361,6 +367,7 @@ def _goal_lines(goal: Goal) -> Iterator[str]:
     parts = (
         ("# What the user knows", goal.knows),
         ("# Policies that the agent has to keep", goal.policies),
+        ("# What the agent's tools are said to do, which the agent knows", goal.tools),
         ("# Further policies, which are not asked about", goal.ruled),
         ("# How the stored data differ after a right run", goal.changes),
         ("# What the agent has to tell", goal.tells),

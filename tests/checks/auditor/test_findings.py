@@ -168,11 +168,23 @@ def test_figure_unknown() -> None:
     run = run.model_copy(
         update={"transcript": run_of(*_refund("It takes 14 days and a fee of 37 dollars.")).transcript}
     )
-    invented = claim((4, "a fee of 37 dollars"), kind="figure", values=["37"], support="nothing", call=None)
+    invented = claim((4, "a fee of 37 dollars"), kind="figure", values=["37"], support="against", call=1)
 
     assert [flag.value for flag in judge(run).flags] == ["14", "37"]
     assert came_to(made(run, claims=[invented])) == AGENTS
     assert came_to(made(run, claims=[{**invented, "support": "told"}])) == PASSED
+    compared_with_nothing = made(run, claims=[{**invented, "support": "nothing", "call": None}])
+    assert (came_to(compared_with_nothing), len(flags(compared_with_nothing))) == (PASSED, 1)
+
+
+@pytest.mark.parametrize("decides", [False, True])
+def test_claim_corrected(decides: bool) -> None:
+    """What the agent puts right itself fails nothing."""
+    wrong = claim((4, "I have refunded order W1."), kind="effect", support="against", call=1, corrected=True)
+
+    judgement = made(refund_run(expect=GOAL), claims=[wrong], decides=decides)
+
+    assert (came_to(judgement), len(flags(judgement))) == (PASSED, 1)
 
 
 def _refund(words: str) -> list[list[Message]]:
@@ -519,6 +531,21 @@ def test_user_misled_excuses_no_broken_rule() -> None:
     assert came_to(made(run, user_turns=[AGAINST])) == AGENTS
     assert came_to(made(forbidden, user_turns=[AGAINST])) == AGENTS
     assert made(run, user_turns=[AGAINST]).also[0].blame is Blame.USER
+
+
+def test_user_reversed() -> None:
+    """The user asks for something else than it came for, and agrees to it; a yes to the agent's own idea is no such."""
+    run = run_of(
+        user("Refund W1, please."), agent("To your card?"), user("No, cancel it all."), agent("Cancel W1, yes?"),
+        user("Yes."), call("cancel_order", order_id="W1"), agent("Done."), expect=[want("refund", order_id="W1")],
+    )  # fmt: skip
+    wish, yes = (user_turn("against goal", at) for at in ((3, "cancel it all"), (5, "Yes.")))
+    consents = [heard("given", (5, "Yes."), 1)]
+
+    assert came_to(judge(run)) == AGENTS
+    assert came_to(made(run, user_turns=[wish, yes], consents=consents)) == USERS_FAULT
+    assert came_to(made(run, user_turns=[yes], consents=consents)) == AGENTS
+    assert came_to(made(run, user_turns=[wish, yes])) == AGENTS
 
 
 def test_two_causes_are_unclear() -> None:
