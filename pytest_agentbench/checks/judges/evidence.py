@@ -88,9 +88,9 @@ class Piece:
 class Goal(Model):
     """What a judge that sees the goal is shown of a scenario, as text.
 
-    `wants` is the user's goal, `knows` what it knows and does not. `policies` are texts, `ruled` those that code checks,
-    `tools` what the agent's tools are said to do. `changes` say what a right run changes in the stored data (empty where
-    that is not known), `tells` what the agent has to tell the user.
+    `wants` is the user's goal, `knows` what it knows and does not. `policies` are texts, `ruled` those that code
+    checks, `tools` what the agent's tools are said to do. `changes` say what a right run changes in the stored data
+    (empty where that is not known), `tells` what the agent has to tell the user.
     """
 
     wants: str = ""
