@@ -18,6 +18,9 @@ ADD_RULE = "give the policy a `rule`, or the suite a `judge`"
 ADD_JUDGE = "give the suite a `judge`, and let it judge (no `--agentbench-no-judge`)"
 """What measures a rubric."""
 
+LET_ANSWER = "let the judge's model answer (no `--agentbench-no-judge`)"
+"""What measures either where the suite has a judge that nobody asks."""
+
 _DECIDED_ELSEWHERE: frozenset[FindingKind] = frozenset({"termination", "user", "fault", "claim", "goal"})
 """What is found beside the parts; it is one only where it could not be told."""
 

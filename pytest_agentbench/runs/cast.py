@@ -8,6 +8,7 @@ from typing import Any, cast
 from pytest_agentbench.checks.auditor.findings import unaudited
 from pytest_agentbench.checks.judges.ending import EndCritic
 from pytest_agentbench.checks.judges.with_models import Auditing, judge_with_models, needs_model, without_models
+from pytest_agentbench.checks.parts import LET_ANSWER
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.conversation import UserFault
 from pytest_agentbench.core.errors import NotRunError
@@ -94,7 +95,13 @@ class Cast(RunModels):
                 judgement, policies = unaudited(run, judgement, why=_OFF, cure=_NOT_OFF, policies=policies), []
             if self._models is None or not self._models.judges or (judge is None and needs_model(self.rubric, ())):
                 return without_models(
-                    run, judgement, why=_NOBODY, rubric=self.rubric, policies=policies, audits=is_part(suite)
+                    run,
+                    judgement,
+                    why=_NOBODY,
+                    cure="" if suite.judge is None else LET_ANSWER,
+                    rubric=self.rubric,
+                    policies=policies,
+                    audits=is_part(suite),
                 )
             return await self._judged_by(run, judgement, policies, auditor, runner)
         except NotRunError as error:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_agentbench.checks.parts import LET_ANSWER
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.results.document import comparable, read
@@ -225,7 +226,7 @@ def test_without_one_no_report_speaks_of_it(project: Project) -> None:
 def test_what_it_cannot_tell_is_not_measured_and_a_part_only_where_it_is_asked_for(project: Project, why: str) -> None:
     """The verdict of the code stands."""
     arguments = ["--agentbench-no-judge"] if why == "no judge" else []
-    parts = {}
+    parts, cures = {}, set()
     for mode in (None, "flags"):
         with ModelServer({**SCRIPT, "judge": lambda _: fault.status(500)}) as server:
             audited_suite(project, server.base_url, count=1, **({"auditor": mode} if mode else {}))
@@ -233,8 +234,11 @@ def test_what_it_cannot_tell_is_not_measured_and_a_part_only_where_it_is_asked_f
         result.assert_outcomes(passed=1)
         (one,) = project.document.results
         parts[mode] = [part.part for part in one.unmeasured]
+        cures |= {part.cure for part in one.unmeasured}
 
     assert parts == {None: [], "flags": ["auditor"]}
+    answer = {"unreachable": "run it again when the judge's model answers", "no judge": LET_ANSWER}
+    assert cures == {answer[why]}
 
 
 @pytest.mark.parametrize("workers", ["-n0", TWO_WORKERS])

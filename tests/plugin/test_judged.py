@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from pytest_agentbench.checks.parts import LET_ANSWER
 from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, fault, structured, text
 from tests.plugin.auditing import observations, polite
 from tests.plugin.models_project import SCRIPT, models_suite, user
@@ -210,6 +211,7 @@ def test_no_judge_asks_none(project: Project) -> None:
 
         assert {request.model for request in server.requests} == {"agent", "user"}
     assert result.ret == 0
+    assert {part.cure for one in project.document.results for part in one.unmeasured} == {LET_ANSWER}
 
 
 def test_a_session_is_not_judged_by_a_judge_without_figures(project: Project) -> None:

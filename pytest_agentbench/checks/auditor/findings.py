@@ -83,7 +83,6 @@ ROWS = (
 
 _BY_NAME = {row.name: row for row in ROWS}
 _WIDTH = 300
-_ASK = "let the judge's model answer (no `--agentbench-no-judge`)"
 _NOT_GIVEN: dict[ConsentKind, str] = {
     "asked": "without a yes of the user",
     "conditional": "although the user's yes depended on something",
@@ -199,12 +198,12 @@ def unaudited(
 ) -> Judgement:
     """Show as *not measured* what the auditor would have told of the `policies` without a rule (None: all of the run).
 
-    `blame` is whose fault it is, where nothing that the scenario asks for is measured. With `is_part` the suite asks
-    for the auditor itself.
+    `cure` is what would measure it. `blame` is whose fault it is, where nothing that the scenario asks for is measured.
+    With `is_part` the suite asks for the auditor itself.
     """
     added = [_unmeasured(name, f"not measured: {why}", cure) for name in _asked(run, policies)]
     if is_part:
-        added.append(Finding(check="auditor", kind="check", passed=None, message=f"not measured: {why}", cure=_ASK))
+        added.append(Finding(check="auditor", kind="check", passed=None, message=f"not measured: {why}", cure=cure))
 
     def decide(_: Sequence[Finding], nothing: bool) -> Decided:
         is_open = judgement.nothing_measured or judgement.verdict is Verdict.PASSED

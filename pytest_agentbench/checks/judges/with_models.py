@@ -23,7 +23,7 @@ from pytest_agentbench.checks.judges.rubric import (
 )
 from pytest_agentbench.checks.judges.scoring import rate
 from pytest_agentbench.checks.matchers import Resolver
-from pytest_agentbench.checks.parts import ADD_JUDGE
+from pytest_agentbench.checks.parts import ADD_JUDGE, ADD_RULE
 from pytest_agentbench.checks.rejudge import Decided, as_before, rejudged
 from pytest_agentbench.core.errors import (
     AgentBenchError,
@@ -46,6 +46,7 @@ JUDGE = "judge"
 
 _WIDTH = 300
 _NOT_JUDGED = "the run could not be judged, so no model was asked"
+_JUDGEABLE = "mend what kept the run from being judged"
 
 
 Auditing = Literal["flags", "decide"]
@@ -87,7 +88,9 @@ async def judge_with_models(
     """
     is_open = judgement.verdict is not Verdict.ERROR or judgement.nothing_measured
     if not is_open and (auditor is None or not worth_asking(run, judgement)):
-        return without_models(run, judgement, why=_NOT_JUDGED, rubric=rubric, policies=policies, audits=audits)
+        return without_models(
+            run, judgement, why=_NOT_JUDGED, cure=_JUDGEABLE, rubric=rubric, policies=policies, audits=audits
+        )
     unseen = judgement
     open_policies = [policy for policy in policies if policy.rule is None]
     if auditor is not None:
@@ -133,19 +136,21 @@ def without_models(
     judgement: Judgement,
     *,
     why: str,
+    cure: str = "",
     rubric: Rubric | None = None,
     policies: Sequence[Policy] = (),
     audits: bool = False,
 ) -> Judgement:
     """Show as *not measured* all that models would have judged; what code found decides.
 
-    With `audits` the suite asks for the auditor, so that it is a part of the run.
+    `cure` is what would measure it (by default: a judge). With `audits` the suite asks for the auditor, so that it is a
+    part of the run.
     """
     if audits or any(policy.rule is None for policy in policies):
-        judgement = unaudited(run, judgement, why=why, policies=policies, is_part=audits)
+        judgement = unaudited(run, judgement, why=why, cure=cure or ADD_RULE, policies=policies, is_part=audits)
     if rubric is None:
         return judgement
-    return _with_rubric(run, judgement, [unmeasured_finding(why, cure=ADD_JUDGE)], judgement)
+    return _with_rubric(run, judgement, [unmeasured_finding(why, cure=cure or ADD_JUDGE)], judgement)
 
 
 def _failed_rubric(error: AgentBenchError) -> Finding:
