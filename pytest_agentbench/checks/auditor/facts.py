@@ -4,6 +4,7 @@ Nothing here reads what a sentence means: values that the auditor quoted are loo
 words, in whatever spelling.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -54,15 +55,18 @@ class StructuralFacts:
     def unheld(self, claim: Claim) -> str | None:
         """Say what no successful call that may write holds: a value of the claim that the run knows, or anything.
 
-        A claim without such a value is compared only where such a call was tried or expected, and none succeeded.
+        A claim without such a value is compared only where such a call was tried or expected, and none succeeded. One in
+        a turn in which the agent handed over is compared with nothing.
         """
         if not self._run.calls_visible or not (self._can_write or self._tried or self.missing_writes):
             return None
+        handoffs = [index for index, event in self._run.transcript.events if event.kind == "handoff"]
+        if any(self._run.transcript.turns[index] == claim.turn for index in handoffs):
+            return None  # what it says that it passed on may be what it handed over
         lacking = [value for value in claim.values if any(map(self._is_missing, _parts(value)))]
         if lacking:
             return f"no call that writes and succeeded holds {', '.join(map(repr, lacking[:3]))}"
-        handed_over = any(event.kind == "handoff" for _, event in self._run.transcript.events)
-        if claim.values or self._writes or handed_over or not (self._tried or self.missing_writes):
+        if claim.values or self._writes or handoffs or not (self._tried or self.missing_writes):
             return None
         return "no call that writes succeeded"
 
@@ -250,10 +254,8 @@ def _parts(value: str) -> list[str]:
 
 
 def _without(text: str, quotes: Sequence[str]) -> str:
-    """Give a text without some words of it."""
+    """Give a text without some words of it, in whatever case."""
     left = plain_marks(text)
-    for quote in map(plain_marks, quotes):
-        at = left.casefold().find(quote.casefold())
-        if at >= 0 and len(left.casefold()) == len(left):
-            left = f"{left[:at]} {left[at + len(quote) :]}"
+    for quote in filter(None, map(plain_marks, quotes)):
+        left = re.sub(re.escape(quote), " ", left, flags=re.IGNORECASE)
     return left

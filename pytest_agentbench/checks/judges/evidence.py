@@ -5,6 +5,7 @@
 | what user and agent said                            | yes         | yes         | yes          | yes              |
 | the agent's tool calls, arguments and results       | yes         | yes         | yes          | yes              |
 | the user's own tool calls (dual control), results   | yes, marked | yes, marked | yes, marked  | yes, marked      |
+| handoffs, and what guardrail or provider stopped    | yes         | yes         | yes          | yes              |
 | the agent's system prompt, where it is known        | yes         | yes         | yes          | yes              |
 | the suite's `now`, where it has one                 | yes         | yes         | yes          | no               |
 | what changed in the state                           | yes         | yes         | yes          | where it is read |
@@ -337,6 +338,8 @@ def _pieces(transcript: Transcript) -> Iterator[Piece]:
     calls = list(enumerate(transcript.trajectory, start=1))
     for index, message in enumerate(transcript.messages):
         turn = transcript.turns[index]
+        for event in message.events:
+            yield Piece(turn=turn, by="tool", head="it happened", text=_shown(str(event)), heard=False)
         if message.role in ("user", "assistant") and message.text.strip():
             by: Party = "user" if message.role == "user" else "agent"
             yield Piece(turn=turn, by=by, head=f"the {by} says", text=_shown(message.text), heard=True)
