@@ -55,8 +55,8 @@ class StructuralFacts:
     def unheld(self, claim: Claim) -> str | None:
         """Say what no successful call that may write holds: a value of the claim that the run knows, or anything.
 
-        A claim without such a value is compared only where such a call was tried or expected, and none succeeded. One in
-        a turn in which the agent handed over is compared with nothing.
+        A claim without such a value is compared only where such a call was tried or expected, and none succeeded. A
+        claim in a turn in which the agent handed over is compared with nothing.
         """
         if not self._run.calls_visible or not (self._can_write or self._tried or self.missing_writes):
             return None
@@ -138,7 +138,7 @@ class StructuralFacts:
 
     @property
     def user_spoke_last(self) -> bool:
-        """Whether no words of the agent follow the user's last ones, or the run ended without a party closing it."""
+        """Whether no words of the agent follow the user's last ones."""
         users, agents = (self._run.transcript.texts(role) for role in ("user", "assistant"))
         return bool(users) and (not agents or users[-1][0] > agents[-1][0])
 
