@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -123,11 +123,12 @@ def _labels(path: Path) -> dict[str, Label]:
     return {name: Label(entry["verdict"], entry.get("blame")) for name, entry in entries.items()}
 
 
-def answers(folder: Path, *, records: bool = False) -> dict[str, Answer]:
-    """Play every suite of a domain; give what the tool said of each run, by name."""
+def answers(folder: Path, *, records: bool = False, only: Iterable[str] = ()) -> dict[str, Answer]:
+    """Play every suite of a domain, or `only` these runs; give what the tool said of each run, by name."""
     found: dict[str, Answer] = {}
     for suite in sorted(folder.glob("*agentbench.yaml")):
-        for result in play(folder, suite.name, records=records):
+        chosen = [name for name in only if name.startswith(f"{suite.name}::")]
+        for result in play(folder, suite.name, records=records, only=chosen):
             name = run_name(suite.name, result["key"]["scenario"], result["key"].get("variant", ""))
             found[name] = _answer(result, consent_policies(folder, suite))
     return found
@@ -141,11 +142,21 @@ def consent_policies(folder: Path, suite: Path) -> frozenset[str]:
     return frozenset(one["id"] for one in policies if "confirm_before" in str(one.get("rule")))
 
 
-def play(folder: Path, suite: str, *, records: bool = False) -> list[dict[str, Any]]:
-    """Run all variants of a suite in a session of its own; give the results as the file has them."""
+def play(folder: Path, suite: str, *, records: bool = False, only: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Run a suite, all variants or `only` these runs, in a session of its own; give results as the file has them."""
     is_recorded = (folder / f"{suite.removesuffix('.yaml')}.cassette.jsonl").exists()
     mode = ["--agentbench-cassette", "record" if records else "replay"] if records or is_recorded else []
-    command = [sys.executable, "-m", "pytest", "--agentbench", suite, "--agentbench-variant", "all", "-q", *mode]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--agentbench",
+        *(only or [suite]),
+        "--agentbench-variant",
+        "all",
+        "-q",
+        *mode,
+    ]
     options = ["--rootdir", ".", "-p", "no:randomly", "--agentbench-json", "results.json"]
     (folder / "results.json").unlink(missing_ok=True)
     subprocess.run(
@@ -301,7 +312,7 @@ def audited(folder: Path, auditor: str, url: str | None) -> list[Case]:
             document |= {"judge": {"llm": {"model": MODEL, **server}}, "auditor": auditor}
             document.pop("gates", None)
             suite.write_text(yaml.safe_dump(document, sort_keys=False, allow_unicode=True), encoding="utf-8")
-        found = answers(copy, records=url is not None)
+        found = answers(copy, records=url is not None, only=[case.name for case in cases])
         if url is not None:
             audits.mkdir(exist_ok=True)
             for made in copy.glob("*.cassette.jsonl"):

@@ -1,26 +1,45 @@
-"""Sequences that are the same but for a few items: what difflib says, told without it where bounds suffice."""
+"""Texts that are the same but for a little, or give each other back: as difflib says, without it where possible."""
 
 from difflib import SequenceMatcher
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.core.alike import alike
+from pytest_agentbench.core.alike import echoes, normal, similar
 
+JAPANESE = "どちらまで行かれますか、今日のご予定は何でしょうか、教えてください。"
 LETTERS = st.text(alphabet="abc ", max_size=12)
 
 
 @given(left=LETTERS, right=LETTERS, ratio=st.sampled_from([0.5, 0.6, 0.75, 0.9]))
 def test_it_says_what_the_matcher_says(left: str, right: str, ratio: float) -> None:
-    """The bounds decide nothing that the matcher would decide otherwise; of nothing, no ratio is reached."""
-    whole = SequenceMatcher(None, left, right, autojunk=False).ratio() if left or right else 0.0
+    """The bounds decide nothing that the matcher would decide otherwise."""
+    one, other = normal(left), normal(right)
+    whole = SequenceMatcher(None, one, other, autojunk=False).ratio() if one or other else 1.0
 
-    assert alike(left, right, ratio) is (whole >= ratio)
+    assert similar(left, right, ratio) is (whole >= ratio)
 
 
-def test_words_are_compared_as_letters_are() -> None:
-    """Any sequence of texts will do."""
-    said = ["please", "cancel", "the", "order", "that", "I", "placed", "on", "monday"]
+def test_long_texts_are_compared_by_words() -> None:
+    """One word in many makes no other text, whatever its length; half of them do."""
+    said = [f"word{letter}" * 3 for letter in "abcdefghijklmnopqrstuvwxyz"]
 
-    assert alike(said, [*said[:-1], "tuesday"], 0.8)
-    assert not alike(said, [*said[:-1], "tuesday"], 0.9)
+    assert similar(" ".join(said), " ".join([*said[:-1], "another"]))
+    assert not similar(" ".join(said), " ".join([*said[:13], *reversed(said[13:])]))
+
+
+@pytest.mark.parametrize(
+    ("said", "heard", "given_back"),
+    [
+        ("Wohin soll das Taxi Sie bringen?", "Guten Tag! Wohin soll das Taxi Sie bringen? Ich warte.", True),
+        (JAPANESE, f"こんにちは。{JAPANESE}", True),
+        ("Das Taxi soll mich nach Hause bringen.", "Wohin soll das Taxi Sie bringen?", False),
+        ("Taxi Sie bringen", "Wohin soll das Taxi Sie bringen?", False),
+        ("Wohin soll das Taxi 7 Sie bringen?", "Wohin soll das Taxi Sie bringen? Ich warte.", False),
+    ],
+    ids=["German", "Japanese", "an answer", "too short", "another number"],
+)  # fmt: skip
+def test_a_longer_text_that_stands_in_the_other_gives_it_back(said: str, heard: str, given_back: bool) -> None:
+    """By pieces of four signs, in any script."""
+    assert echoes(said, heard) is given_back

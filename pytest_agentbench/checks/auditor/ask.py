@@ -30,7 +30,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Run
-from pytest_agentbench.core.text import printable
+from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.transcript import CallRecord
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.structured import structured
@@ -47,6 +47,8 @@ MOST = 60
 _MOST_FAULTS = 30
 _MOST_VALUES = 20
 """Values of one claim, whose quote has 25 words at most."""
+_LONGEST = {"quote": 1_000, "item": 300, "reason": 300}
+"""Characters of what a model wrote that are kept."""
 
 Q = TypeVar("Q", Claim, Consent, GoalItem, PolicyObservation, Seen, ToolUse, UserTurnObservation)
 
@@ -123,7 +125,9 @@ class _Reading:
         appropriate = self._kept("agent_appropriate", [given.agent_appropriate], None, faults)
         satisfied = self._kept("user_satisfied", [given.user_satisfied], None, faults)
         exercised = [one for one in given.policies if one.status != "not exercised"]
-        idle = [one.model_copy(update={"turn": 0, "quote": ""}) for one in given.policies if one not in exercised]
+        idle = [
+            _bounded(one.model_copy(update={"turn": 0, "quote": ""})) for one in given.policies if one not in exercised
+        ]
         claims = self._kept("claims", given.claims, "agent", faults)
         consents = self._kept("consents", given.consents, None, faults, most=max(MOST, len(self.calls)))
         policies = self._kept("policies", exercised, None, faults, most=max(MOST, len(self.policies)))
@@ -153,10 +157,9 @@ class _Reading:
         for number, one in enumerate(given[:most], start=1):
             party: Party | None = "agent" if getattr(one, "status", "") == "violated" else by
             turns = self._turns(one, party)
-            if one.turn in turns:
-                kept.append(one)
-            elif len(turns) == 1:
-                kept.append(one.model_copy(update={"turn": turns[0]}))
+            if one.turn in turns or len(turns) == 1:
+                turn = one.turn if one.turn in turns else turns[0]
+                kept.append(_bounded(one.model_copy(update={"turn": turn})))
             else:
                 faults.append(f"{name} {number}: {self._fault(one, turns, party)}")
         if len(given) > most:
@@ -201,3 +204,9 @@ class _Reading:
         calls = len(self.run.transcript.trajectory)
         call = claim.call if claim.call is not None and 1 <= claim.call <= calls else None
         return claim.model_copy(update={"values": values, "call": call})
+
+
+def _bounded(one: Q) -> Q:
+    """Give an observation without the rest of what is too long."""
+    texts = {name: shorten(getattr(one, name), most) for name, most in _LONGEST.items() if hasattr(one, name)}
+    return one.model_copy(update=texts)

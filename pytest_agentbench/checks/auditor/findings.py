@@ -107,7 +107,12 @@ class Hit:
     def text(self) -> str:
         """The message with the words that show it."""
         quote = f" ({printable(shorten(self.quote, 120))!r})" if self.quote else ""
-        return f"{printable(shorten(self.message, _WIDTH))}{quote}"
+        return f"{self.said}{quote}"
+
+    @property
+    def said(self) -> str:
+        """The message, safe to print."""
+        return printable(shorten(self.message, _WIDTH))
 
 
 def worth_asking(run: Run, judgement: Judgement) -> bool:
@@ -221,7 +226,7 @@ class _Applied:
         if becomes.startswith("unscored"):
             self.excuses.append((Blame(becomes.rpartition(" ")[2]), hit))
         if becomes.startswith("flag"):
-            quote, message = shorten(hit.quote, _WIDTH), shorten(hit.message, _WIDTH)
+            quote, message = shorten(hit.quote, _WIDTH), shorten(hit.said, _WIDTH)
             self.flags.append(Flag(turn=hit.turn, quote=quote, kind=hit.flag, message=message))
         if becomes == "flag, disputed":
             self.disputed = self.disputed or f"turn {hit.turn}: {hit.text}"

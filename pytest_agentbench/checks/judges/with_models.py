@@ -79,12 +79,11 @@ async def judge_with_models(
     """Add to `judgement` what the auditor sees, the `policies` without a rule among it, and what the rubric comes to.
 
     The auditor is asked where `auditor` says how much its word counts for; with `audits` the suite asks for it, so that
-    it is a part of the run. `chat_for` gives the model of a role
-    (`AUDITOR`, `JUDGE`), asked for only where it is needed. `system` is the agent's system prompt where it is known.
-    `random` gives nonces, and orders the votes. `sees` says what the judge of the rubric is shown beside the
-    conversation, `notes` shows it and the auditor notes on calls. `ignore` are path patterns left out of state
-    differences. `resolve` leads from import paths to the functions of a rubric, which `run_sync` runs, `resolve_value`
-    to those of rules. Raise `NotRunError` where a model may not be asked.
+    it is a part of the run. `chat_for` gives the model of a role (`AUDITOR`, `JUDGE`), asked for only where it is
+    needed. `system` is the agent's system prompt where it is known. `random` gives nonces, and orders the votes. `sees`
+    says what the judge of the rubric is shown beside the conversation, `notes` shows it and the auditor notes on calls.
+    `ignore` are path patterns left out of state differences. `resolve` leads from import paths to the functions of a
+    rubric, which `run_sync` runs, `resolve_value` to those of rules. Raise `NotRunError` where none may be asked.
     """
     is_open = judgement.verdict is not Verdict.ERROR or judgement.nothing_measured
     if not is_open and (auditor is None or not worth_asking(run, judgement)):

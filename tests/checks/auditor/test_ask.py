@@ -205,3 +205,14 @@ def test_the_prompt_is_short_and_holds_one_example() -> None:
 
     assert len(whole.split()) <= 500
     assert whole.count("# Example") == 1
+
+
+def test_what_a_model_writes_is_bounded() -> None:
+    """Its own words are cut, and of values the first count."""
+    long = {**item(), "item": "x" * 5_000}
+    many = claim(values=["W1"] * 500)
+
+    found, _ = audited([answer(goal_items=[long], claims=[many])])
+
+    assert len(found.goal_items[0].item) == 300
+    assert len(found.claims[0].values) == 20
