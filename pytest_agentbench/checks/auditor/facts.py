@@ -4,14 +4,13 @@ Nothing here reads what a sentence means: values that the auditor quoted are loo
 words, in whatever spelling.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 from pytest_agentbench.checks.auditor.ask import may_write
 from pytest_agentbench.checks.communicate import is_said
-from pytest_agentbench.checks.judges.evidence import plain_marks
+from pytest_agentbench.checks.judges.evidence import plain_marks, ways_of
 from pytest_agentbench.checks.known_values import tokens
 from pytest_agentbench.checks.rules_values import decoded
 from pytest_agentbench.core.audit import Claim, Consent, UserTurnObservation
@@ -254,8 +253,8 @@ def _parts(value: str) -> list[str]:
 
 
 def _without(text: str, quotes: Sequence[str]) -> str:
-    """Give a text without some words of it, in whatever case."""
+    """Give a text without some words of it, as quotes may spell them."""
     left = plain_marks(text)
-    for quote in filter(None, map(plain_marks, quotes)):
-        left = re.sub(re.escape(quote), " ", left, flags=re.IGNORECASE)
+    for way in (way for quote in quotes for way in ways_of(quote)):
+        left = left.replace(way, " ")
     return left

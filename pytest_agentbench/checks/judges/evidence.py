@@ -127,7 +127,7 @@ class Evidence:
         White space, the shape of quotation marks and dashes, and dots at the ends do not matter, nor does whether the
         first letter is a capital.
         """
-        ways = _ways(quote)
+        ways = ways_of(quote)
         found = {piece.turn for piece, text in self._plain if any(_stands(way, text) for way in ways)}
         return tuple(sorted(found))
 
@@ -283,10 +283,10 @@ def plain_marks(text: str) -> str:
 def is_quoted(quote: str, text: str) -> bool:
     """Whether a quote stands in what somebody said, as `Evidence.turns_with` finds it."""
     shown = plain_marks(_shown(text))
-    return any(_stands(way, shown) for way in _ways(quote))
+    return any(_stands(way, shown) for way in ways_of(quote))
 
 
-def _ways(quote: str) -> tuple[str, ...]:
+def ways_of(quote: str) -> tuple[str, ...]:
     """Give the forms of a quote that are looked for; none of one without words."""
     wanted = _bare(quote)
     if not any(char.isalnum() for char in wanted):

@@ -208,11 +208,11 @@ def test_the_prompt_is_short_and_holds_one_example() -> None:
 
 
 def test_what_a_model_writes_is_bounded() -> None:
-    """Its own words are cut, and of values the first count."""
+    """Its own words are cut, and a value counts once."""
     long = {**item(), "item": "x" * 5_000}
     many = claim(values=["W1"] * 500)
 
     found, _ = audited([answer(goal_items=[long], claims=[many])])
 
     assert len(found.goal_items[0].item) == 300
-    assert len(found.claims[0].values) == 20
+    assert found.claims[0].values == ("W1",)
