@@ -52,13 +52,16 @@ def plan(
             continue
         nth = len(chosen) if spec.name == "adds_intent" else 0
         rng = Random(f"{salt}/{scenario.id}/{spec.name}/{nth}")  # noqa: S311 - a choice, no secret
-        found = _FITS[spec.name](spec, Scene(scenario, records, tools, taken), rng)
+        scene = Scene(scenario, records, tools, taken)
+        found = _FITS[spec.name](spec, scene, rng)
         if isinstance(found, str):
             skipped[spec.name] = found
             continue
         chosen.append(found)
         changed = (*found.forgets, *(value for swap in found.wrong for value in (swap.first, swap.right)))
         taken |= set(map(normal, changed))
+        if found.intent:  # what it says when it is due would tell again what another modifier has taken away
+            taken |= {one.key for one in scene.told if is_stated(one.value, found.intent)}
     return tuple(chosen), skipped
 
 
@@ -235,6 +238,8 @@ def _adds_intent(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | s
         if len(several) < 2:
             return "the scenario lists one intent, and the modifier states no other"
         intent = held_back = several[-1]
+    if any(is_stated(one, intent) for one in scene.taken):
+        return "the intent states a value that another modifier changes"
     told, at = instruction("adds_intent", intent=intent), int(spec.options.get("at", _AT))
     return Behaviour(name="adds_intent", instruction=told, intent=intent, held_back=held_back, from_message=at)
 
