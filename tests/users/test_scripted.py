@@ -168,6 +168,13 @@ def test_a_fact_is_asked_for_in_the_words_of_a_language(language: str, text: str
     assert [act.facts for act in talk.turn.acts or ()] == [{"order_id": "W1"}]
 
 
+def test_a_thing_that_is_not_there_is_no_question_for_its_number() -> None:
+    """*No order* is no *order no*."""
+    talk = opened("My lamp is broken", "It is by the door", knows={"order_id": "W1"})
+
+    assert talk.hear("I see no order of a lamp here.") == "It is by the door"
+
+
 def test_a_word_with_the_sign_for_day_asks_for_no_date() -> None:
     """A greeting in Japanese says *this day*."""
     talk = opened("…", "…", knows={"date": "2031-12-03"}, language="ja")
