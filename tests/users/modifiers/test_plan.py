@@ -311,3 +311,12 @@ def test_what_is_forgotten_stands_in_no_intent_that_is_held_back(first: str) -> 
 
     assert [behaviour.name for behaviour in chosen] == [first]
     assert list(skipped) == [next(name for name in names if name != first)]
+
+
+def test_intents_may_be_about_one_thing_and_none_comes_twice() -> None:
+    """Two that the suite states are both brought up; the last entry of a list is held back once."""
+    stated = [ModifierSpec(name="adds_intent", options={"intent": f"{verb} loan L11."}) for verb in ("Extend", "Print")]
+    held = [ModifierSpec(name="adds_intent")] * 2
+
+    assert len(plan(stated, scenario(goal=LISTED), STATE)[0]) == 2
+    assert len(plan(held, scenario(goal=LISTED), STATE)[0]) == 1
