@@ -1,16 +1,12 @@
-"""The judge without a model on labelled conversations: development and others, apart.
+"""Labelled conversations of situations, and what structural signals alone make of them.
 
     python -m benchmarks.situations [SUITE …] [--labelled DIR …] [--tau2 DIR] [--each 20] [--json FILE]
 
-The judge was developed on the first suite's conversations. Scored first on the weather example's, it had
-0.912 on hard negatives and a recall of 0.867; three of its rules and two of the checker's were then corrected after
-looking at these and at τ²'s, so that neither is strictly held out any more. `--labelled` takes folders of labelled
-conversations, such as the 60 in `tests/calibration/independent`, which somebody worded who had not seen the judge:
-scored first it had 15 of 21 hard negatives and 14 of 22 POS; then days, sums, units, claims of deeds and answers that
-break off were mended after looking at them. Those in `tests/calibration/held_out` were scored once before anybody
-looked: 12 of 23 and 20 of 25; then times of calls, weekdays, ordinals and months were mended. `--tau2` takes
-τ²-bench's oracle and perturbed trajectories (`labelled/*.jsonl`, labelled by its own evaluator, without states) and
-`domains/`.
+Suites are played without a model, and the conversations counted. Signals are no judge: the figures say what a model
+that judges has to better, and what each signal adds to the others. `--labelled` takes folders of labelled
+conversations: those in `tests/calibration/independent` and `tests/calibration/held_out` were worded and labelled by
+others, those in `tests/calibration/worded` are played here and worded by a language model. `--tau2` takes τ²-bench's
+oracle and perturbed trajectories (`labelled/*.jsonl`, labelled by its own evaluator, without states) and `domains/`.
 """
 
 import argparse
@@ -22,10 +18,10 @@ from collections import Counter
 from pathlib import Path
 
 from pytest_agentbench.calibration.calibrate import slices_of
-from pytest_agentbench.calibration.deterministic import judge
-from pytest_agentbench.calibration.generator import Wish, generate
+from pytest_agentbench.calibration.generate import Wish, generate
 from pytest_agentbench.calibration.labelled import Case, Labelled, read_all
 from pytest_agentbench.calibration.metrics import agreement
+from pytest_agentbench.calibration.signals import WEAK, labelled_by, signals
 from pytest_agentbench.calibration.situations import situations
 from pytest_agentbench.core.tool import Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
@@ -43,63 +39,64 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     document: dict[str, object] = {}
-    for number, path in enumerate(options.suites):
+    for path in options.suites:
         sys.path.insert(0, str(path.resolve().parent))
         begun = time.perf_counter()
         wish = Wish(per_situation=options.each, positives=3 * options.each, seed=options.seed)
-        folder, tally = generate(path, wish, environ=os.environ)
+        made = generate(path, wish, environ=os.environ)
         seconds = time.perf_counter() - begun
-        made = Counter(case.situation for case in folder.cases)
-        tools = {call.name for case in folder.cases for one in case.case.transcript.messages for call in one.tool_calls}
-        kind = "development" if number == 0 else "not developed on"
-        print(f"== {path.name} ({kind}), seed {options.seed}, {seconds:.1f} s")
+        count = Counter(case.situation for case in made.cases)
+        tools = {call.name for case in made.cases for one in case.case.transcript.messages for call in one.tool_calls}
+        print(f"== {path.name}, plain, seed {options.seed}, {seconds:.1f} s")
         print(
-            f"{len(folder.cases)} conversations, {len(made)} of {len(situations())} situations, "
-            f"fewest {min(made.values())}, {len(tools)} tools called, "
-            f"{sum(tally.refused.values())} refused by the checker, {tally.equal} equal but for ids"
+            f"{len(made.cases)} conversations, {len(count)} of {len(situations())} situations, "
+            f"fewest {min(count.values())}, {len(tools)} tools called, {sum(made.refused.values())} refused against "
+            f"the gold log, {made.equal} equal but for ids"
         )
-        for name, reason in folder.inexpressible.items():
+        for name, reason in made.inexpressible.items():
             print(f"  not expressible: {name}: {reason}")
-        document[path.name] = _figures(list(folder.cases))
-    if options.labelled:
-        cases = list(read_all(options.labelled))
-        print(f"== worded independently (first scored: hard 15/21, POS 14/22): {len(cases)} conversations")
-        document["independent"] = _figures(cases)
+        document[path.name] = _figures(made.cases)
+    for folder in options.labelled:
+        cases = list(read_all([folder]))
+        print(f"== {folder}: {len(cases)} conversations")
+        document[str(folder)] = _figures(cases)
     if options.tau2 is not None:
         for domain in ("mock", "retail", "telecom"):
             cases = _tau2(options.tau2, domain)
-            print(f"== tau2 {domain} (not developed on): {len(cases)} trajectories")
+            print(f"== tau2 {domain} : {len(cases)} trajectories")
             document[f"tau2 {domain}"] = _figures(cases)
     if options.json is not None:
         options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def _figures(cases: list[Labelled]) -> dict[str, object]:
-    said = {case.id: judge(case.case) for case in cases}
-    signs = {case.id: Counter(one.sign for one in said[case.id].sightings) for case in cases}
-    found: dict[str, object] = {}
+    found = {case.id: signals(case.case) for case in cases}
+    said = {case.id: labelled_by(found[case.id]) for case in cases}
+    figures: dict[str, object] = {}
     for name, members in slices_of(cases).items():
-        figures = agreement([(case.label, said[case.id].label) for case in members])
-        found[name] = figures.model_dump()
-        shown = " ".join(
-            f"{key} {value:.3f}" if (value := getattr(figures, key)) is not None else f"{key} -"
-            for key in ("accuracy", "precision", "recall", "f1", "kappa")
-        )
-        total: Counter[str] = sum((signs[case.id] for case in members), Counter())
-        most = ", ".join(f"{sign} {count}" for sign, count in total.most_common(3))
-        print(f"  {name:42} n {figures.n:4}  {shown}  {most}")
+        for target in ("overall", "agent") if name == "all" else ("overall",):
+            one = agreement([(case.wanted(target), said[case.id]) for case in members])
+            figures[name if target == "overall" else "agent's fault"] = one.model_dump()
+            shown = " ".join(
+                f"{key} {value:.3f}" if (value := getattr(one, key)) is not None else f"{key} -"
+                for key in ("accuracy", "precision", "recall", "f1", "kappa")
+            )
+            print(f"  {name if target == 'overall' else 'the fault of the agent':42} n {one.n:4}  {shown}")
     for name, members in (
         ("hard negatives found", [case for case in cases if case.bucket == "hard"]),
         ("POS left alone", [case for case in cases if case.label == "POS"]),
     ):
         if members:
-            right = sum(said[case.id].label == case.label for case in members)
+            right = sum(said[case.id] == case.label for case in members)
             low, high = wilson(right, len(members)) or (0.0, 1.0)
             print(f"  {name:42} {right} of {len(members)}, 95 % {low:.3f} to {high:.3f}")
-    missed = Counter(case.situation for case in cases if case.label == "NEG" and said[case.id].label == "POS")
-    for name, count in missed.most_common():
-        print(f"  takes a model: {name or '(no situation)'} {count} of {sum(case.situation == name for case in cases)}")
-    return found
+    hits = sum(said[case.id] == case.label for case in cases)
+    for name in sorted({one.name for shown in found.values() for one in shown}):
+        others = sum(labelled_by(found[case.id], WEAK | {name}) == case.label for case in cases)
+        seen = Counter(case.label for case in cases if any(one.name == name for one in found[case.id]))
+        worth = "does not count" if name in WEAK else f"adds {(hits - others) / len(cases):+.3f} to the accuracy"
+        print(f"  {name:42} NEG {seen['NEG']:3}  POS {seen['POS']:3}  {worth}")
+    return figures
 
 
 def _tau2(folder: Path, domain: str) -> list[Labelled]:
@@ -127,6 +124,7 @@ def _tau2(folder: Path, domain: str) -> list[Labelled]:
                 id=f"{domain}-{number}",
                 case=Case(transcript=transcript, toolset=Toolset(specs=specs)),
                 label="POS" if row["reward"] == 1.0 else "NEG",
+                agent_at_fault=row["reward"] != 1.0,
                 situation=row["variant"],
             )
         )

@@ -32,9 +32,6 @@ WORDED = {
 }
 """Files with expressions that spell words out, and what these are, which is no talk."""
 
-BEING_REPLACED = ("calibration/",)
-"""Folders of which the readers that nobody listed are on their way out; shrinks to nothing."""
-
 LISTS: dict[str, str] = {}
 """Collections with everyday words in them (`file NAME`), and what they are for."""
 
@@ -121,8 +118,6 @@ TREES = dict(sources())
 @pytest.mark.parametrize("file", TREES)
 def test_every_expression_is_listed_with_its_reason(file: str) -> None:
     """An unlisted one fails, and so does a listed one that is gone."""
-    if file.startswith(BEING_REPLACED) and file not in SHAPES:
-        pytest.skip("being replaced")
     listed = set(SHAPES[file]["expressions"]) if file in SHAPES else set()
 
     assert expressions(TREES[file]).keys() == listed
@@ -131,8 +126,6 @@ def test_every_expression_is_listed_with_its_reason(file: str) -> None:
 @pytest.mark.parametrize("file", TREES)
 def test_no_expression_holds_words(file: str) -> None:
     """But for those that are applied to something else than talk."""
-    if file.startswith(BEING_REPLACED) and file not in SHAPES:
-        pytest.skip("being replaced")
     worded = {one for one, spelled in expressions(TREES[file]).items() if words_of(spelled)}
 
     assert bool(worded) == (file in WORDED), worded
@@ -141,8 +134,6 @@ def test_no_expression_holds_words(file: str) -> None:
 @pytest.mark.parametrize("file", TREES)
 def test_no_list_holds_everyday_words(file: str) -> None:
     """What a party says is neither looked up in a list nor taken from one; plain phrases stand in data files."""
-    if file.startswith(BEING_REPLACED) and file not in SHAPES:
-        pytest.skip("being replaced")
     assert not {f"{file} {name}" for name in word_lists(TREES[file])} - LISTS.keys()
 
 

@@ -1,19 +1,20 @@
-"""What the recipes of situations have in common: requests, right reports, and calls with something wrong about them."""
+"""What the recipes of situations have in common: requests, reports, and calls with something wrong about them."""
 
 import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
 
-from pytest_agentbench.calibration.scene import InexpressibleError, Play, Scene, flat
-from pytest_agentbench.calibration.wording import Fact, Words, altered, facts_of, has_figure, spoken, telling
+from pytest_agentbench.calibration.scene import InexpressibleError, Play, Scene
+from pytest_agentbench.calibration.wording import Fact, Line, Words, altered, chosen, facts_of, flat, spoken
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.fault import FaultKind, FaultSpec
 from pytest_agentbench.core.tool import ToolCall, ToolResult
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.validation.values import another, scalars
 
 _TRIES = 8
-_LEAST_TOLD = 2
-"""Facts that a right report tells where so many are known."""
 
 
 @dataclass(frozen=True)
@@ -22,148 +23,176 @@ class Actor:
 
     scene: Scene
     words: Words
+    language: str
     random: Random
+
+    @property
+    def target(self) -> ToolCall:
+        """The call that the request comes down to."""
+        return self.scene.calls[self.scene.target]
 
     @property
     def task(self) -> str:
         """The request in words: the tool that it comes down to."""
-        return spoken(self.scene.calls[self.scene.target].name)
+        return spoken(self.target.name)
 
-    def opens(self, play: Play, calls: tuple[ToolCall, ...] | None = None) -> None:
-        """Let the user ask, giving every value of `calls` (the right ones) that no answer will give."""
-        scene, words = self.scene, self.words
-        own = calls is None
-        play.asks_otherwise = not own
-        calls = scene.calls if calls is None else calls
-        says = " ".join(scene.plan.scenario.lines)
-        is_own = own and says and scene.language == words.language and self.random.random() < 0.7
-        text = says if is_own else words.say("task_request", task=self.task)
-        needed = [
-            f"{spoken(name)} {value}"
-            for name, value in self._values(calls)
-            if f"{value}".casefold() not in text.casefold()
-        ]
-        if needed:
-            text = f"{text} {words.say('details', values=', '.join(needed))}"
-        play.user(text)
-        greeting = words.say("greeting", name=self.random.choice(words.entries("names")))
-        play.agent(f"{greeting} {words.say('looking')}")
+    @asynccontextmanager
+    async def talk(
+        self, closing: str, *faults: FaultSpec, asked: Sequence[ToolCall] | None = None
+    ) -> AsyncIterator[Play]:
+        """Open a conversation in which the user asks for `asked` (the right calls), and close it with a phrase.
 
-    def _values(self, calls: tuple[ToolCall, ...]) -> list[tuple[str, JsonValue]]:
-        return [(name, scalar) for name, value in self.scene.supplied(calls) for _, scalar in scalars(value, name)]
+        Raise `InexpressibleError` where a fault found nothing to strike.
+        """
+        async with self.scene.opened(self.random, faults) as play:
+            self._ask(play, asked)
+            yield play
+            if faults and not play.schedule.met:
+                raise InexpressibleError(f"{faults[0].kind} finds nothing to change in the answer that counts")
+            if closing:
+                self.user(play, closing)
+
+    def _ask(self, play: Play, asked: Sequence[ToolCall] | None) -> None:
+        """Let the user ask, giving every value that no answer will give, and the agent greet."""
+        play.asks_otherwise = asked is not None
+        says = " ".join(self.scene.plan.scenario.lines)
+        is_own = asked is None and says and self.scene.language == self.language and self.random.random() < 0.7
+        text = says if is_own else self.words.say("task_request", task=self.task)
+        supplied = self.scene.supplied(self.scene.calls if asked is None else asked)
+        given = [(key, str(item)) for name, value in supplied for key, item in scalars(value, name)]
+        missing = [f"{spoken(key)} {item}" for key, item in given if item.casefold() not in text.casefold()]
+        if missing:
+            text = f"{text} {self.words.say('details', values=', '.join(missing))}"
+        listed = {str(value) for call in self.scene.calls for value in self._listed(call)}
+        stay = tuple(item for _, item in given if item not in listed)
+        play.say(Line("user", "task_request", text, stay, said=tuple(item for _, item in given)))
+        name = self.random.choice(self.words.entries("names"))
+        greeting = f"{self.words.say('greeting', name=name)} {self.words.say('looking')}".strip()
+        play.say(Line("agent", "looking", greeting))
+
+    def _listed(self, call: ToolCall) -> Iterator[JsonValue]:
+        """Give the values that a tool's schema lists: a person says them in other words."""
+        for schema in self.scene.spec(call.name).parameters.get("properties", {}).values():
+            yield from schema.get("enum", ()) if isinstance(schema, dict) else ()
+
+    def user(self, play: Play, kind: str, **values: str) -> None:
+        """Let the user say a phrase; `values` stay in it however it is worded."""
+        play.say(Line("user", kind, self.words.say(kind, **values), (given := tuple(values.values())), said=given))
+
+    def agent(self, play: Play, kind: str, **values: str) -> None:
+        """Let the agent say a phrase in which nothing has to stay."""
+        play.say(Line("agent", kind, self.words.say(kind, **values)))
+
+    def report(self, play: Play, facts: Sequence[Fact], stay: Sequence[Fact] = (), task: str = "") -> None:
+        """Let the agent tell facts as the result; those that `stay` are in it however it is worded."""
+        kind = "report_write" if self.scene.writes(self.scene.target) and not task else "report"
+        text = self.words.say(kind, task=task or self.task, facts="; ".join(map(str, facts)))
+        play.say(Line("agent", kind, text, tuple(fact.text for fact in stay), told=tuple(facts)))
 
     async def leads(self, play: Play, end: int | None = None) -> list[ToolResult]:
         """Make the right calls up to, but not including, position `end` (the target)."""
         return [await play.call(call) for call in self.scene.calls[: self.scene.target if end is None else end]]
 
-    async def plays(self, play: Play) -> ToolResult:
+    async def calls(self, play: Play) -> ToolResult:
         """Make all the right calls; give the answer of the target."""
-        results = [await play.call(call) for call in self.scene.calls]
-        return results[self.scene.target]
+        return (await self.leads(play, len(self.scene.calls)))[self.scene.target]
 
-    def facts(self, result: ToolResult, play: Play | None = None) -> list[Fact]:
-        """Choose what to tell of an answer; raise `InexpressibleError` where it tells nothing.
+    def facts(self, result: ToolResult, play: Play | None = None, *, figure: bool = False) -> list[Fact]:
+        """Choose what to tell of an answer; raise `InexpressibleError` where it tells nothing, or no `figure`.
 
-        With `play` it is a right report: it holds all that the scenario says must be told, from whichever answer.
+        With `play` it is a right report: it holds all that the scenario wants told, from whichever answer.
         """
-        said = " ".join(self.scene.plan.scenario.lines)
-        found = telling(facts_of(result.content), self.random, near=said)
-        if not found:
-            raise InexpressibleError("the answer that counts holds nothing that could be told")
-        wanted = self._wanted(play) if play is not None else []
-        more = [fact for fact in found if fact not in wanted]
-        return wanted + more[: max(0, _LEAST_TOLD - len(wanted))] if wanted else found
+        found = chosen(facts_of(result.content), self.random)
+        wanted = self.wanted(play) if play is not None else []
+        found = wanted + [fact for fact in found if fact not in wanted]
+        if not any(fact.has_figure or not figure for fact in found):
+            kind = "figure of two digits or more to get wrong" if figure else "value that could be told"
+            raise InexpressibleError(f"the answer that counts holds no {kind}")
+        return found
 
-    def _wanted(self, play: Play) -> list[Fact]:
-        """Give one fact for each text that the scenario wants told; raise where an answer holds none for it."""
+    def wanted(self, play: Play) -> list[Fact]:
+        """Give one fact for each text that the scenario wants told; raise where no answer holds it."""
         criteria = self.scene.plan.scenario.task.evaluation_criteria
         texts = [message.text for message in play.messages if message.role == "tool" and not message.error]
-        known = [fact for text in texts for fact in facts_of(text)]
+        known = [fact for text in reversed(texts) for fact in facts_of(text)]
         found: list[Fact] = []
         for wanted in (criteria.communicate_info if criteria else None) or ():
             holds = re.compile(rf"(?<!\w){re.escape(wanted.casefold())}(?!\w)")
-            fact = next((one for one in reversed(known) if holds.search(one.text.casefold())), None)
+            fact = next((one for one in known if holds.search(one.text.casefold())), None)
             if fact is None:
                 raise InexpressibleError("what has to be told stands in no answer")
             found += [fact] if fact not in found else []
         return found
 
-    def report(self, facts: list[Fact]) -> str:
-        """Tell facts as the result."""
-        name = "report_write" if self.scene.writes(self.scene.target) else "report"
-        return self.words.say(name, task=self.task, facts=self.words.told(facts))
+    def wrong(self, facts: Sequence[Fact], elsewhere: str) -> tuple[list[Fact], Fact]:
+        """Give facts with one figure changed to what stands nowhere in `elsewhere`, and that one."""
+        for place, fact in enumerate(facts):
+            if fact.has_figure and (other := altered(fact, elsewhere, self.random)) is not None:
+                return [*facts[:place], other, *facts[place + 1 :]], other
+        raise InexpressibleError("no figure of the answer that counts can be got wrong")
 
-    def wrong(self, facts: list[Fact], elsewhere: str) -> list[Fact]:
-        """Give the facts with at least one figure that stands nowhere in `elsewhere`."""
-        changed = [altered(fact, elsewhere, self.random) if has_figure(fact) else None for fact in facts]
-        if not any(changed):
-            raise InexpressibleError("the answer that counts holds no figure of two digits or more to get wrong")
-        return [new or old for new, old in zip(changed, facts, strict=True)]
+    def fault(self, kind: FaultKind, *, every: bool = False, place: int | None = None) -> FaultSpec:
+        """Strike the target or the call at `place`, told from equal tools by its arguments."""
+        call = self.target if place is None else self.scene.calls[place]
+        return FaultSpec(kind=kind, tool=call.name, where=call.arguments, calls=() if every else (1,))
 
     async def misdirected(self, play: Play) -> ToolResult:
         """Make the right calls with a value of the user's exchanged for another; raise where no such call succeeds."""
-        scene = self.scene
-        wanted = scene.calls[scene.target]
-        swapped = self._swapped(wanted)
         await self.leads(play)
-        for call in swapped:
-            if _flat_values(call) == _flat_values(wanted):
-                continue
-            kept = len(play.messages)
-            result = await play.call(call)
-            if not result.error and facts_of(result.content):
+        for call in self._swapped():
+            if (result := await self._useful(play, call)) is not None:
                 return result
-            del play.messages[kept:]
-        return await self._as_sibling(play)
+        names = [call.name for call in self.scene.calls]
+        others = [one for one in self.scene.siblings if [call.name for call in one.calls] == names]
+        if not others:
+            raise InexpressibleError("no call with another value than the user's succeeds")
+        del play.messages[len(play.lines) :]
+        result = [await play.call(call) for call in self.random.choice(others).calls][self.scene.target]
+        if result.error:
+            raise InexpressibleError("the calls with other values fail")
+        return result
 
-    def _swapped(self, call: ToolCall) -> list[ToolCall]:
-        scene = self.scene
-        properties = scene.spec(call.name).parameters.get("properties", {})
-        given = scene.supplied(scene.calls)
+    def _swapped(self) -> list[ToolCall]:
+        properties = self.scene.spec(self.target.name).parameters.get("properties", {})
+        given = self.scene.supplied(self.scene.calls)
+        own = [flat(str(value)) for _, value in scalars(self.target.arguments)]
         found: list[ToolCall] = []
-        for name, value in call.arguments.items():
+        for name, value in self.target.arguments.items():
             if not any(name == other and same(one, value) for other, one in given):
                 continue
             for _ in range(_TRIES):
-                other = another(value, name, properties.get(name, {}), scene.columns, self.random)
-                if other is not None and not same(other, value):
-                    found.append(call.model_copy(update={"arguments": {**call.arguments, name: other}}))
+                other = another(value, name, properties.get(name, {}), self.scene.columns, self.random)
+                call = self.target.model_copy(update={"arguments": {**self.target.arguments, name: other}})
+                # `W1` and `w-1` are no different values
+                if other is not None and [flat(str(one)) for _, one in scalars(call.arguments)] != own:
+                    found.append(call)
         self.random.shuffle(found)
         return found[:_TRIES]
 
-    async def _as_sibling(self, play: Play) -> ToolResult:
-        """Make the calls of another scenario that uses the same tools: the right tools about something else."""
-        scene = self.scene
-        names = [call.name for call in scene.calls]
-        others = [one for one in scene.siblings if [call.name for call in one.calls] == names]
-        if not others:
-            raise InexpressibleError("no call with another value than the user's succeeds")
-        other = self.random.choice(others)
-        del play.messages[2:]
-        results = [await play.call(call) for call in other.calls]
-        if results[scene.target].error:
-            raise InexpressibleError("the calls with other values fail")
-        return results[scene.target]
+    async def _useful(self, play: Play, call: ToolCall) -> ToolResult | None:
+        """Make a call; take it back and give None where it fails or tells nothing."""
+        kept = len(play.messages)
+        result = await play.call(call)
+        if not result.error and facts_of(result.content):
+            return result
+        del play.messages[kept:]
+        return None
 
-    async def other_tool(self, play: Play) -> tuple[ToolCall, ToolResult]:
-        """Call another tool than the target's, with values that are at hand; raise where none succeeds."""
-        scene = self.scene
-        used = {call.name for call in scene.calls}
-        target = scene.calls[scene.target]
-        candidates = [spec for spec in scene.plan.toolset.of("assistant") if spec.name not in used]
-        self.random.shuffle(candidates)
-        for spec in candidates:
-            call = self.filled(spec.name)
-            if call is None or call.name == target.name:
-                continue
-            kept = len(play.messages)
-            result = await play.call(call)
-            if not result.error and facts_of(result.content):
+    async def first_useful(self, play: Play, calls: Sequence[ToolCall]) -> tuple[ToolCall, ToolResult]:
+        """Make the first of some calls that succeeds and tells something; raise where none does."""
+        for call in calls:
+            if (result := await self._useful(play, call)) is not None:
                 return call, result
-            del play.messages[kept:]
-        raise InexpressibleError("no other tool succeeds with the values at hand")
+        raise InexpressibleError("no other call succeeds with the values at hand")
 
-    def filled(self, name: str) -> ToolCall | None:
+    def other_tools(self) -> list[ToolCall]:
+        """Give a call of each tool that the right run does not use, with values that are at hand."""
+        used = {call.name for call in self.scene.calls}
+        names = [spec.name for spec in self.scene.plan.toolset.of("assistant") if spec.name not in used]
+        self.random.shuffle(names)
+        return [call for name in names if (call := self._filled(name)) is not None]
+
+    def _filled(self, name: str) -> ToolCall | None:
         """Give a call of a tool with values known under its arguments' names; None where one is not known."""
         schema = self.scene.spec(name).parameters
         at_hand: dict[str, JsonValue] = {}
@@ -172,12 +201,9 @@ class Actor:
                 at_hand.setdefault(key, value)
         arguments: dict[str, JsonValue] = {}
         for key in schema.get("required", list(schema.get("properties", {}))):
-            if key in at_hand:
-                arguments[key] = at_hand[key]
-            elif self.scene.pool.get(key):
-                arguments[key] = self.random.choice(self.scene.pool[key])
-            else:
+            if key not in at_hand and not self.scene.pool.get(key):
                 return None
+            arguments[key] = at_hand[key] if key in at_hand else self.random.choice(self.scene.pool[key])
         return ToolCall(name=name, arguments=arguments)
 
     def unrelated(self) -> list[ToolCall]:
@@ -192,8 +218,3 @@ class Actor:
         calls = list(found.values())
         self.random.shuffle(calls)
         return calls
-
-
-def _flat_values(call: ToolCall) -> list[str]:
-    """Give the values of a call by letters and digits alone: `W1` and `w-1` are no different values."""
-    return [flat(str(value)) for _, value in scalars(call.arguments)]

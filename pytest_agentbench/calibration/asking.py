@@ -1,23 +1,25 @@
-"""Questions about labelled conversations: versioned templates, conversations as data, typed answers."""
+"""Questions about labelled conversations: versioned templates, conversations as data, typed answers, asked once."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
 from pydantic import BaseModel
 
-from pytest_agentbench.calibration.labelled import Case
-from pytest_agentbench.checks.judges.evidence import Evidence, of_run
+from pytest_agentbench.calibration.labelled import Case, run_of
+from pytest_agentbench.calibration.signals import signals
+from pytest_agentbench.checks.judges.evidence import Evidence, Piece, of_run
 from pytest_agentbench.core.codec import digest
+from pytest_agentbench.core.errors import CassetteMissError, ProviderError
 from pytest_agentbench.core.rubric import Sees
-from pytest_agentbench.core.run import Run, RunKey
-from pytest_agentbench.core.scenario import Scenario, Task
-from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.llm.refusable import refusable
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.llm.templates import Templates
 
 A = TypeVar("A", bound=BaseModel)
+T = TypeVar("T")
 
 DIVERSE = 0.7
 """The temperature of area discovery and supervised extraction (SCOPE, appendix C.2)."""
@@ -82,13 +84,29 @@ def shown(case: Case, *, with_evidence: bool, notes: bool = True, sees: Sees = "
     """
     if sees == "goal" and case.goal is None:
         raise ValueError("the conversation has no goal")
-    run = Run(
-        key=RunKey(suite="", scenario="labelled"),
-        scenario=Scenario(id="labelled", title="labelled", task=Task(id="labelled")),
-        transcript=case.transcript,
-        termination=Termination.FINISHED,
-        toolset=case.toolset,
-        initial_state=case.initial if with_evidence else None,
-        final_state=case.final if with_evidence else None,
-    )
+    run = run_of(case)
+    if not with_evidence:
+        run = run.model_copy(update={"initial_state": None, "final_state": None})
     return of_run(run, notes=with_evidence and notes, goal=case.goal if sees == "goal" else None)
+
+
+def with_signals(case: Case) -> Evidence:
+    """Give a conversation with all the evidence that code has: the state difference, notes on calls, and signals."""
+    evidence = shown(case, with_evidence=True)
+    found = [one.text for one in signals(case) if not one.is_noted]
+    noted = (Piece(turn=evidence.last_turn, by="tool", head="noted", text=text, heard=False) for text in found)
+    return replace(evidence, pieces=(*evidence.pieces, *noted))
+
+
+async def lossy(asked: Awaitable[T], instead: T, lost: Counter[str], what: str) -> T:
+    """Give what was asked for, or `instead` where the model gave no usable answer, which is counted as `what` lost.
+
+    A recording that lacks the answer is an error of its own, and is raised.
+    """
+    try:
+        return await asked
+    except CassetteMissError:
+        raise
+    except ProviderError:
+        lost[what] += 1
+        return instead

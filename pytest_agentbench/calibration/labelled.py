@@ -11,8 +11,12 @@ from pytest_agentbench.checks.judges.evidence import Goal
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import Problem, SuiteError
+from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.rubric import Label
+from pytest_agentbench.core.run import Run, RunKey
+from pytest_agentbench.core.scenario import Scenario, Task
 from pytest_agentbench.core.state import State
+from pytest_agentbench.core.termination import Termination
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Message, Transcript
@@ -26,7 +30,13 @@ STATES = "states.json"
 TOOLS = "tools.json"
 
 Grade = Literal["gold", "silver"]
-"""gold: verified by reading alone, by a person or by a checker without a model. silver: let through by a model."""
+"""gold: verified by a person, or by code against the gold log. silver: let through by a model."""
+
+Wording = Literal["plain", "model"]
+"""plain: the phrases of a data file. model: worded anew by a model, and guarded by code."""
+
+Target = Literal["overall", "agent"]
+"""What a judge is held against: the label of the paper, or whether the agent is at fault."""
 
 
 class Case(Model):
@@ -50,27 +60,50 @@ class Case(Model):
         return {name: value for name, value in form.items() if value or name not in ("briefing", "goal")}
 
 
-class Labelled(Model):
-    """A conversation with its label. `situation` is "" where it comes from elsewhere, `faults` what was injected.
+class GoldCall(Model):
+    """A call of the right run, with what it gave."""
 
-    `grade` is "" where nobody verified it. What is not in `case` is the teacher's: no judge reads it.
+    name: str
+    arguments: dict[str, Any] = {}
+    result: str = ""
+
+
+class Labelled(Model):
+    """A conversation with its labels: `label` is the paper's, `agent_at_fault` says whether the agent is to blame.
+
+    `situation` is "" where it comes from elsewhere, `faults` what was injected, `gold` the calls of a right run.
+    `grade` and `wording` are "" where it was not made here: the team labelled it. What is not in `case` is the
+    teacher's: no judge reads it.
     """
 
     id: str
     case: Case
     label: Label
+    agent_at_fault: bool
     situation: str = ""
+    stated_bucket: Bucket | Literal[""] = ""
     language: str = ""
     scenario: str = ""
     faults: tuple[str, ...] = ()
     grade: Grade | Literal[""] = ""
+    wording: Wording | Literal[""] = ""
+    gold: tuple[GoldCall, ...] = ()
     reason: str = ""
 
     @property
+    def is_own(self) -> bool:
+        """Whether the team labelled it, and no command of ours."""
+        return not self.grade
+
+    @property
     def bucket(self) -> Bucket | Literal[""]:
-        """How far the user's satisfaction tells the label; "" where the situation is not known."""
+        """How far the user's satisfaction tells the label, as was stated or as the situation has it; else ""."""
         found = situations().get(self.situation)
-        return found.bucket if found else ""
+        return self.stated_bucket or (found.bucket if found else "")
+
+    def wanted(self, target: Target) -> Label:
+        """Give the label that a judge is held against."""
+        return self.label if target == "overall" else "NEG" if self.agent_at_fault else "POS"
 
 
 class Folder(Model):
@@ -113,6 +146,21 @@ class Folder(Model):
         write_atomic(folder / TRANSCRIPTS, "".join(f"{line}\n" for line in lines))
 
 
+def run_of(case: Case) -> Run:
+    """Give a conversation as a run that checks and judges can read; its goal's policies are numbered."""
+    goal = case.goal or Goal()
+    return Run(
+        key=RunKey(suite="", scenario="labelled"),
+        scenario=Scenario(id="labelled", title="labelled", task=Task(id="labelled", ticket=goal.wants or None)),
+        policies=tuple(Policy(id=f"policy-{number}", text=text) for number, text in enumerate(goal.policies, start=1)),
+        transcript=case.transcript,
+        termination=Termination.FINISHED,
+        toolset=case.toolset,
+        initial_state=case.initial,
+        final_state=case.final,
+    )
+
+
 def read_all(paths: Sequence[Path]) -> tuple[Labelled, ...]:
     """Read several folders or files; where there are several, ids begin with the folder's name."""
     found: list[Labelled] = []
@@ -124,40 +172,28 @@ def read_all(paths: Sequence[Path]) -> tuple[Labelled, ...]:
 
 def _line(one: Labelled, states: dict[str, State]) -> dict[str, Any]:
     found = situations().get(one.situation)
+    case = one.case
+    messages: list[Any] = [{"role": "system", "content": case.briefing}] if case.briefing else []
+    messages += [each.model_dump(mode="json", exclude_defaults=True) for each in case.transcript.messages]
+
+    def kept(state: State | None) -> str | None:
+        if state is None:
+            return None
+        states.setdefault(mark := digest(state), state)
+        return mark
+
     return {
         "key": {"scenario": one.scenario or one.id},
-        "id": one.id,
-        "situation": one.situation,
-        "label": one.label,
+        **one.model_dump(mode="json", exclude={"case", "scenario", "stated_bucket"}),
         "bucket": one.bucket,
         "dimensions": {"tool": found.tool, "agent": found.agent, "user": found.user} if found else {},
-        "language": one.language,
-        "grade": one.grade,
-        "reason": one.reason,
-        "faults": list(one.faults),
         "termination": "FINISHED",
         "stop_reason": "done",
-        "messages": [*_briefed(one.case), *(_compact(message) for message in one.case.transcript.messages)],
-        "initial": _kept(one.case.initial, states),
-        "final": _kept(one.case.final, states),
-        **({"goal": one.case.goal.model_dump(mode="json")} if one.case.goal else {}),
+        "messages": messages,
+        "initial": kept(case.initial),
+        "final": kept(case.final),
+        **({"goal": case.goal.model_dump(mode="json")} if case.goal else {}),
     }
-
-
-def _briefed(case: Case) -> list[dict[str, Any]]:
-    return [{"role": "system", "content": case.briefing}] if case.briefing else []
-
-
-def _compact(message: Message) -> dict[str, Any]:
-    return message.model_dump(mode="json", exclude_defaults=True)
-
-
-def _kept(state: State | None, states: dict[str, State]) -> str | None:
-    if state is None:
-        return None
-    mark = digest(state)
-    states.setdefault(mark, state)
-    return mark
 
 
 def _read_lines(file: Path, states: Mapping[str, State], toolset: Toolset) -> Iterator[Labelled]:
@@ -173,23 +209,26 @@ def _read_lines(file: Path, states: Mapping[str, State], toolset: Toolset) -> It
 def _labelled(row: dict[str, Any], number: int, states: Mapping[str, State], toolset: Toolset) -> Labelled:
     messages = _messages(row["messages"])
     key = row.get("key") or {}
-    return Labelled(
-        id=str(row.get("id") or number),
-        case=Case(
-            transcript=Transcript(messages=tuple(one for one in messages if one.role != "system")),
-            briefing="\n".join(one.text for one in messages if one.role == "system"),
-            toolset=toolset,
-            initial=states[row["initial"]] if row.get("initial") else None,
-            final=states[row["final"]] if row.get("final") else None,
-            goal=Goal.model_validate(row["goal"]) if row.get("goal") else None,
-        ),
-        label=row["label"],
-        situation=row.get("situation", ""),
-        language=row.get("language", ""),
-        scenario=key.get("scenario", "") if isinstance(key, dict) else str(key),
-        faults=tuple(row.get("faults", ())),
-        grade=row.get("grade", ""),
-        reason=row.get("reason", ""),
+    known = situations().get(row.get("situation", ""))
+    blamed = row["label"] == "NEG" and (known is None or known.agent_at_fault)
+    own = {name: row[name] for name in Labelled.model_fields.keys() & row.keys() if name not in ("id", "case")}
+    case = Case(
+        transcript=Transcript(messages=tuple(one for one in messages if one.role != "system")),
+        briefing="\n".join(one.text for one in messages if one.role == "system"),
+        toolset=toolset,
+        initial=states[row["initial"]] if row.get("initial") else None,
+        final=states[row["final"]] if row.get("final") else None,
+        goal=Goal.model_validate(row["goal"]) if row.get("goal") else None,
+    )
+    return Labelled.model_validate(
+        {
+            "agent_at_fault": blamed,
+            "stated_bucket": row.get("bucket", "") if known is None or row.get("bucket") != known.bucket else "",
+            "scenario": key.get("scenario", "") if isinstance(key, dict) else str(key),
+            **own,
+            "id": str(row.get("id") or number),
+            "case": case,
+        }
     )
 
 
@@ -211,8 +250,3 @@ def _json(path: Path) -> Any:
 def _refused(path: Path, message: str, line: int = 0) -> SuiteError:
     hint = "`agentbench situations SUITE --into FOLDER` writes such files"
     return SuiteError([Problem(file=path, line=line, message=message, hint=hint)])
-
-
-def texts_of(case: Case, role: Literal["user", "assistant"]) -> Sequence[str]:
-    """Give what a party said, in order."""
-    return [text for _, text in case.transcript.texts(role)]

@@ -1,11 +1,10 @@
-"""How far a judge agrees with labels: accuracy, precision, recall, F1, kappa; and rates put right for its errors.
+"""How far a judge agrees with labels: accuracy, precision, recall, F1, kappa.
 
 POS is the positive label, as in the paper. A conversation that a judge leaves undecided counts against it.
 """
 
-import math
 from collections.abc import Sequence
-from statistics import NormalDist, fmean, stdev
+from statistics import fmean, stdev
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.rubric import Label
@@ -66,55 +65,3 @@ def spread(given: Sequence[float | None]) -> Spread:
     """Give mean and standard deviation of what is defined."""
     known = [value for value in given if value is not None]
     return Spread(mean=fmean(known) if known else None, sd=stdev(known) if len(known) > 1 else None)
-
-
-class CorrectedRate(Model):
-    """A rate put right for a judge's errors, with its interval; all in 0..1."""
-
-    rate: float
-    low: float
-    high: float
-
-
-def corrected_rate(
-    passed: int,
-    n: int,
-    *,
-    true_pos: int,
-    positives: int,
-    true_neg: int,
-    negatives: int,
-    confidence: float = 0.95,
-) -> CorrectedRate | None:
-    """Give the true rate behind `passed` of `n` said to be POS by a judge that was held against labels.
-
-    (apparent + specificity - 1) / (sensitivity + specificity - 1), clipped to 0..1: W. J. Rogan and B. Gladen,
-    "Estimating prevalence from the results of a screening test", American Journal of Epidemiology 107 (1978). The
-    interval, which counts the uncertainty of both error rates in: Z. Lang and J. Reiczigel, "Confidence limits for
-    prevalence of disease adjusted for estimated sensitivity and specificity", Preventive Veterinary Medicine 113
-    (2014). None where nothing was counted, or the judge is no better than chance.
-    """
-    if not n or not positives or not negatives:
-        return None
-    sensitivity, specificity = true_pos / positives, true_neg / negatives
-    if sensitivity + specificity <= 1:
-        return None
-    rate = (passed / n + specificity - 1) / (sensitivity + specificity - 1)
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    count, apparent = n + z * z, (passed + z * z / 2) / (n + z * z)
-    more_pos, sens = positives + 2, (true_pos + 1) / (positives + 2)
-    more_neg, spec = negatives + 2, (true_neg + 1) / (negatives + 2)
-    youden = sens + spec - 1
-    if youden <= 0:
-        return None
-    centre = (apparent + spec - 1) / youden
-    of_sens, of_spec = sens * (1 - sens) / more_pos, spec * (1 - spec) / more_neg
-    shift = 2 * z * z * (centre * of_sens - (1 - centre) * of_spec)
-    width = math.sqrt(apparent * (1 - apparent) / count + (1 - centre) ** 2 * of_spec + centre**2 * of_sens) / youden
-    return CorrectedRate(
-        rate=_clipped(rate), low=_clipped(centre + shift - z * width), high=_clipped(centre + shift + z * width)
-    )
-
-
-def _clipped(value: float) -> float:
-    return min(1.0, max(0.0, value))

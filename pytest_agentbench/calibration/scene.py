@@ -1,6 +1,5 @@
 """Scenes: a scenario's right run taken apart, and worlds in which its calls are made anew, with or without faults."""
 
-import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -8,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import cast
 
+from pytest_agentbench.calibration.wording import Line, flat
 from pytest_agentbench.checks.judges.evidence import Goal, goal_of
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.fault import FaultSpec
@@ -28,31 +28,6 @@ from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scripted_run import ScriptPlayer
 from pytest_agentbench.validation.values import Columns, scalars
 
-_FRENCH = frozenset(
-    [
-        "je",
-        "le",
-        "la",
-        "les",
-        "est",
-        "une",
-        "des",
-        "du",
-        "bonjour",
-        "quelle",
-        "quel",
-        "que",
-        "pour",
-        "dans",
-        "ma",
-        "mon",
-        "mes",
-        "commande",
-        "voudrais",
-    ]
-)
-_LEAST_FRENCH = 3
-
 
 class InexpressibleError(Exception):
     """A situation cannot be made of a scene; the message says why."""
@@ -60,7 +35,7 @@ class InexpressibleError(Exception):
 
 @dataclass
 class Play:
-    """One conversation being made: what was said, and real calls on a world of its own.
+    """One conversation being made: what is said, and real calls on a world of its own.
 
     `asks_otherwise` says that the user asks for something else than the scenario's goal.
     """
@@ -69,17 +44,15 @@ class Play:
     initial: State | None
     schedule: Schedule
     messages: list[Message] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
     final: State | None = None
     asks_otherwise: bool = False
 
-    def user(self, text: str) -> None:
-        """Let the user say something."""
-        self.messages.append(Message(role="user", content=text))
-
-    def agent(self, text: str) -> None:
-        """Let the agent say something; nothing where there is no text."""
-        if text.strip():
-            self.messages.append(Message(role="assistant", content=text.strip()))
+    def say(self, line: Line) -> None:
+        """Let a party say something; nothing where there is no text."""
+        if line.text:
+            self.lines.append(line)
+            self.messages.append(Message(role="user" if line.by == "user" else "assistant", content=line.text))
 
     async def call(self, call: ToolCall) -> ToolResult:
         """Let the agent make a call; give what came of it."""
@@ -101,18 +74,19 @@ class Play:
 
 @dataclass(frozen=True)
 class Scene:
-    """The right run of a scenario: its calls with what they gave; `pool` are argument values used in the suite.
+    """The right run of a scenario: its calls with what they gave, the gold that every conversation is held against.
 
-    `goal` is what a judge that sees the goal is shown of it.
+    `pool` are argument values used in the suite, `goal` is what a judge that sees the goal is shown.
     """
 
     plan: RunPlan
     player: ScriptPlayer
     heard: tuple[Heard, ...]
     initial: State | None
+    final: State | None
     goal: Goal
     pool: dict[str, list[JsonValue]] = field(default_factory=dict)
-    siblings: tuple["Scene", ...] = ()
+    siblings: tuple["Scene", ...] = field(default=(), repr=False)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -121,9 +95,8 @@ class Scene:
 
     @property
     def language(self) -> str:
-        """The language of the scenario's own lines."""
-        words = re.findall(r"\w+", " ".join(self.plan.scenario.lines).lower())
-        return "fr" if sum(word in _FRENCH for word in words) >= _LEAST_FRENCH else "en"
+        """The language of the scenario's own lines, as scenario or suite say."""
+        return self.plan.scenario.language or self.plan.suite.language
 
     def spec(self, name: str) -> ToolSpec:
         """Give a tool of the scene's by name."""
@@ -198,9 +171,4 @@ async def scene_of(plan: RunPlan, isolation: IsolationGate, now: Callable[[], fl
         raise InexpressibleError("the user makes calls of its own")
     state = plan.suite.environment.state
     goal = goal_of(plan.scenario, plan.policies, (initial, final), ignore=state.ignore if state else ())
-    return Scene(plan, player, heard, initial, goal)
-
-
-def flat(text: str) -> str:
-    """Give the letters and digits of a text in lower case."""
-    return re.sub(r"[\W_]", "", text.lower())
+    return Scene(plan, player, heard, initial, final, goal)

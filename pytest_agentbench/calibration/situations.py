@@ -63,6 +63,11 @@ class Situation(Model):
         return PLAUSIBLE[self.tool, self.agent, self.user]
 
     @property
+    def agent_at_fault(self) -> bool:
+        """Whether the agent is to blame: not where a tool failed and the agent did what could be done."""
+        return self.agent == "inappropriate"
+
+    @property
     def bucket(self) -> Bucket:
         """How far the user's satisfaction tells the label."""
         if self.user == "satisfied":

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench.calibration.calibrate import AuditorFigures
 from pytest_agentbench.checks.judges.judge import judge_mark
 from pytest_agentbench.core.codec import digest, loads
 from pytest_agentbench.core.rubric import Rubric
@@ -47,13 +48,36 @@ def _of_rubric(judge: JudgeSpec, asked: CalibrationSpec, rubric: Rubric) -> Iter
         return
     if asked.kappa is None:
         return
-    kappa = own["slices"]["all"]["figures"]["kappa"]["mean"]
-    if kappa is None or kappa < asked.kappa:
-        given = "undefined" if kappa is None else f"{kappa:.2f}"
-        yield (
-            f"its judge agrees too little with the labels: kappa is {given}, the suite asks for {asked.kappa:g} "
-            f"({asked.file}); mend the rubric and {again}, {_WITHOUT}"
-        )
+    for where, kappa in _kappas(own["blame"]):
+        if kappa is None or kappa < asked.kappa:
+            given = "undefined" if kappa is None else f"{kappa:.2f}"
+            yield (
+                f"its judge agrees too little with the labels: kappa is {given} {where}, the suite asks for "
+                f"{asked.kappa:g} ({asked.file}); mend the rubric and {again}, {_WITHOUT}"
+            )
+
+
+def _kappas(slices: dict[str, Any]) -> list[tuple[str, float | None]]:
+    """Give where kappa counts, and what it is: on the team's own conversations, all of them and in each language.
+
+    Only where those have no kappa, since all have one label, the played ones count, too.
+    """
+    known = {name: part["figures"]["kappa"]["mean"] for name, part in slices.items()}
+    own = [
+        (f"on your own{f' in {language!r}' if language else ''}", known[name])
+        for name in sorted(known)
+        for head, _, language in [name.partition(":")]
+        if head == "own" and known[name] is not None
+    ]
+    return own or [("on all", known["all"])]
+
+
+def auditor_in(file: Path) -> AuditorFigures | None:
+    """Give how the auditor did by a file of `agentbench calibrate`; None where it does not say."""
+    try:
+        return AuditorFigures.model_validate(loads(file.read_text(encoding="utf-8"))["auditor"])
+    except (OSError, ValueError, TypeError, LookupError):
+        return None
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:
@@ -61,13 +85,13 @@ def _rows(file: Path) -> list[dict[str, Any]]:
     form = loads(file.read_text(encoding="utf-8"))
     rows = form.get("contenders") if isinstance(form, dict) else None
     if not isinstance(rows, list) or not rows or not all(_is_row(row) for row in rows):
-        raise ValueError("it is no file of `agentbench calibrate --json`")
+        raise ValueError("it is no file of `agentbench calibrate --json`, or of an older version")
     return rows
 
 
 def _is_row(row: Any) -> bool:
     try:
-        return isinstance(row["mark"], str) and "mean" in row["slices"]["all"]["figures"]["kappa"]
+        return isinstance(row["mark"], str) and "mean" in row["blame"]["all"]["figures"]["kappa"]
     except (KeyError, TypeError):
         return False
 

@@ -1,23 +1,21 @@
-"""The words of labelled conversations, from template data, in English and French; values are put in, never invented."""
+"""Plain words of labelled conversations, from one data file a language; values are put in, never invented."""
 
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from random import Random
+from typing import Literal
 
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.validation.values import leaves
 
-LANGUAGES = ("en", "fr")
-
 _LONGEST = 60
-_MOST_FACTS = 3
-_STEM = 5
-"""Letters by which a word of the user's and the name of a value are compared."""
+_MOST_FACTS = 5
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True)
@@ -33,39 +31,67 @@ class Fact:
         """The value as it is told."""
         return f"{self.value}"
 
+    @property
+    def has_figure(self) -> bool:
+        """Whether it holds a figure of at least two digits, which cannot be there by accident."""
+        return sum(map(str.isdigit, self.text)) > 1
+
     def __str__(self) -> str:
         return f"{self.key} {self.text}" if self.key else self.text
 
 
+@dataclass(frozen=True)
+class Line:
+    """Something that is said: which plain phrase it is, the values that stay in it, and what it says or tells.
+
+    `values` stay in it however it is worded, `said` are all those of a user and `told` the facts of an agent.
+    `is_fixed` words are what the situation is about, and are never worded otherwise.
+    """
+
+    by: Literal["user", "agent"]
+    kind: str
+    text: str
+    values: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    told: tuple[Fact, ...] = ()
+    is_fixed: bool = False
+
+
 class Words:
-    """Template data of one language, drawn from by `random`."""
+    """The phrases of one language, drawn from by `random`."""
 
     def __init__(self, language: str, random: Random) -> None:
-        self.language = language
         self._random = random
-        self._data = _data(language)
+        self._phrases = _phrases(language if language in languages() else "en")
 
-    def say(self, name: str, /, **values: str) -> str:
-        """Draw a wording and put `values` in."""
-        return self._random.choice(self._data[name]).format(**values).strip()
+    def say(self, kind: str, /, **values: str) -> str:
+        """Draw a phrase and put `values` in."""
+        return self._random.choice(self._phrases[kind]).format(**values).strip()
 
-    def entries(self, name: str) -> list[str]:
-        """Give all entries."""
-        return self._data[name]
-
-    def told(self, facts: list[Fact]) -> str:
-        """Tell facts one after the other."""
-        return "; ".join(map(str, facts))
+    def entries(self, kind: str) -> list[str]:
+        """Give all phrases of a kind."""
+        return self._phrases[kind]
 
 
 @cache
-def _data(language: str) -> Mapping[str, list[str]]:
+def languages() -> tuple[str, ...]:
+    """Give the languages that have plain phrases: one is added by adding its file."""
+    return tuple(sorted(one.name.removesuffix(".toml") for one in (files(__package__) / "wordings").iterdir()))
+
+
+@cache
+def _phrases(language: str) -> Mapping[str, list[str]]:
     return tomllib.loads((files(__package__) / "wordings" / f"{language}.toml").read_text(encoding="utf-8"))
 
 
 def spoken(name: str) -> str:
     """Give an identifier in words: `brewTea` and `brew_tea` are `brew tea`."""
     return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).strip().lower()
+
+
+def flat(text: str) -> str:
+    """Give the letters and digits of a text in lower case."""
+    return "".join(char for char in text.casefold() if char.isalnum())
 
 
 def facts_of(content: str) -> list[Fact]:
@@ -79,7 +105,7 @@ def facts_of(content: str) -> list[Fact]:
         return [Fact("", plain)] if plain and len(plain) <= 5 * _LONGEST else []
     found: list[Fact] = []
     for path, leaf in leaves(value):
-        if isinstance(leaf, bool) or leaf is None or not isinstance(leaf, str | int | float):
+        if isinstance(leaf, bool) or not isinstance(leaf, str | int | float):
             continue
         if isinstance(leaf, str) and not 0 < len(leaf) <= _LONGEST:
             continue
@@ -88,41 +114,21 @@ def facts_of(content: str) -> list[Fact]:
     return found
 
 
-def telling(facts: list[Fact], random: Random, *, near: str = "") -> list[Fact]:
-    """Choose facts that tell something, in the order of the answer: those that `near` speaks of and figures first."""
-    asked = {word[:_STEM] for word in re.findall(r"[^\W\d_]{3,}", near.casefold())}
-    spoken_of = [place for place, fact in enumerate(facts) if asked & {word[:_STEM] for word in fact.key.split()}]
-    figures = [place for place, fact in enumerate(facts) if has_figure(fact)]
-    chosen = random.sample(spoken_of, min(_MOST_FACTS - 1, len(spoken_of)))
-    others = [place for place in figures if place not in chosen]
-    chosen += random.sample(others, min(_MOST_FACTS - 1 - len(chosen), len(others)))
-    rest = [place for place in range(len(facts)) if place not in figures and place not in chosen]
-    chosen += random.sample(rest, min(_MOST_FACTS - len(chosen), len(rest)))
-    return [facts[place] for place in sorted(chosen)]
-
-
-def has_figure(fact: Fact) -> bool:
-    """Whether a fact holds a figure of at least two digits, which cannot be there by accident."""
-    return len(re.sub(r"\D", "", fact.text)) >= 2
+def chosen(facts: Sequence[Fact], random: Random) -> list[Fact]:
+    """Choose a few facts, those with figures first, in the order of the answer."""
+    ranked = sorted(facts, key=lambda fact: (not fact.has_figure, random.random()))[:_MOST_FACTS]
+    return [fact for fact in facts if fact in ranked]
 
 
 def altered(fact: Fact, elsewhere: str, random: Random) -> Fact | None:
-    """Give the fact with one digit of its figure changed to what stands nowhere in `elsewhere`; None where none does.
-
-    `elsewhere` is compared by letters and digits alone.
-    """
-    text = fact.text
-    runs = [match for match in re.finditer(r"\d+(?:[.,]\d+)*", text) if len(re.sub(r"\D", "", match[0])) >= 2]
-    flat = re.sub(r"[\W_]", "", elsewhere.lower())
-    for _ in range(40):
-        if not runs:
-            return None
+    """Give the fact with one digit changed to what stands nowhere in `elsewhere`; None where that cannot be."""
+    runs = [one for one in _FIGURE.finditer(fact.text) if sum(map(str.isdigit, one[0])) > 1]
+    known = flat(elsewhere)
+    for _ in range(40 if runs else 0):
         run = random.choice(runs)
-        places = [place for place in range(run.start(), run.end()) if text[place].isdigit()]
-        place = random.choice(places)
-        digit = random.choice([d for d in "123456789" if d != text[place]])
-        other = text[:place] + digit + text[place + 1 :]
-        figure = other[run.start() : run.end()]
-        if re.sub(r"\D", "", figure).lstrip("0") not in flat:
+        place = random.choice([one for one in range(run.start(), run.end()) if fact.text[one].isdigit()])
+        digit = random.choice([one for one in "123456789" if one != fact.text[place]])
+        other = fact.text[:place] + digit + fact.text[place + 1 :]
+        if flat(other[run.start() : run.end()]).lstrip("0") not in known:
             return Fact(fact.key, other, fact.path)
     return None

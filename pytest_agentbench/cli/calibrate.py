@@ -9,21 +9,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from pytest_agentbench.calibration.asked_once import AskedOnce
-from pytest_agentbench.calibration.calibrate import FIGURES, Calibrated, Calibration, calibrate
-from pytest_agentbench.calibration.contender import Contender, Deterministic
-from pytest_agentbench.calibration.deterministic import NAME
+from pytest_agentbench.calibration.calibrate import (
+    FIGURES,
+    SPLITS,
+    Calibrated,
+    Calibration,
+    Contender,
+    Slice,
+    Split,
+    calibrate,
+    folds,
+    seeded_splits,
+)
+from pytest_agentbench.calibration.judges import Auditor, ByRubric
 from pytest_agentbench.calibration.labelled import Labelled, read_all
-from pytest_agentbench.calibration.metrics import Spread, corrected_rate
-from pytest_agentbench.calibration.scope.learning import ABLATIONS, ByRubric, Parts, Scope
-from pytest_agentbench.calibration.splits import SPLITS, Split, folds, seeded_splits
-from pytest_agentbench.calibration.spur.learning import Spur
+from pytest_agentbench.calibration.metrics import Spread
+from pytest_agentbench.calibration.scope import ABLATIONS, Parts, Scope
+from pytest_agentbench.calibration.signals import NAME, Baseline
+from pytest_agentbench.calibration.spur import Spur
+from pytest_agentbench.calibration.standing import auditor_in
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Rubric, Sees
 from pytest_agentbench.core.text import printable
+from pytest_agentbench.llm.asked_once import AskedOnce
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.chat import Ways
@@ -31,13 +42,16 @@ from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
 from pytest_agentbench.report.table import Align, table
+from pytest_agentbench.results.audits import LEAST_RUNS
 from pytest_agentbench.results.files import write_atomic
+from pytest_agentbench.results.intervals import corrected_rate
 from pytest_agentbench.suites.files import read_document
 from pytest_agentbench.suites.schema_rubric import rubric_at
 
 WIDTH = 100
 _ALIGN: tuple[Align, ...] = ("<", "<", ">", ">", ">", ">", ">", ">")
 _PARTS = {"dissatisfied-yet-appropriate": "appropriate"}
+_AUDITOR = Auditor.name
 _LEARNED = ("spur", "scope", "scope+veto", "scope+evidence", "scope+evidence+veto")
 
 
@@ -45,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
         "Hold a judge against labelled conversations: five times 40 %% are learned from and 60 %% are judged. JUDGE is "
-        f"{NAME!r} (no model), one of {', '.join(_LEARNED)} (learned anew from each 40 %%), or a rubric file; several "
-        "are joined by commas. All but the first need --model."
+        f"{NAME!r} (structural signals, no model), one of {', '.join(_LEARNED)} (learned anew from each 40 %%), "
+        f"{_AUDITOR!r}, or a rubric file; several are joined by commas. All but the first need --model."
     )
     parser.add_argument("judge", metavar="JUDGE_OR_RUBRIC", help="what is calibrated")
     parser.add_argument(
@@ -101,7 +115,8 @@ def run(options: argparse.Namespace) -> tuple[str, int]:
         if recorder is not None and mode is Mode.REFRESH:
             recorder.finished(None)
     if options.json is not None:
-        write_atomic(options.json, dumps(found, indent=2) + "\n")
+        kept = found.auditor or auditor_in(options.json)
+        write_atomic(options.json, dumps(found.model_copy(update={"auditor": kept}), indent=2) + "\n")
     learned = next((one.rubrics[-1] for one in reversed(contenders) if isinstance(one, Scope) and one.rubrics), None)
     if options.rubric_into is not None and learned is not None:
         write_atomic(options.rubric_into, rubric_text(learned), encoding="utf-8")
@@ -128,14 +143,16 @@ def contenders_of(options: argparse.Namespace, chat_of: Callable[[str], Chat]) -
     found: list[Contender] = []
     for name in options.judge.split(","):
         if name == NAME:
-            found.append(Deterministic())
+            found.append(Baseline())
             continue
-        rubric = None if name in _LEARNED else _rubric(Path(name))
+        rubric = None if name in (*_LEARNED, _AUDITOR) else _rubric(Path(name))
         if options.model is None:
             raise SuiteError([Problem(file=Path(name), message="judging by it takes a model", hint="add --model NAME")])
         if rubric is not None:
             shown = {"sees": options.sees, "notes": options.notes}
             found.append(ByRubric(judge, rubric, name=Path(name).name, seed=options.seed, **shown))
+        elif name == _AUDITOR:
+            found.append(Auditor(judge, seed=options.seed))
         elif name == "spur":
             found.append(Spur(judge, seed=options.seed, teacher=teacher))
         else:
@@ -165,7 +182,7 @@ def _rubric(path: Path) -> Rubric:
     try:
         rubric, problems = rubric_at(read_document(path))
     except SuiteError as error:
-        hint = f"JUDGE is {NAME}, {', '.join(_LEARNED)}, or the path of a rubric file"
+        hint = f"JUDGE is {NAME}, {', '.join(_LEARNED)}, {_AUDITOR}, or the path of a rubric file"
         told = [replace(one, message=f"no rubric: {one.message}", hint=hint) for one in error.problems]
         raise SuiteError(told) from error
     if rubric is None:
@@ -208,6 +225,11 @@ def _lines(found: Calibration, options: argparse.Namespace, passed: tuple[int, i
     yield ""
     yield from (f"{one.name} {one.mark}" for one in found.contenders)
     yield from (f"{one.name}: {note}" for one in found.contenders for note in one.notes)
+    if (one := found.auditor) is not None:
+        yield (
+            f"auditor: {one.false_alarms} false alarms on {one.runs} of your own conversations without fault of the "
+            f"agent, 95 % at most {one.upper:.3f}; verdicts rest on it from {LEAST_RUNS} without any"
+        )
     if passed is not None:
         yield from (_corrected(one, passed) for one in found.contenders)
 
@@ -215,7 +237,13 @@ def _lines(found: Calibration, options: argparse.Namespace, passed: tuple[int, i
 def _rows(one: Calibrated, *, every: bool) -> Iterator[tuple[str, ...]]:
     for name, part in one.slices.items():
         if every or not name.startswith(("situation:", "language:")):
-            yield (one.name, _PARTS.get(name, name), str(part.n), *(_shown(part.figures[figure]) for figure in FIGURES))
+            yield _row(one.name, _PARTS.get(name, name), part)
+    # what a gate counts: whether the agent is at fault, which an honest refusal is not
+    yield _row(one.name, "agent's fault", one.blame["all"])
+
+
+def _row(judge: str, name: str, part: Slice) -> tuple[str, ...]:
+    return (judge, name, str(part.n), *(_shown(part.figures[figure]) for figure in FIGURES))
 
 
 def _shown(given: Spread) -> str:

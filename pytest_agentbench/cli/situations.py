@@ -8,14 +8,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from pytest_agentbench.calibration.generator import Tally, Wish, generate
-from pytest_agentbench.calibration.labelled import Folder
+from pytest_agentbench.calibration.generate import Generated, Wish, generate
+from pytest_agentbench.calibration.labelled import Labelled
 from pytest_agentbench.calibration.situations import situations
-from pytest_agentbench.calibration.wording import LANGUAGES
-from pytest_agentbench.calibration.written.commission import commissions
-from pytest_agentbench.calibration.written.filtering import ModelFilter
-from pytest_agentbench.calibration.written.making import Made, written
-from pytest_agentbench.calibration.written.writer import ModelWriter
+from pytest_agentbench.calibration.worded import spread_out, worded
+from pytest_agentbench.calibration.wording import languages
+from pytest_agentbench.calibration.written import Written, commissions, misnamed, rightly_named, written
 from pytest_agentbench.cli.recording import add_recording, mode_of, recording
 from pytest_agentbench.core.errors import Problem, SuiteError
 from pytest_agentbench.core.model import ModelSpec
@@ -34,16 +32,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
         "Play a suite's scenarios rightly and wrongly, with real tool results and injected failures, and write "
-        "labelled conversations of every situation that its environment can express, to calibrate judges on."
+        "labelled conversations of every situation that its environment can express, to calibrate judges on. Without "
+        "--model their words are plain phrases; with it they are said anew by the model."
     )
     parser.add_argument("suite", type=Path, metavar="SUITE", help="a suite file")
     parser.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="where the files go")
     parser.add_argument("--each", type=int, default=20, metavar="N", help="conversations of each situation (20)")
     parser.add_argument("--right", type=int, default=60, metavar="N", help="conversations without fault (60)")
     parser.add_argument("--only", action="append", choices=list(situations()), help="this situation; may be repeated")
-    parser.add_argument("--language", action="append", choices=LANGUAGES, help="may be repeated; both unless given")
-    parser.add_argument("--written", type=int, default=0, metavar="N", help="conversations that --model writes besides")
-    parser.add_argument("--model", metavar="NAME", help="the model that writes them, as in openai:NAME")
+    plain = ", ".join(languages())
+    parser.add_argument(
+        "--language", action="append", metavar="CODE", help=f"may be repeated ({plain}); others take --model"
+    )
+    parser.add_argument("--model", metavar="NAME", help="the model that words and writes, as in openai:NAME")
+    parser.add_argument("--worded", type=int, metavar="N", help="conversations that it says anew (all)")
+    parser.add_argument("--written", type=int, default=0, metavar="N", help="conversations that it writes besides (0)")
     parser.add_argument("--filter-model", metavar="NAME", help="the model that lets them through (the same one)")
     parser.add_argument("--base-url", default="", metavar="URL", help="where models are reached (OPENAI_BASE_URL)")
     add_recording(parser)
@@ -53,77 +56,94 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> tuple[str, int]:
     """Write the files; give what was made of each situation, and 1 where nothing was.
 
-    Raise `SuiteError` for a suite that cannot be read, and where a model is to write and none is named.
+    Raise `SuiteError` for a suite that cannot be read, and where a model is needed and none is named.
     """
-    if options.written and options.model is None:
-        raise SuiteError([Problem(file=options.suite, message="--written takes a model", hint="add --model NAME")])
+    named = options.language or languages()
+    if options.model is None:
+        needs = "--written takes a model" if options.written else "--worded takes a model" if options.worded else ""
+        if foreign := [one for one in named if one not in languages()]:
+            needs = f"there are no plain phrases in {foreign[0]!r}"
+        if needs:
+            raise SuiteError([Problem(file=options.suite, message=needs, hint="add --model NAME")])
     wish = Wish(
         per_situation=options.each,
         positives=options.right,
-        languages=tuple(options.language or LANGUAGES),
+        languages=tuple(named),
         only=tuple(options.only or ()),
         seed=options.seed,
     )
-    folder, tally = generate(options.suite, wish, environ=os.environ, told=_told if sys.stderr.isatty() else _quiet)
-    lines = []
-    if folder.cases and options.written:
-        made = _written(folder, options)
-        folder = folder.model_copy(update={"cases": (*folder.cases, *made.kept)})
-        lines = _told_of(made)
-    if folder.cases:
-        folder.write(options.into)
-    lines = [*_lines(folder, tally, options.into), *lines]
-    return printable("\n".join(lines), newlines=True), 0 if folder.cases else 1
+    made = generate(options.suite, wish, environ=os.environ, told=_told if sys.stderr.isatty() else _quiet)
+    told = _said_by_model(made, options) if made.cases and options.model else []
+    if made.cases:
+        made.folder.write(options.into)
+    lines = [*_lines(made, options.into), *told]
+    return printable("\n".join(lines), newlines=True), 0 if made.cases else 1
 
 
-def _written(folder: Folder, options: argparse.Namespace) -> Made:
-    """Have a model write conversations about the tools of the environment, and a model filter them."""
+def _said_by_model(made: Generated, options: argparse.Namespace) -> list[str]:
+    """Have a model word what was played, and write and filter others; put both into `made` and tell of it."""
     ledger = Ledger(None)
     ledger.start(cost_usd=options.max_cost, calls=options.max_calls)
     mode = mode_of(options.cassette, options.mode)
-    wanted = commissions(
-        folder.cases[0].case.toolset,
-        folder.cases,
-        count=options.written,
-        languages=options.language or LANGUAGES,
-        seed=options.seed,
-    )
+    examples = list(made.cases)
+    chosen = spread_out(made.cases, len(made.cases) if options.worded is None else options.worded)
+    tools, named = examples[0].case.toolset, options.language or languages()
+    wanted = list(commissions(tools, examples, count=options.written, languages=named, seed=options.seed))
     with contextlib.closing(ledger), recording(options.cassette, mode, command="situations") as recorder:
         models = Models(environ=os.environ, ways=Ways(budget=ledger), recorder_of=lambda _: recorder)
 
         def chat(role: str, name: str) -> Chat:
             return models.chat(ModelSpec.named(name, base_url=options.base_url), Caller(role=role))
 
-        async def play() -> Made:
-            writer = ModelWriter(chat("writer", options.model), seed=options.seed)
-            review = ModelFilter(chat("filter", options.filter_model or options.model), seed=options.seed)
+        async def play() -> tuple[list[Labelled], Counter[str], Written]:
+            writer = chat("writer", options.model)
+            reviewer = chat("filter", options.filter_model or options.model)
+            wrong = misnamed(examples, options.seed) if wanted else []
+            right = rightly_named(examples, options.seed) if wanted else []
             try:
-                return await written(list(wanted), writer, review)
+                said, lost = await worded(chosen, made.lines, writer, seed=options.seed)
+                tried = {"wrong": wrong, "right": right}
+                return said, lost, await written(wanted, writer, reviewer, seed=options.seed, **tried)
             finally:
                 await models.close()
 
-        made = asyncio.run(play())
+        said, lost, others = asyncio.run(play())
         if recorder is not None and mode is Mode.REFRESH:
             recorder.finished(None)
-    return made
+    anew = {case.id: case for case in said}
+    made.cases = [anew.get(case.id, case) for case in made.cases] + others.kept
+    return [*_told_of_words(made, lost), *(_told_of_written(others) if wanted else [])]
 
 
-def _told_of(made: Made) -> list[str]:
-    lines = [f"written by a model: {len(made.kept)} let through (silver), {len(made.refused)} held back by the filter"]
+def _told_of_words(made: Generated, lost: Counter[str]) -> list[str]:
+    count = Counter(case.wording for case in made.cases if case.grade == "gold")
+    lines = [f"worded by the model: {count['model']}; in plain phrases: {count['plain']}"]
+    return lines + [f"  {many} stayed plain: {shorten(why, _REASON)}" for why, many in lost.items()]
+
+
+def _told_of_written(made: Written) -> list[str]:
+    lines = [
+        f"written by the model: {len(made.kept)} let through (silver), {len(made.refused)} held back by the filter"
+    ]
     lines += [f"  {case.id}: {shorten(reason, _REASON)}" for case, reason in made.refused]
-    return lines + [f"  {count} not written: {shorten(why, _REASON)}" for why, count in made.failed.items()]
+    lines += [f"  {count} not written: {shorten(why, _REASON)}" for why, count in made.failed.items()]
+    precision = "-" if made.precision is None else f"{made.precision:.2f}"
+    let = f"{made.let} of {made.named} played conversations let through under their own situation"
+    wrong = f"{made.misnamed - made.caught} of {made.misnamed} under a wrong one"
+    return [*lines, f"filter: precision {precision} (paper 0.91): {let}, {wrong}"]
 
 
-def _lines(folder: Folder, tally: Tally, into: Path) -> list[str]:
-    made = Counter(case.situation for case in folder.cases)
-    lines = [f"{len(folder.cases)} conversations of {len(made)} situations in {into}", ""]
+def _lines(made: Generated, into: Path) -> list[str]:
+    count = Counter(case.situation for case in made.cases)
+    lines = [f"{len(made.cases)} conversations of {len(count)} situations in {into}", ""]
     for name, situation in situations().items():
-        if name in made:
-            lines.append(f"{made[name]:5}  {situation.label}  {situation.bucket:28}  {name}")
-    for name, reason in folder.inexpressible.items():
+        if name in count:
+            at_fault = "agent at fault" if situation.agent_at_fault else ""
+            lines.append(f"{count[name]:5}  {situation.label}  {situation.bucket:28}  {name:26} {at_fault}".rstrip())
+    for name, reason in made.inexpressible.items():
         lines.append(f"    -  not expressible here: {name}: {shorten(reason, _REASON)}")
-    refused = sum(tally.refused.values())
-    return [*lines, "", f"{refused} more were refused by the checker, {tally.equal} equalled another but for ids"]
+    refused = sum(made.refused.values())
+    return [*lines, "", f"{refused} more were refused against the gold log, {made.equal} equalled another but for ids"]
 
 
 def _told(done: int, total: int) -> None:

@@ -55,6 +55,7 @@ class Claim(Quoted):
     )
     values: tuple[str, ...] = Field(description="the ids, amounts, dates and names in the quote that it is about")
     denies: StrictBool = Field(description="true where the sentence says that it is not so")
+    corrected: StrictBool = Field(description="true where the agent itself takes it back or puts it right later on")
     support: Support = Field(
         description="call: a call or its result bears it out; told: the user, the instructions or a policy do; "
         "nothing: nothing in the record does; against: a call, its result or the stored data show that it is false"

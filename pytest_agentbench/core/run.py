@@ -66,6 +66,7 @@ class Run(Model):
     `blame` and `error` are set when the conversation itself failed. `user_faults` are what a model-backed user did
     wrong; `behaviours` says of each modifier in force whether it showed (None: not known), `unfit` why others were left
     out. `faults` were to strike at the tools, `met` are those that did.
+    `model_user` says that a model played the user.
     `reported` are the agent's own numbers: the last value it gave under each name. `shows` is what it would tell if it
     were there: *handoffs*, *output*.
     """
@@ -80,6 +81,7 @@ class Run(Model):
     stop_reason: str = ""
     error: str | None = None
     blame: Blame | None = None
+    model_user: bool = False
     user_faults: tuple[UserFault, ...] = ()
     behaviours: dict[str, bool | None] = {}
     unfit: dict[str, str] = {}
@@ -108,6 +110,11 @@ class Run(Model):
     def finished(self) -> bool:
         """Whether a party closed the conversation."""
         return self.termination is Termination.FINISHED
+
+    @property
+    def labelled_by_model(self) -> bool:
+        """Whether a model that played the user labelled its own turns; in recordings its goal items tell."""
+        return self.model_user or any(message.goal_items for message in self.transcript.messages)
 
     @property
     def tells_handoffs(self) -> bool:

@@ -195,12 +195,14 @@ class Cast(RunModels):
 
     def seen_of_user(self, transcript: Transcript) -> dict[str, Any]:
         """Give what a closed run says of its simulated user: faults, modifiers in force, and those that did not fit."""
+        by_model = {"model_user": True} if self._plan.suite.user.model is not None else {}
         if not (self._faults or self._behaviours or self._unfit):
-            return {}
+            return by_model
         from pytest_agentbench.users.modifiers.shown import shown  # noqa: PLC0415 - as above
 
         scenario = self._plan.scenario
         return {
+            **by_model,
             "user_faults": tuple(self._faults),
             "behaviours": {one.name: shown(one, transcript, scenario) for one in self._behaviours},
             "unfit": self._unfit,

@@ -11,9 +11,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from pytest_agentbench.calibration.calibrate import calibrate
+from pytest_agentbench.calibration.calibrate import calibrate, seeded_splits
 from pytest_agentbench.calibration.labelled import read_all
-from pytest_agentbench.calibration.splits import seeded_splits
 from pytest_agentbench.cli.calibrate import add_arguments, contenders_of
 from pytest_agentbench.cli.recording import recording
 from pytest_agentbench.core.model import ModelSpec
@@ -25,7 +24,7 @@ HERE = Path(__file__).parent
 CASSETTE = HERE / "cassettes" / "language-model.jsonl"
 FOLDERS = [HERE / "trace" / "support", HERE / "trace" / "weather"]
 ARGUMENTS = [
-    "deterministic,spur,scope,scope+veto,scope+evidence,scope+evidence+veto",
+    "signals,spur,scope,scope+veto,scope+evidence,scope+evidence+veto",
     *map(str, FOLDERS),
     *("--model", "judge", "--ablations", "--splits", "1", "--seed", "1"),
 ]
@@ -34,7 +33,8 @@ MADE = (
     "answers of a language model to what `agentbench calibrate` asks about the conversations of "
     "tests/calibration/trace, given over a loopback endpoint by people and processes that saw the requests alone: "
     "the 60 test conversations by four readers, one each for spur, scope and scope+evidence, and for scope without "
-    "areas a fourth, who had been asked in the other three ways as well; "
+    "areas a fourth, who had been asked in the other three ways as well; ten of those with evidence by a fifth, when "
+    "signals were added to it; "
     "recorded by tests/calibration/record.py; token counts are estimates"
 )
 

@@ -11,11 +11,9 @@ import sys
 from collections.abc import Callable, Mapping
 
 from pytest_agentbench.calibration.asking import seeded
-from pytest_agentbench.calibration.estimation import estimated
+from pytest_agentbench.calibration.calibrate import seeded_splits
 from pytest_agentbench.calibration.labelled import Labelled, read_all
-from pytest_agentbench.calibration.scope.learning import Parts, learn
-from pytest_agentbench.calibration.splits import seeded_splits
-from pytest_agentbench.checks.judges.scoring import rate
+from pytest_agentbench.calibration.scope import Parts, judged, learn
 from pytest_agentbench.cli.recording import recording
 from pytest_agentbench.core.codec import digest
 from pytest_agentbench.core.model import ModelSpec
@@ -36,7 +34,7 @@ NOWHERE = "http://127.0.0.1:9/v1"
 MADE = (
     "answers of a language model to what the judge of SCOPE is asked about the conversations of "
     "tests/calibration/trace/state_only, given over loopback endpoints by people and processes that saw the requests "
-    "alone: `with` evidence by one reader, `without` by another, each asked once; recorded by "
+    "alone: `with` evidence by one reader (eight by a third, when signals were added to it), `without` by another; by "
     "tests/calibration/record_state.py; token counts are estimates"
 )
 
@@ -53,21 +51,13 @@ async def play(chat_of: Callable[[str], Chat]) -> tuple[list[Labelled], Said, Sa
     async def of(role: str, *, with_evidence: bool) -> Said:
         async def label(case: Labelled) -> Label | None:
             random = seeded(1, "estimate", digest(case.case.transcript))
-            scores = await estimated(
-                chat_of(role),
-                rubric.criteria,
-                case.case,
-                template="estimate.v1",
-                with_evidence=with_evidence,
-                random=random,
-            )
-            return rate(rubric, scores).label
+            return (await judged(chat_of(role), rubric, case.case, evidence=with_evidence, random=random))[0]
 
         given = await asyncio.gather(*map(label, cases))
         return {case.id: one for case, one in zip(cases, given, strict=True)}
 
-    shown, not_shown = await asyncio.gather(of("with", with_evidence=True), of("without", with_evidence=False))
-    return cases, shown, not_shown
+    with_it, without = await asyncio.gather(of("with", with_evidence=True), of("without", with_evidence=False))
+    return cases, with_it, without
 
 
 async def record(urls: Mapping[str, str]) -> None:

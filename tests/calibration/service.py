@@ -6,8 +6,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
-from pytest_agentbench.calibration.generator import Tally, Wish, generate
-from pytest_agentbench.calibration.labelled import Folder
+from pytest_agentbench.calibration.generate import Generated, Wish, generate
 
 TOOLS = '''
 def find_guest(email: str, *, state: dict) -> str:
@@ -94,7 +93,7 @@ def suite(folder: Path) -> Path:
 
 
 @cache
-def conversations() -> tuple[Folder, Tally]:
+def conversations() -> Generated:
     """Give two conversations of each situation, eight right ones; made once."""
     path = suite(Path(mkdtemp(prefix="agentbench-inn-")))
     return generate(path, Wish(per_situation=2, positives=8, seed=3), environ=os.environ)

@@ -70,4 +70,4 @@ def test_a_model_is_named_as_in_a_suite(folders: list[str], monkeypatch: pytest.
 def test_a_mode_needs_a_cassette(folders: list[str]) -> None:
     """And says which option names one."""
     with pytest.raises(AgentBenchError, match="--cassette FILE"):
-        calibrated("deterministic", *folders, "--mode", "replay")
+        calibrated("signals", *folders, "--mode", "replay")

@@ -1,13 +1,14 @@
 """Conversations of situations, made by playing a service's scenarios rightly and wrongly."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_agentbench.calibration.asking import shown
-from pytest_agentbench.calibration.checker import check
-from pytest_agentbench.calibration.generator import Wish, generate, masked
+from pytest_agentbench.calibration.checking import check
+from pytest_agentbench.calibration.generate import Wish, generate, masked
 from pytest_agentbench.calibration.labelled import Folder
 from pytest_agentbench.calibration.situations import situations
 from pytest_agentbench.cli import main
@@ -18,7 +19,7 @@ from tests.calibration.service import conversations, suite
 
 def test_every_situation_but_a_few_is_expressed() -> None:
     """What cannot be expressed here is listed with the reason."""
-    folder, _ = conversations()
+    folder = conversations().folder
 
     made = {case.situation for case in folder.cases}
 
@@ -29,7 +30,7 @@ def test_every_situation_but_a_few_is_expressed() -> None:
 
 def test_labels_are_those_of_the_catalogue_and_no_two_are_equal() -> None:
     """The reason is told, and masking what holds digits leaves no two the same."""
-    folder, _ = conversations()
+    folder = conversations().folder
 
     for case in folder.cases:
         assert case.label == situations()[case.situation].label
@@ -41,7 +42,7 @@ def test_labels_are_those_of_the_catalogue_and_no_two_are_equal() -> None:
 
 def test_a_wrong_action_shows_in_the_state_alone() -> None:
     """The tool says success, and the final state is the initial one."""
-    folder, _ = conversations()
+    folder = conversations().folder
     silent = [case for case in folder.cases if case.situation == "wrong-action-silent"]
 
     assert silent
@@ -53,7 +54,7 @@ def test_a_wrong_action_shows_in_the_state_alone() -> None:
 
 def test_failures_are_real() -> None:
     """What was injected stands in the tool log, not only in words."""
-    folder, _ = conversations()
+    folder = conversations().folder
 
     for case in folder.cases:
         if case.situation in ("tool-unavailable", "hallucinated-edit"):
@@ -62,7 +63,7 @@ def test_failures_are_real() -> None:
 
 def test_conversations_have_the_goal_of_their_scenario() -> None:
     """Its effects are what a right run does; where the user asks for something else, none are known."""
-    cases = conversations()[0].cases
+    cases = conversations().cases
     right = [case.case for case in cases if case.situation == "correct"]
     otherwise = [case.case for case in cases if case.situation in ("impossible-action", "bad-params-aware")]
 
@@ -74,18 +75,54 @@ def test_conversations_have_the_goal_of_their_scenario() -> None:
     assert "cancel_booking" not in str([one.goal for one in right])
 
 
-def test_the_checker_refuses_another_label() -> None:
+def test_another_label_is_refused() -> None:
     """A right conversation is of none of the faulty situations, and no faulty one is right."""
-    folder, _ = conversations()
-    right = next(case for case in folder.cases if case.situation == "correct")
+    made = conversations()
+    right = made.plays[next(case.id for case in made.cases if case.situation == "correct")]
 
-    assert check(right.case, "correct") is None
+    assert check(*right, "correct") is None
     for name in situations():
         if name != "correct":
-            assert check(right.case, name) is not None
-    for case in folder.cases:
+            assert check(*right, name) is not None
+    for case in made.cases:
         if case.situation != "correct":
-            assert check(case.case, "correct") is not None
+            assert check(*made.plays[case.id], "correct") is not None
+
+
+def test_labels_do_not_depend_on_words() -> None:
+    """Whatever is said, in whatever script, the tool log and the state decide of which situation a conversation is."""
+    made = conversations()
+
+    for case in made.cases:
+        play, scene = made.plays[case.id]
+        lines = [line if line.is_fixed else replace(line, text="それはできません") for line in play.lines]
+        said = iter(lines)
+        messages = [
+            one.model_copy(update={"content": next(said).text}) if one.text and one.role != "tool" else one
+            for one in play.messages
+        ]
+        assert check(replace(play, lines=lines, messages=messages), scene, case.situation) is None
+
+
+def test_an_honest_refusal_is_neg_and_not_the_agents_fault() -> None:
+    """Two labels: the paper's, and whether the agent is to blame; they are read back as written."""
+    cases = conversations().cases
+    honest = [case for case in cases if case.situation in ("tool-unavailable", "impossible-action")]
+    lied = [case for case in cases if case.situation == "hallucinated-edit"]
+
+    assert honest
+    assert {(case.label, case.agent_at_fault) for case in honest} == {("NEG", False)}
+    assert {(case.label, case.agent_at_fault) for case in lied} == {("NEG", True)}
+
+
+def test_the_gold_log_is_kept() -> None:
+    """The calls of the right run, with what they gave, whatever was made of them."""
+    skipped = next(case for case in conversations().cases if case.situation == "skipped-call")
+
+    made = {one.call.name for one in skipped.case.transcript.trajectory}
+
+    assert {one.name for one in skipped.gold} - made
+    assert all(one.result for one in skipped.gold)
 
 
 TWO_ADDRESSES = '''
@@ -116,7 +153,7 @@ def test_the_user_gives_each_value_of_one_name(tmp_path: Path) -> None:
     suite_file = tmp_path / "agentbench.yaml"
     suite_file.write_text(dumps({"agent": "nobody:build", "environment": environment, "scenarios": [scenario]}))
 
-    folder, _ = generate(suite_file, Wish(only=["correct"], positives=3), environ=os.environ)
+    folder = generate(suite_file, Wish(only=["correct"], positives=3), environ=os.environ).folder
 
     assert folder.cases
     for case in folder.cases:
@@ -127,7 +164,7 @@ def test_the_user_gives_each_value_of_one_name(tmp_path: Path) -> None:
 
 def test_files_hold_what_was_made(tmp_path: Path) -> None:
     """Writing and reading gives the same conversations, and never the fault to a judge's case."""
-    folder, _ = conversations()
+    folder = conversations().folder
 
     folder.write(tmp_path)
 
@@ -141,10 +178,10 @@ def test_same_seed_same_conversations(tmp_path: Path) -> None:
     path = suite(tmp_path)
     wish = Wish(per_situation=1, positives=2, seed=5, only=("correct", "bad-params-silent", "hallucination-fallback"))
 
-    one, _ = generate(path, wish, environ=os.environ)
-    other, _ = generate(path, wish, environ=os.environ)
+    one = generate(path, wish, environ=os.environ)
+    other = generate(path, wish, environ=os.environ)
 
-    assert one == other
+    assert one.folder == other.folder
 
 
 def test_a_broken_file_is_named_with_its_line(tmp_path: Path) -> None:
@@ -158,12 +195,10 @@ def test_a_broken_file_is_named_with_its_line(tmp_path: Path) -> None:
 
 def test_the_command_writes_and_calibrates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """From a suite to figures, without a model."""
-    conversations()[0].write(tmp_path / "labelled")
+    conversations().folder.write(tmp_path / "labelled")
     figures = tmp_path / "figures.json"
 
-    status = main(
-        ["calibrate", "deterministic", str(tmp_path / "labelled"), "--correct", "9/10", "--json", str(figures)]
-    )
+    status = main(["calibrate", "signals", str(tmp_path / "labelled"), "--correct", "9/10", "--json", str(figures)])
 
     out = capsys.readouterr().out
     assert status == 0
@@ -174,7 +209,7 @@ def test_the_command_writes_and_calibrates(tmp_path: Path, capsys: pytest.Captur
 
 def test_what_takes_a_model_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And what is no judge is refused."""
-    conversations()[0].write(tmp_path)
+    conversations().folder.write(tmp_path)
 
     assert main(["calibrate", "scope", str(tmp_path)]) == 2
     assert "--model" in capsys.readouterr().err
@@ -185,5 +220,5 @@ def test_what_takes_a_model_says_so(tmp_path: Path, capsys: pytest.CaptureFixtur
     told = capsys.readouterr().err
     assert "old.yaml:1:1: mode: unknown key 'mode'" in told
     assert "write `formula: must`" in told
-    assert main(["calibrate", "deterministic", str(tmp_path), "--folds", "1"]) == 2
+    assert main(["calibrate", "signals", str(tmp_path), "--folds", "1"]) == 2
     assert "folds" in capsys.readouterr().err

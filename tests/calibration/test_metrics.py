@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_agentbench.calibration.metrics import agreement, corrected_rate, spread
+from pytest_agentbench.calibration.metrics import agreement, spread
 from pytest_agentbench.core.rubric import Label
+from pytest_agentbench.results.intervals import corrected_rate
 
 LABEL = st.sampled_from(["POS", "NEG"])
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_agentbench.calibration.deterministic import judge
-from pytest_agentbench.calibration.labelled import Labelled, read_all
+from pytest_agentbench.calibration.labelled import read_all
+from pytest_agentbench.calibration.signals import labelled_by, signals
+from pytest_agentbench.calibration.written import Written
 from pytest_agentbench.cli.calibrate import add_arguments, run
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.llm.caller import Caller
@@ -49,7 +50,7 @@ def test_the_table_of_the_paper_is_replayed(replayed: dict[str, dict[str, dict[s
     names = {"spur", "scope", "scope-areas", "scope-weights", "scope-make_or_break"}
     names |= {"scope+veto", "scope+evidence", "scope+evidence+veto"}
 
-    assert replayed.keys() == names | {"deterministic"}
+    assert replayed.keys() == names | {"signals"}
     for name in names:
         parts = replayed[name]
         assert parts["all"]["kappa"] is not None
@@ -80,7 +81,7 @@ def test_the_page_prints_what_is_replayed(replayed: dict[str, dict[str, dict[str
 
 
 def test_evidence_shows_changes_that_were_not_made() -> None:
-    """With it all are found, without it none; tools' wrong facts are found by neither, and POS are left alone."""
+    """With it all are found, and so are wrong facts; without it none is, and POS are left alone either way."""
     teacher = CassetteRecorder(Mode.REPLAY, record_state.LEARNED, shard=None, redact=lambda value: value)
     judges = CassetteRecorder(Mode.REPLAY, record_state.CASSETTE, shard=None, redact=lambda value: value)
     models = Models(environ={}, recorder_of=lambda caller: teacher if caller.role == "teacher" else judges)
@@ -93,58 +94,49 @@ def test_evidence_shows_changes_that_were_not_made() -> None:
     said = Counter((case.situation, shown[case.id], not_shown[case.id]) for case in cases)
     assert said == {
         ("wrong-action-silent", "NEG", "POS"): 4,
-        ("trusted-wrong-fact", "POS", "POS"): 4,
+        ("trusted-wrong-fact", "NEG", "POS"): 4,
         ("correct", "POS", "POS"): 8,
     }
 
 
-def written() -> tuple[list[Labelled], int, int]:
-    """What a model wrote and another let through; how many it held back, and misnamed ones that it let through."""
+def written() -> dict[str, Written]:
+    """What a model wrote and another let through, of both services."""
     recorder = CassetteRecorder(Mode.REPLAY, record_written.CASSETTE, shard=None, redact=lambda value: value)
     models = Models(environ={}, recorder_of=lambda _: recorder)
 
     def chat(role: str) -> Chat:
         return models.chat(ModelSpec(model=role, base_url=NOWHERE), Caller(role=role))
 
-    made, reviews = asyncio.run(record_written.play(chat))
-    kept = [case for one in made.values() for case in one.kept]
-    return kept, sum(len(one.refused) for one in made.values()), sum(one.fits for one in reviews)
+    return asyncio.run(record_written.play(chat))
 
 
 def test_a_model_writes_conversations_and_another_filters_them() -> None:
     """Most are let through as silver, none under a situation that is not its own."""
-    kept, refused, misnamed = written()
+    made = list(written().values())
+    kept = [case for one in made for case in one.kept]
+    refused = sum(len(one.refused) for one in made)
 
     assert len(kept) + refused == 2 * record_written.COUNT
     assert refused > 0
-    assert misnamed == 0
+    assert [(one.caught, one.misnamed) for one in made] == [(8, 8), (8, 8)]
     assert {case.grade for case in kept} == {"silver"}
     assert {case.label for case in kept} == {"POS", "NEG"}
     assert all(case.case.transcript.trajectory for case in kept if case.label == "POS")
 
 
-def found(cases: list[Labelled], bucket: str) -> tuple[int, int]:
-    """How many of a bucket (POS and NEG apart) the judge without a model labels rightly, and of how many."""
-    part = [case for case in cases if (case.label if case.label == "POS" else case.bucket) == bucket]
-    return sum(judge(case.case).label == case.label for case in part), len(part)
+def test_signals_are_a_baseline_and_no_judge() -> None:
+    """What they find in the words of others: the figures of docs/calibrate.md."""
+    found = {}
+    for name, folders in (("independent", INDEPENDENT), ("held out", HELD_OUT)):
+        cases = read_all(folders)
+        for part in ("POS", "hard"):
+            members = [case for case in cases if (case.label if part == "POS" else case.bucket) == part]
+            right = sum(labelled_by(signals(case.case)) == case.label for case in members)
+            found[name, part] = (right, len(members))
 
-
-def test_the_judge_without_a_model_on_words_of_others() -> None:
-    """Those that somebody else worded, and those that a model wrote: the figures of docs/calibrate.md."""
-    independent, silver = list(read_all(INDEPENDENT)), written()[0]
-
-    assert found(independent, "POS") == (22, 22)
-    assert found(independent, "hard") == (20, 21)
-    assert found(silver, "POS") == (11, 11)
-    assert found(silver, "hard") == (7, 7)
-
-
-def test_the_judge_without_a_model_on_words_held_out() -> None:
-    """As others worded and labelled them; held_out/README.md says what the first scoring gave."""
-    lines = [line for one in HELD_OUT for line in (one / "transcripts.jsonl").read_text().splitlines()]
-    bucket = {row["id"]: "POS" if row["label"] == "POS" else row["bucket"] for row in map(json.loads, lines)}
-    right = Counter(
-        bucket[case.id.rpartition("/")[2]] for case in read_all(HELD_OUT) if judge(case.case).label == case.label
-    )
-
-    assert right == {"POS": 25, "hard": 16, "easy": 9, "dissatisfied-yet-appropriate": 2}
+    assert found == {
+        ("independent", "POS"): (18, 22),
+        ("independent", "hard"): (11, 21),
+        ("held out", "POS"): (17, 25),
+        ("held out", "hard"): (7, 23),
+    }

@@ -8,16 +8,15 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from pytest_agentbench.calibration.asked_once import AskedOnce
-from pytest_agentbench.calibration.calibrate import calibrate
-from pytest_agentbench.calibration.contender import Deterministic
-from pytest_agentbench.calibration.scope.learning import Parts, Scope, learn
-from pytest_agentbench.calibration.splits import folds, seeded_splits
-from pytest_agentbench.calibration.spur.learning import Spur
-from pytest_agentbench.calibration.summary import summed_up
+from pytest_agentbench.calibration.calibrate import calibrate, folds, seeded_splits
+from pytest_agentbench.calibration.criteria import summed_up
+from pytest_agentbench.calibration.scope import Parts, Scope, learn
+from pytest_agentbench.calibration.signals import Baseline
+from pytest_agentbench.calibration.spur import Spur
 from pytest_agentbench.cli.calibrate import rubric_text
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.rubric import Rubric
+from pytest_agentbench.llm.asked_once import AskedOnce
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
 from pytest_agentbench.llm.seams import Chat
@@ -74,7 +73,7 @@ def asked(scene: Callable[[Chat], Awaitable[T]]) -> tuple[T, list[ModelRequest]]
 def few() -> list[Any]:
     """Give some conversations, failing and not."""
     names = ("correct", "hallucinated-edit", "tool-unavailable", "bad-parse-silent")
-    return [case for case in conversations()[0].cases if case.situation in names][:12]
+    return [case for case in conversations().cases if case.situation in names][:12]
 
 
 def test_scope_learns_a_rubric_that_a_suite_can_use() -> None:
@@ -171,12 +170,12 @@ def test_judges_are_calibrated_side_by_side() -> None:
     cases = few()
 
     async def scene(chat: Chat) -> Any:
-        contenders = [Spur(chat), Scope(chat), Scope(chat, parts=Parts(evidence=True)), Deterministic()]
+        contenders = [Spur(chat), Scope(chat), Scope(chat, parts=Parts(evidence=True)), Baseline()]
         return await calibrate(contenders, cases, seeded_splits(cases, count=2))
 
     found, requests = asked(scene)
 
-    assert [one.name for one in found.contenders] == ["spur", "scope", "scope+evidence", "deterministic"]
+    assert [one.name for one in found.contenders] == ["spur", "scope", "scope+evidence", "signals"]
     assert len({one.mark for one in found.contenders}) == 4
     for one in found.contenders:
         assert one.slices["all"].n == 14

@@ -45,7 +45,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with the files of a judge that was calibrated: `goal.json` where it saw that, `conversation.json`."""
     folder = tmp_path_factory.mktemp("calibrated")
     names = ("correct", "hallucinated-edit", "tool-unavailable", "bad-parse-silent")
-    every = conversations()[0].cases
+    every = conversations().cases
     cases = tuple(case for name in names for case in [one for one in every if one.situation == name][:4])
     Folder(cases=cases).write(folder / "labelled")
     (folder / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))

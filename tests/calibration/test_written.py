@@ -3,15 +3,13 @@
 import argparse
 import asyncio
 import json
+import re
 from pathlib import Path
 from random import Random
 
 from pytest_agentbench.calibration.labelled import Folder
 from pytest_agentbench.calibration.situations import situations
-from pytest_agentbench.calibration.written.commission import UNWRITTEN, Commission, commissions, tool_groups
-from pytest_agentbench.calibration.written.filtering import CheckerFilter, Offered
-from pytest_agentbench.calibration.written.making import written
-from pytest_agentbench.calibration.written.writer import ModelWriter
+from pytest_agentbench.calibration.written import UNWRITTEN, Commission, commissions, misnamed, tool_groups, written
 from pytest_agentbench.cli.situations import add_arguments, run
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.core.tool import Toolset
@@ -44,12 +42,12 @@ def steps(tool: str = "get_booking") -> str:
 
 def tools() -> Toolset:
     """The tools of the service."""
-    return conversations()[0].cases[0].case.toolset
+    return conversations().cases[0].case.toolset
 
 
 def test_commissions_are_zero_shot_for_pos_and_one_shot_for_neg() -> None:
     """A third is POS, each is about one group of tools, and what only the state shows is not asked for."""
-    examples = list(conversations()[0].cases)
+    examples = list(conversations().cases)
 
     drawn = list(commissions(tools(), examples, count=30, languages=("en", "fr"), seed=3))
 
@@ -77,14 +75,15 @@ def test_every_tool_is_in_a_group() -> None:
 
 def test_a_conversation_with_a_tool_that_is_not_there_is_asked_for_again() -> None:
     """Once, with the reason; then it is given up and counted."""
-    answers = iter([steps("book_room"), steps(), steps("book_room"), steps("book_room")])
+    fits = json.dumps({"reason": "all holds", "fits": True})
+    answers = iter([steps("book_room"), steps(), fits, steps("book_room"), steps("book_room")])
     wanted = [Commission(situation="correct", toolset=tools(), language="en", user="A", agent="B")]
 
     async def play(base_url: str) -> list[tuple[int, int]]:
         models = Models(environ={})
         chat = models.chat(ModelSpec(model="m", base_url=base_url, retries=0), Caller(role="writer"))
         try:
-            made = [await written(wanted, ModelWriter(chat, seed=seed), CheckerFilter()) for seed in (1, 2)]
+            made = [await written(wanted, chat, chat, seed=seed) for seed in (1, 2)]
             return [(len(one.kept), one.failed.total()) for one in made]
         finally:
             await models.close()
@@ -96,17 +95,29 @@ def test_a_conversation_with_a_tool_that_is_not_there_is_asked_for_again() -> No
     assert "there is no tool 'book_room'" in str(server.requests[1].messages[-1]["content"])
 
 
-def test_the_checker_is_a_filter_without_a_model() -> None:
-    """It lets a played conversation through under its own situation alone."""
-    case = next(one for one in conversations()[0].cases if one.situation == "correct")
-    review = CheckerFilter()
+def test_the_filter_is_offered_wrong_situations() -> None:
+    """Of the same satisfaction, and never one that only the state shows; what it lets through is counted."""
+    examples = list(conversations().cases)
+    wrong = misnamed(examples, 3)
 
-    own = asyncio.run(review(Offered(situation="correct", case=case.case)))
-    other = asyncio.run(review(Offered(situation="trace-leak", case=case.case)))
+    async def play(base_url: str) -> tuple[int, int]:
+        models = Models(environ={})
+        chat = models.chat(ModelSpec(model="m", base_url=base_url, retries=0), Caller(role="filter"))
+        try:
+            made = await written([], chat, chat, wrong=wrong)
+            return made.caught, made.misnamed
+        finally:
+            await models.close()
 
-    assert own.fits
-    assert not other.fits
-    assert other.reason
+    answers = iter([json.dumps({"reason": "seen", "fits": True}), "no JSON", "nor this"])
+    refused = json.dumps({"reason": "another tool was called", "fits": False})
+    with ModelServer(lambda _request: next(answers, refused)) as server:
+        caught, offered = asyncio.run(play(server.base_url))
+
+    assert len(wrong) == 8
+    for one in wrong:
+        assert one.situation not in UNWRITTEN
+    assert (caught, offered) in {(6, 7), (7, 8)}
 
 
 def test_the_command_keeps_what_the_filter_lets_through(tmp_path: Path) -> None:
@@ -125,12 +136,24 @@ def test_the_command_keeps_what_the_filter_lets_through(tmp_path: Path) -> None:
     add_arguments(parser)
     into = tmp_path / "labelled"
     with ModelServer(answer) as server:
-        reach = ["--model", "writer", "--filter-model", "filter", "--base-url", server.base_url, "--written", "8"]
+        reach = [
+            "--model",
+            "writer",
+            "--filter-model",
+            "filter",
+            "--base-url",
+            server.base_url,
+            "--written",
+            "8",
+            "--worded",
+            "0",
+        ]
         few = ["--only", "correct", "--right", "4", "--each", "1", "--language", "en", "--into", str(into)]
         text, status = run(parser.parse_args([str(suite(tmp_path)), *few, *reach]))
 
     silver = [case for case in Folder.read(into).cases if case.grade == "silver"]
     assert status == 0
     assert 0 < len(silver) < 8
-    assert f"written by a model: {len(silver)} let through (silver)" in text
+    assert f"written by the model: {len(silver)} let through (silver)" in text
     assert "the user asks for nothing" in text
+    assert re.search(r"filter: precision 0\.\d\d \(paper 0\.91\): \d of 4 played conversations let through", text)

@@ -7,7 +7,7 @@ import pytest
 from pytest_agentbench.checks import identifying
 from pytest_agentbench.checks.decide import judge
 from pytest_agentbench.checks.policies import PolicyReport, check_policies
-from pytest_agentbench.core.acts import Act, ActKind
+from pytest_agentbench.core.acts import Act, ActKind, GoalItem
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolCall, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message
@@ -45,6 +45,7 @@ BOOKING = Toolset(specs=(ToolSpec(name="book", kind="write"),))
 WISH = user("Refund order W1, please.", "request")
 ASK = agent("I would refund order W1 to your card. Shall I?")
 REFUND = call("refund", order_id="W1")
+ITEM = GoalItem(text="a refund of W1")
 
 YES = [
     "Sounds good to me",
@@ -91,27 +92,24 @@ def test_an_unlabelled_answer_is_not_measured(words: str) -> None:
         ([agent("Welcome, how can I help?"), user("Refund W1"), REFUND], False),
         ([agent("Your order W1 is late. Refund it?"), user("Sure"), REFUND], None),
         ([WISH, agent("I refund W1 now."), REFUND], False),
-        ([WISH, agent("Which postcode?"), user("10115", "inform"), REFUND], None),
+        ([WISH, agent("Which postcode?"), user("10115", "inform"), REFUND], False),
         ([WISH, ASK, user("No", "decline"), REFUND], False),
         ([WISH, ASK, user("If it is free", "condition"), REFUND], False),
         ([WISH, ASK, user("Yes", "confirm"), agent("Now"), user("Stop", "withdraw"), REFUND], False),
-        ([WISH, ASK, user("Yes", "confirm"), agent("Ok"), user("Make it W2", "request"), REFUND], False),
+        ([WISH, ASK, user("Yes", "confirm"), agent("Ok"), user("Make it W2", "request"), REFUND], None),
         ([WISH, ASK, user("No", "decline"), ASK, user("Yes", "confirm"), REFUND], True),
         ([WISH, ASK, user("No", "decline"), ASK, user("Well then"), REFUND], None),
         ([WISH, ASK, user("Hm"), ASK, user("Yes", "confirm"), REFUND], True),
         ([WISH, ASK, user("Hm"), ASK, user("No", "decline"), REFUND], False),
         ([WISH, ASK, user("Yes", "confirm"), agent("Which card?"), user("Visa", "inform"), REFUND], True),
         ([WISH, ASK, user("Yes", "confirm"), agent("Which card?"), user("The blue one"), REFUND], None),
-        ([WISH, ASK, user("Is it free?", "ask"), REFUND], None),
-        ([WISH, ASK, user("Bye", "close"), REFUND], None),
-        ([WISH, ASK, user("…", "other"), REFUND], None),
+        ([WISH, ASK, user("Is it free?", "ask"), REFUND], False),
+        ([WISH, ASK, user("Bye", "close"), REFUND], False),
+        ([WISH, ASK, user("…", "other"), REFUND], False),
     ],
 )
 def test_what_the_user_did_last_decides(parts: list[Part], expected: bool | None) -> None:
-    """A yes stands until the next request, decline, condition or withdrawal; what has no label is not known.
-
-    Nor is an answer that its label calls neither yes nor no: the label may be wrong, and so may be what was asked.
-    """
+    """A yes stands until the next request, decline, condition or withdrawal; what has no label is not known."""
     assert kept(*parts) is expected
 
 
@@ -119,25 +117,27 @@ def test_a_yes_to_one_thing_is_none_to_another() -> None:
     """By what it is about; what it declines or asks for besides touches what it confirmed no more."""
     both = [agent("Shall I refund W1 and W2?"), user("W1 only", about("confirm", "W1"), about("decline", "W2"))]
 
-    assert kept(WISH, ASK, user("Yes", about("confirm", "W2")), REFUND) is None
+    assert kept(WISH, ASK, user("Yes", about("confirm", "W2")), REFUND) is False
     assert kept(WISH, ASK, user("Yes", about("confirm", "w1", 12.5)), REFUND) is True
     assert kept(WISH, *both, REFUND) is True
     assert kept(WISH, *both, call("refund", order_id="W2")) is False
     assert kept(WISH, ASK, user("Yes, and W2", about("confirm", "W1"), about("request", "W2")), REFUND) is True
 
 
-BY_HAND = {"says": [{"request": "Refund order W1, please."}, {"confirm": "Yes", "about": "W2"}, {"inform": "10115"}]}
+@pytest.mark.parametrize(
+    "answer",
+    [user("10115", "inform"), user("Is it free?", "ask"), user("…", "other"), user("Yes", about("confirm", "W2"))],
+)
+def test_a_label_of_a_model_may_be_wrong(answer: Part) -> None:
+    """Where a model played the user, an answer that it calls no yes breaks nothing; a person's label does."""
+    parts = [WISH, ASK, answer, REFUND]
+    itself = [Message(role="user", content="Refund order W1.", acts=(Act(kind="request"),), goal_items=(ITEM,))]
 
-
-def test_a_label_of_the_scenarios_author_is_sure() -> None:
-    """Who wrote the line knows that it is no yes to this call; words that are no line of the script have no author."""
-    yes = user("Yes", about("confirm", "W2"))
-    told = [WISH, agent("Which postcode?"), user("10115", "inform"), REFUND]
-
-    assert kept(*told, scenario=BY_HAND) is False
-    assert kept(*told[:2], user("10117", "inform"), REFUND, scenario=BY_HAND) is None
-    (finding,) = report(WISH, ASK, yes, REFUND, scenario=BY_HAND).findings
-    assert finding.message == "refund(order_id='W1') was called although the user agreed to 'W2', not order_id='W1'"
+    assert kept(*parts) is False
+    assert kept(*parts, model_user=True) is None
+    assert kept(itself, *parts[1:]) is None
+    assert kept(WISH, ASK, user("No", "decline"), REFUND, model_user=True) is False
+    assert kept(WISH, agent("I refund W1 now."), REFUND, model_user=True) is False
 
 
 def test_one_yes_covers_all_calls_that_were_stated() -> None:
@@ -360,8 +360,27 @@ def test_nobody_agreed_who_never_answered() -> None:
     assert kept(WISH, agent("I refund W1 now."), REFUND) is False
     assert kept(WISH, user("quick", "other"), REFUND) is False
     assert kept(agent("Welcome!"), user("Refund W1", "request"), REFUND) is False
-    assert kept(agent("Order W1 is late. Refund it?"), user("Yes, refund it", "request"), REFUND) is None
+    offered = [agent("Order W1 is late. Refund it?"), user("Yes, refund it", "request"), REFUND]
+    assert kept(*offered) is False
+    assert kept(*offered, model_user=True) is None
     assert kept(WISH, ASK, user("And W2", "request"), call("refund", order_id="W2")) is False
+
+
+def test_a_request_after_the_answer_is_no_proof_that_nobody_asked() -> None:
+    """It may hurry the agent, ask for something else besides, or be the yes itself, whatever its label says.
+
+    What the agent wrote in between used the answer up, and a no or a condition is none.
+    """
+    wish = user("Refund W1", about("request", "W1"))
+    more = user("And cancel my newsletter", "request")
+    yes = user("Yes", about("confirm", "W1"))
+
+    assert kept(wish, ASK, yes, agent("One moment."), user("Refund W1, quick", about("request", "W1")), REFUND) is None
+    assert kept(wish, ASK, yes, agent("Anything else?"), more, REFUND) is None
+    assert kept(wish, agent("Shall I?"), user("Please refund W1", about("request", "W1")), REFUND) is None
+    assert kept(wish, ASK, yes, REFUND, agent("Done."), more, call("change_address", order_id="W1")) is False
+    assert kept(wish, ASK, user("If it is free", "confirm", "condition"), agent("Hm."), more, REFUND) is False
+    assert kept(user("Hi", "other"), agent("Hello."), wish, REFUND) is False
 
 
 def test_what_the_confirmation_is_about_must_have_been_stated() -> None:
@@ -378,7 +397,7 @@ def test_a_confirmation_may_be_about_what_stands_inside_an_argument() -> None:
     ask = agent("Refund soil-456?")
 
     assert kept(WISH, ask, user("Yes", about("confirm", "soil-456")), add) is True
-    assert kept(WISH, ask, user("Yes", about("confirm", "soil-123")), add) is None
+    assert kept(WISH, ask, user("Yes", about("confirm", "soil-123")), add) is False
 
 
 def test_a_confirmation_about_nothing_of_the_call_is_not_measured() -> None:

@@ -42,10 +42,11 @@ AUDITOR = "auditor"
 """The role that is asked."""
 
 MOST = 60
-"""Observations of one kind that count; a run has fewer, but for one that a model made up."""
+"""Observations of one kind that count, or as many as are asked for; a run has fewer, but for one that is made up."""
 
 _MOST_FAULTS = 30
 _MOST_VALUES = 20
+"""Values of one claim, whose quote has 25 words at most."""
 _LONGEST = {"quote": 1_000, "item": 300, "reason": 300}
 """Characters of what a model wrote that are kept."""
 
@@ -128,8 +129,8 @@ class _Reading:
             _bounded(one.model_copy(update={"turn": 0, "quote": ""})) for one in given.policies if one not in exercised
         ]
         claims = self._kept("claims", given.claims, "agent", faults)
-        consents = self._kept("consents", given.consents, None, faults)
-        policies = self._kept("policies", exercised, None, faults)
+        consents = self._kept("consents", given.consents, None, faults, most=max(MOST, len(self.calls)))
+        policies = self._kept("policies", exercised, None, faults, most=max(MOST, len(self.policies)))
         user_turns = self._kept("user_turns", given.user_turns, "user", faults)
         items = self._kept("goal_items", given.goal_items, None, faults)
         faults += self._missing("consents", [one.call for one in given.consents], self.calls)
@@ -150,10 +151,10 @@ class _Reading:
         )
         return audit, faults
 
-    def _kept(self, name: str, given: Sequence[Q], by: Party | None, faults: list[str]) -> list[Q]:
+    def _kept(self, name: str, given: Sequence[Q], by: Party | None, faults: list[str], *, most: int = MOST) -> list[Q]:
         """Give the observations whose words stand in a turn, put right where only its number is wrong."""
         kept: list[Q] = []
-        for number, one in enumerate(given[:MOST], start=1):
+        for number, one in enumerate(given[:most], start=1):
             party: Party | None = "agent" if getattr(one, "status", "") == "violated" else by
             turns = self._turns(one, party)
             if one.turn in turns or len(turns) == 1:
@@ -161,8 +162,8 @@ class _Reading:
                 kept.append(_bounded(one.model_copy(update={"turn": turn})))
             else:
                 faults.append(f"{name} {number}: {self._fault(one, turns, party)}")
-        if len(given) > MOST:
-            faults.append(f"{name}: {len(given)} are too many; give {MOST} at most")
+        if len(given) > most:
+            faults.append(f"{name}: {len(given)} are too many; give {most} at most")
         return kept
 
     def _turns(self, one: Q, party: Party | None) -> list[int]:
@@ -198,8 +199,8 @@ class _Reading:
     def _valued(self, claim: Claim) -> Claim:
         """Give a claim without values that do not stand in its quote, and without a call that is none of the run's."""
         quote = plain_marks(claim.quote).casefold()
-        stated = (value for value in claim.values if plain_marks(value).casefold() in quote and value.strip())
-        values = tuple(stated)[:_MOST_VALUES]
+        stand_there = (one for one in claim.values if one.strip() and plain_marks(one).casefold() in quote)
+        values = tuple(dict.fromkeys(stand_there))[:_MOST_VALUES]
         calls = len(self.run.transcript.trajectory)
         call = claim.call if claim.call is not None and 1 <= claim.call <= calls else None
         return claim.model_copy(update={"values": values, "call": call})

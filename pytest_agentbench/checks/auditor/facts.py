@@ -4,7 +4,7 @@ Nothing here reads what a sentence means: values that the auditor quoted are loo
 words, in whatever spelling.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from pytest_agentbench.core.run import Judgement, Run
 from pytest_agentbench.core.scenario import Instructions
 from pytest_agentbench.core.spoken import states
 from pytest_agentbench.core.transcript import CallRecord
-from pytest_agentbench.core.values import same, to_json
+from pytest_agentbench.core.values import leaves, same, to_json
 from pytest_agentbench.core.verdict import CallExplanation
 
 Lack = tuple[str, object]
@@ -36,6 +36,7 @@ class StructuralFacts:
         self._run = run
         self._judgement = judgement
         self._locale = run.scenario.language or "en"
+        self._missing: dict[str, bool] = {}
 
     # calls behind a claim
 
@@ -73,8 +74,11 @@ class StructuralFacts:
         )
 
     def only_denied(self, claims: Iterable[Claim]) -> list[tuple[Claim, str]]:
-        """Give each info to tell that the agent's words state only where it denies it, with the claim that does."""
-        denials = [claim for claim in claims if claim.denies]
+        """Give each info to tell that the agent's words state only where it denies it, with the claim that does.
+
+        A denial that is borne out (*after 30 days no refund is possible*) tells what there is to tell.
+        """
+        denials = [claim for claim in claims if claim.denies and claim.support not in ("call", "told")]
         if not denials:
             return []
         texts = [text for _, text in self._run.transcript.texts("assistant")]
@@ -148,13 +152,43 @@ class StructuralFacts:
             if call.status == "wrong_arguments":
                 values = [actual for _, actual in call.differing.values()]
             elif call.status == "extra_write":
-                values = [value for value in _leaves(call.actual) if not self._is_of_goal(value)]
+                values = [value for value in leaves(call.actual) if not self._is_of_goal(value)]
             else:
                 continue
             told = [self._misleading(value, call.turn, seen) for value in values]
             if told and all(told) and told[0] is not None:
                 found[lack] = told[0]
         return found
+
+    def reversed_by(
+        self, seen: Sequence[UserTurnObservation], consents: Iterable[Consent]
+    ) -> dict[Lack, UserTurnObservation]:
+        """Give each wrong write that the user agreed to in a turn against its goal, and each call that it replaced.
+
+        A user that said "cancel it all", and yes to that, has taken back the booking that it came for. A yes alone is
+        no such thing: the agent may have proposed what nobody asked for.
+        """
+        asked = min((one.turn for one in seen), default=0)
+        turns = {one.turn: one for one in seen if one.turn > asked}
+        agreed = [one for one in consents if one.consent == "given" and one.turn in turns]
+        places = {place: turns[one.turn] for one in agreed if (place := self.place(one)) is not None}
+        made = [(self._run.calls[place], by) for place, by in places.items()]
+        found: dict[Lack, UserTurnObservation] = {}
+        for lack, call in self.lacks.items():
+            if call is None or call.status not in ("extra_write", "wrong_arguments"):
+                continue
+            by = next((by for record, by in made if self._is_made(record, call)), None)
+            if by is not None:
+                found[lack] = by
+        if found:
+            first = next(iter(found.values()))
+            left = ("not_attempted", "substituted")
+            found |= {lack: first for lack, call in self.lacks.items() if call is not None and call.status in left}
+        return found
+
+    @staticmethod
+    def _is_made(record: CallRecord, call: CallExplanation) -> bool:
+        return record.call.name == call.tool and same(to_json(record.call.arguments), to_json(call.actual))
 
     def is_acted(self, turn: int) -> bool:
         """Whether the user acts out a modifier in a turn, as it was told to."""
@@ -192,20 +226,23 @@ class StructuralFacts:
 
     def _is_missing(self, value: str) -> bool:
         """Whether the run knows a value, and no call that may write and succeeded holds it."""
-        return self._is_known(value) and not any(self._holds(record, value) for record in self._writes)
+        if value not in self._missing:  # claims are of the same few values
+            is_held = any(self._holds(record, value) for record in self._writes)
+            self._missing[value] = not is_held and self._is_known(value)
+        return self._missing[value]
 
     def _holds(self, record: CallRecord, value: str) -> bool:
         """Whether arguments or result of a call hold a value, or the value spells one of the arguments."""
         given = f"{dumps(record.call.arguments)}\n{record.result.content if record.result else ''}"[:_LONGEST]
         if states(value, given, self._locale):
             return True
-        return any(states(leaf, value, self._locale) for leaf in _leaves(record.call.arguments))
+        return any(states(leaf, value, self._locale) for leaf in leaves(to_json(record.call.arguments)))
 
     def _is_known(self, value: str) -> bool:
         """Whether the run knows a value: one with a digit that somebody said, or all of what some call holds."""
         if any(map(str.isdigit, value)):
             return states(value, self._known, self._locale)
-        return plain_marks(value).casefold() in self._leaves
+        return plain_marks(value).casefold() in self._whole_values
 
     @cached_property
     def _known(self) -> str:
@@ -215,10 +252,10 @@ class StructuralFacts:
         return "\n".join([*texts, *map(dumps, self._arguments)])[:_LONGEST]
 
     @cached_property
-    def _leaves(self) -> set[str]:
+    def _whole_values(self) -> set[str]:
         """The whole values of arguments and results, as far as these are texts."""
         given = [decoded(one.result.content) for one in self._run.transcript.trajectory if one.result is not None]
-        values = (leaf for one in (*self._arguments, *given) for leaf in _leaves(one))
+        values = (leaf for one in (*self._arguments, *given) for leaf in leaves(to_json(one)))
         return {plain_marks(leaf).casefold() for leaf in values if isinstance(leaf, str)}
 
     @cached_property
@@ -240,17 +277,6 @@ class StructuralFacts:
 def _parts(value: str) -> list[str]:
     """Give what has a digit in a value, without its unit or currency; the whole where nothing has."""
     return [token.text for token in tokens(value)] or [value]
-
-
-def _leaves(value: object) -> Iterator[str | int | float]:
-    if isinstance(value, Mapping):
-        for one in value.values():
-            yield from _leaves(one)
-    elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _leaves(one)
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield value
 
 
 def _without(text: str, quotes: Sequence[str]) -> str:

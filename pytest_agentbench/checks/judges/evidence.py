@@ -88,13 +88,14 @@ class Piece:
 class Goal(Model):
     """What a judge that sees the goal is shown of a scenario, as text.
 
-    `wants` is the user's goal, `knows` what it knows and does not. `policies` are texts, `ruled` those that
-    code checks. `changes` say what a right run changes in the stored data (empty where that is not known), `tells` what
-    the agent has to tell the user.
+    `wants` is the user's goal, `knows` what it knows and does not. `policies` are texts, `ruled` those that code
+    checks, `tools` what the agent's tools are said to do. `changes` say what a right run changes in the stored data
+    (empty where that is not known), `tells` what the agent has to tell the user.
     """
 
     wants: str = ""
     knows: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
     ruled: tuple[str, ...] = ()
     policies: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
@@ -126,10 +127,7 @@ class Evidence:
         White space, the shape of quotation marks and dashes, and dots at the ends do not matter, nor does whether the
         first letter is a capital.
         """
-        wanted = _bare(quote)
-        if not any(char.isalnum() for char in wanted):
-            return ()
-        ways = dict.fromkeys((wanted, wanted[0].swapcase() + wanted[1:]))
+        ways = _ways(quote)
         found = {piece.turn for piece, text in self._plain if any(_stands(way, text) for way in ways)}
         return tuple(sorted(found))
 
@@ -249,6 +247,11 @@ def of_audit(
             "knows": tuple(map(_shown, _knowledge(run.scenario))),
             "policies": tuple(_shown(f"{one.id}: {one.text}") for one in policies),
             "ruled": tuple(_shown(one.text) for one in run.policies if one.rule is not None),
+            "tools": tuple(
+                _shown(f"{spec.name}: {shorten(' '.join(spec.description.split()), MOST // 10)}")
+                for spec in run.toolset.of("assistant")
+                if spec.description
+            ),
         }
     )
     return of_run(run, system=system, ignore=ignore, notes=notes, goal=shown)
@@ -280,6 +283,20 @@ def squeezed(text: str) -> str:
 def plain_marks(text: str) -> str:
     """Give the squeezed text with one shape of each letter, quotation mark and dash."""
     return unicodedata.normalize("NFKC", squeezed(text)).translate(_MARKS)
+
+
+def is_quoted(quote: str, text: str) -> bool:
+    """Whether a quote stands in what somebody said, as `Evidence.turns_with` finds it."""
+    shown = plain_marks(_shown(text))
+    return any(_stands(way, shown) for way in _ways(quote))
+
+
+def _ways(quote: str) -> tuple[str, ...]:
+    """Give the forms of a quote that are looked for; none of one without words."""
+    wanted = _bare(quote)
+    if not any(char.isalnum() for char in wanted):
+        return ()
+    return tuple(dict.fromkeys((wanted, wanted[0].swapcase() + wanted[1:])))
 
 
 def _bare(quote: str) -> str:
@@ -350,6 +367,7 @@ def _goal_lines(goal: Goal) -> Iterator[str]:
     parts = (
         ("# What the user knows", goal.knows),
         ("# Policies that the agent has to keep", goal.policies),
+        ("# What the agent's tools are said to do, which the agent knows", goal.tools),
         ("# Further policies, which are not asked about", goal.ruled),
         ("# How the stored data differ after a right run", goal.changes),
         ("# What the agent has to tell", goal.tells),

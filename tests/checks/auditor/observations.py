@@ -17,7 +17,7 @@ def at(place: tuple[int, str]) -> dict[str, Any]:
 
 def claim(place: tuple[int, str] = DONE, **fields: Any) -> dict[str, Any]:
     """A claim, borne out by call 2 unless told otherwise."""
-    given = {"kind": "effect", "values": ["W1"], "denies": False, "support": "call", "call": 2}
+    given = {"kind": "effect", "values": ["W1"], "denies": False, "corrected": False, "support": "call", "call": 2}
     return {**at(place), **given, **fields}
 
 

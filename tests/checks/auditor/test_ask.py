@@ -146,6 +146,28 @@ def test_values_count_that_stand_in_the_quote_and_calls_that_were_made() -> None
     assert found.claims[0].call is None
 
 
+def test_a_value_counts_once_and_a_claim_has_only_so_many() -> None:
+    """Each is looked for in all calls, so that their number bounds the time."""
+    words = " ".join(f"W{number}" for number in range(50))
+    run = run_of(user("Hi"), agent(words), user("Right, that one."), call("refund"), agent("I have refunded order W1."))
+    heard_there = {"consents": [heard(call=1)]}
+
+    many = claim((2, words), values=["W1", "W1", *words.split()])
+    found, _ = audited([answer(claims=[many], **heard_there)], run)
+
+    assert found.claims[0].values == ("W1", "W0", *(f"W{number}" for number in range(2, 20)))
+
+
+def test_all_calls_that_write_may_be_answered_for() -> None:
+    """There are more of them than observations of other kinds count."""
+    calls = [call("refund", order_id=f"W{number}") for number in range(70)]
+    run = run_of(user("Refund"), agent("All?"), user("Right, that one."), *calls, agent("I have refunded order W1."))
+
+    found, requests = audited([answer(consents=[heard(call=number + 1) for number in range(70)])], run)
+
+    assert (len(found.consents), len(requests), found.dropped) == (70, 1, 0)
+
+
 def test_a_policy_is_violated_by_words_of_the_agent_alone() -> None:
     """Kept may be shown by any turn; one that was not exercised needs no words."""
     wrong = answer(policies=[policy("friendly", "violated", (1, "Please refund order"))])
@@ -186,11 +208,11 @@ def test_the_prompt_is_short_and_holds_one_example() -> None:
 
 
 def test_what_a_model_writes_is_bounded() -> None:
-    """Its own words are cut, and of values the first count."""
+    """Its own words are cut, and each value counts once."""
     long = {**item(), "item": "x" * 5_000}
     many = claim(values=["W1"] * 500)
 
     found, _ = audited([answer(goal_items=[long], claims=[many])])
 
     assert len(found.goal_items[0].item) == 300
-    assert len(found.claims[0].values) == 20
+    assert found.claims[0].values == ("W1",)

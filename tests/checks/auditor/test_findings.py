@@ -168,11 +168,23 @@ def test_figure_unknown() -> None:
     run = run.model_copy(
         update={"transcript": run_of(*_refund("It takes 14 days and a fee of 37 dollars.")).transcript}
     )
-    invented = claim((4, "a fee of 37 dollars"), kind="figure", values=["37"], support="nothing", call=None)
+    invented = claim((4, "a fee of 37 dollars"), kind="figure", values=["37"], support="against", call=1)
 
     assert [flag.value for flag in judge(run).flags] == ["14", "37"]
     assert came_to(made(run, claims=[invented])) == AGENTS
     assert came_to(made(run, claims=[{**invented, "support": "told"}])) == PASSED
+    compared_with_nothing = made(run, claims=[{**invented, "support": "nothing", "call": None}])
+    assert (came_to(compared_with_nothing), len(flags(compared_with_nothing))) == (PASSED, 1)
+
+
+@pytest.mark.parametrize("decides", [False, True])
+def test_claim_corrected(decides: bool) -> None:
+    """What the agent puts right itself fails nothing."""
+    wrong = claim((4, "I have refunded order W1."), kind="effect", support="against", call=1, corrected=True)
+
+    judgement = made(refund_run(expect=GOAL), claims=[wrong], decides=decides)
+
+    assert (came_to(judgement), len(flags(judgement))) == (PASSED, 1)
 
 
 def _refund(words: str) -> list[list[Message]]:
@@ -183,7 +195,7 @@ def _refund(words: str) -> list[list[Message]]:
 
 def test_value_denied() -> None:
     """`communicate: [45]` is not met by words that deny it, and is by others beside them."""
-    denial = claim((2, "It does not cost 45."), kind="figure", values=["45"], denies=True, support="call", call=None)
+    denial = claim((2, "It does not cost 45."), kind="figure", values=["45"], denies=True, support="against", call=None)
     told = {"communicate": ["45"], "expect": []}
 
     denied = made(unmade("It does not cost 45.", **told), claims=[denial])
@@ -192,6 +204,15 @@ def test_value_denied() -> None:
     assert came_to(denied) == AGENTS
     assert "'45' is said only where it is denied" in denied.findings[0].message
     assert came_to(said) == PASSED
+
+
+@pytest.mark.parametrize("support", ["call", "told"])
+def test_a_denial_that_is_borne_out_tells_what_there_is_to_tell(support: str) -> None:
+    """A refusal for its reason states the reason in the sentence that denies."""
+    words = "After 30 days no refund is possible."
+    told = claim((2, words), kind="other", values=["30"], denies=True, support=support, call=None)
+
+    assert came_to(made(unmade(words, communicate=["30"], expect=[]), claims=[told])) == PASSED
 
 
 def test_claim_open() -> None:
@@ -393,6 +414,42 @@ def test_fault_told() -> None:
     assert came_to(made(run, goal=[item("done", "none", (2, "It does not work today"))], claims=[lie])) == AGENTS
 
 
+def test_fault_told_needs_words_of_the_agents() -> None:
+    """What the tool gave in the same turn tells the user nothing."""
+    fault = FaultSpec(kind="timeout", tool="refund", calls=())
+    hit = FaultHit(fault=fault, tool="refund", arguments={"order_id": "W1"}, call=1, nth=1)
+    run = run_of(
+        user("Refund W1"), call("refund", order_id="W1", error=True), agent("Anything else?"), user("No."),
+        expect=GOAL, faults=(fault,), met=(hit,),
+    )  # fmt: skip
+
+    assert came_to(made(run, goal=[item("open", "tool", (2, "Error: refused"))])) == UNCLEAR
+
+
+def test_what_the_auditor_writes_is_cut() -> None:
+    """A flag holds a sentence, whatever a model says."""
+    broken = {**policy("friendly", "violated"), "reason": "x" * 100_000}
+
+    (flag,) = flags(made(refund_run(policies=(FRIENDLY,), expect=GOAL), policies=[broken]))
+
+    assert len(flag.message) <= 300
+
+
+def test_what_a_rule_of_the_scenario_raised_stays_told() -> None:
+    """The rules are judged once more with what the auditor heard, and lose no finding by it."""
+    odd = Policy(
+        id="odd", text="Odd.", rule={"when": {"user_says": {"pattern": "soon"}}, "then": {"never": {"calls": "any"}}}
+    )
+    raised = Finding(check="policy:odd", kind="check", passed=False, message="bench: took too long", policy="odd")
+    run = refund_run(policies=(CONFIRM, odd), expect=GOAL)
+    before = judge(run)
+    before = before.model_copy(update={"findings": (*before.findings, raised)})
+
+    judgement = observed(run, before, saw(consents=[heard()]), decides=False)
+
+    assert raised in judgement.findings
+
+
 def test_a_lie_stands_where_a_tool_was_broken() -> None:
     """What kept the run from passing is told beside it; only words of the agent make it the agent's."""
     run = run_of(
@@ -474,6 +531,21 @@ def test_user_misled_excuses_no_broken_rule() -> None:
     assert came_to(made(run, user_turns=[AGAINST])) == AGENTS
     assert came_to(made(forbidden, user_turns=[AGAINST])) == AGENTS
     assert made(run, user_turns=[AGAINST]).also[0].blame is Blame.USER
+
+
+def test_user_reversed() -> None:
+    """The user asks for something else than it came for, and agrees to it; a yes to the agent's own idea is no such."""
+    run = run_of(
+        user("Refund W1, please."), agent("To your card?"), user("No, cancel it all."), agent("Cancel W1, yes?"),
+        user("Yes."), call("cancel_order", order_id="W1"), agent("Done."), expect=[want("refund", order_id="W1")],
+    )  # fmt: skip
+    wish, yes = (user_turn("against goal", at) for at in ((3, "cancel it all"), (5, "Yes.")))
+    consents = [heard("given", (5, "Yes."), 1)]
+
+    assert came_to(judge(run)) == AGENTS
+    assert came_to(made(run, user_turns=[wish, yes], consents=consents)) == USERS_FAULT
+    assert came_to(made(run, user_turns=[yes], consents=consents)) == AGENTS
+    assert came_to(made(run, user_turns=[wish, yes])) == AGENTS
 
 
 def test_two_causes_are_unclear() -> None:

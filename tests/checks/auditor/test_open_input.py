@@ -48,6 +48,7 @@ AUDITS = st.builds(
             kind=st.sampled_from(["effect", "figure", "other"]),
             values=st.lists(WORDS, max_size=2).map(tuple),
             denies=st.booleans(),
+            corrected=st.booleans(),
             support=st.sampled_from(SUPPORTS),
             call=st.none() | st.integers(-1, 3),
         ),

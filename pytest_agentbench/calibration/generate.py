@@ -1,0 +1,219 @@
+"""Labelled conversations of every situation that a suite's environment can express, made by playing its scenarios.
+
+Tool results are real, failures are injected into real calls, and labels come from what was played. Words are plain
+phrases, for `worded` to say anew. Every conversation is held against the gold log before it is kept.
+"""
+
+import asyncio
+import re
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+
+from pytest_agentbench.calibration.acting import Actor
+from pytest_agentbench.calibration.checking import check
+from pytest_agentbench.calibration.labelled import Case, Folder, GoldCall, Labelled
+from pytest_agentbench.calibration.recipes import RECIPES
+from pytest_agentbench.calibration.scene import InexpressibleError, Play, Scene, scene_of
+from pytest_agentbench.calibration.situations import situations
+from pytest_agentbench.calibration.wording import Line, Words, languages
+from pytest_agentbench.checks.judges.evidence import Goal
+from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.errors import AgentBenchError
+from pytest_agentbench.core.suite import Suite
+from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.environment.isolation import IsolationGate
+from pytest_agentbench.environment.listing import real_toolset
+from pytest_agentbench.environment.toolset import load_toolset, remote_parts
+from pytest_agentbench.runs.plan import RunPlan
+from pytest_agentbench.suites.suite_file import load_suite
+from pytest_agentbench.validation.values import scalars
+
+_ATTEMPTS = 5
+"""Chances that a scene gets per situation and language before another one is tried."""
+_IDS = re.compile(r"\w*\d[\w.,:@/-]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What is wanted: `per_situation` conversations of each of `only` (all where empty), in `languages`.
+
+    `positives` is the number of POS ones, since one situation stands against all the others.
+    """
+
+    per_situation: int = 20
+    positives: int = 60
+    languages: Sequence[str] = field(default_factory=languages)
+    only: Sequence[str] = ()
+    seed: int = 0
+
+
+@dataclass
+class Generated:
+    """What was made, and what became of the other attempts: refused, equal to another one, not expressible.
+
+    `plays` are the conversations with the scenes that they were played in, by id.
+    """
+
+    cases: list[Labelled] = field(default_factory=list)
+    plays: dict[str, tuple[Play, Scene]] = field(default_factory=dict, repr=False)
+    refused: Counter[str] = field(default_factory=Counter)
+    equal: int = 0
+    inexpressible: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    @property
+    def lines(self) -> dict[str, Sequence[Line]]:
+        """What is said in each conversation, by its id."""
+        return {name: play.lines for name, (play, _) in self.plays.items()}
+
+    @property
+    def folder(self) -> Folder:
+        """The conversations as files hold them."""
+        return Folder(cases=tuple(self.cases), inexpressible=self.inexpressible)
+
+
+def generate(
+    path: Path,
+    wish: Wish | None = None,
+    *,
+    environ: Mapping[str, str],
+    now: Callable[[], float] = time.monotonic,
+    told: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Generated:
+    """Make labelled conversations of the suite in a file; same seed, same conversations.
+
+    Raise `SuiteError` where the suite cannot be read, and `AgentBenchError` where its tools cannot be called.
+    """
+    suite = load_suite(path, environ=environ)
+    with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
+        gate = IsolationGate(Path(directory))
+        return asyncio.run(_generated(suite, wish or Wish(), gate, now, told))
+
+
+async def _generated(
+    suite: Suite, wish: Wish, gate: IsolationGate, now: Callable[[], float], told: Callable[[int, int], None]
+) -> Generated:
+    made = Generated()
+    with _closing() as opened:
+        opened.extend(await _readable(suite, gate, now, made))
+        if not opened:
+            why = "; ".join(text for text, _ in made.reasons["scenes"].most_common(3))
+            raise AgentBenchError(f"{suite.path}: no scenario can be played as its expected calls say: {why}")
+        scenes = _with_siblings(opened)
+        wanted = [name for name in situations() if not wish.only or name in wish.only]
+        seen: set[str] = set()
+        for number, name in enumerate(wanted, start=1):
+            before = len(made.cases)
+            await _of_situation(name, scenes, wish, made, seen)
+            if len(made.cases) == before:
+                reasons = [text for text, _ in made.reasons[name].most_common(2)]
+                made.inexpressible[name] = "; ".join(reasons) or "no scenario was tried"
+            told(number, len(wanted))
+    return made
+
+
+@contextmanager
+def _closing() -> Iterator[list[Scene]]:
+    scenes: list[Scene] = []
+    try:
+        yield scenes
+    finally:
+        for scene in scenes:
+            scene.player.runner.close()
+
+
+async def _readable(suite: Suite, gate: IsolationGate, now: Callable[[], float], made: Generated) -> list[Scene]:
+    toolset = load_toolset(suite.environment, suite.root, recorded=False)
+    if remote_parts(suite.environment) and not toolset:
+        toolset = await real_toolset(suite.environment, suite.root, gate)
+    key, variant = str(suite.path), next(iter(suite.variants), "")
+    scenes = []
+    for scenario in suite.scenarios:
+        plan = RunPlan(suite=suite, suite_key=key, scenario=scenario, variant=variant, toolset=toolset)
+        try:
+            scenes.append(await scene_of(plan, gate, now))
+        except (InexpressibleError, AgentBenchError) as error:
+            made.reasons["scenes"][str(error)] += 1
+    return scenes
+
+
+def _with_siblings(scenes: Sequence[Scene]) -> list[Scene]:
+    pool: dict[str, list[JsonValue]] = defaultdict(list)
+    for call in (call for scene in scenes for call in scene.calls):
+        for name, value in (*call.arguments.items(), *scalars(call.arguments)):
+            if not any(same(value, one) for one in pool[name]):
+                pool[name].append(value)
+    return [
+        replace(scene, pool=dict(pool), siblings=tuple(one for one in scenes if one is not scene)) for scene in scenes
+    ]
+
+
+async def _of_situation(name: str, scenes: Sequence[Scene], wish: Wish, made: Generated, seen: set[str]) -> None:
+    """Make the conversations of one situation, going round scenes and languages until there are enough."""
+    random = Random(f"{wish.seed}/{name}")  # noqa: S311 - chooses words and values
+    rounds = [(scene, language) for language in wish.languages for scene in scenes]
+    random.shuffle(rounds)
+    number = 0
+    for _ in range(_ATTEMPTS):
+        fruitful = []
+        for scene, language in rounds:
+            if number >= (wish.positives if situations()[name].label == "POS" else wish.per_situation):
+                return
+            try:
+                play = await RECIPES[name](Actor(scene, Words(language, random), language, random))
+            except (InexpressibleError, AgentBenchError) as error:
+                made.reasons[name][str(error)] += 1
+                continue
+            fruitful.append((scene, language))
+            case = _case(name, scene, play, f"{name}-{number + 1}", language)
+            mark = masked(case)
+            if problem := check(play, scene, name):
+                made.refused[f"{name}: {problem}"] += 1
+                made.reasons[name][f"the gold log speaks against it: {problem}"] += 1
+            elif mark in seen:
+                made.equal += 1
+            else:
+                number += 1
+                seen.add(mark)
+                made.cases.append(case)
+                made.plays[case.id] = (play, scene)
+        rounds = fruitful
+
+
+def _case(name: str, scene: Scene, play: Play, identity: str, language: str) -> Labelled:
+    situation = situations()[name]
+    return Labelled(
+        id=identity,
+        case=Case(
+            transcript=play.transcript,
+            toolset=scene.plan.toolset or play.world.tools,
+            initial=play.initial,
+            final=play.final,
+            # what was asked for instead has no expected effects that anybody wrote down
+            goal=Goal(policies=scene.goal.policies) if play.asks_otherwise else scene.goal,
+        ),
+        label=situation.label,
+        agent_at_fault=situation.agent_at_fault,
+        situation=name,
+        language=language,
+        scenario=scene.plan.scenario.id,
+        faults=tuple(hit.fault.name for hit in play.schedule.met),
+        grade="gold",
+        wording="plain",
+        gold=tuple(
+            GoldCall(name=one.call.name, arguments=one.call.arguments, result=one.result.content) for one in scene.heard
+        ),
+        reason=situation.reason,
+    )
+
+
+def masked(case: Labelled) -> str:
+    """Give a conversation with everything that holds a digit masked, to tell whether two are the same."""
+    messages = case.case.transcript.messages
+    return _IDS.sub("#", dumps([[one.role, one.text, [call.name for call in one.tool_calls]] for one in messages]))

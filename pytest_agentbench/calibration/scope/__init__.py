@@ -1,1 +1,0 @@
-"""SCOPE: rubrics discovered from labelled conversations, stage by stage."""

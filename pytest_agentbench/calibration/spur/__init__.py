@@ -1,1 +1,0 @@
-"""SPUR: rubrics of user satisfaction, the baseline."""

@@ -1,0 +1,59 @@
+"""Has a language model word conversations of the example project's services, and keeps what it said as a cassette.
+
+    python -m tests.calibration.record_worded [URL]
+
+Without an address what is recorded is replayed. Either way the conversations are written to `worded/`.
+"""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from pytest_agentbench.calibration.generate import Wish, generate
+from pytest_agentbench.calibration.worded import worded
+from pytest_agentbench.cli.recording import recording
+from pytest_agentbench.core.model import ModelSpec
+from pytest_agentbench.llm.caller import Caller
+from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette
+from pytest_agentbench.llm.cassette.modes import Mode
+from pytest_agentbench.llm.models import Models
+
+HERE = Path(__file__).parent
+CASSETTE = HERE / "cassettes" / "worded.jsonl"
+PROJECT = HERE.parents[1] / "example_project"
+NOWHERE = "http://127.0.0.1:9/v1"
+WISH = Wish(per_situation=1, positives=6, languages=("en", "en", "en", "fr", "de", "es"), seed=11)
+"""About 60 conversations of both services: one of each situation, and six right ones."""
+
+MADE = (
+    "conversations worded by a language model that saw the requests alone, given over a loopback endpoint, recorded by "
+    "tests/calibration/record_worded.py; token counts are estimates"
+)
+
+
+async def record(url: str) -> None:
+    """Ask what was not recorded yet; write the conversations of both services."""
+    sys.path.insert(0, str(PROJECT))
+    suites = {name: PROJECT / f"{name}.agentbench.yaml" for name in ("support", "weather")}
+    made = await asyncio.to_thread(lambda: {n: generate(path, WISH, environ=os.environ) for n, path in suites.items()})
+    with recording(CASSETTE, None if url else Mode.REPLAY, command="record") as recorder:
+        models = Models(environ={}, recorder_of=lambda _: recorder)
+        spec = ModelSpec(model="writer", base_url=url or NOWHERE, seconds=2900, retries=0, in_flight=64)
+        try:
+            chat = models.chat(spec, Caller(role="writer"))
+            said = await asyncio.gather(*(worded(one.cases, one.lines, chat, seed=11) for one in made.values()))
+        finally:
+            await models.close()
+    for (name, one), (cases, lost) in zip(made.items(), said, strict=True):
+        print(name, sum(case.wording == "model" for case in cases), "of", len(cases), "worded", dict(lost))
+        one.cases = cases
+        one.folder.write(HERE / "worded" / name)
+    if url:
+        kept = read_cassette(CASSETTE)
+        kept.made = MADE
+        write_cassette(CASSETTE, kept)
+
+
+if __name__ == "__main__":
+    asyncio.run(record(sys.argv[1] if len(sys.argv) > 1 else ""))
