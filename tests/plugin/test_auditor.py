@@ -140,7 +140,13 @@ def test_uncalibrated_stands_beside_every_verdict_that_rests_on_it(project: Proj
             "uncalibrated: no false alarm on 60 labelled runs (at most 6 %, 95 %); it was older, auditor.v0 then",
             True,
         ),
+        (
+            {"runs": 60, "false_alarms": 0, "parts": {"model": ""}},
+            "uncalibrated: no false alarm on 60 labelled runs (at most 6 %, 95 %); it was another then",
+            True,
+        ),
         ({"runs": "many"}, "uncalibrated: `agentbench calibrate` has not held it", True),
+        ({"runs": 10**400, "false_alarms": 0}, "uncalibrated: `agentbench calibrate` has not held it", True),
         (None, "uncalibrated: `agentbench calibrate` has not held it", True),
     ],
 )
