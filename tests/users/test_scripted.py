@@ -558,3 +558,13 @@ def test_an_act_is_kept_with_its_facts() -> None:
     talk.hear("What is your zip?")
 
     assert talk.messages[-1].acts == (Act(kind="inform", facts={"zip": 75001}),)
+
+
+def test_a_condition_that_is_next_is_the_answer_to_its_question() -> None:
+    """Its author's words come before a plain yes; asked about something else it waits."""
+    line = {"condition": "Yes, if it is under 20.", "about": "W1"}
+
+    talk = opened("Refund W1, please.", line, expect=EXPECTED)
+
+    assert talk.hear("Shall I refund W1 with 12.50?") == "Yes, if it is under 20."
+    assert talk.meant == [("condition", ("W1",))]

@@ -354,6 +354,8 @@ def test_a_policy_that_the_auditor_says_nothing_of_is_not_measured() -> None:
     assert [(one.part, one.cure) for one in judgement.unmeasured] == [
         ("policy friendly", "let a model judge that quotes exactly")
     ]
+    alone = made(refund_run(policies=(FRIENDLY,)))
+    assert came_to(alone) == (Verdict.ERROR, Blame.JUDGE)
 
 
 # goal
