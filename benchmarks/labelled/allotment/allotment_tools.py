@@ -39,8 +39,8 @@ def list_bookings(state: dict, tenant_id: str) -> list:
 
 @tool(kind="write")
 def book_machine(state: dict, machine: str, tenant_id: str, day: str) -> dict:
-    """Book the rotavator (12.00 a day) or the shredder (8.00 a day) for a day (YYYY-MM-DD). Machines are fetched from 9:00
-    and brought back by 18:00. Cancelling is free until the day before."""
+    """Book the rotavator (12.00 a day) or the shredder (8.00 a day) for a day (YYYY-MM-DD). Machines are fetched from
+    9:00 and brought back by 18:00. Cancelling is free until the day before."""
     if machine not in PRICES:
         raise ValueError(f"there is no machine {machine}, only rotavator and shredder")
     date.fromisoformat(day)
@@ -72,8 +72,8 @@ def pay_invoice(state: dict, invoice_id: str, amount: float) -> dict:
 
 @tool(kind="write")
 def give_up_plot(state: dict, plot_id: str, last_day: str) -> dict:
-    """End a tenancy. Notice is four weeks at least. Rent that was paid is not given back; the key deposit of 25.00 is, once
-    the key is handed in."""
+    """End a tenancy. Notice is four weeks at least. Rent that was paid is not given back; the key deposit of 25.00 is,
+    once the key is handed in."""
     if date.fromisoformat(last_day) < TODAY + timedelta(weeks=4):
         raise ValueError("notice is four weeks")
     state["plots"][plot_id]["ends"] = last_day

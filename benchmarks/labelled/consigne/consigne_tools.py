@@ -51,8 +51,8 @@ def close_rental(state: dict, rental_id: str, last_day: str) -> dict:
 
 @tool(kind="write")
 def send_luggage(state: dict, rental_id: str, zone: str, city: str) -> dict:
-    """Expédie le contenu d'un casier : 24,00 pour la France, 39,00 pour le reste de l'UE (zone : France ou UE). Hors UE,
-    rien n'est expédié. Trois jours ouvrés en règle générale, sans garantie."""
+    """Expédie le contenu d'un casier : 24,00 pour la France, 39,00 pour le reste de l'UE (zone : France ou UE). Hors
+    UE, rien n'est expédié. Trois jours ouvrés en règle générale, sans garantie."""
     if zone not in SHIPPING:
         raise ValueError(f"zone {zone} is not served")
     state["shipments"][rental_id] = {"zone": zone, "city": city}
