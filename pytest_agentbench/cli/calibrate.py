@@ -58,8 +58,8 @@ _LEARNED = ("spur", "scope", "scope+veto", "scope+evidence", "scope+evidence+vet
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what the command takes."""
     parser.description = (
-        "Hold a judge against labelled conversations: five times 40 %% are learned from and 60 %% are judged. JUDGE is "
-        f"{NAME!r} (structural signals, no model), one of {', '.join(_LEARNED)} (learned anew from each 40 %%), "
+        "Hold a judge against labelled conversations: five times 40 % are learned from and 60 % are judged. JUDGE is "
+        f"{NAME!r} (structural signals, no model), one of {', '.join(_LEARNED)} (learned anew from each 40 %), "
         f"{_AUDITOR!r}, or a rubric file; several are joined by commas. All but the first need --model."
     )
     parser.add_argument("judge", metavar="JUDGE_OR_RUBRIC", help="what is calibrated")

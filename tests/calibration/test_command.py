@@ -71,3 +71,14 @@ def test_a_mode_needs_a_cassette(folders: list[str]) -> None:
     """And says which option names one."""
     with pytest.raises(AgentBenchError, match="--cassette FILE"):
         calibrated("signals", *folders, "--mode", "replay")
+
+
+def test_the_help_names_every_judge_with_plain_per_cents() -> None:
+    """The auditor is one of them."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    text = " ".join(parser.format_help().split())
+
+    assert "40 % are learned from and 60 % are judged" in text
+    assert "%%" not in text
+    assert all(name in text for name in ("signals", "spur", "scope+evidence+veto", "auditor", "rubric file"))
