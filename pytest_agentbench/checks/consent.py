@@ -102,7 +102,7 @@ def consent(facts: Facts, place: int, stating: Sequence[str] = (), values: Seque
 
 
 def _may_hold(facts: Facts, subject: Subject, event: _Event, wish: int) -> bool:
-    """Whether a yes to the call, or a request of it that the agent answered, may still hold behind the last request.
+    """Whether a yes to the call may still hold behind the last request, or a model may have labelled it a request.
 
     It was for what the agent wrote in between, where it did.
     """
@@ -114,7 +114,7 @@ def _may_hold(facts: Facts, subject: Subject, event: _Event, wish: int) -> bool:
     if event.kind == "confirm":
         return is_meant or (not event.about and subject.is_named(_asked(facts, event.message)))
     heard = any(event.message < index < wish for index, _ in run.transcript.texts("assistant"))
-    return event.kind == "request" and is_meant and heard
+    return run.labelled_by_model and event.kind == "request" and is_meant and heard
 
 
 def _unconfirmed(

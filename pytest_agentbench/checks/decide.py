@@ -145,6 +145,9 @@ def _others(run: Run, raised: Sequence[Finding]) -> list[OtherFault]:
     if run.blame is not None and run.blame is not Blame.AGENT:
         reason = shorten(printable(run.error or run.stop_reason or str(run.termination)).split("\n")[0], _WIDTH)
         found.append(OtherFault(blame=run.blame, reason=reason, ended=True))
+    elif run.finished and run.transcript.messages and all(one.role == "user" for one in run.transcript.messages):
+        reason = "the user closed before the agent had a turn"
+        found.append(OtherFault(blame=Blame.USER, reason=reason, ended=True))
     return found + [OtherFault(blame=Blame.SCENARIO, reason=finding.message) for finding in raised[:1]]
 
 

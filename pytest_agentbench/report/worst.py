@@ -27,12 +27,13 @@ def worst_first(results: Iterable[Result]) -> list[Result]:
 def failed_findings(result: Result) -> list[Finding]:
     """Give the findings that failed the run, worst first; a crash or a spent limit explains the others.
 
-    Of a run that its simulated user spoilt they are what that user did wrong.
+    Of a run that is unscored by its simulated user's fault they are what that user did wrong.
     """
     if result.also:  # what is merely missing, as the run broke off, says nothing about the agent
         proven = [one for one in result.findings if one.required and one.passed is False and one.proven]
         return sorted(proven, key=lambda finding: _RANK[finding.kind])
-    if spoilt := [finding for finding in result.findings if finding.kind == "user" and is_fault(finding)]:
+    by_user = result.blame is Blame.USER and not result.scored  # of any other run a user is only suspected
+    if by_user and (spoilt := [one for one in result.findings if one.kind == "user" and is_fault(one)]):
         return spoilt
     failed = [finding for finding in result.findings if finding.required and finding.passed is False]
     cut = result.termination in {Termination.CRASHED, Termination.SAFETY_TIMEOUT}

@@ -14,6 +14,9 @@ from pytest_agentbench.core.text import printable
 from pytest_agentbench.core.verdict import Flag, Verdict
 from pytest_agentbench.results.intervals import wilson
 
+_MOST_RUNS = 1_000_000
+"""Labelled runs beyond which a file is not believed."""
+
 LEAST_RUNS = 50
 """Runs labelled by the team without one false alarm, from which an auditor counts as calibrated."""
 
@@ -59,11 +62,11 @@ def _read(file: Path, model: str) -> AuditorStanding:
     try:
         told = loads(file.read_text(encoding="utf-8"))["auditor"]
         runs, alarms, before = told["runs"], told["false_alarms"], {**now, **told.get("parts", {})}
-    except (OSError, ValueError, TypeError, LookupError, AttributeError):
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return AuditorStanding()
-    if not all(type(count) is int for count in (runs, alarms)) or not 0 <= alarms <= runs:
+    if not all(type(count) is int for count in (runs, alarms)) or not 0 <= alarms <= runs <= _MOST_RUNS:
         return AuditorStanding()
-    changed = [printable(str(before[part])) for part, value in now.items() if before[part] != value]
+    changed = [printable(str(before[part])) or "another" for part, value in now.items() if before[part] != value]
     return AuditorStanding(runs=runs, false_alarms=alarms, other=", ".join(changed))
 
 

@@ -6,11 +6,8 @@ from pytest_agentbench.core.suite import JudgeSpec
 from pytest_agentbench.runs.auditing import may_audit
 from pytest_agentbench.runs.plan import RunPlan
 
-ASKED_TWICE = 2
-"""Whoever gives an answer that cannot be used is asked once more."""
-
-A_TURN = 4
-"""A model-backed user is asked once more where its answer is no turn, and again where a guard finds fault with it."""
+MOST_FOR_AN_ANSWER = 4
+"""A role is asked once more where its answer has not the form, and both again where code finds fault with it."""
 
 
 def estimate(plans: Sequence[RunPlan], costs: Mapping[str, float], *, judges: bool = True) -> str:
@@ -48,13 +45,12 @@ def _most_calls(plan: RunPlan, *, judges: bool) -> int:
     limits, played = plan.limits, plan.recording is None
     calls = 0
     if plan.suite.user.model is not None and played:
-        calls += A_TURN * (limits.turns + 1)
+        calls += MOST_FOR_AN_ANSWER * (limits.turns + 1)
     if plan.suite.agent.openai is not None:
         # each call of the agent's model ends a turn or makes a tool call, of which there are only so many
         calls += limits.turns + limits.tool_calls
     if judges and plan.suite.judge is not None:
-        # a vote on a rubric, an audit and the critique of an ending may each be asked for once more
-        calls += ASKED_TWICE * _most_judgements(plan, plan.suite.judge)
+        calls += MOST_FOR_AN_ANSWER * _most_judgements(plan, plan.suite.judge)
     return calls if limits.model_calls is None else min(calls, limits.model_calls)
 
 

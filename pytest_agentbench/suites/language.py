@@ -5,7 +5,7 @@ import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from string import Formatter
 from typing import Annotated
@@ -23,6 +23,8 @@ _INFLECTED, _COMPOUND = 4, 5
 """Letters from which a word may have an ending, and from which it may stand inside a longer one (`Bestellnummer`)."""
 _LONGEST = 60
 """Characters up to which a text is a name; τ² writes prose where names of unknown values stand."""
+_WAYS = 500
+"""Ways to say a name that are tried: of each word its synonyms, so that a long name would have millions."""
 _BETWEEN = 3
 """Other words that may stand between the words of a name: *the number of your order*."""
 
@@ -89,7 +91,7 @@ def _ways(name: str, synonyms: Mapping[str, Sequence[str]]) -> Iterator[tuple[st
     yield words
     yield from (words_of(other) for other in synonyms.get(" ".join(words), ()))
     if len(words) > 1:
-        for choice in product(*((word, *synonyms.get(word, ())) for word in words)):
+        for choice in islice(product(*((word, *synonyms.get(word, ())) for word in words)), _WAYS):
             yield tuple(part for one in choice for part in words_of(one))
 
 

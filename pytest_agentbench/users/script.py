@@ -39,7 +39,9 @@ class Script:
         return self.lines[self._left.pop(0)]
 
     def take_answer(self, fits: Callable[[tuple[object, ...]], bool]) -> Line | None:
-        """Say the first confirm or decline line whose values fit the question, None where there is none.
+        """Say the first confirm or decline line whose values fit the question, or a condition that is next.
+
+        None where there is none.
 
         One with `about` may be asked for before lines that come first, unless they are labelled as another request,
         condition or withdrawal. One without belongs to the line before it, so it is said in its turn: its values are
@@ -48,7 +50,9 @@ class Script:
         for place, at in enumerate(self._left):
             line = self.lines[at]
             about = line.about if line.about is not None else self._matter(at)
-            if line.act in ANSWERS and (line.about or not place) and fits(about):
+            # "Yes, if it is free." is the author's answer, too, in its turn
+            is_answer = line.act in ANSWERS or (line.act == "condition" and not place)
+            if is_answer and (line.about or not place) and fits(about):
                 del self._left[place]
                 return line
             if line.act in REQUESTS:

@@ -177,11 +177,15 @@ def _text(value: str, known: Known) -> tuple[str, str] | None:
     if _EXPRESSION.fullmatch(value):
         found_numbers = [_number(float(number), known) for number in re.findall(r"\d+(?:\.\d+)?", value)]
         return ("own words", "known numbers") if all(found_numbers) else None
-    tokens = [token for token in _WITH_DIGIT.findall(value) if not token.isdigit() or int(token) > COUNTED]
+    tokens = [token for token in _WITH_DIGIT.findall(value) if not _is_count(token)]
     is_own = len(value.split()) >= OWN_WORDS or len(value) >= SHORTEST
     if is_own and all(known.place_of(token) or _is_number(token, known) for token in tokens):
         return "own words", "what is known"
     return None
+
+
+def _is_count(token: str) -> bool:
+    return token.isdecimal() and len(token) <= len(str(COUNTED)) and int(token) <= COUNTED
 
 
 def _is_number(token: str, known: Known) -> bool:

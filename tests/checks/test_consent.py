@@ -377,7 +377,8 @@ def test_a_request_after_the_answer_is_no_proof_that_nobody_asked() -> None:
 
     assert kept(wish, ASK, yes, agent("One moment."), user("Refund W1, quick", about("request", "W1")), REFUND) is None
     assert kept(wish, ASK, yes, agent("Anything else?"), more, REFUND) is None
-    assert kept(wish, agent("Shall I?"), user("Please refund W1", about("request", "W1")), REFUND) is None
+    asked = [wish, agent("Shall I?"), user("Please refund W1", about("request", "W1")), REFUND]
+    assert (kept(*asked, model_user=True), kept(*asked)) == (None, False)
     assert kept(wish, ASK, yes, REFUND, agent("Done."), more, call("change_address", order_id="W1")) is False
     assert kept(wish, ASK, user("If it is free", "confirm", "condition"), agent("Hm."), more, REFUND) is False
     assert kept(user("Hi", "other"), agent("Hello."), wish, REFUND) is False

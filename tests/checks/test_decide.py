@@ -314,3 +314,10 @@ def test_calls_of_the_conversation_before_the_run_are_nobodys_fault() -> None:
 
     assert judge(run.model_copy(update={"scenario": scenario})).verdict is Verdict.PASSED
     assert judge(run).verdict is Verdict.FAILED
+
+
+def test_an_agent_that_never_had_a_turn_is_not_at_fault() -> None:
+    """The user closed with its first words."""
+    judgement = judge(run_of(user("Bye."), expect=[want("refund", order_id="W1")]))
+
+    assert (judgement.verdict, judgement.blame) == (Verdict.ERROR, Blame.USER)

@@ -36,8 +36,8 @@ def polite(*, violated: bool, quote: str = REFUNDED) -> dict[str, Any]:
 def unborne(**other: Any) -> dict[str, Any]:
     """Give a claim that nothing bears out, and that no fact is beside."""
     return {
-        "turn": 2, "quote": REFUNDED, "kind": "other", "values": [], "denies": False, "support": "nothing",
-        "call": None, **other,
+        "turn": 2, "quote": REFUNDED, "kind": "other", "values": [], "denies": False, "corrected": False,
+        "support": "nothing", "call": None, **other,
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from pytest_agentbench.checks.parts import LET_ANSWER
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.run import Result
 from pytest_agentbench.results.document import comparable, read
-from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, call, fault
+from pytest_agentbench.testing import Answer, ModelRequest, ModelServer, call, fault, structured
 from tests.plugin.auditing import REFUNDED, THANKS, auditor, observations, polite, unborne
 from tests.plugin.models_project import SCRIPT, agent, models_suite
 from tests.plugin.project import TWO_WORKERS, Project
@@ -75,7 +75,7 @@ def test_it_is_asked_once_a_run_where_it_is_needed_or_wanted(
     assert (len(questions), one.audit is not None, "auditor" in one.usage) == (int(asked), asked, asked)
     assert bool(re.search(r"model calls .*auditor 1,", result.stdout.str())) is asked
     turns, user = 40, 164 if "user" not in keys else 0
-    most = turns + 60 + user + 2 * asked
+    most = turns + 60 + user + 4 * asked
     result.stdout.fnmatch_lines([f"*at most 40 agent turns, {most} model calls*"])
 
 
@@ -141,7 +141,13 @@ def test_uncalibrated_stands_beside_every_verdict_that_rests_on_it(project: Proj
             "uncalibrated: no false alarm on 60 labelled runs (at most 6 %, 95 %); it was older, auditor.v0 then",
             True,
         ),
+        (
+            {"runs": 60, "false_alarms": 0, "parts": {"model": ""}},
+            "uncalibrated: no false alarm on 60 labelled runs (at most 6 %, 95 %); it was another then",
+            True,
+        ),
         ({"runs": "many"}, "uncalibrated: `agentbench calibrate` has not held it", True),
+        ({"runs": 10**400, "false_alarms": 0}, "uncalibrated: `agentbench calibrate` has not held it", True),
         (None, "uncalibrated: `agentbench calibrate` has not held it", True),
     ],
 )
@@ -289,6 +295,21 @@ AGREED = observations(
 )
 
 
+def test_the_estimate_counts_what_a_poor_model_takes(project: Project) -> None:
+    """No form, words that stand nowhere, no form again, and then an answer: no more calls than were told beforehand."""
+    formless, nowhere = structured({**AGREED, "claims": "none"}), structured(observations())
+    poor = [formless, nowhere, formless, structured(AGREED)]
+    with ModelServer({"judge": poor}) as server:
+        recorded_suite(project, server.base_url, **JUDGE)
+        result = project.run()
+        taken = len(server.requests)
+
+    assert taken == 4
+    result.stdout.fnmatch_lines(["*at most 4 model calls to judge them*"])
+    (one,) = project.document.results
+    assert [(out.policy, out.kept) for out in one.policies] == [("asks", True)]
+
+
 @pytest.mark.parametrize("judged", [False, True])
 def test_it_reads_the_consent_of_recordings_and_a_gate_may_ask_for_it(project: Project, judged: bool) -> None:
     """Labels do not tell, the auditor does; without one the gate is a collection error that names both ways."""
@@ -301,7 +322,7 @@ def test_it_reads_the_consent_of_recordings_and_a_gate_may_ask_for_it(project: P
         result.stdout.fnmatch_lines(["*agentbench.yaml:*gates*no recorded message of a user has `acts`*"])
         return
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*1 recorded, nothing is played, at most 2 model calls to judge them*"])
+    result.stdout.fnmatch_lines(["*1 recorded, nothing is played, at most 4 model calls to judge them*"])
     (one,) = project.document.results
     assert [(out.policy, out.kept) for out in one.policies] == [("asks", True)]
 

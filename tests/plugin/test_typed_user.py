@@ -64,6 +64,30 @@ def test_what_the_user_means_decides_about_consent(project: Project, answer: Any
     assert [outcome.kept for outcome in one.policies] == [kept]
 
 
+def test_a_failure_is_told_by_what_the_agent_did_where_the_user_is_only_suspected(project: Project) -> None:
+    """A guard's alarm marks the run; what failed is what was asked of the agent."""
+    suspected = turn("i want a refund, W1, my code is ZX99881", "request")
+    given = [suspected, suspected, BYE] * 2  # each run is played again once
+    with ModelServer({"agent": lambda _: text("It is refunded."), "user": playing(*given)}) as server:
+        models_suite(project, server.base_url, count=1)
+        result = project.run()
+
+    [one] = project.document.results
+    assert (one.verdict.value, one.blame, bool(one.disputed)) == ("failed", "agent", True)
+    result.stdout.fnmatch_lines(["*s1 failed (disputed): state, *"])
+    result.stdout.no_fnmatch_line("*failed (disputed): user invention*")
+
+
+def test_a_user_writes_the_language_of_its_suite(project: Project) -> None:
+    """Where the scenario names none."""
+    with ModelServer({"agent": asking_agent, "user": playing(WISH, turn("ja", "confirm"), BYE)}) as server:
+        models_suite(project, server.base_url, count=1, language="de")
+        project.run()
+
+    asked = [one for one in server.requests if one.body["model"] == "user"]
+    assert "- Write German." in said(asked[0])
+
+
 def test_a_user_looks_with_its_own_tool_and_says_what_it_saw(project: Project) -> None:
     """Dual control: both parties' calls stand in one transcript, which keeps what the user meant and wants."""
     spoken = [

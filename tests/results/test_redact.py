@@ -200,7 +200,17 @@ def test_what_an_auditor_saw_is_redacted_and_still_an_audit():
     told = {"turn": 2, "quote": f"it is {key}"}
     seen = Audit.model_validate(
         {
-            "claims": [{**told, "kind": "figure", "values": [key], "denies": False, "support": "call", "call": 1}],
+            "claims": [
+                {
+                    **told,
+                    "kind": "figure",
+                    "values": [key],
+                    "denies": False,
+                    "corrected": False,
+                    "support": "call",
+                    "call": 1,
+                }
+            ],
             "consents": [{**told, "call": 1, "consent": "given"}],
             "goal_items": [{**told, "item": key, "status": "open", "reason": "user"}],
             "policies": [{**told, "policy": "ask", "status": "kept", "reason": key}],

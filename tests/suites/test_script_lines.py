@@ -90,6 +90,14 @@ def test_every_language_file_holds_what_a_user_needs(name: str) -> None:
     assert language.answer("W1") is None
 
 
+def test_a_phrase_that_is_yes_and_no_alike_is_neither() -> None:
+    """What 大丈夫です means (*that is fine*, *I need none*) hangs on the question; はい before it settles it."""
+    language = language_of("ja", Path())
+
+    assert language.answer("大丈夫です。") is None
+    assert language.answer("はい、大丈夫です。") is True
+
+
 def test_a_language_without_a_file_is_told_where_it_is_asked_for(tmp_path: Path) -> None:
     """The suite and each scenario are told with their place and what there is."""
     path = tmp_path / "agentbench.yaml"

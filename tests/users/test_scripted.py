@@ -168,6 +168,21 @@ def test_a_fact_is_asked_for_in_the_words_of_a_language(language: str, text: str
     assert [act.facts for act in talk.turn.acts or ()] == [{"order_id": "W1"}]
 
 
+def test_a_thing_that_is_not_there_is_no_question_for_its_number() -> None:
+    """*No order* is no *order no*."""
+    talk = opened("My lamp is broken", "It is by the door", knows={"order_id": "W1"})
+
+    assert talk.hear("I see no order of a lamp here.") == "It is by the door"
+
+
+def test_a_word_with_the_sign_for_day_asks_for_no_date() -> None:
+    """A greeting in Japanese says *this day*."""
+    talk = opened("…", "…", knows={"date": "2031-12-03"}, language="ja")
+
+    assert "2031" not in talk.hear("本日はどのようなご用件でしょうか？")
+    assert "2031" in talk.hear("ご希望の日付を教えてください。")
+
+
 def test_another_name_of_a_value_is_as_good() -> None:
     """`also` gives names that no rule could know."""
     talk = opened("Hi", knows={"locator": "AB12"}, also={"locator": ("booking reference",)})
@@ -447,6 +462,13 @@ def test_a_fact_whose_name_holds_no_word_is_never_asked_for() -> None:
     assert "secret" not in talk.hear("Your name, please?")
 
 
+def test_a_name_of_many_words_with_synonyms_is_looked_for_in_no_time() -> None:
+    """Every word has five others, which together would be billions."""
+    talk = opened("Hello", "More", knows={" ".join(["id"] * 20): "X1"})
+
+    assert talk.hear("Anything else?") == "More"
+
+
 def test_what_the_scenario_declares_unknown_is_no_fault_of_its_own() -> None:
     """A user that does not know its order number says so as often as it is asked."""
     talk = opened("Refund my lamp", unknown=["order number"])
@@ -536,3 +558,13 @@ def test_an_act_is_kept_with_its_facts() -> None:
     talk.hear("What is your zip?")
 
     assert talk.messages[-1].acts == (Act(kind="inform", facts={"zip": 75001}),)
+
+
+def test_a_condition_that_is_next_is_the_answer_to_its_question() -> None:
+    """Its author's words come before a plain yes; asked about something else it waits."""
+    line = {"condition": "Yes, if it is under 20.", "about": "W1"}
+
+    talk = opened("Refund W1, please.", line, expect=EXPECTED)
+
+    assert talk.hear("Shall I refund W1 with 12.50?") == "Yes, if it is under 20."
+    assert talk.meant == [("condition", ("W1",))]

@@ -79,6 +79,15 @@ def test_each_rule_reaches_what_it_says(value: Any, text: str, expected: str | N
     assert rule(value, text) == expected
 
 
+@pytest.mark.parametrize("token", ["5²", "9" * 5_000])
+def test_digits_that_are_no_count_have_to_be_known(token: str) -> None:
+    """A sign such as ², and more digits than Python reads as a number."""
+    text = f"a room with {token} of space"
+
+    assert rule(text, "a room") is None
+    assert rule(text, f"the {token} room, a space of it") == "own words"
+
+
 def test_what_a_schema_lists_is_known() -> None:
     """Values of an enumeration and defaults need nobody to say them."""
     assert rule("express", schema={"enum": ["standard", "express"]}) == "constant"

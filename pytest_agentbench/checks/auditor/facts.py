@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_agentbench.checks.auditor.ask import may_write
 from pytest_agentbench.checks.communicate import is_said
-from pytest_agentbench.checks.judges.evidence import plain_marks
+from pytest_agentbench.checks.judges.evidence import plain_marks, ways_of
 from pytest_agentbench.checks.known_values import tokens
 from pytest_agentbench.checks.rules_values import decoded
 from pytest_agentbench.core.audit import Claim, Consent, UserTurnObservation
@@ -54,15 +54,18 @@ class StructuralFacts:
     def unheld(self, claim: Claim) -> str | None:
         """Say what no successful call that may write holds: a value of the claim that the run knows, or anything.
 
-        A claim without such a value is compared only where such a call was tried or expected, and none succeeded.
+        A claim without such a value is compared only where such a call was tried or expected, and none succeeded. A
+        claim in a turn in which the agent handed over is compared with nothing.
         """
         if not self._run.calls_visible or not (self._can_write or self._tried or self.missing_writes):
             return None
+        handoffs = [index for index, event in self._run.transcript.events if event.kind == "handoff"]
+        if any(self._run.transcript.turns[index] == claim.turn for index in handoffs):
+            return None  # what it says that it passed on may be what it handed over
         lacking = [value for value in claim.values if any(map(self._is_missing, _parts(value)))]
         if lacking:
             return f"no call that writes and succeeded holds {', '.join(map(repr, lacking[:3]))}"
-        handed_over = any(event.kind == "handoff" for _, event in self._run.transcript.events)
-        if claim.values or self._writes or handed_over or not (self._tried or self.missing_writes):
+        if claim.values or self._writes or handoffs or not (self._tried or self.missing_writes):
             return None
         return "no call that writes succeeded"
 
@@ -134,7 +137,7 @@ class StructuralFacts:
 
     @property
     def user_spoke_last(self) -> bool:
-        """Whether no words of the agent follow the user's last ones, or the run ended without a party closing it."""
+        """Whether no words of the agent follow the user's last ones."""
         users, agents = (self._run.transcript.texts(role) for role in ("user", "assistant"))
         return bool(users) and (not agents or users[-1][0] > agents[-1][0])
 
@@ -280,10 +283,8 @@ def _parts(value: str) -> list[str]:
 
 
 def _without(text: str, quotes: Sequence[str]) -> str:
-    """Give a text without some words of it."""
+    """Give a text without some words of it, as quotes may spell them."""
     left = plain_marks(text)
-    for quote in map(plain_marks, quotes):
-        at = left.casefold().find(quote.casefold())
-        if at >= 0 and len(left.casefold()) == len(left):
-            left = f"{left[:at]} {left[at + len(quote) :]}"
+    for way in (way for quote in quotes for way in ways_of(quote)):
+        left = left.replace(way, " ")
     return left

@@ -172,7 +172,9 @@ def observed(
         judgement,
         findings,
         outcomes,
-        decide=lambda failed, nothing: _decided(run, judgement, facts, failed, applied.excuses, nothing=nothing),
+        decide=lambda failed, nothing: _decided(
+            run, judgement, facts, failed, applied.excuses, nothing=nothing, unquoted=bool(open_ones)
+        ),
         metrics=consents,
     )
     differs = (judged.verdict, judged.blame) != (before.verdict, before.blame)
@@ -403,8 +405,9 @@ def _decided(
     excuses: Sequence[tuple[Blame, Hit]],
     *,
     nothing: bool,
+    unquoted: bool,
 ) -> Decided:
-    """Give verdict, blame and what else went wrong."""
+    """Give verdict, blame and what else went wrong; `unquoted` where the auditor said nothing usable of a policy."""
     is_soft = all(finding.kind in (*SUFFERS, "termination") for finding in failed)
     if before.verdict is Verdict.ERROR and not before.nothing_measured:
         if is_soft or not worth_asking(run, before):
@@ -415,7 +418,8 @@ def _decided(
     lacks = set(facts.lacks)
     explained = {lack for _, hit in excuses for lack in hit.explains}
     if not failed:
-        return (Verdict.ERROR, before.blame or Blame.SCENARIO, ()) if nothing else (Verdict.PASSED, None, ())
+        unknown = Blame.JUDGE if unquoted else before.blame or Blame.SCENARIO
+        return (Verdict.ERROR, unknown, ()) if nothing else (Verdict.PASSED, None, ())
     if not (explained and is_soft):
         return Verdict.FAILED, Blame.AGENT, (*before.also, *(others if explained else ()))
     blames = {blame for blame, hit in excuses if hit.explains}

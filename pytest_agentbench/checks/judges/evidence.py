@@ -5,6 +5,7 @@
 | what user and agent said                            | yes         | yes         | yes          | yes              |
 | the agent's tool calls, arguments and results       | yes         | yes         | yes          | yes              |
 | the user's own tool calls (dual control), results   | yes, marked | yes, marked | yes, marked  | yes, marked      |
+| handoffs, and what guardrail or provider stopped    | yes         | yes         | yes          | yes              |
 | the agent's system prompt, where it is known        | yes         | yes         | yes          | yes              |
 | the suite's `now`, where it has one                 | yes         | yes         | yes          | no               |
 | what changed in the state                           | yes         | yes         | yes          | where it is read |
@@ -127,7 +128,7 @@ class Evidence:
         White space, the shape of quotation marks and dashes, and dots at the ends do not matter, nor does whether the
         first letter is a capital.
         """
-        ways = _ways(quote)
+        ways = ways_of(quote)
         found = {piece.turn for piece, text in self._plain if any(_stands(way, text) for way in ways)}
         return tuple(sorted(found))
 
@@ -288,10 +289,10 @@ def plain_marks(text: str) -> str:
 def is_quoted(quote: str, text: str) -> bool:
     """Whether a quote stands in what somebody said, as `Evidence.turns_with` finds it."""
     shown = plain_marks(_shown(text))
-    return any(_stands(way, shown) for way in _ways(quote))
+    return any(_stands(way, shown) for way in ways_of(quote))
 
 
-def _ways(quote: str) -> tuple[str, ...]:
+def ways_of(quote: str) -> tuple[str, ...]:
     """Give the forms of a quote that are looked for; none of one without words."""
     wanted = _bare(quote)
     if not any(char.isalnum() for char in wanted):
@@ -343,6 +344,8 @@ def _pieces(transcript: Transcript) -> Iterator[Piece]:
     calls = list(enumerate(transcript.trajectory, start=1))
     for index, message in enumerate(transcript.messages):
         turn = transcript.turns[index]
+        for event in message.events:
+            yield Piece(turn=turn, by="tool", head="it happened", text=_shown(str(event)), heard=False)
         if message.role in ("user", "assistant") and message.text.strip():
             by: Party = "user" if message.role == "user" else "agent"
             yield Piece(turn=turn, by=by, head=f"the {by} says", text=_shown(message.text), heard=True)

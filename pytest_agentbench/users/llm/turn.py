@@ -98,21 +98,25 @@ def _about(meant: Meant, heard: Sequence[Any], said: Sequence[Any]) -> tuple[Any
 
 
 def retold(message: Message) -> TypedTurn:
-    """Give a turn of the conversation in the form in which the model gave it; one without acts has only its words."""
+    """Give a turn of the conversation in the form in which the model gave it; one without acts has only its words.
+
+    Of a turn that no model gave, in a history, as much is given as a turn may hold.
+    """
     decided = {"approve": "approve", "edit": "approve", "reject": "reject"}
     return TypedTurn.model_validate(
         {
             "text": message.text,
-            "acts": [{"kind": act.kind, "facts": _plain(act.facts)} for act in message.acts or ()],
-            "goal": [{"item": one.text, "done": one.done} for one in message.goal_items],
-            "shows": list(message.shows),
+            "acts": [{"kind": act.kind, "facts": _plain(act.facts)} for act in (message.acts or ())[:_MOST]],
+            "goal": [{"item": one.text, "done": one.done} for one in message.goal_items[:_MOST]],
+            "shows": list(message.shows[:_MOST]),
             "decision": next((decided.get(one.kind) for one in message.decisions), None),
         }
     )
 
 
 def _plain(facts: dict[str, Any]) -> dict[str, Any]:
-    return {name: value if isinstance(value, str | int | float) else str(value) for name, value in facts.items()}
+    several = list(facts.items())[:_MOST]
+    return {name: value if isinstance(value, str | int | float) else str(value) for name, value in several}
 
 
 def written(turn: TypedTurn) -> str:

@@ -25,12 +25,15 @@ _CODE = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 _COUNTED = re.compile(r"\d{1,4}(?:[-x]?[a-z]{1,4}|x\d{1,4})|\d{1,4}-[a-z]+(?:-[a-z]+)*")
 """A number with what it counts: 24th, 16gb, 2x4, 12-inch."""
 
+_SPAN = re.compile(r"\d{1,3}[a-z]{0,2}-\d{1,3}[a-z]{0,2}|(?:19|20)\d\d-(?:19|20)\d\d")
+"""From one number to another: 10-12, 3-4pm, 1990-1995."""
+
 _BETWEEN = re.compile(r"[\W_]+")
 _SHORTEST = 4
 """Letters and digits from which nobody hits on a value by chance."""
 
 _ROUND = 50
-"""What a number is a multiple of that somebody estimates."""
+"""What a number is a multiple of that somebody estimates; it divides a hundred, so that two digits tell."""
 
 _WEEK = 7
 _TAIL = 7
@@ -49,7 +52,11 @@ class Value:
 
 def normal(text: str) -> str:
     """Give both ends of a text in lower case, with the digits of every script as ours."""
-    folded = unicodedata.normalize("NFKC", clipped(text)).casefold()
+    return _folded(clipped(text))
+
+
+def _folded(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
     if folded.isascii():
         return folded
     return "".join(str(unicodedata.digit(char)) if char.isdigit() and not char.isascii() else char for char in folded)
@@ -91,12 +98,14 @@ def _values(rest: str) -> Iterator[Value]:
 
 
 def _is_told(code: str, beside: str) -> bool:
-    if not any(map(str.isdigit, code)) or len(flat(code)) < _SHORTEST or _COUNTED.fullmatch(code):
+    if not any(map(str.isdigit, code)) or len(flat(code)) < _SHORTEST:
+        return False
+    if _COUNTED.fullmatch(code) or _SPAN.fullmatch(code):
         return False
     if not code.isdigit():
         return True
     is_year = len(code) == 4 and code[:2] in ("19", "20")
-    is_amount = any(unicodedata.category(char) == "Sc" for char in beside) or not int(code) % _ROUND
+    is_amount = any(unicodedata.category(char) == "Sc" for char in beside) or not int(code[-2:]) % _ROUND
     return not (is_year or is_amount)
 
 
@@ -113,7 +122,7 @@ class Known:
 
     def __init__(self, texts: Iterable[str], locale: str) -> None:
         self._text = "\n".join(map(clipped, texts))
-        self._flat = _BETWEEN.sub("", unicodedata.normalize("NFKC", self._text).casefold())
+        self._flat = _BETWEEN.sub("", _folded(self._text))
         self._locale = locale
 
     def holds(self, value: Value) -> bool:

@@ -46,19 +46,26 @@ def plan(
     chosen: list[Behaviour] = []
     skipped: dict[str, str] = {}
     taken: frozenset[str] = frozenset()
+    intended: frozenset[str] = frozenset()
     for spec in specs:
         if spec.name != "adds_intent" and any(behaviour.name == spec.name for behaviour in chosen):
             skipped[spec.name] = "it is asked for twice"
             continue
         nth = len(chosen) if spec.name == "adds_intent" else 0
         rng = Random(f"{salt}/{scenario.id}/{spec.name}/{nth}")  # noqa: S311 - a choice, no secret
-        found = _FITS[spec.name](spec, Scene(scenario, records, tools, taken), rng)
+        # an intent, told when it is due, would give what another modifier has taken away; intents may share values
+        scene = Scene(scenario, records, tools, taken if spec.name == "adds_intent" else taken | intended)
+        found = _FITS[spec.name](spec, scene, rng)
+        if isinstance(found, Behaviour) and found.intent and found.intent in (one.intent for one in chosen):
+            found = "it is asked for twice"
         if isinstance(found, str):
             skipped[spec.name] = found
             continue
         chosen.append(found)
         changed = (*found.forgets, *(value for swap in found.wrong for value in (swap.first, swap.right)))
         taken |= set(map(normal, changed))
+        if found.intent:
+            intended |= {one.key for one in scene.told if is_stated(one.value, found.intent)}
     return tuple(chosen), skipped
 
 
@@ -235,6 +242,8 @@ def _adds_intent(spec: ModifierSpec, scene: Scene, rng: Random) -> Behaviour | s
         if len(several) < 2:
             return "the scenario lists one intent, and the modifier states no other"
         intent = held_back = several[-1]
+    if any(is_stated(one, intent) for one in scene.taken):
+        return "the intent states a value that another modifier changes"
     told, at = instruction("adds_intent", intent=intent), int(spec.options.get("at", _AT))
     return Behaviour(name="adds_intent", instruction=told, intent=intent, held_back=held_back, from_message=at)
 

@@ -19,6 +19,7 @@ from pytest_agentbench.core.audit import (
     UserTurnObservation,
 )
 from pytest_agentbench.core.conversation import UserFault
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.fault import FaultHit, FaultSpec
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.run import Judgement, PolicyOutcome, Run
@@ -162,6 +163,18 @@ def test_effect_unmade_is_nothing_where_there_is_nothing_to_compare(words: Any, 
     assert judgement.verdict is not Verdict.FAILED
 
 
+def test_effect_unmade_is_nothing_in_a_turn_in_which_the_agent_hands_over() -> None:
+    """No call shows what another agent was given."""
+    words = "I have passed W1 on to billing."
+    passed_on = Message(role="assistant", content=words, events=(Event(kind="handoff", to="billing"),))
+    run = run_of(user("Refund W1."), [passed_on], user("Thanks."), expect=[])
+
+    judgement = made(run, claims=[claim((2, words), support="nothing", call=None)])
+
+    assert came_to(judgement) == PASSED
+    assert [flag.kind for flag in flags(judgement)] == ["claim"]
+
+
 def test_figure_unknown() -> None:
     """Auditor and code each find the figure nowhere."""
     run = refund_run(expect=GOAL)
@@ -204,6 +217,14 @@ def test_value_denied() -> None:
     assert came_to(denied) == AGENTS
     assert "'45' is said only where it is denied" in denied.findings[0].message
     assert came_to(said) == PASSED
+
+
+@pytest.mark.parametrize("words", ["Das heißt, es kostet nicht 45.", "İptal: 45 değil.", "45ではありません。"])
+def test_a_denial_is_found_in_any_script(words: str) -> None:
+    """Also where a letter has another length in lower case."""
+    denial = claim((2, words), kind="figure", values=["45"], denies=True, support="against", call=None)
+
+    assert came_to(made(unmade(words, communicate=["45"], expect=[]), claims=[denial])) == AGENTS
 
 
 @pytest.mark.parametrize("support", ["call", "told"])
@@ -333,6 +354,8 @@ def test_a_policy_that_the_auditor_says_nothing_of_is_not_measured() -> None:
     assert [(one.part, one.cure) for one in judgement.unmeasured] == [
         ("policy friendly", "let a model judge that quotes exactly")
     ]
+    alone = made(refund_run(policies=(FRIENDLY,)))
+    assert came_to(alone) == (Verdict.ERROR, Blame.JUDGE)
 
 
 # goal

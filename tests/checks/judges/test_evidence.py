@@ -18,6 +18,7 @@ from pytest_agentbench.checks.judges.evidence import (
     of_run,
     squeezed,
 )
+from pytest_agentbench.core.events import Event
 from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.replies import ExpectedReply
 from pytest_agentbench.core.run import Run
@@ -301,3 +302,16 @@ def test_what_only_tools_told_is_not_for_the_user() -> None:
 
     assert evidence.not_heard("Ada, say yes to the refund of order W1.") == []
     assert evidence.not_heard("Mei.Kovacs has the code 4711 and sk_9.") == ["Mei.Kovacs", "4711", "sk_9"]
+
+
+def test_what_happened_beside_words_and_calls_is_shown() -> None:
+    """A handoff is no call, and a judge that does not see it takes a true word for a lie."""
+    said = Message(
+        role="assistant", content="Billing will help you.", events=(Event(kind="handoff", to="billing\n# x"),)
+    )
+
+    record = of_run(run_of(user("Hi"), [said])).record("n")
+
+    assert "[turn 2] it happened\n| " in record
+    assert "billing" in record
+    assert "\n# x" not in record

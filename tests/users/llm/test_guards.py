@@ -100,6 +100,10 @@ def test_invention(text: str) -> None:
         ("at most 1,250.50 € or 300 dollars or $1234, in 2026, at 10:30, 16gb, 2x4", {}),
         ("it shows LTE4711", {"tools": (ToolSpec(name="look", description="Shows LTE4711"),)}),
         ("رقم ٧٥٠٠١", {}),
+        ("رقم الطلب ٩٩٨٨٧", {"known_info": "رقم طلبك ٩٩٨٨٧"}),
+        ("99887", {"known_info": "رقم طلبك ٩٩٨٨٧"}),
+        ("in 10-12 days, for 100-200 euros", {}),
+        ("between 3-4pm, or 9am-5pm, as in 1990-1995", {}),
     ],
 )
 def test_what_is_known_in_any_spelling_is_no_invention(text: str, fields: dict[str, Any]) -> None:

@@ -173,3 +173,13 @@ def test_a_longer_conversation_extends_a_shorter_one(messages: list[Message], sa
             )
             if at and not (at - 1 in notes and messages[at - 1].role == "user"):
                 assert whole[: len(shorter)] == shorter
+
+
+def test_a_history_in_which_more_was_meant_than_a_turn_holds_is_told() -> None:
+    """Who wrote the history had no such bound; what goes beyond is left out."""
+    facts = {str(number): number for number in range(50)}
+    said = Message(role="user", content="Hi", acts=(Act(kind="inform", facts=facts),) * 50, shows=("x",) * 50)
+
+    _, told = flipped((said,))
+
+    assert 0 < len(read_answer(TypedTurn, told["content"]).acts) < 50

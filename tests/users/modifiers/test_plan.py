@@ -296,3 +296,27 @@ def test_a_short_number_joins_nothing() -> None:
     tables = {**TABLES, "loans": {"1": {"member": "x", "copies": 1}, "2": {"member": "y", "copies": 1}}}
 
     assert isinstance(one("changes_mind", scenario(), tables), str)
+
+
+LISTED = "You want to\n- hear about Atlas of clouds and pick it up at the main desk\n- renew loan L11"
+
+
+@pytest.mark.parametrize("first", ["forgets_identifier", "adds_intent"])
+def test_what_is_forgotten_stands_in_no_intent_that_is_held_back(first: str) -> None:
+    """An intent that comes later would tell the user again what it does not have, whichever is asked for first."""
+    names = {"forgets_identifier": {"which": "loan_id"}, "adds_intent": {}}
+    specs = [ModifierSpec.model_validate({name: names[name]}) for name in sorted(names, key=lambda name: name != first)]
+
+    chosen, skipped = plan(specs, scenario(goal=LISTED), STATE, seed=3)
+
+    assert [behaviour.name for behaviour in chosen] == [first]
+    assert list(skipped) == [next(name for name in names if name != first)]
+
+
+def test_intents_may_be_about_one_thing_and_none_comes_twice() -> None:
+    """Two that the suite states are both brought up; the last entry of a list is held back once."""
+    stated = [ModifierSpec(name="adds_intent", options={"intent": f"{verb} loan L11."}) for verb in ("Extend", "Print")]
+    held = [ModifierSpec(name="adds_intent")] * 2
+
+    assert len(plan(stated, scenario(goal=LISTED), STATE)[0]) == 2
+    assert len(plan(held, scenario(goal=LISTED), STATE)[0]) == 1
