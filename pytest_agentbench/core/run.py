@@ -40,6 +40,11 @@ class RunKey(Model):
         return "-".join(part for part in (self.variant, self.fault) if part)
 
     @property
+    def name(self) -> str:
+        """The scenario with what tells its runs apart, but for trials."""
+        return f"{self.scenario}[{self.label}]" if self.label else self.scenario
+
+    @property
     def without_attempt(self) -> tuple[str, str, str, str, int]:
         """What all attempts of a run share; sorts by suite, scenario, variant, fault and trial."""
         return (self.suite, self.scenario, self.variant, self.fault, self.trial)

@@ -92,8 +92,8 @@ def audit_lines(document: Document, marks: Glyphs, width: int, *, verbose: bool)
     for name, told in rows:
         lines += [Line(part) for part in wrap(marks.plain(f"{name.ljust(len(indent))}{told}"), width, indent)]
     if verbose:
-        found = [(run.key.scenario, flag) for run in document.results for flag in auditor_flags(run)]
-        texts = [f"{marks.plain(scenario)}  {auditor_flag_text(flag, marks)}" for scenario, flag in found]
+        found = [(run.key.name, flag) for run in document.results for flag in auditor_flags(run)]
+        texts = [f"{marks.plain(name)}  {auditor_flag_text(flag, marks)}" for name, flag in found]
     else:
         texts = kind_texts(document, marks)
     if texts:
@@ -106,7 +106,7 @@ def kind_texts(document: Document, marks: Glyphs) -> list[str]:
     """Say of each kind of flag how many there are, in how many runs, and which is the first."""
     sums = audits_of(document.results)
     return [
-        f"{_kind(one)}{marks.plain(one.scenario)}, {_place(one.first)}{_words(one.first, marks)}" for one in sums.flags
+        f"{_kind(one)}{marks.plain(one.name)}, {_place(one.first)}{_words(one.first, marks)}" for one in sums.flags
     ]
 
 

@@ -32,7 +32,7 @@ def flags_lines(results: Sequence[Result], marks: Glyphs, width: int) -> list[Li
     flags = [(run, flag) for run in results for flag in value_flags(run)]
     if not flags:
         return []
-    texts = (f"{marks.plain(run.key.scenario)}  {flag_text(flag, marks)}" for run, flag in flags)
+    texts = (f"{marks.plain(run.key.name)}  {flag_text(flag, marks)}" for run, flag in flags)
     return [
         Line(""),
         Line(TITLE, "head"),

@@ -71,12 +71,12 @@ def _read(file: Path, model: str) -> AuditorStanding:
 
 
 class FlagKindCount(Model):
-    """How many flags of a kind the auditor raised, in how many runs, and the first one."""
+    """How many flags of a kind the auditor raised, in how many runs, and the first one with the name of its run."""
 
     kind: str
     flags: int
     runs: int
-    scenario: str
+    name: str
     first: Flag
 
 
@@ -133,7 +133,7 @@ def _kinds(runs: Sequence[Result]) -> Iterable[FlagKindCount]:
             kind=kind,
             flags=count,
             runs=len({str(run.key) for run, _ in mine}),
-            scenario=mine[0][0].key.scenario,
+            name=mine[0][0].key.name,
             first=mine[0][1],
         )
 

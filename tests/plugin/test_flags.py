@@ -49,6 +49,16 @@ def test_without_verbosity_flags_are_only_counted_and_without_any_not_at_all(pro
     assert json.loads((project.pytester.path / ".agentbench" / "results.json").read_text())["results"][0]["flags"] == []
 
 
+def test_a_flag_names_the_variant_of_its_run(project: Project) -> None:
+    """Where there are several, the scenario alone does not tell."""
+    build = LYING.replace("def build(tools)", "def build(tools, loud=False)")
+    project.suite("one", agent=build, tools=REFUND, variants={"calm": {}, "loud": {"loud": True}})
+
+    result = project.run("-v", "--agentbench-variant=loud")
+
+    result.stdout.fnmatch_lines(["  one[[]loud[]]  turn 2: r-7788-x, in*"])
+
+
 def test_a_failure_shows_its_flags(project: Project) -> None:
     """They may be why."""
     project.suite("one", agent=LYING.replace('"W1")', '"W2")'), tools=REFUND)
