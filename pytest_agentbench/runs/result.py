@@ -93,9 +93,10 @@ def _seen_writes(run: Run) -> tuple[str, ...]:
 def deserves_another(result: Result, *, replaying: bool) -> bool:
     """Whether a run is played once more: its user or its provider spoilt it, or its user is suspected to have.
 
-    Passed or not is not asked. What is `replaying` misses the same recording again.
+    Passed or not is not asked. What is `replaying` misses the same recording again, and a script says the same again.
     """
-    if result.not_run is None and result.scored and result.disputed:
+    is_scripted = result.players.get("user") == "scripted"
+    if result.not_run is None and result.scored and result.disputed and not is_scripted:
         return True
     spoilt = {Blame.USER} if replaying else {Blame.USER, Blame.PROVIDER}
     return result.not_run is None and result.verdict is Verdict.ERROR and result.blame in spoilt

@@ -191,6 +191,24 @@ def test_a_disputed_run_is_scored_marked_and_played_again_once(project: Project,
     assert "disputed" in (project.pytester.path / "r.md").read_text()
 
 
+def test_a_disputed_run_of_a_script_is_not_played_again(project: Project) -> None:
+    """Its user would say the same; the run is marked as any other."""
+    seen = observations(
+        consents=[{"turn": 1, "quote": "W1", "call": 1, "consent": "given"}],
+        user_turns=[{"turn": 1, "quote": "Refund W1", "kind": "plays agent"}],
+        user_satisfied={"turn": 2, "quote": REFUNDED, "shows": True},
+    )
+    with ModelServer({**SCRIPT, "judge": auditor(seen)}) as server:
+        audited_suite(project, server.base_url, count=1, user="scripted", auditor="flags")
+        change(project, lambda suite: suite["scenarios"][0].update(says=[{"request": "Refund W1"}]))
+        result = project.run()
+
+    (one,) = project.document.results
+    assert (one.key.attempt, one.scored, bool(one.disputed)) == (1, True, True)
+    assert project.document.retried == ()
+    result.stdout.fnmatch_lines(["disputed *1 run (scored; the user may be at fault)"])
+
+
 def test_its_figures_are_lines_of_every_report(project: Project) -> None:
     """Satisfied yet failed, share of users that play the agent, flags by kind with the first words."""
 
