@@ -143,8 +143,10 @@ def _critique(sums: CritiqueSums, marks: Glyphs) -> str:
         f"{sums.unscored_resumed} of {sums.resumed} that went on",
         f"{sums.unscored_others} of {sums.others} others",
     )
+    unchecked = [f"{_count(sums.unchecked, 'ending')} could not be checked"] if sums.unchecked else []
     facts = (
         f"{sums.resumed} of {_count(sums.runs, 'run')} went on ({sums.times} times in all)",
+        *unchecked,
         f"{sums.calls} of {_count(sums.all_calls, 'model call')}",
         f"not scored: {', '.join(lost)}",
     )

@@ -142,12 +142,13 @@ class CritiqueSums(Model):
     """What became of the runs whose endings were questioned: `resumed` of them went on, `times` in all.
 
     `calls` of the `all_calls` to models asked whether a conversation was over. `unscored` runs are given for those that
-    resumed and for those that did not.
+    resumed and for those that did not. The endings of `unchecked` runs stood, since no usable answer was given.
     """
 
     runs: int = 0
     resumed: int = 0
     times: int = 0
+    unchecked: int = 0
     calls: int = 0
     all_calls: int = 0
     unscored_resumed: int = 0
@@ -167,6 +168,7 @@ def critique_of(results: Iterable[Result]) -> CritiqueSums:
         runs=len(runs),
         resumed=len(resumed),
         times=round(sum(run.metrics["resumed"] or 0 for run in runs)),
+        unchecked=sum(bool(run.metrics.get("endings_unchecked")) for run in runs),
         calls=sum(_calls(run.usage.get(CRITIQUE, Usage())) for run in runs),
         all_calls=sum(_calls(usage) for run in runs for usage in run.usage.values()),
         unscored_resumed=sum(not run.scored for run in resumed),

@@ -53,7 +53,7 @@ NUMBERS = (
 )
 """What is measured of runs beside success; further metrics and the agent's own numbers come behind."""
 
-_LEFT_OUT = frozenset({"errors_then_retried", "calls_ratio", "echo_rate"})
+_LEFT_OUT = frozenset({"errors_then_retried", "calls_ratio", "echo_rate", "endings_unchecked"})
 """Metrics that say no more than others do of how variants differ, or are of the simulated user."""
 
 

@@ -74,10 +74,11 @@ class Cast(RunModels):
             return judgement
         notes = [_ending_unknown(fault) for critic in self._critics for fault in critic.faults[:1]]
         resumed = float(sum(critic.resumed for critic in self._critics))
+        unchecked = {"endings_unchecked": float(len(notes))} if notes else {}
         return judgement.model_copy(
             update={
                 "findings": (*judgement.findings, *notes),
-                "metrics": {**judgement.metrics, "resumed": resumed},
+                "metrics": {**judgement.metrics, "resumed": resumed, **unchecked},
             }
         )
 

@@ -191,6 +191,23 @@ def test_an_ending_that_is_not_true_is_taken_back_as_often_as_the_suite_says(pro
         result.stdout.no_fnmatch_line("critique *")
 
 
+def test_an_ending_that_could_not_be_checked_is_counted(project: Project) -> None:
+    """It stands, and the report says of how many nobody knows."""
+    usable = judge({"clear": 9, "pushy": 0})
+
+    def unusable(request: ModelRequest) -> Answer:
+        name = request.body.get("response_format", {}).get("json_schema", {}).get("name", "EndVerdict")
+        return usable(request) if name != "EndVerdict" else text("It is over, I think.")
+
+    with ModelServer({**SCRIPT, "judge": unusable}) as server:
+        judged_suite(project, server.base_url, user={"llm": {"model": "user"}, "critique": 1})
+        result = project.run()
+
+    assert result.ret == 0, result.outlines
+    told = " ".join(result.stdout.str().split())
+    assert "critique 0 of 2 runs went on (0 times in all) · 2 endings could not be checked · " in told
+
+
 def test_a_suite_that_needs_a_judge_says_so(project: Project) -> None:
     """Without a judge nothing runs, unless what it would judge may stay unmeasured."""
     with ModelServer(SCRIPT) as server:
