@@ -13,7 +13,7 @@ REPORTED = "reported."
 TOKENS, COST = "tokens", "cost_usd"
 """The agent's own numbers that stand for what could not be observed."""
 
-_COUNTS = frozenset({"agent_turns", "tool_calls"})
+_COUNTS = frozenset({"agent_turns", "tool_calls", "resumed", "consent_unclear"})
 
 
 @dataclass(frozen=True, kw_only=True)

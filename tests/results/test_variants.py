@@ -142,3 +142,16 @@ def test_after_an_early_stop_scenarios_count_alike_and_rates_are_corrected():
 
     assert rate_of(runs).value == 0.5
     assert (found.passes, found.left_out, found.early_stop) == ((), 10, True)
+
+
+@pytest.mark.parametrize("name", ["consent_unclear", "resumed", "agent_turns"])
+def test_the_interval_of_a_count_ends_at_zero(name):
+    """There is no run with fewer than none of something."""
+    runs = [
+        result(f"s{place}", "passed", variant=variant, metrics={name: float(place == 0)})
+        for variant in ("one", "two")
+        for place in range(6)
+    ]
+    (found,) = variants_reports(document(runs))
+
+    assert {row.number(name).mean.low for row in found.rows} == {0.0}
