@@ -57,7 +57,7 @@ def test_the_auditor_is_held_against_runs_in_which_the_agent_is_right(tmp_path: 
     folder = folder_of(tmp_path / "own", right(6))
     figures = tmp_path / "figures.json"
     (tmp_path / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
-    false = {"kind": "other", "values": [], "denies": False, "support": "nothing", "call": None}
+    false = {"kind": "other", "values": [], "denies": False, "corrected": False, "support": "nothing", "call": None}
     asked = []
 
     def play(request: ModelRequest) -> str:
