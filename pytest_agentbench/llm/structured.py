@@ -123,8 +123,8 @@ class _Asking(Generic[M]):
             return self._read(corrected), corrected, form
         except UnreadableAnswerError as error:
             raise UnusableAnswerError(
-                f"{self._model(corrected)} gave no valid {self.answer.__name__}, also after it was told what is wrong: "
-                f"{error}\nit said: {shorten(printable(corrected.text or _text_of(corrected)), 300)!r}"
+                f"{self._model(corrected)} gave no valid {self.answer.__name__}, also after it was told what is wrong "
+                f"({_in_a_line(error)}); it said: {shorten(printable(corrected.text or _text_of(corrected)), 300)!r}"
                 f"{_written(corrected)}",
                 said=corrected.text or _text_of(corrected),
             ) from error
@@ -142,7 +142,7 @@ class _Asking(Generic[M]):
     def _read(self, reply: ChatReply) -> M:
         if reply.refusal:
             raise UnusableAnswerError(
-                f"{self._model(reply)} refused to give a {self.answer.__name__}: "
+                f"{self._model(reply)} refused to give the {self.answer.__name__} asked for: "
                 f"{shorten(printable(reply.refusal), 300)!r}"
             )
         try:
@@ -175,8 +175,13 @@ def _text_of(reply: ChatReply) -> str:
     return reply.calls[0].arguments if reply.calls else reply.text
 
 
+def _in_a_line(error: UnreadableAnswerError) -> str:
+    """Give a list of problems, as the model is told them, as one line for people."""
+    return "; ".join(line.removeprefix("- ") for line in str(error).splitlines())
+
+
 def _written(reply: ChatReply) -> str:
-    return f"\nit wrote its tool call as text; {PARSER}" if reply.written_call else ""
+    return f"; it wrote its tool call as text; {PARSER}" if reply.written_call else ""
 
 
 def _shown(reply: ChatReply, repair: str) -> list[dict[str, Any]]:

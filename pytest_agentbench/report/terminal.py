@@ -193,7 +193,9 @@ def _unscored(document: Document, marks: Glyphs, width: int, *, verbose: bool) -
         name = _id(run, marks)
         found = failed_findings(run)
         spoilt = bool(found) and found[0].kind == "user"
-        why = f"{found[0].check}: {finding_text(run, found[0], marks)}" if spoilt else no_finding_text(run, marks)
+        rule = found[0].check.removeprefix("user").strip() if spoilt else ""  # who was at fault is said already
+        why = finding_text(run, found[0], marks) if spoilt else no_finding_text(run, marks)
+        why = f"{rule}: {why}" if rule else why
         noted = f"  [{told}]" if (told := marks_of(run, document)) else ""
         parts = wrap(f"{name}  {who}{why}{noted}", width - 2, "    ")[:_MOST_LINES]
         lines += [Line(f"  {part}", "warn") for part in parts]

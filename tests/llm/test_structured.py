@@ -160,7 +160,8 @@ def test_an_answer_that_stays_invalid_is_unusable() -> None:
     with pytest.raises(UnusableAnswerError, match=r"'m' gave no valid Judgement.*grade: Field required") as raised:
         ask(["I would say good.", '{"reasons": []}'])
 
-    assert "it said:" in str(raised.value)
+    assert "grade: Field required); it said: " in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("form", ["auto", "json_schema", "tool", "json", "prompt"])
@@ -175,7 +176,7 @@ def test_a_limit_that_was_spent_on_thoughts_is_no_unusable_answer(form: str) -> 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (refusal("I do not judge people"), "refused to give a Judgement: 'I do not judge people'"),
+        (refusal("I do not judge people"), "refused to give the Judgement asked for: 'I do not judge people'"),
         (
             truncated(GOOD[:30]),
             "gave no whole Judgement; it was cut off after 8 tokens: raise `max_tokens` \\(it is 8192",

@@ -263,6 +263,7 @@ def test_what_it_cannot_tell_is_not_measured_and_a_part_only_where_it_is_asked_f
     assert parts == {None: [], "flags": ["auditor"]}
     answer = {"unreachable": "run it again when the judge's model answers", "no judge": LET_ANSWER}
     assert cures == {answer[why]}
+    result.stdout.no_fnmatch_line("*auditor, model*")
 
 
 @pytest.mark.parametrize("workers", ["-n0", TWO_WORKERS])

@@ -76,6 +76,18 @@ def test_a_failure_is_told_by_what_the_agent_did_where_the_user_is_only_suspecte
     assert (one.verdict.value, one.blame, bool(one.disputed)) == ("failed", "agent", True)
     result.stdout.fnmatch_lines(["*s1 failed (disputed): state, *"])
     result.stdout.no_fnmatch_line("*failed (disputed): user invention*")
+    result.stdout.fnmatch_lines(["*turn 1: the user states 'zx99881', which is neither in its notes nor in the chat*"])
+    result.stdout.no_fnmatch_line("*your notes*")
+
+
+def test_who_spoilt_a_run_that_is_not_scored_is_named_once(project: Project) -> None:
+    """In the list of such runs, beside the guard's name."""
+    early = turn("bye", "close", stop="done")
+    with ModelServer({"agent": lambda _: text("It is refunded."), "user": playing(*[early] * 4)}) as server:
+        models_suite(project, server.base_url, count=1)
+        result = project.run()
+
+    result.stdout.fnmatch_lines(["  s1  user: early_stop: *the user leaves in its first turn*"])
 
 
 def test_a_user_writes_the_language_of_its_suite(project: Project) -> None:

@@ -104,7 +104,7 @@ async def judge_with_models(
             judgement = unaudited(
                 run,
                 judgement,
-                why=_text(error),
+                why=_text(error).removeprefix(f"{AUDITOR}, "),  # the part is named already
                 cure=_cure(error),
                 blame=_blame(error),
                 policies=open_policies,
@@ -157,7 +157,7 @@ def _failed_rubric(error: AgentBenchError) -> Finding:
     """Say that the rubric could not be judged; what the user's own code or names broke is a failed check."""
     if _blame(error) is Blame.SCENARIO:
         return Finding(check="rubric", kind="check", passed=False, message=_text(error))
-    return unmeasured_finding(_text(error), cure=_cure(error))
+    return unmeasured_finding(_text(error).removeprefix(f"{JUDGE}, "), cure=_cure(error))
 
 
 def _with_rubric(

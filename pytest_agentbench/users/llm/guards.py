@@ -70,32 +70,49 @@ class Draft(Model):
 
 @dataclass(frozen=True)
 class Alarm:
-    """The name of the guard, and why the turn is at fault, which the model is told."""
+    """The name of the guard, and why the turn is at fault: `reason` as the model is told, `seen` as people read it."""
 
     rule: str
     reason: str
+    seen: str
 
 
-Rule = Callable[[View, Draft, str], str | None]
-"""Gives the reason why a draft is no turn of the user that a view describes, None where nothing is wrong with it."""
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a draft, as the model is told it, and as people read it."""
+
+    told: str
+    seen: str
+
+
+Rule = Callable[[View, Draft, str], Fault | None]
+"""Gives why a draft is no turn of the user that a view describes, None where nothing is wrong with it."""
 
 
 def alarms(view: View, draft: Draft, *, locale: str = "en") -> tuple[Alarm, ...]:
     """Give what the guards find in `draft` as the next turn of the user that `view` describes."""
     found = ((name, rule(view, draft, locale)) for name, rule in RULES.items())
     return tuple(
-        Alarm(rule=name, reason=shorten(printable(reason), _REASON)) for name, reason in found if reason is not None
+        Alarm(rule=name, reason=_safe(fault.told), seen=_safe(fault.seen)) for name, fault in found if fault is not None
     )
 
 
-def leak(view: View, draft: Draft, locale: str) -> str | None:  # noqa: ARG001 - all rules take one
+def _safe(text: str) -> str:
+    return shorten(printable(text), _REASON)
+
+
+def leak(view: View, draft: Draft, locale: str) -> Fault | None:  # noqa: ARG001 - all rules take one
     """Find what frames messages, and a long run of letters of what the user was told about itself.
 
     What stands there in quotation marks is meant to be said; goal, lines and the conversation may be repeated.
     """
     text = clipped(draft.text)
     if found := _FRAME.search(text):
-        return f"{found[0].strip()!r} is not something a person writes in a chat; `text` is the message alone"
+        frame = found[0].strip()
+        return Fault(
+            told=f"{frame!r} is not something a person writes in a chat; `text` is the message alone",
+            seen=f"the user writes {frame!r}, which no person writes in a chat",
+        )
     source = " ".join([view.persona or "", _QUOTED.sub(" ", view.task_instructions), own_words(TEMPLATE)])
     run = _longest_run(_letters(text), _letters(source))
     if width(run) < _RUN:
@@ -103,10 +120,13 @@ def leak(view: View, draft: Draft, locale: str) -> str | None:  # noqa: ARG001 -
     free = _letters(" ".join([view.goal, *view.says, view.known_info, *(one.text for one in view.messages)]))
     if run in free:
         return None
-    return "it quotes your notes word by word; say it as this person would"
+    return Fault(
+        told="it quotes your notes word by word; say it as this person would",
+        seen="the user quotes its notes word by word",
+    )
 
 
-def invention(view: View, draft: Draft, locale: str) -> str | None:
+def invention(view: View, draft: Draft, locale: str) -> Fault | None:
     """Find an id, a long number, an e-mail address or a date in figures that the user was never told.
 
     Known is what notes, tools and conversation hold, in any spelling and in part.
@@ -118,10 +138,13 @@ def invention(view: View, draft: Draft, locale: str) -> str | None:
     made_up = next((value for value in values if not known.holds(value)), None)
     if made_up is None:
         return None
-    return f"{made_up.text!r} is neither in your notes nor in the chat; say that you do not know it"
+    return Fault(
+        told=f"{made_up.text!r} is neither in your notes nor in the chat; say that you do not know it",
+        seen=f"the user states {made_up.text!r}, which is neither in its notes nor in the chat",
+    )
 
 
-def early_stop(view: View, draft: Draft, locale: str) -> str | None:  # noqa: ARG001 - as above
+def early_stop(view: View, draft: Draft, locale: str) -> Fault | None:  # noqa: ARG001 - as above
     """Find a stop in the first turn, with goal items of its own open, or in a turn that needs an answer.
 
     Who is handed over, or cannot go on, leaves things open.
@@ -129,18 +152,27 @@ def early_stop(view: View, draft: Draft, locale: str) -> str | None:  # noqa: AR
     if draft.stop is None:
         return None
     if not any(message.role == "user" for message in view.messages):
-        return "you leave in your first turn; say what you want"
+        return Fault(
+            told="you leave in your first turn; say what you want", seen="the user leaves in its first turn"
+        )
     if draft.stop == "out of scope":
         return None
     for kind, does in _UNSETTLED.items():
         if kind in (draft.acts or ()) and (kind != "inform" or draft.gives):
-            return f"you leave in a turn that {does}; wait for what the agent does with it"
+            return Fault(
+                told=f"you leave in a turn that {does}; wait for what the agent does with it",
+                seen=f"the user leaves in a turn that {does}",
+            )
     if draft.stop == "done" and draft.open_items:
-        return f"you leave as done while your goal has open items ({', '.join(map(repr, draft.open_items))})"
+        items = ", ".join(map(repr, draft.open_items))
+        return Fault(
+            told=f"you leave as done while your goal has open items ({items})",
+            seen=f"the user leaves as done while its goal has open items ({items})",
+        )
     return None
 
 
-def echo(view: View, draft: Draft, locale: str) -> str | None:  # noqa: ARG001 - as above
+def echo(view: View, draft: Draft, locale: str) -> Fault | None:  # noqa: ARG001 - as above
     """Find a reply that is taken from the agent's last message, or that the user gives for the third time.
 
     Who is told the same again may say the same again, too.
@@ -150,15 +182,21 @@ def echo(view: View, draft: Draft, locale: str) -> str | None:  # noqa: ARG001 -
         return None
     agent, own = _texts(view, "assistant"), _texts(view, "user")
     if agent and _taken(reply, _letters(agent[-1])) >= _TAKEN:
-        return "it gives the agent's own message back; answer it as this person would"
+        return Fault(
+            told="it gives the agent's own message back; answer it as this person would",
+            seen="the user gives the agent's own message back",
+        )
     agent_repeats = len(agent) > 1 and _letters(agent[-1]) == _letters(agent[-2])
     last = [_letters(text) for text in own[-_OWN:]]
     if not agent_repeats and len(last) == _OWN and all(one == reply for one in last):
-        return "you have said just this twice; answer what the agent has said since"
+        return Fault(
+            told="you have said just this twice; answer what the agent has said since",
+            seen="the user says the same for the third time",
+        )
     return None
 
 
-def at_once(view: View, draft: Draft, locale: str) -> str | None:
+def at_once(view: View, draft: Draft, locale: str) -> Fault | None:
     """Find a first message with at least three known values that are four fifths of all known ones.
 
     What goal or first line state is not counted, nor what the agent has named before.
@@ -179,7 +217,10 @@ def at_once(view: View, draft: Draft, locale: str) -> str | None:
     if len(given) < max(_LEAST_GIVEN, ceil(_SHARE * len(countable))):
         return None
     listed = ", ".join(map(repr, sorted(given)))
-    return f"your first message gives all that you know ({listed}); say what you want, and give values when asked"
+    return Fault(
+        told=f"your first message gives all that you know ({listed}); say what you want, and give values when asked",
+        seen=f"the user gives all that it knows in its first message ({listed})",
+    )
 
 
 RULES: dict[str, Rule] = {

@@ -170,7 +170,7 @@ class LlmUser:
     def _keep_faults(self, view: View, attempt: _Attempt) -> None:
         message = Message(role="user", content=attempt.text)
         turn = Transcript(messages=(*view.messages, message)).turns[-1]
-        self.faults += [UserFault(rule=alarm.rule, message=alarm.reason, turn=turn) for alarm in attempt.alarms]
+        self.faults += [UserFault(rule=alarm.rule, message=alarm.seen, turn=turn) for alarm in attempt.alarms]
 
     def _withdraw(self, view: View) -> None:
         """Forget the faults of a closing turn that was not sent after all."""

@@ -346,7 +346,9 @@ def test_an_early_stop_that_stays_closes_with_a_fault() -> None:
     said = reply(user, "Return it", "Shall I?")
 
     assert said.stop == Stop(reason="done")
-    assert [fault.rule for fault in user.faults] == ["early_stop"]
+    assert [(fault.rule, fault.message) for fault in user.faults] == [
+        ("early_stop", "the user leaves in a turn that agrees to something")
+    ]
 
 
 def test_the_less_faulty_turn_counts() -> None:
