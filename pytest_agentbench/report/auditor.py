@@ -105,9 +105,7 @@ def audit_lines(document: Document, marks: Glyphs, width: int, *, verbose: bool)
 def kind_texts(document: Document, marks: Glyphs) -> list[str]:
     """Say of each kind of flag how many there are, in how many runs, and which is the first."""
     sums = audits_of(document.results)
-    return [
-        f"{_kind(one)}{marks.plain(one.name)}, {_place(one.first)}{_words(one.first, marks)}" for one in sums.flags
-    ]
+    return [f"{_kind(one)}{marks.plain(one.name)}, {_place(one.first)}{_words(one.first, marks)}" for one in sums.flags]
 
 
 def auditor_flag_text(flag: Flag, marks: Glyphs) -> str:
