@@ -5,7 +5,7 @@ from typing import Any
 Schema = dict[str, Any]
 
 INSTEAD = "x-instead"
-"""The keyword of a mapping's schema that says what to write in place of keys that it does not have."""
+"""The keyword of a mapping's schema that says what to write in place of keys that it does not have, or lacks."""
 
 TEXT: Schema = {"type": "string"}
 FREE: Schema = {"type": "object", "additionalProperties": True}

@@ -1,6 +1,6 @@
 """The form of what reaches a model or an endpoint: models, chat agents, HTTP agents, the simulated user, cassettes."""
 
-from pytest_agentbench.suites.schema_forms import FREE, IMPORT_PATH, TEXT, Schema, mapping, texts
+from pytest_agentbench.suites.schema_forms import FREE, IMPORT_PATH, INSTEAD, TEXT, Schema, mapping, texts
 from pytest_agentbench.suites.schema_modifiers import MODIFIERS
 
 _FILE: Schema = {"type": "string", "pattern": r"\S", "description": "the path of a file"}
@@ -105,21 +105,26 @@ HTTP_AGENT: Schema = {
     "description": "{url: …}, an endpoint, or {app: package.module:name}, an ASGI app that is played in this process",
 }
 
+_SCRIPTED = "a scripted user has no modifiers and no critique: write `user: scripted`, or `llm` beside them"
+
 USER: Schema = {
     "anyOf": [
         {"enum": ["scripted", "llm"], "description": "scripted or llm"},
-        mapping(
-            {
-                "llm": MODEL,
-                "modifiers": MODIFIERS,
-                "critique": {
-                    "enum": [1, 2],
-                    "description": "how often a conversation that is not over goes on: 1 or 2",
+        {
+            **mapping(
+                {
+                    "llm": MODEL,
+                    "modifiers": MODIFIERS,
+                    "critique": {
+                        "enum": [1, 2],
+                        "description": "how often a conversation that is not over goes on: 1 or 2",
+                    },
                 },
-            },
-            "{llm: {model: …}, modifiers: […], critique: 2}",
-            ("llm",),
-        ),
+                "{llm: {model: …}, modifiers: […], critique: 2}",
+                ("llm",),
+            ),
+            INSTEAD: {"llm": _SCRIPTED, "scripted": _SCRIPTED},
+        },
     ],
     "description": "the simulated user: scripted, llm, or {llm: {model: …}}",
 }

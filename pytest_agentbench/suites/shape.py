@@ -75,7 +75,8 @@ class _Check:
             # a mistyped key is told once, as the unknown key that it is
             mistyped = others is False and any(key not in properties and suggestion(key, [name]) for key in value)
             if name not in value and not mistyped:
-                yield Misfit(path=path, message=f"the key {name!r} is missing")
+                hint = schema.get(INSTEAD, {}).get(name, "")
+                yield Misfit(path=path, message=f"the key {name!r} is missing", hint=hint)
         for key, item in value.items():
             if key in properties:
                 yield from self.walk(item, properties[key], (*path, key))

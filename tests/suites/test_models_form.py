@@ -127,6 +127,13 @@ def test_what_a_judge_is_needed_for_is_refused_without_one(tmp_path: Path, line:
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("line", ["user: {modifiers: [impatient]}", "user: {scripted: {}, modifiers: [impatient]}"])
+def test_a_scripted_user_has_no_modifiers(tmp_path: Path, line: str) -> None:
+    """Whoever leaves the model out is told so."""
+    with pytest.raises(SuiteError, match="a scripted user has no modifiers and no critique: write `user: scripted`"):
+        load(tmp_path, "agent: a:b", line)
+
+
 def test_how_often_a_conversation_that_is_not_over_goes_on(tmp_path: Path) -> None:
     """Never, unless the suite says so."""
     without, asked = (

@@ -152,9 +152,7 @@ def early_stop(view: View, draft: Draft, locale: str) -> Fault | None:  # noqa: 
     if draft.stop is None:
         return None
     if not any(message.role == "user" for message in view.messages):
-        return Fault(
-            told="you leave in your first turn; say what you want", seen="the user leaves in its first turn"
-        )
+        return Fault(told="you leave in your first turn; say what you want", seen="the user leaves in its first turn")
     if draft.stop == "out of scope":
         return None
     for kind, does in _UNSETTLED.items():
