@@ -90,7 +90,7 @@ def test_separators_of_other_alphabets_end_no_line() -> None:
 
 @pytest.mark.parametrize("size", [128 * 1024, 3 * 1024 * 1024])
 def test_long_streams_take_time_in_proportion(size: int) -> None:
-    """3 MB of small events, and one event of 3 MB, are cut in a fraction of a second."""
+    """3 MB of small events, and one event of 3 MB, take time in proportion to their length."""
     chunk = b"data: " + json.dumps({"choices": [{"delta": {"content": "some words" * 10}}]}).encode() + b"\n\n"
     streams = [chunk * (3 * 1024 * 1024 // len(chunk)), b"data: " + b"1" * 3 * 1024 * 1024]
     began = time.process_time()
@@ -99,4 +99,4 @@ def test_long_streams_take_time_in_proportion(size: int) -> None:
         for at in range(0, len(stream), size):
             for _ in events.feed(stream[at : at + size]):
                 pass
-    assert time.process_time() - began < 1.0  # the quadratic way took ten
+    assert time.process_time() - began < 4.0  # a slow machine takes one, and took ten the quadratic way
