@@ -83,6 +83,8 @@ class _Composer:
             value = self._document(yaml.parse(text, Loader=_LOADER))
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
+            if "nesting depth" in (error.problem or ""):  # PyYAML 6.0.4 stops at 1,000 levels by itself
+                raise SuiteError([*self.problems, self._at(mark, f"nested deeper than {MAX_DEPTH} levels")]) from None
             message = " ".join(part for part in (error.context, error.problem) if part) or "is not YAML"
             raise SuiteError([*self.problems, self._at(mark, f"this is not YAML: {message}")]) from None
         except yaml.YAMLError as error:
