@@ -92,7 +92,7 @@ class ModelReader:
     def auditor(self, form: JsonValue) -> AuditorMode | None:
         """Read `auditor:`, which needs the model of a judge unless it is off."""
         if form in ("flags", "decide") and not self._has_judge:
-            message = f"auditor: {form} needs a model to ask, and the suite has no judge"
+            message = f"{form!r} needs a model to ask, and the suite has no judge"
             self._wrong(("auditor",), message, "add `judge: {llm: {model: …}}`")
         return cast("AuditorMode | None", form)
 

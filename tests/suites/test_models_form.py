@@ -112,7 +112,7 @@ def test_the_auditor_is_what_the_suite_says_it_is(tmp_path: Path, written: str) 
 @pytest.mark.parametrize(
     ("line", "place", "message"),
     [
-        ("auditor: decide", "2:10: auditor", "auditor: decide needs a model to ask, and the suite has no judge"),
+        ("auditor: decide", "2:10: auditor", "'decide' needs a model to ask, and the suite has no judge"),
         ("auditor: yes", "2:10: auditor", "found 'yes', allowed: 'off', 'flags', 'decide'"),
         ("user: {llm: {model: m}, critique: 2}", "2:35: user.critique", "and the suite has no judge"),
         ("user: {llm: {model: m}, critique: 3}", "2:35: user.critique", "found 3, allowed: 1, 2"),
