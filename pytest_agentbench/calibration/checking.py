@@ -27,7 +27,7 @@ _FEWEST_SHARED = 2
 
 def check(play: Play, scene: Scene, situation: str) -> str | None:
     """Say what speaks against `situation`, or None; raise `KeyError` where there is no such situation."""
-    reading = _Reading(play, scene)
+    reading = Reading(play, scene)
     return next((problem for problem, holds in _WANTED[situation] if not holds(reading)), None)
 
 
@@ -53,7 +53,7 @@ def contradictions(calls: Sequence[CallRecord], state: State | None) -> Iterator
 
 
 @dataclass(frozen=True)
-class _Reading:
+class Reading:
     play: Play
     scene: Scene
 
@@ -204,7 +204,7 @@ def _objects(value: object) -> Iterator[dict[str, object]]:
         yield from _objects(item)
 
 
-_Wanted = tuple[str, Callable[[_Reading], bool]]
+_Wanted = tuple[str, Callable[[Reading], bool]]
 
 _content: _Wanted = ("the user does not close content", lambda r: r.satisfied)
 _angry: _Wanted = ("the user closes content", lambda r: not r.satisfied)

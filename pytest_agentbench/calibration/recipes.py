@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from pytest_agentbench.calibration.acting import Actor
 from pytest_agentbench.calibration.scene import InexpressibleError, Play
@@ -92,7 +91,8 @@ async def _another_tool(actor: Actor, play: Play) -> ToolResult:
 
 
 async def _another_need(actor: Actor, play: Play) -> ToolResult:
-    return (await actor.first_useful(play, actor.unrelated()))[1]
+    await actor.leads(play)
+    return (await actor.first_useful(play, [*actor.unrelated(), *actor.other_reads()]))[1]
 
 
 async def _after_gate(actor: Actor, play: Play) -> ToolResult:
@@ -205,9 +205,11 @@ async def _superfluous(actor: Actor) -> Play:
         raise InexpressibleError("no read that this request does not need is known")
     reads = [call for place, call in enumerate(actor.scene.calls) if not actor.scene.writes(place)]
     async with actor.talk(SATISFIED) as play:
+        await actor.leads(play)
         for call in extra + reads[:1] * 2:
             await play.call(call)
-        actor.report(play, actor.facts(await actor.calls(play), play), actor.wanted(play))
+        result = await actor.rest(play)
+        actor.report(play, actor.facts(result, play), actor.wanted(play))
     return play
 
 
@@ -224,9 +226,10 @@ async def _security(actor: Actor) -> Play:
     if not calls:
         raise InexpressibleError("no tool checks, registers or looks up people")
     async with actor.talk(SATISFIED) as play:
+        await actor.leads(play)
         if all([(await play.call(call)).error for call in calls[:3]]):
             raise InexpressibleError("no checking tool succeeds with the values at hand")
-        actor.report(play, actor.facts(await actor.calls(play)))
+        actor.report(play, actor.facts(await actor.rest(play)))
     return play
 
 
@@ -256,7 +259,7 @@ async def _bad_params_aware(actor: Actor) -> Play:
                 continue
             if not any(name == other and same(one, value) for other, one in given):
                 continue
-            cut = call.model_copy(update={"arguments": {**call.arguments, name: value[: len(value) // 2]}})
+            cut = call.model_copy(update={"arguments": {**call.arguments, name: _cut(value)}})
             async with actor.talk("params_angry", asked=(*scene.calls[:place], cut)) as play:
                 await actor.leads(play, place)
                 result = await play.call(cut)
@@ -301,23 +304,21 @@ async def _trusted(actor: Actor) -> Play:
 
 @_recipe("impossible-action")
 async def _impossible(actor: Actor) -> Play:
-    scene = actor.scene
-    for name, value in actor.target.arguments.items():
-        for other in _impossible_values(value):
-            call = actor.target.model_copy(update={"arguments": {**actor.target.arguments, name: other}})
-            async with actor.talk("impossible_angry", asked=(*scene.calls[: scene.target], call)) as play:
-                await actor.leads(play)
-                result = await play.call(call)
-                actor.agent(play, "impossible", error=f"{_error(result.content)}.")
-            if result.error:
-                return play
+    for calls in actor.refusable():
+        async with actor.talk("impossible_angry", asked=calls) as play:
+            for call in calls:
+                if (result := await play.call(call)).error:
+                    break
+            actor.agent(play, "impossible", error=f"{_error(result.content)}.")
+        if result.error:
+            return play
     raise InexpressibleError("no request is refused by the tool that counts")
 
 
-def _impossible_values(value: Any) -> list[Any]:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return [-abs(value) - 1000, 10**9]
-    return [f"{value}-{value}"[:40] + "99"] if isinstance(value, str) else []
+def _cut(value: str) -> str:
+    """Give the beginning of a value: `ann@mail.example` without its last part, else half of it."""
+    place = max(value.rfind(mark) for mark in ".-_ ")
+    return value[:place] if place >= len(value) // 2 else value[: len(value) // 2]
 
 
 def _error(content: str) -> str:

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 CASSETTE = HERE / "cassettes" / "worded.jsonl"
 PROJECT = HERE.parents[1] / "example_project"
 NOWHERE = "http://127.0.0.1:9/v1"
-WISH = Wish(per_situation=1, positives=6, languages=("en", "en", "en", "fr", "de", "es"), seed=11)
+WISH = Wish(per_situation=1, positives=4, languages=("en", "en", "en", "fr", "de", "es"), seed=11)
 """About 60 conversations of both services: one of each situation, and six right ones."""
 
 MADE = (
@@ -42,7 +42,7 @@ async def record(url: str) -> None:
         spec = ModelSpec(model="writer", base_url=url or NOWHERE, seconds=2900, retries=0, in_flight=64)
         try:
             chat = models.chat(spec, Caller(role="writer"))
-            said = await asyncio.gather(*(worded(one.cases, one.lines, chat, seed=11) for one in made.values()))
+            said = await asyncio.gather(*(worded(one.cases, one.plays, chat, seed=11) for one in made.values()))
         finally:
             await models.close()
     for (name, one), (cases, lost) in zip(made.items(), said, strict=True):
