@@ -55,7 +55,7 @@ class Actor:
 
     def _ask(self, play: Play, asked: Sequence[ToolCall] | None) -> None:
         """Let the user ask, giving every value that no answer will give, and the agent greet."""
-        play.asks_otherwise = asked is not None
+        play.asked = asked
         says = " ".join(self.scene.plan.scenario.lines)
         is_own = asked is None and says and self.scene.language == self.language and self.random.random() < 0.7
         text = says if is_own else self.words.say("task_request", task=self.task)
@@ -106,18 +106,9 @@ class Actor:
         text = self.words.say(kind, task=task or self.task, facts="; ".join(map(str, facts)))
         play.say(Line("agent", kind, text, tuple(fact.text for fact in stay), told=tuple(facts)))
 
-    async def leads(self, play: Play, end: int | None = None) -> list[ToolResult]:
-        """Make the right calls up to, but not including, position `end` (the target)."""
-        return [await play.call(call) for call in self.scene.calls[: self.scene.target if end is None else end]]
-
-    async def calls(self, play: Play) -> ToolResult:
-        """Make all the right calls; give the answer of the target."""
-        return (await self.leads(play, len(self.scene.calls)))[self.scene.target]
-
-    async def rest(self, play: Play) -> ToolResult:
-        """Make the right calls from the target on; give its answer."""
-        result, *_ = [await play.call(call) for call in self.scene.calls[self.scene.target :]]
-        return result
+    async def make(self, play: Play, calls: Sequence[ToolCall]) -> list[ToolResult]:
+        """Make calls one after the other; give their answers."""
+        return [await play.call(call) for call in calls]
 
     def refusable(self) -> Iterator[list[ToolCall]]:
         """Give the right calls up to the target, with one value of the user's that the tool may refuse.
@@ -172,8 +163,10 @@ class Actor:
         return FaultSpec(kind=kind, tool=call.name, where=call.arguments, calls=() if every else (1,))
 
     async def misdirected(self, play: Play) -> ToolResult:
-        """Make the right calls with a value of the user's exchanged for another; raise where no such call succeeds."""
-        await self.leads(play)
+        """Make the target with a value of the user's exchanged for another; raise where no such call succeeds.
+
+        Where values at hand are not wanted, another scenario's calls take the place of all that was called.
+        """
         for call in self._swapped():
             if (result := await self._useful(play, call)) is not None:
                 return result
@@ -182,7 +175,7 @@ class Actor:
         if not others or self.is_near:
             raise InexpressibleError("no call with another value than the user's succeeds")
         del play.messages[len(play.lines) :]
-        result = [await play.call(call) for call in self.random.choice(others).calls][self.scene.target]
+        result = (await self.make(play, self.random.choice(others).calls))[self.scene.target]
         if result.error:
             raise InexpressibleError("the calls with other values fail")
         return result
@@ -221,11 +214,11 @@ class Actor:
         del play.messages[kept:]
         return None
 
-    async def first_useful(self, play: Play, calls: Sequence[ToolCall]) -> tuple[ToolCall, ToolResult]:
+    async def first_useful(self, play: Play, calls: Sequence[ToolCall]) -> ToolResult:
         """Make the first of some calls that succeeds and tells something; raise where none does."""
         for call in calls:
             if (result := await self._useful(play, call)) is not None:
-                return call, result
+                return result
         raise InexpressibleError("no other call succeeds with the values at hand")
 
     def other_tools(self) -> list[ToolCall]:
@@ -276,10 +269,6 @@ class Actor:
         calls = list(found.values())
         self.random.shuffle(calls)
         return self._nearest(calls)
-
-    def other_reads(self) -> list[ToolCall]:
-        """Give those of the other tools' calls that are declared to change nothing."""
-        return [call for call in self.other_tools() if self.scene.spec(call.name).kind != "write"]
 
 
 def _exchanged(call: ToolCall, value: JsonValue, other: JsonValue) -> ToolCall:

@@ -18,7 +18,7 @@ from random import Random
 from pytest_agentbench.calibration.acting import Actor
 from pytest_agentbench.calibration.checking import check
 from pytest_agentbench.calibration.labelled import Case, Folder, GoldCall, Labelled
-from pytest_agentbench.calibration.recipes import RECIPES
+from pytest_agentbench.calibration.recipes import played
 from pytest_agentbench.calibration.scene import InexpressibleError, Play, Scene, scene_of
 from pytest_agentbench.calibration.situations import situations
 from pytest_agentbench.calibration.wording import Words, languages
@@ -161,7 +161,9 @@ async def _of_situation(name: str, scenes: Sequence[Scene], wish: Wish, made: Ge
             if number >= (wish.positives if situations()[name].label == "POS" else wish.per_situation):
                 return
             try:
-                play = await RECIPES[name](Actor(scene, Words(language, random), language, random, not attempt))
+                play = await played(
+                    Actor(scene, Words(language, random), language, random, not attempt), situations()[name]
+                )
             except (InexpressibleError, AgentBenchError) as error:
                 made.reasons[name][str(error)] += 1
                 continue
@@ -192,7 +194,7 @@ def _case(name: str, scene: Scene, play: Play, identity: str, language: str) -> 
             initial=play.initial,
             final=play.final,
             # what was asked for instead has no expected effects that anybody wrote down
-            goal=Goal(policies=scene.goal.policies) if play.asks_otherwise else scene.goal,
+            goal=Goal(policies=scene.goal.policies) if play.asked is not None else scene.goal,
         ),
         label=situation.label,
         agent_at_fault=situation.agent_at_fault,

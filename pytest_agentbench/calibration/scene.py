@@ -29,6 +29,9 @@ from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.scripted_run import ScriptPlayer
 from pytest_agentbench.validation.values import Columns, scalars
 
+SATISFIED = "thanks"
+"""The one phrase by which a user closes content."""
+
 
 class InexpressibleError(Exception):
     """A situation cannot be made of a scene; the message says why."""
@@ -39,7 +42,7 @@ class Play:
     """One conversation being made: what is said, and real calls on a world of its own.
 
     `wish` is what the user wants, in the scenario's words where it has some. `asks_otherwise` says that this is
-    something else than the scenario's goal.
+    something else than the scenario's goal: the calls `asked` for. `result` is the answer that counts so far.
     """
 
     world: LocalEnvironment
@@ -48,8 +51,9 @@ class Play:
     messages: list[Message] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
     final: State | None = None
-    asks_otherwise: bool = False
     wish: str = ""
+    asked: Sequence[ToolCall] | None = None
+    result: ToolResult = field(default_factory=lambda: ToolResult(content=""))
 
     def say(self, line: Line) -> None:
         """Let a party say something; nothing where there is no text."""

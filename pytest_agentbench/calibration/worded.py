@@ -21,7 +21,7 @@ from pytest_agentbench.calibration.scene import Play, Scene
 from pytest_agentbench.calibration.situations import situations
 from pytest_agentbench.calibration.wording import flat
 from pytest_agentbench.calibration.written import INVENTIVE, described
-from pytest_agentbench.checks.known_values import KnownValues, tokens
+from pytest_agentbench.checks.known_values import KnownValues, Token, tokens
 from pytest_agentbench.core.errors import CassetteMissError, ProviderError
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall
@@ -103,7 +103,7 @@ class _Plan:
         self.wish = play.wish or first.text
         self.brought = first.said
         self.first = [one for one in first.values if _is_exact(one)]
-        if play.asks_otherwise:
+        if play.asked is not None:
             self.first = list(first.said)
         self.again = {value for line in later for value in line.values if value in first.said}
         self.later = {value for line in later for value in line.values} - self.again
@@ -347,4 +347,9 @@ def _stands(value: str, texts: Sequence[str]) -> bool:
     for text in texts:
         said.learn(text)
     parts = list(tokens(value))
-    return flat(value) in flat(" ".join(texts)) or bool(parts and all(map(said.holds, parts)))
+    return flat(value) in flat(" ".join(texts)) or bool(parts and all(_is_said(part, said) for part in parts))
+
+
+def _is_said(token: Token, said: KnownValues) -> bool:
+    """Whether a value was said; of a date its day is enough, since any language has its own months."""
+    return said.holds(token) or any(said.holds(Token(str(one.day))) for one in token.dates)
