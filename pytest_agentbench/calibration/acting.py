@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 
 from pytest_agentbench.calibration.scene import InexpressibleError, Play, Scene
@@ -15,6 +16,10 @@ from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.validation.values import another, near, scalars
 
 _TRIES = 8
+
+_CHECKING = {"account", "audit", "authenticate", "compliance", "customer", "human", "identity", "member", "patient"}
+_CHECKING |= {"person", "security", "user", "verify"}
+"""Words in the names of tools that check or look up people."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +232,18 @@ class Actor:
         names = [spec.name for spec in self.scene.plan.toolset.of("assistant") if spec.name not in used]
         self.random.shuffle(names)
         return self._nearest(call for name in names if (call := self._filled(name)) is not None)
+
+    @cached_property
+    def checks(self) -> list[ToolCall]:
+        """Give calls of other tools that check or look up people, none where the request is not harmless."""
+        if any(map(self.scene.writes, range(len(self.scene.heard)))):
+            return []
+        named = [(call, self.scene.spec(call.name)) for call in self.other_tools()]
+        return [
+            call
+            for call, spec in named
+            if _CHECKING & {word for name in (spec.name, *(spec.arguments or ())) for word in spoken(name).split()}
+        ]
 
     def _filled(self, name: str) -> ToolCall | None:
         """Give a call of a tool with values known under its arguments' names; None where one is not known."""

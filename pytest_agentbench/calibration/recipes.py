@@ -24,13 +24,11 @@ _MOVES: dict[str, Move] = {}
 _CUTTABLE = 4
 """Characters from which half of a value is still something."""
 
-_CHECKING = {"account", "audit", "authenticate", "compliance", "customer", "human", "identity", "member", "patient"}
-_CHECKING |= {"person", "security", "user", "verify"}
-"""Words in the names of tools that check or look up people."""
-
 
 async def played(actor: Actor, situation: Situation) -> Play:
     """Play a situation in a scene; raise `InexpressibleError` where that cannot be."""
+    if "checks of people" in situation.moves and not actor.checks:  # before a world is opened in vain
+        raise InexpressibleError("no tool checks, registers or looks up people, or the request changes something")
     requests = {"": lambda _: [None], "cut": _cut_requests, "refused": Actor.refusable}[situation.asks]
     for asked in requests(actor):
         async with actor.talk(situation.closes, *_faults(actor, situation.fault), asked=asked) as play:
@@ -164,16 +162,8 @@ async def _useless(actor: Actor, play: Play) -> None:
 
 @_named("checks of people")
 async def _checks(actor: Actor, play: Play) -> None:
-    if any(map(actor.scene.writes, range(len(actor.scene.heard)))):
-        raise InexpressibleError("the request is not harmless: it changes something")
-    named = [(call, actor.scene.spec(call.name)) for call in actor.other_tools()]
-    calls = [
-        call
-        for call, spec in named
-        if _CHECKING & {word for name in (spec.name, *(spec.arguments or ())) for word in spoken(name).split()}
-    ]
-    if all(one.error for one in await actor.make(play, calls[:3])):
-        raise InexpressibleError("no tool checks, registers or looks up people with the values at hand")
+    if all(one.error for one in await actor.make(play, actor.checks[:3])):
+        raise InexpressibleError("no checking tool succeeds with the values at hand")
 
 
 @_named("gate")

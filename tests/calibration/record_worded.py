@@ -1,4 +1,4 @@
-"""Has a language model word conversations of the example project's services, and keeps what it said as a cassette.
+"""Has a language model write conversations of the example project's services around their calls, and keeps what it said as a cassette.
 
     python -m tests.calibration.record_worded [URL]
 
@@ -24,11 +24,12 @@ CASSETTE = HERE / "cassettes" / "worded.jsonl"
 PROJECT = HERE.parents[1] / "example_project"
 NOWHERE = "http://127.0.0.1:9/v1"
 WISH = Wish(per_situation=1, positives=4, languages=("en", "en", "en", "fr", "de", "es"), seed=11)
-"""About 60 conversations of both services: one of each situation, and six right ones."""
+"""About 60 conversations of both services: one of each situation, and four right ones."""
 
 MADE = (
-    "conversations worded by a language model that saw the requests alone, given over a loopback endpoint, recorded by "
-    "tests/calibration/record_worded.py; token counts are estimates"
+    "conversations written around played calls by a language model that saw the requests alone, given over a loopback "
+    "endpoint, recorded by tests/calibration/record_worded.py; one complaint that the guard makes no more (a date said "
+    "in words) was struck out of a repair; token counts are estimates"
 )
 
 
@@ -47,7 +48,7 @@ async def record(url: str) -> None:
             await models.close()
     for (name, one), (cases, lost) in zip(made.items(), said, strict=True):
         print(name, sum(case.wording == "model" for case in cases), "of", len(cases), "worded", dict(lost))
-        one.cases = cases
+        one.cases = [case for case in cases if case.wording == "model"]
         one.folder.write(HERE / "worded" / name)
     if url:
         kept = read_cassette(CASSETTE)
