@@ -15,7 +15,6 @@ from pytest_agentbench.generation.tools.flows import (
     Assignment,
     assignments,
     connecting,
-    is_same_value,
     scalars_in,
 )
 from pytest_agentbench.generation.tools.graph.names import words
@@ -222,11 +221,3 @@ def _completions(
         slots = read_slots(entry.arguments)
         if all(path in slots for path in missing):
             yield {path: slots[path] for path in missing}, entry.id
-
-
-def stands_in(value: JsonValue, result: JsonValue) -> bool:
-    """Whether a value stands in a result, whole or within a text."""
-    return any(
-        is_same_value(one, value) or (isinstance(one, str) and isinstance(value, str) and value in one)
-        for _, one in scalars_in(result)
-    )

@@ -1,24 +1,25 @@
 """Whom the calls of a draft belong to: rows of tables, and of answers, carry the identifier of one person.
 
-An owner column is called the same in rows of at least two kinds (an order's `customer_id`, an address's `customer_id`),
-and leads to the rows of one table that describe people: that have a name, and a way to reach them or a day of birth. A
-draft keeps to the rows of one person. Where no table describes people, other columns that repeat are kept to where
-there is a choice, and no owner is named.
+An owner column is called the same in rows of at least two kinds (an order's `customer_id`, an address's `customer_id`).
+It leads to the rows of one table that describe people, who have a name and a way to reach them or a day of birth; or some
+tool takes it and lists the rows that carry it (`list_loans(member_id)`). A draft keeps to one owner. Other columns that
+repeat are kept to where there is a choice.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.names import IDENTIFIERS
 from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.draft import Owner
+from pytest_agentbench.generation.draft import Owner, Turn
 from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.hydration.arguments import Executed
 from pytest_agentbench.generation.tools.labels import name_of
-from pytest_agentbench.generation.tools.probing.reading import inner
+from pytest_agentbench.generation.tools.probing.reading import inner, parsed
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
+from pytest_agentbench.generation.tools.values import Card, PoolEntry
 
 _REACHED = frozenset({"email", "mail", "phone", "tel", "telephone", "mobile", "birth", "birthday", "dob"})
 """Words of columns that only rows about people have."""
@@ -28,6 +29,9 @@ _KINDS = 2
 """Kinds of rows that carry an owner column."""
 _LEAST = 3
 """Different values of a column that lead to rows of a table, from which it is the table's (fewer: all of them)."""
+
+_ANSWER = "answer/"
+"""Begins the name of a kind of rows that stand in the answers of a tool."""
 
 Row = Mapping[str, JsonValue]
 
@@ -42,7 +46,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Owners:
-    """The owner columns of a service: `people` by column, and `shared`, columns that repeat and lead to no person."""
+    """The owner columns of a service with the rows that they lead to, and `shared`, other columns that repeat."""
 
     people: Mapping[str, Table] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
@@ -76,10 +80,16 @@ class Owners:
         against = [column for column, value in one.items() if known[column] - {value}]
         return sum(column in self.people for column in against), sum(column in self.shared for column in against)
 
-    def owner(self, made: Sequence[Executed]) -> Owner | None:
-        """Give the person that all calls are about; none where no table describes people, None where there are two."""
+    def owner_of(self, turns: Sequence[Turn], card: Callable[[str], Card]) -> Owner | None:
+        """Give the person that all calls are about; nobody where no table describes people, None where there are two."""
+        made = [
+            Executed(card(one.call.name), one.call.arguments, parsed(one.answer), one.answer, number)
+            for number, turn in enumerate(turns)
+            for one in turn.calls
+        ]
+        every = [self.of(one) for one in made]
         for column, table in self.people.items():
-            keys = {found[column] for one in made if column in (found := self.of(one))}
+            keys = {found[column] for found in every if column in found}
             if len(keys) > 1:
                 return None
             if keys:
@@ -97,7 +107,7 @@ def owners_of(state: JsonValue, pool: Pool) -> Owners:
             kinds[name][key] = row
     for entry in pool.entries:
         for number, row in enumerate(rows_in(entry.result)):
-            kinds[f"the answer of {entry.tool}"][f"{entry.id}/{number}"] = row
+            kinds[f"{_ANSWER}{entry.tool}"][f"{entry.id}/{number}"] = row
     carried: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for kind, rows in kinds.items():
         for row in rows.values():
@@ -106,17 +116,29 @@ def owners_of(state: JsonValue, pool: Pool) -> Owners:
                     carried[column][kind].add(str(value))
     people: dict[str, Table] = {}
     shared: set[str] = set()
-    tables = {kind: _by_key(rows) for kind, rows in kinds.items() if any(map(_is_person, rows.values()))}
+    tables = {kind: _by_key(rows) for kind, rows in kinds.items()}
+    persons = {kind: tables[kind] for kind, rows in kinds.items() if any(map(_is_person, rows.values()))}
+    listing = {column for entry in pool.entries for column in _listed_by(entry)}
     for column, by_kind in sorted(carried.items()):
         if len(by_kind) < _KINDS:
             continue
         values = set().union(*by_kind.values())
-        table = next((name for name, rows in tables.items() if _leads(values, rows)), None)
-        if table is not None:
-            people[column] = Table(table, tables[table])
+        table = next((name for name, rows in persons.items() if _leads(values, rows)), None)
+        if table is not None or column in listing:
+            table = table or next((name for name, rows in tables.items() if _leads(values, rows)), column)
+            people[column] = Table(table.removeprefix(_ANSWER), tables.get(table, {}))
         elif words(column) != ("id",):
             shared.add(column)
     return Owners(people, frozenset(shared))
+
+
+def _listed_by(entry: PoolEntry) -> Iterator[str]:
+    """Yield the columns by which a call lists rows: an argument that every row carries, of which there are several."""
+    rows = list(rows_in(entry.result))
+    for path, value in read_slots(entry.arguments).items():
+        column = name_of(path)
+        if len(rows) > 1 and _is_identifier(column) and all(str(row.get(column)) == str(value) for row in rows):
+            yield column
 
 
 def rows_in(value: JsonValue, deep: int = 3) -> Iterator[Row]:

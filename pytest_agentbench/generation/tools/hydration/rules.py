@@ -26,7 +26,7 @@ from pytest_agentbench.validation.rules import Rules
 from pytest_agentbench.validation.values import scalars
 
 
-@dataclass(frozen=True)
+@dataclass
 class SuiteRules:
     """The policies of a suite that have a rule, held against partial runs."""
 
@@ -44,6 +44,10 @@ class SuiteRules:
         called = {one.card.tool for one in made}
         call = ToolCall(name=tool, arguments=dict(arguments))
         return (names for names in self._rules.before(call) if called.isdisjoint(names))
+
+    def must_confirm(self, call: ToolCall) -> bool:
+        """Whether a call needs the user's yes."""
+        return self._rules.must_confirm(call)
 
     def broken(self, made: Sequence[Executed], initial: State | None, states: Sequence[State]) -> tuple[str, ...]:
         """Name the policies that a right agent breaks by these calls, each in the turn of the user that asks for it."""
