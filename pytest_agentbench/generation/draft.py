@@ -198,12 +198,18 @@ class Draft(Model):
         """The calls that the line of a turn is about: its own, its refused ones, and, of a request, those of the turns
         after it that only answer the agent (confirm, condition, decline, withdraw, inform), in this order.
         """
-        first, *later = self.turns[turn:]
-        found = [*first.calls, *first.refused]
-        for one in later if first.act not in ANSWERS else ():
-            if one.act not in ANSWERS:
+        return tuple(call for call, _ in self.placed(turn))
+
+    def placed(self, turn: int) -> tuple[tuple[PlannedCall, int], ...]:
+        """The calls of `requested`, each with the number of calls that a right run made before it."""
+        at = sum(len(one.calls) for one in self.turns[:turn])
+        found: list[tuple[PlannedCall, int]] = []
+        for number, one in enumerate(self.turns[turn:]):
+            if number and (self.turns[turn].act in ANSWERS or one.act not in ANSWERS):
                 break
-            found += [*one.calls, *one.refused]
+            found += [(call, at + place) for place, call in enumerate(one.calls)]
+            at += len(one.calls)
+            found += [(call, at) for call in one.refused]
         return tuple(found)
 
     @property
