@@ -14,14 +14,12 @@ from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.generation.tools.hydration.hydrate import EXHAUSTED, hydrate
 from pytest_agentbench.generation.tools.hydration.memory import HydrationError, Usage
 from pytest_agentbench.generation.tools.hydration.stock import Stock
-from pytest_agentbench.generation.tools.labels import label_of
 from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Walk
 from pytest_agentbench.generation.tools.walks.judging import Chosen
-from pytest_agentbench.generation.tools.walks.sampling import Sampler, calls_of, class_of
+from pytest_agentbench.generation.tools.walks.sampling import Sampler, class_of
 
-_NAMED = 3
-"""Tools that an id names."""
 TWO_PEOPLE = "it mixes the affairs of two people"
+"""The reason of a walk in which two owners meet."""
 
 
 @dataclass
@@ -35,21 +33,18 @@ class WalkSource:
     told: Callable[[str], None] = lambda _: None
     walks: dict[str, Walk] = field(default_factory=dict)
     _usage: Usage = field(default_factory=Usage)
-    _drafts: dict[str, Draft] = field(default_factory=dict)
 
     async def drafts(self) -> AsyncIterator[Draft | Loss]:
         """Give the drafts of walks, and the walks that the world does not bear, until no new walk is found."""
         while (walk := self.draws.draw()) is not None:
-            name = draft_id(walk)
-            self.walks[name] = walk
+            self.walks[walk.id] = walk
             try:
-                draft = await self._draft(walk, name)
+                draft = await self._draft(walk)
             except HydrationError as error:
                 self._learn(walk, error)
                 detail = shorten(printable(error.detail), 300)
-                yield Loss(draft=name, stage="hydration", reason=error.reason, detail=detail)
+                yield Loss(draft=walk.id, stage="hydration", reason=error.reason, detail=detail)
                 continue
-            self._drafts[name] = draft
             yield draft
 
     def accepted(self, draft: Draft) -> None:
@@ -61,20 +56,20 @@ class WalkSource:
         if loss.draft in self.walks:
             self.draws.lost(self.walks[loss.draft])
 
-    async def _draft(self, walk: Walk, name: str) -> Draft:
+    async def _draft(self, walk: Walk) -> Draft:
         random = Random(f"{self.seed}/{walk.id}")  # noqa: S311 - a choice, no secret
         turns = await hydrate(walk, self.stock, random, usage=self._usage)
         owner = self.stock.owners.owner_of(turns, self.stock.card)
         if owner is None:
-            raise HydrationError(TWO_PEOPLE, name)
+            raise HydrationError(TWO_PEOPLE, walk.id)
         return Draft(
-            id=name,
+            id=walk.id,
             source="tools",
             turns=turns,
             owner=owner,
             language=self.languages[len(self.walks) % len(self.languages)],
             tags=(class_of(walk), *(("failure",) if walk.enriched else ())),
-            provenance={"walk": walk.id, "seed": self.seed, "path": " > ".join(walk.nodes)},
+            provenance={"path": " > ".join(walk.nodes)},
         )
 
     def _learn(self, walk: Walk, error: HydrationError) -> None:
@@ -93,10 +88,3 @@ class WalkSource:
         if places:
             changes = (node for node in nodes[: places[-1]] if self.stock.card(node).writes is not False)
             self.draws.bar(Counter(node for node in changes if node != RUN_CONVERSATION), step)
-
-
-def draft_id(walk: Walk) -> str:
-    """Name a draft by its first tools, in words, and by its walk, so that it stays when others come and go."""
-    names = ["-".join(label_of(tool).split()) for tool in dict.fromkeys(calls_of(walk))]
-    more = f"-{len(names) - _NAMED}-more" if len(names) > _NAMED else ""
-    return f"{'-'.join(names[:_NAMED])[:70]}{more}-{walk.id}"

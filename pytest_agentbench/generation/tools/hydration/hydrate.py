@@ -469,7 +469,9 @@ class _Attempt:
         another environment was found to have another value for.
         """
         last = self._made[-1]
+        owners = self._stock.owners
         used = [value for one in self._made for _, value in scalars(one.arguments)]
+        used += [name for one in self._made for name in owners.names(owners.of(one))]
         found = [
             one
             for one in wanted_of(last.result, call, used)
