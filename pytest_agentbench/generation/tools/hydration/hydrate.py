@@ -88,11 +88,12 @@ async def hydrate(
     memory.unsteady |= stock.unsteady
     last: HydrationError | None = None
     furthest = -1
-    for _ in range(attempts):
+    for number in range(attempts):
         memory.reached = 0
         try:
             async with stock.world.open() as opened:
-                turns = await _Attempt(stock, opened, random, memory, usage or Usage()).run(walk)
+                attempt = _Attempt(stock, opened, random, memory, usage or Usage(), by_name=number % 2 == 0)
+                turns = await attempt.run(walk)
             if lost := await unsteady_values(turns, stock):
                 memory.unsteady |= lost
                 raise HydrationError(OF_ONE, ", ".join(f"{one} -> {other} ({at})" for one, other, at in sorted(lost)))
@@ -110,12 +111,15 @@ async def hydrate(
 class _Attempt:
     """One attempt at one walk."""
 
-    def __init__(self, stock: Stock, opened: Opened, random: Random, memory: Memory, usage: Usage) -> None:
+    def __init__(
+        self, stock: Stock, opened: Opened, random: Random, memory: Memory, usage: Usage, *, by_name: bool
+    ) -> None:
         self._stock = stock
         self._opened = opened
         self._random = random
         self._memory = memory
         self._usage = usage
+        self._is_by_name = by_name
         self._turns: list[Turn] = []
         self._made: list[Executed] = []
         self._planned: list[PlannedCall] = []
@@ -183,8 +187,19 @@ class _Attempt:
             if await self._try(card, option):
                 self._withdrawn |= {option.entry}
                 return
-        self._memory.stuck(self._choices, card.tool)
+        self._memory.stuck(self._choices, card.tool, self._owned(card))
         raise HydrationError("no verified call left", card.tool)
+
+    def _owned(self, card: Card) -> Choice | None:
+        """Give the choice that named the owner, where verified calls of a tool are left that are about others."""
+        owners = self._stock.owners
+        made = [owners.of(one) for one in self._made]
+        left = (entry for entry in self._stock.pool.of(card.tool) if self._may_try(card, entry.arguments))
+        others = (owners.of(Executed(card, one.arguments, one.result, one.content, 0)) for one in left)
+        if not any(owners.conflicts(one, made)[0] for one in others):
+            return None
+        named = (place for place, one in enumerate(made) if owners.people.keys() & one.keys())
+        return next((self._choices[place] for place in named), None)
 
     async def _extract(self, card: Card) -> None:
         """Choose and make a call whose arguments come from the result before, as far as a type leads there."""
@@ -243,7 +258,7 @@ class _Attempt:
 
         None where no name does, or the lookup finds something else today.
         """
-        handle = self._stock.handles.of(entry)
+        handle = self._stock.handles.of(entry) if self._is_by_name else None
         if handle is None:
             return None
         lookup = self._stock.card(handle.tool)

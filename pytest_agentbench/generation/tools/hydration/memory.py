@@ -61,14 +61,18 @@ class Memory:
         """Note that a choice leads nowhere."""
         self._barren.add((choice.place, choice.changes, choice.key))
 
-    def stuck(self, made: Sequence[Choice], tool: str) -> None:
-        """Note that no call of a tool was left after these: the last change is to blame, else its own last call."""
-        changes = [choice for choice in made if choice.writes]
-        own = [choice for choice in made if choice.tool == tool]
-        if not changes and not own:
+    def stuck(self, made: Sequence[Choice], tool: str, owned: Choice | None = None) -> None:
+        """Note that no call of a tool was left after these.
+
+        To blame is the call that named the owner (`owned`), where other owners have calls left; else the last change,
+        else the tool's own last call.
+        """
+        blamed = [owned] if owned is not None else [choice for choice in made if choice.writes]
+        blamed = blamed or [choice for choice in made if choice.tool == tool]
+        if not blamed:
             self.is_over = True
             return
-        self.barren((changes or own)[-1])
+        self.barren(blamed[-1])
 
 
 def changes_of(made: Sequence[Choice]) -> Changes:
