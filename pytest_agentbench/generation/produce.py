@@ -75,7 +75,9 @@ class Production:
         self._hashes = hashes_of(self.suite, self.toolset)
         with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
             shared = Shared(isolation=IsolationGate(Path(directory)), now=self.now, seed=recipe.seed, mutate=False)
-            self._acceptance = Acceptance(suite=self.suite, toolset=self.toolset, shared=shared, today=self.today)
+            self._acceptance = Acceptance(
+                suite=self.suite, toolset=self.toolset, shared=shared, today=self.today, state=self.state
+            )
             await self._all()
         files = [self._file(draft) for draft in self.accepted]
         saved = self.store.save_scenarios(files)
