@@ -130,6 +130,8 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
     arguments = [(path.split(".")[-1], value) for call in touched for path, value in arguments_of(call)]
     fields = {name for name, value in arguments if same(value, owner)}
     fields |= {name for _, row in records for name, value in row.items() if same(to_json(value), owner)}
+    if not fields:
+        yield f"{owner!r} stands nowhere in what it touches"
     fields -= _GENERIC
     for name, value in arguments:
         if name in fields and value is not None and not same(value, owner):

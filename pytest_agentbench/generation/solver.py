@@ -343,7 +343,7 @@ def _of_schema(values: Sequence[JsonValue], schema: Mapping[str, Any]) -> JsonVa
 
 
 def _entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonValue]:
-    """Yield what may be meant: in entry `position` of each list of `count`, the fields that are called like the label."""
+    """Yield what may be meant: of entry `position` of each list of `count`, the fields that are called like it."""
     names = _names(label, one.thing)
     if one.count < 2:
         yield from _best(value, names)

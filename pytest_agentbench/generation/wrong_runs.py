@@ -55,7 +55,7 @@ def _besides(run: WrongRun, refused: Sequence[PlannedCall]) -> Sequence[PlannedC
 
 
 def _heard(draft: Draft, place: int, rules: Rules) -> Iterator[Step]:
-    """Say what the agent says before a turn: before an answer of the user's, what is to be done, with all its values."""
+    """Say what the agent says before a turn: before an answer of the user's, what is to be done, with its values."""
     turn = draft.turns[place]
     if not place:
         return
