@@ -6,6 +6,7 @@ same writes with equal values as the draft, or none where the draft refuses; ord
 fit is not solved. It shares no code with what plans drafts.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from pytest_agentbench.checks.rules_values import Facts, decoded
 from pytest_agentbench.checks.wording import call_text
 from pytest_agentbench.core.acts import Act
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.ids import codes_in
+from pytest_agentbench.core.names import IDENTIFIERS
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
@@ -346,7 +349,8 @@ def _entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonV
     """Yield what may be meant: of entry `position` of each list of `count`, the fields that are called like it."""
     names = _names(label, one.thing)
     if one.count < 2:
-        yield from _best(value, names)
+        found = list(_best(value, names))
+        yield from found or _told(value, one.thing)
         return
     stack = [value]
     while stack:
@@ -371,7 +375,16 @@ def _entries(value: JsonValue, one: SaidReference, label: str) -> Iterator[JsonV
 def _names(label: str, thing: str) -> list[set[str]]:
     """Give the names that a field may have, the closest first."""
     last = label.rsplit(maxsplit=1)[-1] if label.split() else label
-    return [{label}, {thing}, {f"{thing} id", f"{thing} {last}"}, {last}, {"id"}]
+    return [{label}, {thing}, {f"{thing} id", f"{thing} {last}"}, {last}, {"id"}, set(IDENTIFIERS)]
+
+
+def _told(value: JsonValue, thing: str) -> Iterator[JsonValue]:
+    """Yield the ids in a text, or else the numbers that stand behind what a thing is called: *entry 1*."""
+    texts = [value] if isinstance(value, str) else list(value.values()) if isinstance(value, Mapping) else []
+    for text in (one for one in texts if isinstance(one, str)):
+        words = list(codes_in(text).values())
+        numbers = re.findall(rf"(?i)\b{re.escape(thing)}\W{{1,3}}(\d+)\b", text) if not words else []
+        yield from [*words, *map(int, numbers)]
 
 
 def _best(value: JsonValue, names: Sequence[set[str]]) -> Iterator[JsonValue]:

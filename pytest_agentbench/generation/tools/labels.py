@@ -5,6 +5,14 @@ from collections.abc import Iterable
 from pytest_agentbench.core.names import IDENTIFIERS, readable
 from pytest_agentbench.generation.tools.graph.names import words
 
+NAMES = frozenset({"name", "nom", "surname", "firstname", "lastname", "prenom"})
+"""Words of columns that hold what people are called."""
+_ROLES = frozenset({
+    "customer", "client", "user", "member", "guest", "patient", "passenger", "tenant", "owner", "employee", "student",
+    "account", "subscriber", "household", "adherent", "abonne", "proprietaire", "locataire", "eleve", "utilisateur",
+})  # fmt: skip
+"""What columns are called that say whose a row is."""
+
 
 def name_of(path: str) -> str:
     """Give the last name on a dotted path: `order_id` of `order_id`, of `order.order_id` and of `order_id.*`."""
@@ -38,3 +46,14 @@ def thing_of(path: str, tool: str) -> str:
         if telling := [word for word in words(name) if word not in IDENTIFIERS and word != "*"]:
             return " ".join(telling[-1:] if name == tool else telling)
     return label_of(path)
+
+
+def is_identifier(name: str) -> bool:
+    """Whether a name says that a value tells one thing from others: its last word does."""
+    return bool(words(name)) and words(name)[-1] in IDENTIFIERS
+
+
+def is_role(name: str) -> bool:
+    """Whether a value is called as people are: `guest`, `customer_id`, `member name`."""
+    named = [word for word in words(name) if word not in IDENTIFIERS and word not in NAMES]
+    return len(named) == 1 and named[0] in _ROLES

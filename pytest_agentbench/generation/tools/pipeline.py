@@ -7,7 +7,6 @@ not made again as long as that holds; a session that was broken off goes on wher
 import contextlib
 import itertools
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -319,12 +318,12 @@ class Pipeline:
 def _shape(recipe: GenerateSpec, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> Shape:
     """Say what walks are like: none along closed edges, with barred pairs, or with more of a tool than there are calls."""
     pool = stock.pool
-    counts = Counter(entry.tool for entry in pool.entries if FAILURE not in entry.id)
     # what is destroyed in a conversation is no longer there for its later calls
     share = _SPARED if any(stock.card(tool).destructive for tool in graph.tools) else 1.0
     capacity = {}
     for tool in graph.tools:
-        most = stock.owners.most_of_one(pool, tool, stock.card(tool)) or counts[tool]
+        entries = distinct(one for one in pool.entries if one.tool == tool and FAILURE not in one.id)
+        most = stock.owners.most_of_one(pool.of(tool), stock.card(tool)) or len(entries)
         capacity[tool] = 0 if tool in rehearsed.unfit else min(ceil(most * share), rehearsed.repeats.get(tool, most))
     return Shape(
         shortest=recipe.shortest,

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_agentbench.core.codec import dumps
+from pytest_agentbench.core.ids import codes_in, shape
+from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue, same
 from pytest_agentbench.generation.draft import Origin, Reference
 from pytest_agentbench.generation.tools.flows import (
@@ -15,13 +17,14 @@ from pytest_agentbench.generation.tools.flows import (
     Assignment,
     assignments,
     connecting,
+    found_at,
     scalars_in,
 )
 from pytest_agentbench.generation.tools.graph.names import words
-from pytest_agentbench.generation.tools.labels import name_of, thing_of
+from pytest_agentbench.generation.tools.labels import is_identifier, is_role, name_of, thing_of
 from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
-from pytest_agentbench.generation.tools.recruiting.proposing import is_needed, is_sayable
+from pytest_agentbench.generation.tools.recruiting.proposing import is_needed, is_opaque, is_sayable
 from pytest_agentbench.generation.tools.values import Card, PoolEntry, Taxonomy
 
 COMPANIONS = 3
@@ -65,6 +68,35 @@ def of_entry(entry: PoolEntry) -> Option:
         arguments=entry.arguments,
         origins={path: Origin(source="user", entry=entry.id) for path in slots},
         states=slots,
+        entry=entry.id,
+    )
+
+
+def behind(entry: PoolEntry, card: Card, made: Sequence[Executed], taxonomy: Taxonomy) -> Option | None:
+    """Give a call that works only after others, with what their results give today; the rest is said by the user.
+
+    None where the user would have to say a code that only a result of earlier days gave.
+    """
+    slots = read_slots(entry.arguments)
+    taken: dict[str, tuple[JsonValue, Origin, Reference | None]] = {}
+    for place in range(len(made) - 1, -1, -1):
+        before = made[place]
+        types = connecting(taxonomy, before.card.tool, card.tool)
+        rows = assignments(types, before.card.tool, before.result, card, arguments=before.arguments) if types else []
+        for row in rows[:1]:
+            pointed = _pointed(row, card, list(slots), before, place)
+            taken |= {path: part for path, part in pointed.items() if path in slots and path not in taken}
+    said = {path: value for path, value in slots.items() if path not in taken or taken[path][2] is None}
+    said |= {path: value for path, (value, _, one) in taken.items() if one is None}
+    if any(map(is_opaque, said.values())):
+        return None
+    return Option(
+        arguments=build({**slots, **{path: value for path, (value, _, _) in taken.items()}}),
+        origins={
+            path: taken[path][1] if path in taken else Origin(source="user", entry=entry.id) for path in slots
+        },
+        states=said,
+        references=tuple(one for _, _, one in taken.values() if one is not None),
         entry=entry.id,
     )
 
@@ -114,11 +146,14 @@ def options_of(
 
 
 def recalled(
-    card: Card, made: Sequence[Executed], taxonomy: Taxonomy, companions: Sequence[PoolEntry]
+    card: Card, made: Sequence[Executed], taxonomy: Taxonomy, entries: Sequence[PoolEntry]
 ) -> Iterator[Option]:
-    """Give arguments out of what any earlier call gave, the latest first."""
+    """Give arguments for a tool that works only behind others (`entries`), out of what any earlier call gave."""
     for place in range(len(made) - 1, -1, -1):
-        yield from options_of(card, made, taxonomy, companions, source=place)
+        yield from options_of(card, made, taxonomy, entries, source=place)
+    for entry in entries:
+        if (option := behind(entry, card, made, taxonomy)) is not None:
+            yield option
 
 
 def is_pointable(path: str, value: JsonValue, card: Card) -> bool:
@@ -146,6 +181,8 @@ def _pointed(
         if where.startswith(ARGUMENT):
             found[path] = (value, Origin(source="user"), None)
             continue
+        if _is_one_of_many(value, where, before.result):
+            continue
         lists = lists_on(before.result, where)
         if sum(count > 1 for _, count, _ in lists) > _DEEPEST or not _is_first_list(where, before.result, card, path):
             continue
@@ -160,6 +197,15 @@ def _pointed(
         for path, part in found.items()
         if part[2] is None or labels.count(part[2].label) == 1 or path in needed
     }
+
+
+def _is_one_of_many(value: JsonValue, where: str, result: JsonValue) -> bool:
+    """Whether a value stands in a text beside others of its kind: nobody can point at it there."""
+    text = next((one.value for one in found_at(result, where)), None)
+    if not isinstance(text, str) or text == value:
+        return False
+    kind = shape(plain(str(value)))
+    return sum(shape(code) == kind for code in codes_in(text)) > 1
 
 
 def lists_on(result: JsonValue, path: str) -> list[tuple[int, int, str]]:
@@ -189,8 +235,10 @@ def _is_first_list(path: str, result: JsonValue, card: Card, argument: str) -> b
 
 
 def _known(path: str, card: Card, made: Sequence[Executed], taken: Mapping[str, JsonValue]) -> JsonValue:
-    """Give what earlier calls took under the same name, where they all took the same: the user says it again."""
+    """Give whom or what earlier calls named under the same name, where all named the same: the user says it again."""
     name = name_of(path)
+    if not (is_identifier(name) or is_role(name)):
+        return None
     declared = next((one.schema_.get("type") for one in card.parameters if one.path == path), None)
     found: list[JsonValue] = []
     for one in made:
