@@ -55,6 +55,5 @@ def test_spoilt_drafts_are_refused(tmp_path: Path) -> None:
         refused |= {named[one.draft]: f"{one.stage}: {one.reason}: {one.detail}" for one in report.losses}
         passed += [named[draft.id] for draft in report.accepted if draft.id in named]
 
-    print(len(refused), passed, *refused.items(), sep="\n")
     assert len(refused) + len(passed) >= 50
     assert len(passed) <= 2, passed
