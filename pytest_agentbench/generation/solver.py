@@ -50,6 +50,8 @@ from pytest_agentbench.validation.scripted_run import Described, ScriptPlayer
 
 _DEEPEST = 2
 """Calls that are needed for calls that are needed for a call."""
+_NESTED = 5
+"""Objects within objects that are looked into: schemas that refer to themselves have no end."""
 _LOOKUPS = 8
 """Tools that are tried to find a value that nobody says."""
 
@@ -305,17 +307,30 @@ class _Solver:
                 yield led_to(term, answer.call.arguments, partial(lambda value: value, answer.value))
 
 
-def _slots(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _slots(
+    schema: Mapping[str, Any], path: str = "", root: Mapping[str, Any] | None = None
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield each argument that takes plain values or a list, by its dotted path."""
+    root = schema if root is None else root
     for name, inner in schema.get("properties", {}).items():
         here = f"{path}.{name}" if path else name
-        one = inner if isinstance(inner, Mapping) else {}
-        if one.get("properties"):
-            yield from _slots(one, here)
-        elif isinstance(one.get("items"), Mapping) and one["items"].get("properties"):
-            yield from ((f"{slot}", part) for slot, part in _slots(one["items"], f"{here}.*"))
+        one = _resolved(inner, root)
+        items = _resolved(one.get("items"), root)
+        if one.get("properties") and here.count(".") < _NESTED:
+            yield from _slots(one, here, root)
+        elif items.get("properties") and here.count(".") < _NESTED:
+            yield from _slots(items, f"{here}.*", root)
         else:
             yield here, one
+
+
+def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Follow a reference to a definition of the same schema."""
+    reference = schema.get("$ref") if isinstance(schema, Mapping) else None
+    found: Any = root if reference else schema
+    for part in reference[1:].strip("/").split("/") if isinstance(reference, str) and reference[:1] == "#" else ():
+        found = found.get(part, {}) if isinstance(found, Mapping) else {}
+    return found if isinstance(found, Mapping) else {}
 
 
 def _put(arguments: dict[str, Any], path: str, value: JsonValue) -> None:
@@ -412,9 +427,10 @@ def _distinct(values: Sequence[JsonValue] | Iterator[JsonValue]) -> list[JsonVal
     return found
 
 
-def _number(value: JsonValue, schema: JsonValue) -> JsonValue:
-    """Give a number as one whatever its type; a text where the tool takes texts, so that `101` is "101"."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and isinstance(schema, Mapping) and schema.get("type") == "string":
-        return str(value)
+def _ordered(value: JsonValue) -> JsonValue:
+    """Give what is equal for equal values, in whatever order names stand."""
+    if isinstance(value, Mapping):
+        return {name: _ordered(value[name]) for name in sorted(value)}
+    if isinstance(value, list):
+        return [_ordered(item) for item in value]
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else value

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from pytest_agentbench.core.names import IDENTIFIERS, readable
+from pytest_agentbench.core.names import IDENTIFIERS
+from pytest_agentbench.generation.language.plain import words_of
 from pytest_agentbench.generation.tools.graph.names import words
 
 NAMES = frozenset({"name", "nom", "surname", "firstname", "lastname", "prenom"})
@@ -22,7 +23,7 @@ def name_of(path: str) -> str:
 
 def label_of(path: str) -> str:
     """Give the plain name of a value: *order id* for `order_id` and `orderId`."""
-    return readable(name_of(path).replace("-", "_")).lower()
+    return words_of(name_of(path))
 
 
 def labels_of(paths: Iterable[str]) -> dict[str, str]:

@@ -37,7 +37,10 @@ _CHOICES = ("date", "date-time", "time", "duration")
 
 @dataclass(frozen=True)
 class Executed:
-    """A call of the draft that was made, and what it gave; `turn` counts the user's turns."""
+    """A call of the draft that was made, and what it gave; `turn` counts the user's turns.
+
+    `origins` and `references` say where its arguments come from.
+    """
 
     card: Card
     arguments: dict[str, JsonValue]
@@ -45,6 +48,8 @@ class Executed:
     content: str
     turn: int
     error: bool = False
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    references: tuple[Reference, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,8 +132,11 @@ def options_of(
         said: dict[str, JsonValue] = {path: value for path, (value, _, one) in pointed.items() if one is None}
         for path in needed:
             if path not in values and (known := _known(path, card, made, values)) is not None:
-                values[path] = said[path] = known
-                origins[path] = Origin(source="user")
+                values[path], origins[path], again = known
+                if again is None:
+                    said[path] = values[path]
+                else:
+                    references = (*references, again)
         missing = [path for path in needed if path not in values]
         for given, entry in _completions(missing, values, companions):
             if any(isinstance(value, str) and value in values.values() for value in given.values()):
@@ -234,20 +242,30 @@ def _is_first_list(path: str, result: JsonValue, card: Card, argument: str) -> b
     return own == first or bool(set(words(name_of(own))) & set(words(thing_of(argument, card.tool))))
 
 
-def _known(path: str, card: Card, made: Sequence[Executed], taken: Mapping[str, JsonValue]) -> JsonValue:
-    """Give whom or what earlier calls named under the same name, where all named the same: the user says it again."""
+def _known(
+    path: str, card: Card, made: Sequence[Executed], taken: Mapping[str, JsonValue]
+) -> tuple[JsonValue, Origin, Reference | None] | None:
+    """Give whom or what earlier calls named under the same name, where all named the same.
+
+    The user says it again, or points at it once more.
+    """
     name = name_of(path)
     if not (is_identifier(name) or is_role(name)):
         return None
     declared = next((one.schema_.get("type") for one in card.parameters if one.path == path), None)
-    found: list[JsonValue] = []
+    found: list[tuple[JsonValue, Origin, Reference | None]] = []
     for one in made:
         schemas = {parameter.path: parameter.schema_.get("type") for parameter in one.card.parameters}
         for other, value in read_slots(one.arguments).items():
-            if name_of(other) == name and schemas.get(other) == declared and value not in found:
-                found.append(value)
-    is_one = len(found) == 1 and not any(same(found[0], value) for value in taken.values())
-    return found[0] if is_one and is_pointable(path, found[0], card) else None
+            if name_of(other) != name or schemas.get(other) != declared or any(same(value, has) for has, _, _ in found):
+                continue
+            origin = one.origins.get(other, Origin(source="user"))
+            pointed = next((ref for ref in one.references if ref.argument == other), None)
+            again = pointed and pointed.model_copy(update={"argument": path, "label": thing_of(path, card.tool)})
+            found.append((value, origin if again else Origin(source="user"), again))
+    if len(found) != 1 or any(same(found[0][0], value) for value in taken.values()):
+        return None
+    return found[0] if is_pointable(path, found[0][0], card) else None
 
 
 def _completions(

@@ -16,6 +16,7 @@ from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import ToolCall
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.draft import Origin, PlannedCall, Reference, Stated, Turn, Wanted
+from pytest_agentbench.generation.language.plain import label_of
 from pytest_agentbench.generation.tools.flows import assignments, connecting
 from pytest_agentbench.generation.tools.hydration.arguments import (
     Executed,
@@ -35,7 +36,6 @@ from pytest_agentbench.generation.tools.hydration.memory import (
     changes_of,
 )
 from pytest_agentbench.generation.tools.hydration.stock import Stock, turns_of
-from pytest_agentbench.generation.tools.labels import labels_of
 from pytest_agentbench.generation.tools.probing.oracle import judge
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
@@ -355,7 +355,16 @@ class _Attempt:
         if answer is None:
             self._undo(mark)
             return False
-        done = Executed(card, option.arguments, parsed(answer.content), answer.content, turn, answer.error)
+        done = Executed(
+            card,
+            option.arguments,
+            parsed(answer.content),
+            answer.content,
+            turn,
+            answer.error,
+            option.origins,
+            option.references,
+        )
         states = [*self._states]
         if stock.rules and card.writes is not False and (state := await self._opened.snapshot()) is not None:
             states.append(state)
@@ -457,9 +466,10 @@ class _Attempt:
                 groups.append([])
                 abouts.append(tuple(value for _, value in scalars(call.arguments)))
             groups[-1].append(planned)
-            labels = labels_of(read_slots(planned.call.arguments))
+            card = self._stock.card(planned.call.name)
+            schemas = {one.path: one.schema_ for one in card.parameters}
             states += [
-                Stated(label=labels.get(path, path), value=value, argument=path, call=number)
+                Stated(label=label_of(path, schemas.get(path)), value=value, argument=path, call=number)
                 for path, value in option.states.items()
             ]
             references += [one.model_copy(update={"call": number}) for one in option.references]
