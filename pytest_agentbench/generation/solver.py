@@ -427,10 +427,16 @@ def _distinct(values: Sequence[JsonValue] | Iterator[JsonValue]) -> list[JsonVal
     return found
 
 
-def _ordered(value: JsonValue) -> JsonValue:
-    """Give what is equal for equal values, in whatever order names stand."""
+def _number(value: JsonValue, schema: JsonValue) -> JsonValue:
+    """Give a number as one whatever its type; a text where the tool takes texts, so that `101` is "101".
+
+    The names inside a value stand in order.
+    """
     if isinstance(value, Mapping):
-        return {name: _ordered(value[name]) for name in sorted(value)}
+        return {name: _number(value[name], {}) for name in sorted(value)}
     if isinstance(value, list):
-        return [_ordered(item) for item in value]
+        return [_number(item, {}) for item in value]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and isinstance(schema, Mapping) and schema.get("type") == "string":
+        return str(value)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
