@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from pytest_agentbench.cli.recording import recording
-from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.generation.tools.stories.critic import CriticGiven, Critique
 from pytest_agentbench.generation.tools.stories.critic_llm import ModelCritic
+
+from pytest_agentbench.cli.recording import recording
+from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.generation.tools.values import Cards, Story
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.file import read_cassette, write_cassette

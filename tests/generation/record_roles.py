@@ -15,17 +15,18 @@ import time
 from pathlib import Path
 from random import Random
 
+from pytest_agentbench.generation.tools.making import Made, Maker
+from pytest_agentbench.generation.tools.recruiting.stock import Stock
+from pytest_agentbench.generation.tools.storing import POOL, WALKS
+
 from pytest_agentbench.cli.recording import recording
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import hashes_of, recipe_of
 from pytest_agentbench.generation.tools.graph.taxonomy_llm import typed_by_model
-from pytest_agentbench.generation.tools.making import Made, Maker
 from pytest_agentbench.generation.tools.recruiting.pool import pool_of
-from pytest_agentbench.generation.tools.recruiting.stock import Stock
 from pytest_agentbench.generation.tools.roles import Roles
 from pytest_agentbench.generation.tools.stage_files import CARDS, TAXONOMY, load
-from pytest_agentbench.generation.tools.storing import POOL, WALKS
 from pytest_agentbench.generation.tools.values import Cards, Taxonomy, Walk
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.llm.caller import Caller

@@ -6,12 +6,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pytest_agentbench.generation.tools.making import Made
+from pytest_agentbench.generation.tools.stories.critic import summary_faults
 
 from pytest_agentbench.core.model import ModelSpec
 from pytest_agentbench.generation.tools.graph.graph import build_graph
 from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.making import Made
-from pytest_agentbench.generation.tools.stories.critic import summary_faults
 from pytest_agentbench.generation.tools.values import Taxonomy
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.cassette.modes import Mode

@@ -49,6 +49,16 @@ def thing_of(path: str, tool: str) -> str:
     return label_of(path)
 
 
+def pointed_at(where: str, path: str, tool: str) -> str:
+    """Give the noun by which a value at `where` in an answer is pointed at for an argument: *order*, *postal code*.
+
+    Where the answer calls it otherwise than the argument does, and tells what it is, the answer's word is taken.
+    """
+    own = name_of(where) if where else ""
+    telling = set(words(own)) - IDENTIFIERS if own and not own.isdigit() else set()
+    return thing_of(path, tool) if not telling or telling & set(words(name_of(path))) else label_of(own)
+
+
 def is_identifier(name: str) -> bool:
     """Whether a name says that a value tells one thing from others: its last word does."""
     return bool(words(name)) and words(name)[-1] in IDENTIFIERS

@@ -2,10 +2,11 @@
 
 from collections import Counter
 
-from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.generation.tools.stories.natural import natural
 from pytest_agentbench.generation.tools.stories.searching import Choice, Memory
 from pytest_agentbench.generation.tools.stories.usage import Usage
+
+from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.generation.tools.values import RUN_CONVERSATION, Card, PoolEntry, Provenance, Step, Story, Walk
 from pytest_agentbench.generation.tools.walks.bars import Bars
 

@@ -5,15 +5,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
-
-from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
-from pytest_agentbench.generation.tools.recruiting.choosing import alike, distinct, fresh, speakable
-from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.slips import slips
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
 from pytest_agentbench.generation.tools.stories.handles import Handles, proves
 from pytest_agentbench.generation.tools.stories.hydration import hydrate
 from pytest_agentbench.generation.tools.stories.narrator import TemplateNarrator
+
+from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
+from pytest_agentbench.generation.tools.recruiting.choosing import alike, distinct, fresh, speakable
+from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,

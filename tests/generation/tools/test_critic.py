@@ -9,11 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-
-from pytest_agentbench.core.codec import loads
-from pytest_agentbench.generation.tools.recruiting.pool import Pool, pool_of
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
-from pytest_agentbench.generation.tools.stage_files import load
 from pytest_agentbench.generation.tools.stories.critic import (
     CriticGiven,
     Critique,
@@ -29,6 +25,10 @@ from pytest_agentbench.generation.tools.stories.persona import (
     persona_faults,
 )
 from pytest_agentbench.generation.tools.storing import Finished
+
+from pytest_agentbench.core.codec import loads
+from pytest_agentbench.generation.tools.recruiting.pool import Pool, pool_of
+from pytest_agentbench.generation.tools.stage_files import load
 from pytest_agentbench.generation.tools.values import Cards, Graph, Persona, Step, Story
 from pytest_agentbench.generation.tools.wording.tongue import Code
 from tests.generation.tools.corrupting import CORRUPTIONS, REWORDINGS

@@ -5,8 +5,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-
-from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.recruiting import Recruiter
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
 from pytest_agentbench.generation.tools.stories.critic import story_faults
@@ -22,6 +20,8 @@ from pytest_agentbench.generation.tools.stories.narrator import (
     TemplateNarrator,
 )
 from pytest_agentbench.generation.tools.stories.telling import HydrationError
+
+from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pytest_agentbench.generation.tools.storing import STORIES
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.core.errors import AgentBenchError, EnvironmentFaultError, SuiteFaultError
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.recipe import staleness
-from pytest_agentbench.generation.tools.storing import STORIES
 from pytest_agentbench.suites.suite_file import load_suite
 from tests.generation.tools.making import PARCELS, run, suite_in
 

@@ -3,6 +3,9 @@
 from random import Random
 
 import pytest
+from pytest_agentbench.generation.tools.recruiting.scouting import ScoutGiven, TemplateScout
+from pytest_agentbench.generation.tools.stories.facts import facts_of, said_at
+from pytest_agentbench.generation.tools.stories.flows import found_at
 
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation.tools.kinds_told import kinds_told
@@ -11,9 +14,6 @@ from pytest_agentbench.generation.tools.probing.labelled import coded, is_coded
 from pytest_agentbench.generation.tools.probing.oracle import judge
 from pytest_agentbench.generation.tools.probing.reading import at, atoms
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
-from pytest_agentbench.generation.tools.recruiting.scouting import ScoutGiven, TemplateScout
-from pytest_agentbench.generation.tools.stories.facts import facts_of, said_at
-from pytest_agentbench.generation.tools.stories.flows import found_at
 from pytest_agentbench.generation.tools.values import Card, Cards, ParameterCard, PoolEntry
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES
 from pytest_agentbench.generation.tools.world import Answer

@@ -6,6 +6,10 @@ from typing import Any
 
 import pytest
 import yaml
+from pytest_agentbench.generation.tools.recruiting.recruiting import Recruiter
+from pytest_agentbench.generation.tools.recruiting.stock import Stock
+from pytest_agentbench.generation.tools.stories.flows import assignments
+from pytest_agentbench.generation.tools.stories.natural import natural
 
 from pytest_agentbench.cli import main
 from pytest_agentbench.generation.tools.graph.graph import build_graph
@@ -13,10 +17,6 @@ from pytest_agentbench.generation.tools.graph.taxonomy import build_taxonomy
 from pytest_agentbench.generation.tools.probing.laboratory import Budget
 from pytest_agentbench.generation.tools.probing.probing import probe
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
-from pytest_agentbench.generation.tools.recruiting.recruiting import Recruiter
-from pytest_agentbench.generation.tools.recruiting.stock import Stock
-from pytest_agentbench.generation.tools.stories.flows import assignments
-from pytest_agentbench.generation.tools.stories.natural import natural
 from pytest_agentbench.generation.tools.values import Card, Cards, Graph, Place, PoolEntry, SemanticType
 from pytest_agentbench.generation.tools.walks.rehearsal import closed_edges
 from pytest_agentbench.generation.tools.world import World

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.stories.completeness import RequestCheck, request_faults
 from pytest_agentbench.generation.tools.stories.narrator import WishGiven
 from pytest_agentbench.generation.tools.stories.propagation import Made, Propagated, propagated
+
+from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.values import Card, ParameterCard, Place, PoolEntry, SemanticType, Taxonomy
 from pytest_agentbench.generation.tools.wording.phrasing import TONGUES
 from pytest_agentbench.generation.tools.wording.weaving import wish_text

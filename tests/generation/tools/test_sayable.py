@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
-from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.tools.recruiting.basis import founded, is_opaque
-from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.stock import Stock
-from pytest_agentbench.generation.tools.recruiting.watching import effective
 from pytest_agentbench.generation.tools.stories.context import said_once
 from pytest_agentbench.generation.tools.stories.narrator import WishGiven
 from pytest_agentbench.generation.tools.stories.propagation import Made, Propagated, carried, propagated
 from pytest_agentbench.generation.tools.stories.recalling import lasting
+
+from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.recruiting.pool import Pool
+from pytest_agentbench.generation.tools.recruiting.watching import effective
 from pytest_agentbench.generation.tools.values import (
     END_OF_SIMULATION,
     RUN_CONVERSATION,

@@ -4,9 +4,9 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_agentbench.generation.tools.stories.showing import shown, values_said
 
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.generation.tools.stories.showing import shown, values_said
 
 
 def test_a_short_answer_is_shown_as_it_is() -> None:

@@ -18,10 +18,11 @@ from pytest_agentbench.generation.tools.flows import (
     assignments,
     connecting,
     found_at,
+    is_same_value,
     scalars_in,
 )
 from pytest_agentbench.generation.tools.graph.names import words
-from pytest_agentbench.generation.tools.labels import is_identifier, is_role, name_of, thing_of
+from pytest_agentbench.generation.tools.labels import is_identifier, is_role, name_of, pointed_at, thing_of
 from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.recruiting.proposing import is_needed, is_opaque, is_sayable
@@ -97,9 +98,7 @@ def behind(entry: PoolEntry, card: Card, made: Sequence[Executed], taxonomy: Tax
         return None
     return Option(
         arguments=build({**slots, **{path: value for path, (value, _, _) in taken.items()}}),
-        origins={
-            path: taken[path][1] if path in taken else Origin(source="user", entry=entry.id) for path in slots
-        },
+        origins={path: taken[path][1] if path in taken else Origin(source="user", entry=entry.id) for path in slots},
         states=said,
         references=tuple(one for _, _, one in taken.values() if one is not None),
         entry=entry.id,
@@ -195,8 +194,15 @@ def _pointed(
         if sum(count > 1 for _, count, _ in lists) > _DEEPEST or not _is_first_list(where, before.result, card, path):
             continue
         position, count = next(((at, many) for at, many, _ in lists if many > 1), (0, 1))
+        raw = next((one.value for one in found_at(before.result, where)), None)
+        label = pointed_at(where if is_same_value(raw, value) else "", path, card.tool)
         reference = Reference(
-            label=thing_of(path, card.tool), source=place, path=where, position=position, count=count, argument=path
+            label=label,
+            source=place,
+            path=where,
+            position=position,
+            count=count,
+            argument=path,
         )
         found[path] = (value, Origin(source="result", call=place, path=where), reference)
     labels = [one.label for _, _, one in found.values() if one is not None]
@@ -261,7 +267,7 @@ def _known(
                 continue
             origin = one.origins.get(other, Origin(source="user"))
             pointed = next((ref for ref in one.references if ref.argument == other), None)
-            again = pointed and pointed.model_copy(update={"argument": path, "label": thing_of(path, card.tool)})
+            again = pointed and pointed.model_copy(update={"argument": path})
             found.append((value, origin if again else Origin(source="user"), again))
     if len(found) != 1 or any(same(found[0][0], value) for value in taken.values()):
         return None

@@ -1,7 +1,7 @@
 """Whom the calls of a draft belong to: rows of tables, and of answers, carry the identifier of one person.
 
-An owner column stands in rows of at least two kinds, or as an argument beside them. It is one where it leads to the rows
-of a table that describe people, who have a name and a way to reach them or a day of birth; where some tool takes it and
+An owner column stands in rows of at least two kinds, or as an argument beside them. It is one where it leads to rows of
+a table that describe people, who have a name and a way to reach them or a day of birth; where some tool takes it and
 lists the rows that carry it (`list_loans(member_id)`); or where it is called as people are (`guest`). A draft keeps to
 one owner. Other columns that repeat are kept to where there is a choice.
 """
@@ -29,6 +29,8 @@ _LEAST = 3
 """Different values of a column that lead to rows of a table, from which it is the table's (fewer: all of them)."""
 _TELLING = 4
 """Characters of a key from which it is told by itself, whatever the argument is called."""
+_OF_ANYTHING = ("id", "key", "code")
+"""Columns that say of every kind of thing what it is."""
 _ANSWER = "answer/"
 """Begins the name of a kind of rows that stand in the answers of a tool."""
 
@@ -103,7 +105,8 @@ class Owners:
             if keys and owner == Owner():
                 key = keys.pop()
                 row = table.rows.get(key, {})
-                owner = Owner(table=table.name, key=row.get(column, key), name=_name_of(row) or ("" if is_identifier(column) else key))
+                name = _name_of(row) or ("" if is_identifier(column) else key)
+                owner = Owner(table=table.name, key=row.get(column, key), name=name)
         return owner
 
     def most_of_one(self, entries: Iterable[PoolEntry], card: Card) -> int:
@@ -128,30 +131,14 @@ class Owners:
 
 def owners_of(state: JsonValue, pool: Pool) -> Owners:
     """Find the owner columns of a service, in its state and in verified calls with their answers."""
-    kinds: dict[str, dict[str, Row]] = defaultdict(dict)
-    for name, table in state.items() if isinstance(state, Mapping) else ():
-        for key, row in _keyed(table):
-            kinds[str(name)][key] = row
-    for entry in pool.entries:
-        for number, row in enumerate(rows_in(entry.result)):
-            kinds[f"{_ANSWER}{entry.tool}"][f"{entry.id}/{number}"] = row
-    carried: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for kind, rows in kinds.items():
-        for row in rows.values():
-            for column, value in row.items():
-                if (is_identifier(column) or is_role(column)) and _is_key(value):
-                    carried[column][kind].add(str(value))
-    for entry in pool.entries:
-        for path, value in read_slots(entry.arguments).items():
-            if (is_identifier(name_of(path)) or is_role(name_of(path))) and _is_key(value):
-                carried[name_of(path)][f"arguments/{entry.tool}"].add(str(value))
+    kinds = _kinds_of(state, pool)
     tables = {kind: _by_key(rows) for kind, rows in kinds.items()}
     persons = {kind: tables[kind] for kind, rows in kinds.items() if any(map(_is_person, rows.values()))}
     listing = {column for entry in pool.entries for column in _listed_by(entry)}
     people: dict[str, Table] = {}
     shared: set[str] = set()
-    for column, by_kind in sorted(carried.items()):
-        if len(by_kind) < _KINDS or column in ("id", "key", "code"):
+    for column, by_kind in sorted(_carried(kinds, pool).items()):
+        if len(by_kind) < _KINDS or column in _OF_ANYTHING:
             continue
         values = set().union(*by_kind.values())
         table = next((name for name, rows in persons.items() if _leads(values, rows)), None)
@@ -161,6 +148,35 @@ def owners_of(state: JsonValue, pool: Pool) -> Owners:
         elif is_identifier(column):
             shared.add(column)
     return Owners(people, frozenset(shared), _of_keys(kinds, people))
+
+
+def _kinds_of(state: JsonValue, pool: Pool) -> dict[str, dict[str, Row]]:
+    """Give all rows by their kind: the tables of the state, the answers of each tool."""
+    kinds: dict[str, dict[str, Row]] = defaultdict(dict)
+    for name, table in state.items() if isinstance(state, Mapping) else ():
+        for key, row in _keyed(table):
+            kinds[str(name)][key] = row
+    for entry in pool.entries:
+        for number, row in enumerate(rows_in(entry.result)):
+            kinds[f"{_ANSWER}{entry.tool}"][f"{entry.id}/{number}"] = row
+    return kinds
+
+
+def _carried(kinds: Mapping[str, Mapping[str, Row]], pool: Pool) -> dict[str, dict[str, set[str]]]:
+    """Give the values of each column that may own, by the kinds of rows and of calls that carry it."""
+    cells = [
+        (column, kind, value) for kind, rows in kinds.items() for row in rows.values() for column, value in row.items()
+    ]
+    cells += [
+        (name_of(path), f"arguments/{entry.tool}", value)
+        for entry in pool.entries
+        for path, value in read_slots(entry.arguments).items()
+    ]
+    found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for column, kind, value in cells:
+        if (is_identifier(column) or is_role(column)) and _is_key(value):
+            found[column][kind].add(str(value))
+    return found
 
 
 def rows_in(value: JsonValue, deep: int = 3) -> Iterator[Row]:

@@ -1,7 +1,7 @@
 """What walks and scenarios cover of the tool graph: tools, edges, pairs of calls; what is missing, and why."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pytest_agentbench.generation.report import CoverageRow
@@ -75,7 +75,9 @@ def coverage(
 _UNREACHED = "no accepted scenario came to it"
 
 
-def _steps(what: str, wanted: frozenset[Step], missing: frozenset[Step], why: Mapping[str, str], lost: set[str]) -> CoverageRow:
+def _steps(
+    what: str, wanted: frozenset[Step], missing: frozenset[Step], why: Mapping[str, str], lost: set[str]
+) -> CoverageRow:
     told = []
     for source, target in sorted(missing):
         ends = [end for end in (source, target) if end in lost]
