@@ -3,18 +3,16 @@
 Paths are dotted; `*` stands for any entry of a list or mapping, and a text on the way that is JSON is read as JSON.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_agentbench.core import patterns
 from pytest_agentbench.core.codec import dumps
-from pytest_agentbench.core.values import JsonValue
-from pytest_agentbench.generation.tools.probing.labelled import is_coded
+from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.generation.tools.graph.names import words
 from pytest_agentbench.generation.tools.probing.reading import inner
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.values import Card, Place, SemanticType, Taxonomy
-from pytest_agentbench.generation.tools.wording.agreeing import singular
 
 ARGUMENT = "@"
 """What a path begins with that leads into the arguments of a call instead of its result."""
@@ -46,7 +44,7 @@ class Assignment:
 def found_at(result: JsonValue, path: str, pattern: str = "") -> Iterator[Found]:
     """Yield every value that a path leads to; with a pattern, the first group of each match in the text there.
 
-    Several codes of one kind in a sentence are told apart by their place, as entries of a list are.
+    Several values of one text are told apart by their place, as entries of a list are.
     """
     parts = [part for part in path.split(".") if part]
     for found in _walk(result, parts, Found(result, "")):
@@ -54,18 +52,10 @@ def found_at(result: JsonValue, path: str, pattern: str = "") -> Iterator[Found]
             yield found
         elif isinstance(found.value, str):
             values = list(patterns.pattern(pattern).found(found.value))
-            several = {value: place for place, value in enumerate(dict.fromkeys(values))} if is_coded(pattern) else {}
+            several = {value: place for place, value in enumerate(dict.fromkeys(values))}
             for value in values:
                 place = (several[value],) if len(several) > 1 else ()
                 yield replace(found, value=value, indexes=(*found.indexes, *place))
-
-
-def value_at(result: JsonValue, path: str) -> JsonValue:
-    """Give the value at a path without `*`; raise `LookupError` where there is none."""
-    found = next(found_at(result, path), None)
-    if found is None:
-        raise LookupError(path)
-    return found.value
 
 
 def _walk(value: JsonValue, parts: Sequence[str], at: Found) -> Iterator[Found]:
@@ -145,9 +135,29 @@ def connecting(taxonomy: Taxonomy, source: str, target: str) -> tuple[SemanticTy
     )
 
 
-def top(path: str) -> str:
-    """Give the name of the argument that a path leads into."""
-    return path.split(".", 1)[0]
+def is_same_value(left: JsonValue, right: JsonValue) -> bool:
+    """Whether two values are equal, a number and the text of it included."""
+    if same(left, right):
+        return True
+    if isinstance(left, bool) or isinstance(right, bool) or isinstance(left, str) == isinstance(right, str):
+        return False
+    try:
+        return same(float(left), float(right))
+    except (TypeError, ValueError):
+        return False
+
+
+def scalars_in(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
+    """Yield every plain value of a result with its dotted path."""
+    value = inner(value)
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from scalars_in(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from scalars_in(item, f"{path}.{index}" if path else str(index))
+    else:
+        yield path, value
 
 
 def _paired(makes: Sequence[Place], takes: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
@@ -166,17 +176,16 @@ def _paired(makes: Sequence[Place], takes: Sequence[Place]) -> Iterator[tuple[Pl
 
 def _likeness(made: str, taken: str) -> int:
     """Count how alike the last names of two paths are: equal, one begins the other, one word in common."""
-    left, right = (_last(path) for path in (made, taken))
+    left, right = (words(_last(path)) for path in (made, taken))
     if left == right:
         return 3
-    if left and right and (left.startswith(right) or right.startswith(left)):
+    if left and right and (left == right[: len(left)] or right == left[: len(right)]):
         return 2
-    return 1 if {singular(word) for word in left.split()} & {singular(word) for word in right.split()} else 0
+    return 1 if set(left) & set(right) else 0
 
 
 def _last(path: str) -> str:
-    names = [part for part in path.split(".") if part and part != "*" and not part.isdigit()]
-    return re.sub(r"[_-]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", names[-1])).lower() if names else ""
+    return next((part for part in reversed(path.split(".")) if part and part != "*" and not part.isdigit()), "")
 
 
 def _beside(lead: Found, column: Sequence[Found]) -> Found | None:

@@ -7,17 +7,27 @@ and its answer is that one thing, users say the name; whoever answers has to loo
 import re
 from collections.abc import Container, Iterator, Mapping
 
+from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.spoken import plain
 from pytest_agentbench.core.values import JsonValue
+from pytest_agentbench.generation.tools.flows import assignments, connecting, is_same_value, scalars_in
 from pytest_agentbench.generation.tools.probing.schemas import build, read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
-from pytest_agentbench.generation.tools.stories.flows import assignments, connecting
-from pytest_agentbench.generation.tools.stories.tracing import is_same_value, places_in
-from pytest_agentbench.generation.tools.values import Card, Cards, Handle, PoolEntry, Taxonomy
+from pytest_agentbench.generation.tools.values import Card, Cards, PoolEntry, Taxonomy
 
 _NAME = re.compile(r"(?=.*[^\W\d_]{2})[^\W\d_][^\d_@/\\]*")
 """Words without digits: what people remember."""
 _LONGEST = 60
+
+
+class Handle(Model):
+    """A name that a user says: `value`, with which the verified call `entry` of `tool` finds the arguments `replaces`."""
+
+    tool: str
+    path: str
+    value: JsonValue
+    entry: str
+    replaces: tuple[str, ...] = ()
 
 
 class Handles:
@@ -63,7 +73,7 @@ class Handles:
             if self._lookups is not None and source.tool not in self._lookups:
                 continue
             for entry in self._pool.of(source.tool):
-                handle = _name_of(entry, source)
+                handle = _name_of(entry)
                 if handle is None:
                     continue
                 rows = assignments(types, source.tool, entry.result, card, arguments=entry.arguments)
@@ -77,40 +87,21 @@ def is_name(value: JsonValue) -> bool:
     return isinstance(value, str) and len(value) <= _LONGEST and _NAME.fullmatch(value) is not None
 
 
-def proves(handle: Handle, pool: Pool, arguments: Mapping[str, JsonValue]) -> bool:
-    """Whether the verified call that a handle names was made with its name, and gives what it stands for."""
-    entry = pool.get(handle.entry)
-    if entry is None or entry.tool != handle.tool or not handle.replaces:
-        return False
-    if not is_same_value(read_slots(entry.arguments).get(handle.path), handle.value):
-        return False
-    given = [value for _, value in places_in(entry.result)]
-    return all(path in arguments and any(_is_of(arguments[path], one) for one in given) for path in handle.replaces)
-
-
-def _name_of(entry: PoolEntry, card: Card) -> Handle | None:
+def _name_of(entry: PoolEntry) -> Handle | None:
     slots = read_slots(entry.arguments)
     if len(slots) != 1:
         return None
     ((path, value),) = slots.items()
     if not is_name(value) or not _is_called(str(value), entry):
         return None
-    described = next((one.schema_.get("description") for one in card.parameters if one.path == path), None)
-    text = described if isinstance(described, str) else ""
-    return Handle(tool=entry.tool, path=path, value=value, entry=entry.id, described=text)
+    return Handle(tool=entry.tool, path=path, value=value, entry=entry.id)
 
 
 def _is_called(name: str, entry: PoolEntry) -> bool:
     """Whether what was found is called so: `rabbit` finds a vet who is not called by it."""
-    if name[0].isupper():
-        return True
     pattern = re.compile(rf"(?<!\w){re.escape(plain(name))}(?!\w)")
-    return any(isinstance(value, str) and pattern.search(plain(value)) for _, value in places_in(entry.result))
+    return any(isinstance(value, str) and pattern.search(plain(value)) for _, value in scalars_in(entry.result))
 
 
 def _is_same(given: Mapping[str, JsonValue], slots: Mapping[str, JsonValue]) -> bool:
     return all(path in slots and is_same_value(value, slots[path]) for path, value in given.items())
-
-
-def _is_of(value: JsonValue, found: JsonValue) -> bool:
-    return is_same_value(value, found) or (isinstance(found, str) and str(value) in found)

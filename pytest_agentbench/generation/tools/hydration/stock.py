@@ -1,39 +1,48 @@
-"""What stories are made of, and the turns of a walk."""
+"""What walks are hydrated with, and the turns of a walk."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from pytest_agentbench.core.state import State
 from pytest_agentbench.core.values import JsonValue, same
+from pytest_agentbench.generation.tools.hydration.memory import Unsteady
+from pytest_agentbench.generation.tools.hydration.names import Handles
+from pytest_agentbench.generation.tools.hydration.owners import Owners, owners_of
+from pytest_agentbench.generation.tools.hydration.rules import SuiteRules
+from pytest_agentbench.generation.tools.labels import name_of
 from pytest_agentbench.generation.tools.probing.schemas import read_slots
 from pytest_agentbench.generation.tools.recruiting.pool import Pool
 from pytest_agentbench.generation.tools.recruiting.watching import Watch, watch_of
-from pytest_agentbench.generation.tools.stories.handles import Handles
 from pytest_agentbench.generation.tools.values import END_OF_SIMULATION, RUN_CONVERSATION, Card, Cards, Taxonomy, Walk
 from pytest_agentbench.generation.tools.world import World
-
-Lost = tuple[str, str, str]
-"""A value that is another one in each environment: the tool that gave it, the tool and the argument that took it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stock:
-    """What stories are made of; `conditioned` makes it improbable that a story says again what it has said.
+    """What walks are hydrated with; `conditioned` makes it improbable that a draft says again what it has said.
 
-    `lost` are values that the rehearsal found to be of one environment alone.
+    `state` is the initial one, None where it cannot be read. `unsteady` are values that are others in each environment.
     """
 
     world: World
     cards: Cards
     taxonomy: Taxonomy
     pool: Pool
+    rules: SuiteRules
+    state: State | None = None
     conditioned: bool = False
-    lost: set[Lost] = field(default_factory=set)
+    unsteady: set[Unsteady] = field(default_factory=set)
 
     @cached_property
     def handles(self) -> Handles:
-        """What people call the entries of the pool."""
+        """The names by which users speak of the things that verified calls are about."""
         lookups = {spec.name for spec in self.world.toolset.of("assistant") if spec.kind == "read"}
         return Handles(self.pool, self.cards, self.taxonomy, lookups=lookups)
+
+    @cached_property
+    def owners(self) -> Owners:
+        """Whom rows belong to."""
+        return owners_of(self.state, self.pool)
 
     @cached_property
     def watch(self) -> Watch:
@@ -47,10 +56,10 @@ class Stock:
 
     @cached_property
     def context(self) -> dict[str, JsonValue]:
-        """What every call takes and always with the same value: said once, everybody knows it."""
-        calls = [read_slots(entry.arguments) for entry in self.pool.entries if entry.arguments]
-        named = [{last_name(path): value for path, value in slots.items()} for slots in calls]
-        first = named[0] if len({entry.tool for entry in self.pool.entries if entry.arguments}) > 1 else {}
+        """What every call takes and always with the same value, by name: it tells no thing from another."""
+        entries = [entry for entry in self.pool.entries if entry.arguments]
+        named = [{name_of(path): value for path, value in read_slots(entry.arguments).items()} for entry in entries]
+        first = named[0] if len({entry.tool for entry in entries}) > 1 else {}
         return {
             name: value for name, value in first.items() if all(name in one and same(one[name], value) for one in named)
         }
@@ -60,21 +69,14 @@ class Stock:
         return self.cards.get(tool) or Card(tool=tool)
 
 
-def last_name(path: str) -> str:
-    """Give the name of an argument by its path."""
-    return path.removesuffix(".*").rsplit(".", 1)[-1]
-
-
-def turns_of(walk: Walk) -> list[tuple[list[str], str]]:
-    """Cut a walk into the user's turns: the tools called in each, and where it leads."""
-    turns: list[tuple[list[str], str]] = []
+def turns_of(walk: Walk) -> list[tuple[str, ...]]:
+    """Cut a walk into the tools called in each of the user's turns."""
+    turns: list[tuple[str, ...]] = []
     tools: list[str] = []
     for node in walk.nodes[1:]:
         if node not in (RUN_CONVERSATION, END_OF_SIMULATION):
             tools.append(node)
         elif tools:
-            turns.append((tools, node))
+            turns.append(tuple(tools))
             tools = []
-    if turns:
-        turns[-1] = (turns[-1][0], END_OF_SIMULATION)
-    return turns
+    return [*turns, tuple(tools)] if tools else turns

@@ -1,7 +1,8 @@
-"""The files of the first stages, each with the hash of what it was made from: read where it still holds."""
+"""The files of the stages before drafts, each with the hash of what it was made from: read where it still holds."""
 
 import json
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,14 +11,37 @@ from pydantic import ValidationError
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps, loads
 from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.generation.tools.recruiting.pool import Pool
+from pytest_agentbench.generation.tools.values import PoolEntry, Walk
 from pytest_agentbench.results.files import write_atomic
 
 CARDS = "cards.json"
 TAXONOMY = "taxonomy.json"
 GRAPH = "graph.json"
 SCORES = "scores.json"
+POOL = "pool.json"
+WALKS = "walks.json"
 
 _SCHEMA = "agentbench-generation/1"
+
+
+class PoolFile(Model):
+    """The pool of verified calls, and why tools have none."""
+
+    entries: tuple[PoolEntry, ...] = ()
+    why: dict[str, str] = {}
+
+    @cached_property
+    def pool(self) -> Pool:
+        """The pool."""
+        return Pool(entries=self.entries)
+
+
+class WalkFile(Model):
+    """The walks that became scenarios."""
+
+    walks: tuple[Walk, ...] = ()
+
 
 M = TypeVar("M", bound=Model)
 
