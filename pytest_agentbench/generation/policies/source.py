@@ -171,20 +171,19 @@ async def _seen(spec: ToolSpec, policies: Sequence[Policy], samples: Samples, wo
         arguments = ToolArguments([spec.model_copy(update={"kind": as_if})], policies, samples)
         for at in range(len(samples.rows.get(samples.roots[0], ()))):
             root = (samples.roots[0], at)
-            for table in sorted(arguments.focuses(spec.name, root[0])):
-                for focus in samples.focuses(root, table)[:2]:
-                    rows = {place: samples.row(place) for place in samples.cluster(root, focus).rows}
-                    for request in arguments.requests(spec.name, root, focus, rows)[:2]:
-                        calls += 1
-                        if calls > _TRIED:
-                            return kind
-                        async with world.open() as opened:
-                            answer = await opened.call(spec.name, request.arguments({}, samples))
-                        if answer.error or answer.crashed or answer.hung or answer.wrote is None:
-                            continue
-                        if answer.wrote:
-                            return "write"
-                        kind = "read"
+            for focus in samples.focuses(root, arguments.subject(spec.name, root[0]))[:2]:
+                rows = {place: samples.row(place) for place in samples.cluster(root, focus).rows}
+                for request in arguments.requests(spec.name, root, focus, rows)[:2]:
+                    calls += 1
+                    if calls > _TRIED:
+                        return kind
+                    async with world.open() as opened:
+                        answer = await opened.call(spec.name, request.arguments({}, samples))
+                    if answer.error or answer.crashed or answer.hung or answer.wrote is None:
+                        continue
+                    if answer.wrote:
+                        return "write"
+                    kind = "read"
     return kind
 
 

@@ -121,7 +121,7 @@ class EventMaker:
         fresh = await self._rows(root, acts, random)
         event = Attempt(root=root, acts=acts, fresh=fresh)
         await self._perform(event)
-        self._judge(event)
+        self._judge(event, one.policies)
         parts = tuple(self._part(policy, event) for policy in one.policies)
         return self._assembled(one, event, parts, language, attempt)
 
@@ -174,7 +174,7 @@ class EventMaker:
         state = await opened.snapshot() if self.runs.book.reads_state and answer.wrote else None
         return Made(tool, dict(arguments), answer, state)
 
-    def _judge(self, event: Attempt) -> None:
+    def _judge(self, event: Attempt, policies: Sequence[str]) -> None:
         """Hold the right run against every rule of the suite, and find which wrong runs each rule tells apart."""
         book = self.runs.book
         right = written(book, event.acts, event.made, event.arguments)
@@ -185,7 +185,8 @@ class EventMaker:
         for wrong in wrong_ways(event.acts):
             other = written(book, event.acts, event.made, event.arguments, wrong)
             own = event.acts[wrong.act].broken if wrong.kind == "forbidden" else None
-            for policy in book.broken(book.verdicts(other.transcript, self.runs.initial, other.states)):
+            verdicts = book.verdicts(other.transcript, self.runs.initial, other.states, only=policies)
+            for policy in book.broken(verdicts):
                 if (own is None or policy in own) and not book.depends_on_words(policy):
                     event.decides.setdefault(policy, []).append(wrong)
 

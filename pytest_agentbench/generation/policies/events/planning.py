@@ -5,11 +5,11 @@ drawn from. An option is one request with its ending; the kinds of events follow
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from random import Random
-from typing import Any
+from typing import TypeVar
 
 from pytest_agentbench.generation.draft import Event
 from pytest_agentbench.generation.policies.events.requests import Request, Rows
@@ -25,12 +25,17 @@ _MOST_FOCUSES = 4
 _MOST_ROOTS = 16
 """Owners whose requests are tried; there may be thousands."""
 
+_TRIES = 3
+"""Times that requests are chosen on the rows of one owner."""
+
 _MOST_LIMITS = 12
 """Ways in which a limit is tried to be reached."""
 
 
-_MOST_ALIKE = 3
-"""Options of one owner that differ in a value alone."""
+_MOST_ALIKE = 2
+"""Requests of one owner that differ in a value alone."""
+
+T = TypeVar("T")
 
 
 class PlanError(Exception):
@@ -99,6 +104,8 @@ class Planner:
                 found.update(dict.fromkeys(option.decides, True))
                 for policy in option.touches:
                     found.setdefault(policy, False)
+            if all(found.get(policy) for policy in self.runs.book.rules):
+                break
         return found
 
     async def tools_reached(self) -> set[str]:
@@ -108,8 +115,9 @@ class Planner:
     async def options(self, root: Place) -> list[Option]:
         """Give what may be asked for about the rows of an owner."""
         if root not in self._options:
-            single = [option for act in await self._acts(root) for option in await self._endings(act)]
-            self._options[root] = _varied([*single, *await self._at_limits(single)])
+            acts = _varied(await self._acts(root), _kind_of)
+            single = [option for act in acts for option in await self._endings(act)]
+            self._options[root] = [*single, *_varied(await self._at_limits(single), _combined)]
         return self._options[root]
 
     async def plan(
@@ -128,7 +136,7 @@ class Planner:
         roots = self.roots
         random.shuffle(roots)
         why = "nobody owns rows that a request could be about"
-        for root in roots:
+        for root in [root for root in roots for _ in range(_TRIES)]:
             try:
                 return root, self._covered(await self.options(root), policies, tools_of, random, frozenset(skip))
             except PlanError as error:
@@ -176,16 +184,15 @@ class Planner:
         found: list[Act] = []
         for tool in sorted(arguments.of):
             is_lookup = arguments.finds(tool)
-            for table in sorted(arguments.focuses(tool, root[0])):
-                own = samples.focuses(root, table)
-                focuses = own[:_MOST_FOCUSES] or ([root] if table == root[0] else [])
-                for focus in () if is_lookup else focuses:
-                    found += await self._tried(root, tool, focus, foreign=False)
-                if table in samples.owned(root[0]):
-                    strangers = [(table, at) for at in range(len(samples.rows.get(table, ()))) if (table, at) not in own]
-                    if strangers:
-                        other = strangers[root[1] % len(strangers)]
-                        found += [act for act in await self._tried(root, tool, other, foreign=True) if act.broken]
+            table = arguments.subject(tool, root[0])
+            own = samples.focuses(root, table)
+            for focus in () if is_lookup else own[:_MOST_FOCUSES]:
+                found += await self._tried(root, tool, focus, foreign=False)
+            if table in samples.owned(root[0]):
+                strangers = [(table, at) for at in range(len(samples.rows.get(table, ()))) if (table, at) not in own]
+                if strangers:
+                    other = strangers[root[1] % len(strangers)]
+                    found += [act for act in await self._tried(root, tool, other, foreign=True) if act.broken]
         return found
 
     async def _tried(self, root: Place, tool: str, focus: Place, *, foreign: bool) -> list[Act]:
@@ -258,7 +265,8 @@ class Planner:
                         several[-1], ending="refused", broken=frozenset((policy,)), asked=False, after=(), words=()
                     )
                     option = await self._option((*several[:-1], last))
-                    if option is not None and policy in option.decides:
+                    is_real = option is not None and policy in option.decides and await self.runs.works(option.acts)
+                    if option is not None and is_real:
                         found.append(option)
         return found
 
@@ -269,17 +277,23 @@ def _distinct(acts: Sequence[Act]) -> list[Act]:
     return by_row if len(by_row) > 1 else list({act.request.values: act for act in acts}.values())
 
 
-def _varied(options: Sequence[Option]) -> list[Option]:
-    """Leave out options beyond a few that differ in a value alone."""
-    counts: Counter[Any] = Counter()
-    found = []
-    for one in options:
-        acts = tuple((act.request.tool, act.request.focus, act.ending, act.before) for act in one.acts)
-        mark = (acts, tuple(sorted(one.decides)), one.accepted)
-        counts[mark] += 1
-        if counts[mark] <= _MOST_ALIKE:
-            found.append(one)
-    return found
+def _varied(found: Sequence[T], kind: Callable[[T], Hashable]) -> list[T]:
+    """Leave out what differs from a few others in a value alone."""
+    counts: Counter[Hashable] = Counter()
+    kept = []
+    for one in found:
+        counts[kind(one)] += 1
+        if counts[kind(one)] <= _MOST_ALIKE:
+            kept.append(one)
+    return kept
+
+
+def _kind_of(act: Act) -> Hashable:
+    return act.request.tool, act.request.focus, act.ending, act.before, act.broken
+
+
+def _combined(option: Option) -> Hashable:
+    return tuple(act.request.tool for act in option.acts), tuple(sorted(option.decides))
 
 
 def _goes_with(option: Option, chosen: Sequence[Option], left: Sequence[str]) -> bool:

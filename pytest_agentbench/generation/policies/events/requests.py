@@ -144,10 +144,10 @@ class ToolArguments:
             for values in combinations[:_MOST_REQUESTS]
         ]
 
-    def focuses(self, tool: str, root: str) -> set[str]:
-        """Give the tables whose rows a tool may be about: those it takes keys of, else the root's."""
-        arguments = self.of.get(tool, ())
-        return {one.table for one in arguments if one.role == "key" and not one.other and not one.many} or {root}
+    def subject(self, tool: str, root: str) -> str:
+        """Give the table whose rows a tool is about: that of the first key that it takes, the owner's last of all."""
+        keys = [one.table for one in self.of.get(tool, ()) if one.role == "key" and not one.other and not one.many]
+        return next((table for table in keys if table != root), root)
 
     def finds(self, tool: str) -> bool:
         """Whether a tool finds a row by what its columns hold: nobody asks for that, a right run does it first."""

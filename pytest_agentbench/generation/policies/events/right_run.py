@@ -4,7 +4,7 @@ A conversation is written down as `Move`s and judged by the engine that judges r
 knows what a rule means. Calls are made for real on the suite's own rows, each once, and their answers are kept.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -149,10 +149,18 @@ class Rulebook:
         return [part for part in _parts(self.rules[policy]) if isinstance(part, AtMost)]
 
     def verdicts(
-        self, transcript: Transcript, initial: State | None = None, states: Sequence[State] = ()
+        self,
+        transcript: Transcript,
+        initial: State | None = None,
+        states: Sequence[State] = (),
+        *,
+        only: Collection[str] | None = None,
     ) -> dict[str, bool | None]:
-        """Say of each policy that a conversation sets off whether it was kept, None where nobody can tell."""
-        run = Run(
+        """Say of each policy that a conversation sets off whether it was kept, None where nobody can tell.
+
+        `only` names the policies that are asked about, where not all are.
+        """
+        run = Run.model_construct(
             key=RunKey(suite="planned", scenario="planned"),
             scenario=self._scenario,
             policies=self._policies,
@@ -160,13 +168,15 @@ class Rulebook:
             transcript=transcript,
             termination=Termination.FINISHED,
             toolset=self.toolset,
-            initial_state=initial,
-            final_state=states[-1] if states else initial,
+            initial_state=initial if self.reads_state else None,
+            final_state=(states[-1] if states else initial) if self.reads_state else None,
             states=tuple(states),
         )
         facts = Facts(run)
         found: dict[str, bool | None] = {}
         for name, rule in self.rules.items():
+            if only is not None and name not in only:
+                continue
             try:
                 judged = judge_rule(rule, facts)
             except PatternBoundError:
@@ -308,13 +318,16 @@ class RightRuns:
     book: Rulebook
     initial: State
     _answers: dict[str, Made] = field(default_factory=dict)
+    _found: dict[tuple[str, Place, Place], tuple[Request, ...]] = field(default_factory=dict)
 
     async def act(self, root: Place, request: Request, rows: Rows) -> Act | None:
         """Give how a right run ends a request that stands alone; None where the tool fails for no rule's reason."""
         made = await self.made(request)
         if made is None:
             return None
-        act = await self._with_lookups(root, Act(request=request), rows)
+        alike = (request.tool, root, request.focus)
+        act = await self._with_lookups(root, Act(request=request, before=self._found.get(alike, ())), rows)
+        self._found[alike] = act.before
         if act.broken and any(self.book.depends_on_words(one) for one in act.broken):
             return None
         if not act.broken and made.answer.error:
@@ -335,6 +348,15 @@ class RightRuns:
             self._answers[key] = Made(request.tool, arguments, answer, state)
         found = self._answers[key]
         return None if found.answer.hung or found.answer.crashed or found.answer.unreachable else found
+
+    async def works(self, acts: Sequence[Act]) -> bool:
+        """Whether the calls of acts, and what the last one asks for, succeed one after the other."""
+        async with self.world.open() as opened:
+            for act in acts:
+                for call in dict.fromkeys((*act.calls, act.request)):
+                    if (await opened.call(call.tool, call.arguments({}, self.samples))).error:
+                        return False
+        return True
 
     async def without(self, act: Act, lookups: Sequence[Request]) -> frozenset[str]:
         """Give the rules that an act breaks without some of its lookups."""
@@ -428,8 +450,8 @@ class RightRuns:
             spec = self.arguments.specs.get(name)
             if spec is None or spec.kind == "write":
                 continue
-            tables = self.arguments.focuses(name, root[0])
-            near = [place for place in self._near(act.request) if place[0] in tables]
+            table = self.arguments.subject(name, root[0])
+            near = [place for place in self._near(act.request) if place[0] == table]
             for focus in near or [root]:
                 for call in self.arguments.requests(name, root, focus, rows)[:3]:
                     made = await self.made(call)
