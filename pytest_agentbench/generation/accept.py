@@ -28,7 +28,6 @@ from pytest_agentbench.environment.import_path import load_object
 from pytest_agentbench.generation.decidable import arguments_of, coincidences, near_dates, owners
 from pytest_agentbench.generation.draft import Draft, Handling, Loss, PolicyPart, Stage, WrongRun
 from pytest_agentbench.generation.language.guard import scalars_of
-from pytest_agentbench.generation.language.plain import PLAIN
 from pytest_agentbench.generation.solver import solve
 from pytest_agentbench.generation.wrong_runs import script_of
 from pytest_agentbench.runs.plan import RunPlan
@@ -69,14 +68,19 @@ class Acceptance:
     today: date
     state: State | None = None
 
-    async def accept(self, draft: Draft, forms: Sequence[dict[str, JsonValue]]) -> Draft | Loss:
-        """Give the draft with its policies' handling and its notes, or why it is lost."""
+    async def accept(
+        self, draft: Draft, forms: Sequence[dict[str, JsonValue]], *, solved: bool = False
+    ) -> Draft | Loss:
+        """Give the draft with its policies' handling and its notes, or why it is lost.
+
+        `solved` says that a blind critic found its writes already; else the blind solver has to.
+        """
         try:
             self._check_data(draft)
             scenarios = [self.read(draft, form) for form in forms]
             for scenario in scenarios:
                 await self._validated(draft, self.plan(scenario))
-            draft = await self._held_against_rules(draft, self.plan(scenarios[0]))
+            draft = await self._held_against_rules(draft, self.plan(scenarios[0]), solved=solved)
             draft = await self._held_later(draft, scenarios[0])
         except LostError as error:
             return error.loss
@@ -116,7 +120,7 @@ class Acceptance:
             issue = report.issues[0]
             raise LostError(draft, "acceptance", f"validation: {issue.kind}", issue.message)
 
-    async def _held_against_rules(self, draft: Draft, plan: RunPlan) -> Draft:
+    async def _held_against_rules(self, draft: Draft, plan: RunPlan, *, solved: bool) -> Draft:
         """Play the draft's own right run, which must break no rule, and each wrong run of its policies."""
         player = ScriptPlayer(
             plan=plan,
@@ -144,8 +148,7 @@ class Acceptance:
             parts = [
                 await self._handled(draft, part, known.get(part.policy), player, base, rules) for part in draft.policies
             ]
-            is_plain = draft.worded_by == PLAIN
-            if is_plain and (why := await player.bounded(solve(draft, plan, player, self._resolve))):
+            if not solved and (why := await player.bounded(solve(draft, plan, player, self._resolve))):
                 raise LostError(draft, "acceptance", "a blind solver does something else", why)
         except HungError as error:
             player.runner.abandon()

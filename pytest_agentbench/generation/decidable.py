@@ -18,6 +18,8 @@ NEAR = timedelta(days=400)
 _GENERIC = frozenset({"id", "_id", "uid", "uuid", "key", "name"})
 """Names of fields that say of every kind of thing what it is, so that they name no owner."""
 _INNER = 20_000
+_ROWS, _FIELDS = 10, 16
+"""Rows that a writer is shown, and fields of each."""
 
 
 def coincidences(draft: Draft, toolset: Toolset) -> Iterator[str]:
@@ -130,6 +132,8 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
     arguments = [(path.split(".")[-1], value) for call in touched for path, value in arguments_of(call)]
     fields = {name for name, value in arguments if same(value, owner)}
     fields |= {name for _, row in records for name, value in row.items() if same(to_json(value), owner)}
+    if not fields:
+        yield f"{owner!r} stands nowhere in what it touches"
     fields -= _GENERIC
     for name, value in arguments:
         if name in fields and value is not None and not same(value, owner):
@@ -145,6 +149,20 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
             if is_its_row and others and not any(same(to_json(one), owner) for one in others):
                 yield f"{name} {value} belongs to {others[0]!r}, not to {owner!r}"
                 break
+
+
+def rows_of(draft: Draft, state: State | None) -> tuple[dict[str, JsonValue], ...]:
+    """Give the rows of the initial state, and of the draft's own, that its calls touch: those with their keys in them."""
+    touched = [one for turn in draft.turns for one in (*turn.calls, *turn.refused)]
+    values = {str(value) for call in touched for _, value in arguments_of(call) if isinstance(value, str | int)}
+    values |= {str(draft.owner.key)} if draft.owner.key is not None else set()
+    found = []
+    for key, row in _records([], state, draft.state):
+        fields = {name: value for name, value in row.items() if not isinstance(value, dict | list)}
+        names = [name for name in fields if name in _GENERIC or name.lower().endswith("id")]
+        if key in values or any(str(fields[name]) in values for name in names):
+            found.append({"key": key, **dict(list(fields.items())[:_FIELDS])})
+    return tuple(found[:_ROWS])
 
 
 def near_dates(draft: Draft, today: date, state: State | None) -> Iterator[str]:

@@ -14,6 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from pytest_agentbench.core.errors import UnusableAnswerError
 from pytest_agentbench.core.modifier import MODIFIER_NAMES, ModifierSpec
 from pytest_agentbench.core.scenario import Scenario
 from pytest_agentbench.core.state import State
@@ -22,9 +23,12 @@ from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.generation.accept import Acceptance, LostError
 from pytest_agentbench.generation.assemble import notes_of, scenario_forms, scenario_id
+from pytest_agentbench.generation.decidable import rows_of
 from pytest_agentbench.generation.draft import Draft, Loss, Persona, Source
+from pytest_agentbench.generation.language.critic import Critic
 from pytest_agentbench.generation.language.guard import line_faults
 from pytest_agentbench.generation.language.plain import PlainWording, label_of
+from pytest_agentbench.generation.language.writer import cut, persona_faults, uncuttable
 from pytest_agentbench.generation.recipe import Told, hashes_of, recipe_of
 from pytest_agentbench.generation.report import CriticCount, Report
 from pytest_agentbench.generation.store import DRAFTS, SCENARIOS, Finished, ScenarioFile, Store, hash_of
@@ -49,7 +53,7 @@ class Production:
     """One recipe at work: `source` gives drafts, `wording` their lines. `made_from` is the hash of all behind it.
 
     `wanted` None takes the recipe's count. `today` is the date that expectations may not be near, `state` the initial
-    state where it can be read.
+    state where it can be read. Where a model plays the `critic`, it decides in the blind solver's place.
     """
 
     suite: Suite
@@ -66,7 +70,7 @@ class Production:
     now: Callable[[], float] = time.monotonic
     accepted: list[Draft] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
-    critic: CriticCount = field(default_factory=CriticCount)
+    critic: Critic | None = None
     stopped: str = ""
 
     async def run(self, **more: Any) -> Report:
@@ -92,7 +96,7 @@ class Production:
             scenarios=sum(len(one.forms) for one in files),
             kept=len(saved.kept),
             stopped=self.stopped,
-            critic=self.critic,
+            critic=self.critic.count if self.critic else CriticCount(),
             **more,
         )
 
@@ -152,11 +156,11 @@ class Production:
         return Finished(id=planned.id, planned=mark, draft=draft)
 
     async def _made(self, planned: Draft) -> Draft:
-        draft = await self._worded(planned)
+        draft = await self._criticised(await self._worded(planned))
         forms = scenario_forms(draft, hashes=self._hashes, seed=recipe_of(self.suite).seed)
         draft = self._with_modifiers(draft, [self._acceptance.read(draft, form) for form in forms])
         forms = scenario_forms(draft, hashes=self._hashes, seed=recipe_of(self.suite).seed)
-        found = await self._acceptance.accept(draft, forms)
+        found = await self._acceptance.accept(draft, forms, solved=self.critic is not None)
         if isinstance(found, Loss):
             raise LostError(draft, found.stage, found.reason, found.detail)
         return found
@@ -164,28 +168,49 @@ class Production:
     async def _worded(self, planned: Draft) -> Draft:
         """Give the draft its lines; every line is held against the same guard."""
         brief = self._brief(planned)
-        found = await self.wording.lines(brief)
+        try:
+            found = await self.wording.lines(brief)
+        except UnusableAnswerError as error:
+            raise LostError(planned, "wording", "the model gives no usable answer", str(error)) from None
+        if found.absurd:
+            raise LostError(planned, "wording", "absurd", found.absurd)
+        last = len(planned.turns) - 1 if found.last is None else found.last
+        if why := uncuttable(planned, found.first, last):
+            raise LostError(planned, "wording", "cut where it cannot be", why)
+        planned = cut(planned, found.first, last)
+        if not planned.calls and not any(turn.refused for turn in planned.turns):
+            raise LostError(planned, "wording", "cut to nothing")
         if len(found.lines) != len(planned.turns):
             raise LostError(planned, "wording", "not a line for each turn", f"{len(found.lines)} lines")
         turns = [turn.model_copy(update={"line": line}) for turn, line in zip(planned.turns, found.lines, strict=True)]
-        faults = [
-            f"line {number}: {fault}"
-            for number, turn in enumerate(turns, start=1)
-            for fault in line_faults(turn.line, turn, planned.model_copy(update={"turns": tuple(turns)}))
-        ]
-        if faults:
-            raise LostError(planned, "wording", "a line that does not say what it must", faults[0])
-        personas = (
-            tuple(found.personas[place % len(found.personas)] for place in range(brief.personas))
-            if found.personas
-            else ()
-        )
-        return planned.model_copy(update={"turns": tuple(turns), "personas": personas, "worded_by": self.wording.name})
+        worded = planned.model_copy(update={"turns": tuple(turns), "worded_by": self.wording.name})
+        policies = [policy.text for policy in self.suite.policies]
+        for number, turn in enumerate(worded.turns, start=1):
+            for fault in line_faults(turn.line, turn, worded, policies=policies):
+                raise LostError(planned, "wording", "a line that does not say what it must", f"line {number}: {fault}")
+        personas = [found.personas[place % len(found.personas)] for place in range(brief.personas) if found.personas]
+        for persona in personas if self._has_model else ():
+            for fault in persona_faults(persona, worded):
+                raise LostError(planned, "persona", "a persona that does not know what it must", fault)
+        return worded.model_copy(update={"personas": tuple(personas)})
+
+    async def _criticised(self, draft: Draft) -> Draft:
+        """Have the blind critic find the writes of a worded draft, where a model plays it."""
+        if self.critic is None:
+            return draft
+        try:
+            opinion = await self.critic.review(draft, rows_of(draft, self.state))
+        except UnusableAnswerError as error:
+            raise LostError(draft, "critic", "the model gives no usable answer", str(error)) from None
+        if opinion.why:
+            raise LostError(draft, "critic", opinion.why, opinion.detail)
+        return draft.model_copy(update={"purpose": opinion.purpose, "situation": opinion.situation})
 
     def _brief(self, draft: Draft) -> ConversationBrief:
         return ConversationBrief(
             draft=draft,
             tools=tool_lines(self.toolset),
+            rows=rows_of(draft, self.state),
             earlier=tuple(one.purpose for one in self.accepted[-_EARLIER:] if one.purpose),
             personas=recipe_of(self.suite).personas,
         )

@@ -23,7 +23,7 @@ from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.run import Run
 from pytest_agentbench.core.state import State
 from pytest_agentbench.core.termination import Termination
-from pytest_agentbench.core.tool import ToolCall, ToolResult, ToolSpec
+from pytest_agentbench.core.tool import ToolCall, ToolResult, Toolset, ToolSpec
 from pytest_agentbench.core.transcript import Message, Transcript
 from pytest_agentbench.core.values import JsonValue, same, to_json
 from pytest_agentbench.environment.local import LocalEnvironment
@@ -68,30 +68,38 @@ async def solve(draft: Draft, plan: RunPlan, player: ScriptPlayer, resolve: Reso
                 await solver.hear(turn, text)
         except UnsolvedError as error:
             return str(error)
+    return differing_writes(draft, solver.writes, plan.toolset)
+
+
+def differing_writes(draft: Draft, made: Sequence[ToolCall], toolset: Toolset) -> str:
+    """Say how writes differ from those of a draft, "" where they are the same; order and reads are free."""
     struck = {fault.tool for fault in draft.faults if not fault.calls}
-    made = [call for call in solver.writes if call.name not in struck]
-    wanted = [
-        ToolCall(name=call.call.name, arguments=dict(call.call.arguments))
-        for call in draft.calls
-        if call.writes and not call.fails and call.call.requestor == "assistant"
-    ]
-    missing, extra = _differing(wanted, made, solver)
-    if missing:
-        return f"it does not make {missing[0]}" + (f", it makes {extra[0]}" if extra else "")
-    return f"it makes {extra[0]} besides" if extra else ""
-
-
-def _differing(wanted: Sequence[ToolCall], made: Sequence[ToolCall], solver: "_Solver") -> tuple[list[str], list[str]]:
-    left = [(solver.plainly(call), call) for call in made]
-    missing = []
-    for call in wanted:
-        mark = solver.plainly(call)
-        found = next((one for one in left if one[0] == mark), None)
-        if found is None:
-            missing.append(call_text(call.name, call.arguments))
-        else:
+    left = [(plainly(call, toolset), call) for call in made if call.name not in struck]
+    missing = ""
+    for planned in draft.calls:
+        if not planned.writes or planned.fails or planned.call.requestor != "assistant":
+            continue
+        call = ToolCall(name=planned.call.name, arguments=dict(planned.call.arguments))
+        found = next((one for one in left if one[0] == plainly(call, toolset)), None)
+        if found is not None:
             left.remove(found)
-    return missing, [call_text(call.name, call.arguments) for _, call in left]
+        missing = missing or ("" if found else call_text(call.name, call.arguments))
+    extra = call_text(left[0][1].name, left[0][1].arguments) if left else ""
+    if missing:
+        return f"it does not make {missing}" + (f", it makes {extra}" if extra else "")
+    return f"it makes {extra} besides" if extra else ""
+
+
+def plainly(call: ToolCall, toolset: Toolset) -> str:
+    """Give what is equal for calls that ask a tool for the same: defaults and nothing do not count."""
+    spec = toolset.get(call.name)
+    schemas = spec.parameters.get("properties", {}) if spec else {}
+    counted = {
+        name: to_json(value)
+        for name, value in call.arguments.items()
+        if value is not None and not ("default" in schemas.get(name, {}) and same(schemas[name]["default"], value))
+    }
+    return dumps([call.name, {name: _number(counted[name], schemas.get(name, {})) for name in sorted(counted)}])
 
 
 @dataclass
@@ -137,17 +145,6 @@ class _Solver:
             if one.action:
                 spec = self._tool(one.action)
                 await self._attempt(ToolCall(name=spec.name, arguments=await self._arguments(spec, one)), 0)
-
-    def plainly(self, call: ToolCall) -> str:
-        """Give what is equal for calls that ask a tool for the same: defaults and nothing do not count."""
-        spec = self.plan.toolset.get(call.name)
-        schemas = spec.parameters.get("properties", {}) if spec else {}
-        counted = {
-            name: to_json(value)
-            for name, value in call.arguments.items()
-            if value is not None and not ("default" in schemas.get(name, {}) and same(schemas[name]["default"], value))
-        }
-        return dumps([call.name, {name: _number(counted[name]) for name in sorted(counted)}])
 
     def _tool(self, action: str) -> ToolSpec:
         fitting = [spec for spec in self._tools if words_of(spec.name) == action]
@@ -402,5 +399,9 @@ def _distinct(values: Sequence[JsonValue] | Iterator[JsonValue]) -> list[JsonVal
     return found
 
 
-def _number(value: JsonValue) -> JsonValue:
+def _number(value: JsonValue, schema: JsonValue) -> JsonValue:
+    """Give a number as one whatever its type; a text where the tool takes texts, so that `101` is "101"."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and isinstance(schema, Mapping) and schema.get("type") == "string":
+        return str(value)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
