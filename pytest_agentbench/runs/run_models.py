@@ -30,8 +30,8 @@ from pytest_agentbench.simulation.conversation import Closed, crashed
 class RunModels:
     """The models of one run: its chats, its proxied agent, its budgets and recordings.
 
-    `not_run` says why the run could not take place, `lacks_key` that a key was missing. `paused` stops the run's clock while a call waits its turn,
-    `working` holds a slot while one is out.
+    `not_run` says why the run could not take place, `lacks_key` that a key was missing. `paused` stops the run's clock
+    while a call waits its turn, `working` holds a slot while one is out.
     """
 
     def __init__(

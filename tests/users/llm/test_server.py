@@ -14,7 +14,17 @@ from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.core.transcript import Message
 from pytest_agentbench.llm.caller import Caller
 from pytest_agentbench.llm.models import Models
-from pytest_agentbench.testing import Answer, Fault, ModelRequest, ModelServer, call, fault, refusal, structured, truncated
+from pytest_agentbench.testing import (
+    Answer,
+    Fault,
+    ModelRequest,
+    ModelServer,
+    call,
+    fault,
+    refusal,
+    structured,
+    truncated,
+)
 from pytest_agentbench.users.llm.user import LlmUser
 from tests.users.llm.chat import turn
 
