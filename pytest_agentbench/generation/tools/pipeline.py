@@ -126,7 +126,7 @@ class Pipeline:
             made_from = hash_of(hashes, cards, taxonomy, graph, pool, [roles.player(role) for role in ROLES])
             finished, exhausted = await self._scenarios(maker, draws, folder, made_from, languages)
         folder.save_walks([one.walk for one in finished], hash_of(graph, recipe.seed))
-        folder.save_scenarios(one.forms for one in finished if one.forms)
+        saved = folder.save_scenarios((one.forms for one in finished if one.forms), review=recipe.review)
         accepted = [one.walk for one in finished if one.forms]
         session = Session(
             name=self.suite.name,
@@ -143,7 +143,7 @@ class Pipeline:
             kinds=kinds_told(self.toolset.of("assistant"), cards, pool) if state is None else (),
         )
         folder.save_report(document_of(session))
-        return Outcome(lines=tuple(lines_of(session)), accepted=len(accepted), wanted=recipe.count)
+        return Outcome(lines=(*lines_of(session), *saved.lines), accepted=len(accepted), wanted=recipe.count)
 
     async def _scenarios(
         self, maker: Maker, sampler: Draws, folder: Folder, made_from: str, languages: Sequence[Code]
