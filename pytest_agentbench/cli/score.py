@@ -20,6 +20,7 @@ from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.transcript import Transcript
 from pytest_agentbench.environment.toolset import load_toolset
+from pytest_agentbench.generation.recipe import reviews_of
 from pytest_agentbench.llm.cassette.modes import Mode
 from pytest_agentbench.llm.ledger import Ledger
 from pytest_agentbench.report.html.page import MOST_RUNS, Reading, html_report, in_order
@@ -88,8 +89,8 @@ def score_recordings(options: ScoreOptions, told: Told = lambda _done, _total: N
         write_atomic(options.markdown, markdown_report(document), encoding="utf-8")
     path = str(options.json) if options.json else ""
     lines = terminal_report(document, verbose=options.verbose, unicode=options.unicode, path=path)
-    failed = any(not verdict.passed for verdict in document.gates)
-    unmet = not suite.gates and any(not result.passed for result in document.results)
+    failed = any(verdict.failed for verdict in document.gates)
+    unmet = not suite.gates and any(not result.passed for result in document.counted.results)
     asked_nobody = [f"no judge was asked, and what it would tell is not measured: {why}\n" for why in missing]
     return "\n".join([*asked_nobody, *(line.text for line in lines)]), UNDECIDED if failed or unmet else 0
 
@@ -204,6 +205,7 @@ def _document(
         selected=len(results),
         policies=tuple(policies),
         auditor=standing_of(suite),
+        review=reviews_of(suite),
     )
     return Document(
         created=created.isoformat(),

@@ -32,7 +32,9 @@ class Casting:
         """Raise `SuiteFaultError` for a role that does not exist, or roles without a model."""
         for name in self.recipe.roles:
             if name in self.successors:
-                raise SuiteFaultError(f"generate.roles: the role {name!r} is gone; {self.successors[name]!r} does its work")
+                raise SuiteFaultError(
+                    f"generate.roles: the role {name!r} is gone; {self.successors[name]!r} does its work"
+                )
             if name not in self.known:
                 there = f"there is no role {name!r}; there are {', '.join(self.known)}"
                 raise SuiteFaultError(f"generate.roles: {with_hint(there, suggestion(name, self.known))}")

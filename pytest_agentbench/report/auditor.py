@@ -44,7 +44,7 @@ def marks_of(run: Result, document: Document) -> str:
 def mark_of_gate(verdict: GateVerdict, document: Document) -> str:
     """Give `uncalibrated` where what a gate measured rests on an auditor that is not, else ""."""
     gate = parse_gate(verdict.gate)
-    runs = [run for run in document.results if run.key.suite == verdict.suite]
+    runs = [run for run in document.counted.results if run.key.suite == verdict.suite]
     if gate.metric == "policy":
         seen = (run for run in runs for one in (run.audit.policies if run.audit else ()) if one.policy == gate.argument)
     else:

@@ -134,8 +134,12 @@ class Pipeline:
             walks = list(itertools.islice(iter(draws.draw, None), self._recipe.count))
             save(self._recipe.out / WALKS, WalkFile(walks=tuple(walks)), hash_of(graph, self._recipe.seed))
             rows = coverage(graph, walks, why, offered=offered)
-            return self._stopped(until, [f"{len(walks)} walks", *(f"{row.what}: {row.covered} of {row.total}" for row in rows)])
-        return await self._scenarios(WalkSource(draws, stock, self._recipe.seed, self._languages), graph, made, why, state)
+            return self._stopped(
+                until, [f"{len(walks)} walks", *(f"{row.what}: {row.covered} of {row.total}" for row in rows)]
+            )
+        return await self._scenarios(
+            WalkSource(draws, stock, self._recipe.seed, self._languages), graph, made, why, state
+        )
 
     async def _scenarios(
         self, source: WalkSource, graph: Graph, made: PoolFile, why: dict[str, str], state: State | None
@@ -288,9 +292,7 @@ class Pipeline:
     async def _draws(self, graph: Graph, stock: Stock, rehearsed: Rehearsed) -> Sampler | Chosen:
         """Give what draws the walks: the sampler, or first the walks that a judge chose among those it drew."""
         recipe = self._recipe
-        chain = Conditioned(
-            graph, stock.taxonomy, {tool: len(distinct(stock.pool.of(tool))) for tool in graph.tools}
-        )
+        chain = Conditioned(graph, stock.taxonomy, {tool: len(distinct(stock.pool.of(tool))) for tool in graph.tools})
         shape = _shape(recipe, graph, stock, rehearsed)
         weigh_by = chain.row if recipe.weights == "conditioned" else None
         sampler = Sampler(graph, shape, seed=recipe.seed, weigh=weigh_by)

@@ -426,9 +426,7 @@ class _Attempt:
             raise HydrationError("a change fails behind others", f"{card.tool}: {detail}")  # who knows what it left
         return None
 
-    def _note(
-        self, done: Executed, option: Option, key: str, states: list[State], *, fails: bool, asked: bool
-    ) -> None:
+    def _note(self, done: Executed, option: Option, key: str, states: list[State], *, fails: bool, asked: bool) -> None:
         writes = done.card.writes is not False
         self._memory.reached = max(self._memory.reached, len(self._choices) + 1)
         self._choices.append(Choice(len(self._choices), changes_of(self._choices), done.card.tool, key, writes))
@@ -437,9 +435,7 @@ class _Attempt:
         self._states = states
         call = ExpectedCall(name=done.card.tool, arguments=done.arguments, compare_args=sorted(done.arguments))
         self._planned.append(
-            PlannedCall(
-                call=call, origins=option.origins, answer=done.content, writes=writes, fails=fails, asked=asked
-            )
+            PlannedCall(call=call, origins=option.origins, answer=done.content, writes=writes, fails=fails, asked=asked)
         )
 
     async def _worded(self, first: int, *, fails: bool) -> list[Turn]:
@@ -449,9 +445,7 @@ class _Attempt:
         abouts: list[tuple[JsonValue, ...]] = [()]
         states: list[Stated] = []
         references: list[Reference] = []
-        for number, (planned, option) in enumerate(
-            zip(self._planned[first:], self._options[first:], strict=True)
-        ):
+        for number, (planned, option) in enumerate(zip(self._planned[first:], self._options[first:], strict=True)):
             call = ToolCall(name=planned.call.name, arguments=planned.call.arguments)
             if self._stock.rules.must_confirm(call):
                 groups.append([])

@@ -110,7 +110,11 @@ class Owners:
             if keys and owner == Owner():
                 key = keys.pop()
                 row = table.rows.get(key, {})
-                owner = Owner(table=table.name, key=row.get(column, key), name=_name_of(row) or ("" if _is_identifier(column) else key))
+                owner = Owner(
+                    table=table.name,
+                    key=row.get(column, key),
+                    name=_name_of(row) or ("" if _is_identifier(column) else key),
+                )
         return owner
 
     def most_of_one(self, pool: Pool, tool: str, card: Card) -> int:

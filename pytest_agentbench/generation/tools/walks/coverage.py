@@ -75,7 +75,9 @@ def coverage(
 _UNREACHED = "no accepted scenario came to it"
 
 
-def _steps(what: str, wanted: frozenset[Step], missing: frozenset[Step], why: Mapping[str, str], lost: set[str]) -> CoverageRow:
+def _steps(
+    what: str, wanted: frozenset[Step], missing: frozenset[Step], why: Mapping[str, str], lost: set[str]
+) -> CoverageRow:
     told = []
     for source, target in sorted(missing):
         ends = [end for end in (source, target) if end in lost]

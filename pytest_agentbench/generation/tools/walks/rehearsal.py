@@ -47,7 +47,9 @@ async def rehearse(graph: Graph, stock: Stock, *, seed: int) -> Rehearsed:
     """Try tools, edges, pairs and repetitions; where nothing can be reset, only what reads is tried."""
     found = Rehearsed()
     for tool in graph.tools if stock.rules else ():
-        if (_is_safe(stock, tool)) and (why := await _vain([(RUN_CONVERSATION, way) for way in _ways(tool, stock)], stock, seed)):
+        if (_is_safe(stock, tool)) and (
+            why := await _vain([(RUN_CONVERSATION, way) for way in _ways(tool, stock)], stock, seed)
+        ):
             found.unfit[tool] = why
     ends = {RUN_CONVERSATION, END_OF_SIMULATION}
     between = [(one.source, one.target) for one in graph.edges if not {one.source, one.target} & ends]
