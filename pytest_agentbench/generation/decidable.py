@@ -142,7 +142,7 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
         for key, row in records:
             is_its_row = (
                 key == value
-                or str(row.get(name)) == value
+                or (next(iter(row), "") == name and str(row[name]) == value)  # a loan of a book is not the book's row
                 or any(str(row.get(generic)) == value for generic in _GENERIC - {"name"})
             )
             others = [row[field] for field in fields & row.keys() if row[field] is not None]
