@@ -7,7 +7,7 @@ the same seed gives the same files whatever answers first. A session that is bro
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import date
@@ -57,7 +57,8 @@ class Production:
     """One recipe at work: `source` gives drafts, `wording` their lines. `made_from` is the hash of all behind it.
 
     `wanted` None takes the recipe's count. `today` is the date that expectations may not be near, `state` the initial
-    state where it can be read. Where a model plays the `critic`, it decides in the blind solver's place.
+    state where it can be read. Where a model plays the `critic`, it decides in the blind solver's place. `fallback` are
+    accepted drafts by their ids, written where the draft of this name is lost now; `beside` are written as they are.
     """
 
     suite: Suite
@@ -67,6 +68,8 @@ class Production:
     made_from: str
     today: date
     casting: Casting | None = None
+    fallback: Mapping[str, Draft] = field(default_factory=dict)
+    beside: Sequence[Draft] = ()
     wording: Wording = field(default_factory=PlainWording)
     state: State | None = None
     wanted: int | None = None
@@ -100,8 +103,9 @@ class Production:
                 suite=self.suite, toolset=self.toolset, shared=shared, today=self.today, state=self.state
             )
             await self._all()
-        files = [self._file(draft) for draft in self.accepted]
-        saved = self.store.save_scenarios(files)
+        kept = [self.fallback[loss.draft] for loss in self.losses if loss.draft in self.fallback]
+        files = [self._file(draft) for draft in (*self.accepted, *kept, *self.beside)]
+        saved = self.store.save_scenarios(files, review=recipe.review)
         return Report(
             name=self.suite.name,
             source=recipe.source,
@@ -110,7 +114,7 @@ class Production:
             out=self.store.path / SCENARIOS,
             accepted=tuple(self.accepted),
             losses=tuple(self.losses),
-            scenarios=sum(len(one.forms) for one in files),
+            scenarios=sum(len(one.forms) for one in files[: len(self.accepted)]),
             kept=len(saved.kept),
             stopped=self.stopped,
             critic=self.critic.count if self.critic else CriticCount(),

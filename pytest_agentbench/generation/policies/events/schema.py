@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
+from pytest_agentbench.core.errors import SuiteFaultError
+from pytest_agentbench.core.names import words_of
+from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.environment.sqlite_rows import quote, tables
-from pytest_agentbench.generation._reading.kinds import humanize
-from pytest_agentbench.generation.tools.wording.agreeing import PLURALS
 
 ColumnType = Literal["text", "integer", "real", "boolean", "json", "any"]
 
@@ -57,6 +58,18 @@ class Table(Model):
         return next((one for one in self.columns if one.name == name), None)
 
 
+class EventRow(Model):
+    """One row for the initial state; `symbol` is the entity that it makes real (C1: the first row of customers).
+
+    `bindings` are columns that hold another entity's key, by that entity's symbol.
+    """
+
+    table: str
+    values: dict[str, Any]
+    symbol: str = ""
+    bindings: dict[str, str] = {}
+
+
 class Schema(Model):
     """All tables; `ddl` is the SQL that they were read from, "" where there is none."""
 
@@ -67,10 +80,14 @@ class Schema(Model):
         """Find a table."""
         return next((one for one in self.tables if one.name == name), None)
 
-    def named(self, noun: str) -> Table | None:
-        """Find the table whose rows are called so, in the singular or the plural, and have one key column."""
-        wanted = singular(noun)
-        fitting = [one for one in self.tables if len(one.key) == 1 and singular(one.name) == wanted]
+    def named(self, words: Sequence[str]) -> Table | None:
+        """Find the table whose name has these words, in the singular or the plural, and which has one key column."""
+        wanted = [singular(word) for word in words]
+        fitting = [
+            one
+            for one in self.tables
+            if len(one.key) == 1 and [singular(word) for word in words_of(one.name)] == wanted
+        ]
         return fitting[0] if len(fitting) == 1 else None
 
     def keyed_by(self, column: str) -> Table | None:
@@ -80,17 +97,28 @@ class Schema(Model):
         return next(iter(own or fitting), None)
 
 
-def singular(noun: str) -> str:
-    """Give a noun as it stands for one thing, its words in lower case; English and French plurals."""
-    words = humanize(noun).split()
-    return " ".join(_one(word) for word in words)
+_PERSONAL: tuple[tuple[str, frozenset[str]], ...] = (
+    ("email", frozenset(("email", "mail", "courriel"))),
+    ("phone", frozenset(("phone", "tel", "telephone", "mobile"))),
+    ("birth", frozenset(("birth", "birthday", "birthdate", "dob", "naissance"))),
+    ("first_name", frozenset(("first", "firstname", "given", "prenom"))),
+    ("last_name", frozenset(("last", "lastname", "surname", "family"))),
+    ("name", frozenset(("name", "fullname", "nom"))),
+)
+"""Words of column names by which a column holds something of a person, the telling ones first."""
 
 
-def _one(word: str) -> str:
-    for plural, single in (*PLURALS, ("eaux", "eau")):
-        if word.endswith(plural) and len(word) > len(plural) + 1:
-            return word.removesuffix(plural) + single
-    return word[:-1] if word.endswith(("s", "x")) and not word.endswith("ss") and len(word) > 3 else word
+def personal(column: str) -> str:
+    """Give what a column holds of a person by its name: *email*, *phone*, *birth*, a name, or "" for anything else."""
+    words = set(words_of(column))
+    return next((kind for kind, known in _PERSONAL if words & known), "")
+
+
+def singular(word: str) -> str:
+    """Give a word of an identifier as it stands for one thing: `categories` as *category*, `orders` as *order*."""
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
 
 
 def sqlite_schema(ddl: str) -> Schema:
@@ -302,3 +330,33 @@ def _target(
         if table != name and own <= known and (column == keys[table][0] or all(isinstance(one, str) for one in own))
     ]
     return fitting[0] if len(fitting) == 1 else None
+
+
+def schema_of(suite: Suite, state: Mapping[str, Any]) -> Schema:
+    """Read the schema of a suite's state: its DDL where it has one, else what its rows are like."""
+    spec = suite.environment.state
+    ddl = spec.options.get("schema") if spec is not None and spec.kind == "sqlite" else None
+    if ddl is None:
+        return inferred_schema(state)
+    try:
+        return sqlite_schema((suite.root / ddl).read_text(encoding="utf-8"))
+    except (OSError, sqlite3.Error) as error:
+        raise SuiteFaultError(f"{ddl}: {error}") from error
+
+
+def state_of_rows(rows: Sequence[EventRow], schema: Schema, existing: Rows) -> dict[str, Any]:
+    """Give rows as a scenario's `state`: mappings by key where the table is one, else lists, whole for JSON states."""
+    state: dict[str, Any] = {}
+    for row in rows:
+        table = schema.get(row.table)
+        if table is not None and table.keyed and len(table.key) == 1:
+            state.setdefault(row.table, {})[str(row.values[table.key[0]])] = _inner(row.values)
+        else:
+            before = [] if schema.ddl else [_inner(one) for one in existing.get(row.table, ())]
+            state.setdefault(row.table, before).append(_inner(row.values))
+    return state
+
+
+def _inner(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a row without the key that it stands under."""
+    return {name: value for name, value in values.items() if name != OUTER_KEY}

@@ -8,8 +8,7 @@ from typing import Any
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.text import shorten
 from pytest_agentbench.environment.sqlite_rows import quote
-from pytest_agentbench.generation.policies.events.tables import Column, Rows, Schema, Table
-from pytest_agentbench.generation.policies.values import EventRow
+from pytest_agentbench.generation.policies.events.schema import Column, EventRow, Rows, Schema, Table
 
 Validator = Callable[[str, dict[str, Any], Rows], str | None]
 """Written by users: gets table, row and the rows accepted so far by table; gives what is wrong, or nothing."""
