@@ -182,6 +182,7 @@ class _Solver:
         for values in (
             [value for known, value in self._known if known == label],
             [value for answer in self._answers if not answer.failed for value in _under(answer.value, {label})],
+            [answer.value for answer in self._answers if not answer.failed and self._is_key(answer, name)],
         ):
             several = _distinct(values)
             if len(several) == 1:
@@ -196,6 +197,12 @@ class _Solver:
                 if (value := await self._looked_up(other, label, depth + 1)) is not None:
                     return value
         raise UnsolvedError(f"{spec.name}: no value is known for {name!r}")
+
+    def _is_key(self, answer: _Answer, name: str) -> bool:
+        """Whether a lookup's whole answer is one value, and no argument of its own is called like the wanted one."""
+        spec = self.plan.toolset.get(answer.call.name)
+        is_plain = isinstance(answer.value, str | int) and not isinstance(answer.value, bool)
+        return is_plain and spec is not None and spec.kind == "read" and name not in answer.call.arguments
 
     async def _looked_up(self, spec: ToolSpec, label: str, depth: int) -> JsonValue:
         """Give the only value of a name that a lookup with known values gives, None where there is none."""

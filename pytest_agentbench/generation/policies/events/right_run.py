@@ -245,12 +245,13 @@ def written(
                 continue
             if call == act.request and act.asked and not (here and here.kind == "unasked"):
                 _ask(book, writer, call, arguments[key], [made[one] for one in done if one in made])
-                writer.user("confirm", "Yes, please.", values)
+                is_no = here is not None and here.kind == "declined"
+                writer.user("decline" if is_no else "confirm", "No, leave it." if is_no else "Yes, please.", values)
             writer.call(made[key])
         if act.ending == "declined":
             _ask(book, writer, act.request, wanted, [made[one] for one in done if one in made])
             writer.user("decline", "No, leave it.", values)
-        if here and here.kind in ("forbidden", "declined"):
+        if here and here.kind in ("forbidden", "declined") and act.ending != "made":
             writer.call(made[key_of(act.request)])
         said = [word for word in act.words if not (here and here.kind == "unsaid" and here.text == word)]
         writer.agent(";\n".join([*said, "That is all."]))
@@ -274,7 +275,7 @@ def wrong_ways(acts: Sequence[Act]) -> Iterator[Wrong]:
         elif act.ending in ("refused", "unproven"):
             yield Wrong(kind="forbidden", act=at)
         elif act.asked:
-            yield Wrong(kind="unasked", act=at)
+            yield from (Wrong(kind="unasked", act=at), Wrong(kind="declined", act=at))
         yield from (Wrong(kind="unsaid", act=at, text=word) for word in act.words)
 
 
@@ -352,8 +353,12 @@ class RightRuns:
     async def works(self, acts: Sequence[Act]) -> bool:
         """Whether the calls of acts, and what the last one asks for, succeed one after the other."""
         async with self.world.open() as opened:
+            done: set[Request] = set()
             for act in acts:
                 for call in dict.fromkeys((*act.calls, act.request)):
+                    if call in done:
+                        continue
+                    done.add(call)
                     if (await opened.call(call.tool, call.arguments({}, self.samples))).error:
                         return False
         return True
