@@ -55,7 +55,7 @@ def _unknown(draft: Draft, place: int, call: PlannedCall, path: str, value: Json
         return f"it does not stand at {origin.path} of call {origin.call + 1}"
     generic = ".".join("*" if part.isdecimal() else part for part in origin.path.split("."))
     there = list(at_path(answer, generic))
-    if len({str(one) for one in there}) < 2:
+    if len({str(one) for one in there}) < 2 or _is_beside_said(draft, place, answer, origin.path):
         return ""
     pointing = [
         one
@@ -68,6 +68,14 @@ def _unknown(draft: Draft, place: int, call: PlannedCall, path: str, value: Json
     if any(_points_at(answer, one.position, one.count, origin.path, value) for one in pointing):
         return ""
     return f"the words point at another entry of call {origin.call + 1}"
+
+
+def _is_beside_said(draft: Draft, place: int, answer: JsonValue, path: str) -> bool:
+    """Whether a value stands in the record that holds something that the user has said: the product of a named item."""
+    record = next(at_path(answer, path.rpartition(".")[0]), None)
+    said = [value for turn in draft.turns[: place + 1] for one in turn.states for value in scalars_of(one.value)]
+    own = record.values() if isinstance(record, Mapping) else ()
+    return any(isinstance(one, str) and same(one, value) for one in own for value in said)
 
 
 def _points_at(answer: JsonValue, position: int, count: int, path: str, value: JsonValue) -> bool:
@@ -139,10 +147,13 @@ def owners(draft: Draft, state: State | None) -> Iterator[str]:
         if name in fields and value is not None and not same(value, owner):
             yield f"{name} {value!r} is not {owner!r}"
     for name, value in dict.fromkeys((name, str(value)) for name, value in arguments if isinstance(value, str | int)):
+        holders = {
+            str(row[field]) for _, row in records if str(row.get(name)) == value for field in fields & row.keys()
+        }
         for key, row in records:
             is_its_row = (
                 key == value
-                or str(row.get(name)) == value
+                or (str(row.get(name)) == value and len(holders) == 1)  # a city that several have names nobody
                 or any(str(row.get(generic)) == value for generic in _GENERIC - {"name"})
             )
             others = [row[field] for field in fields & row.keys() if row[field] is not None]

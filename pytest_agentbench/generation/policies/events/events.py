@@ -4,13 +4,12 @@ The set is refused, with the stage and the reason, where some policy of it is de
 event, so that the complexity that an event has is the one that was asked for.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from pytest_agentbench.checks.rules_values import decoded
-from pytest_agentbench.core.names import readable
 from pytest_agentbench.core.scenario import ExpectedCall
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.values import JsonValue, same
@@ -246,7 +245,7 @@ class EventMaker:
         key = owner_row.get(table.key[0]) if table and len(table.key) == 1 else None
         refused = [act for act in event.acts if act.ending != "made"]
         return Draft(
-            id=_id(one, event.acts),
+            id=one.id,
             source="policies",
             turns=event.turns,
             state=state_of_rows(event.fresh.rows, samples.schema, samples.rows),
@@ -276,11 +275,12 @@ class EventMaker:
         for act in event.acts:
             here = [call for call in act.calls if call == act.request or call not in seen]
             seen += here
+            own = event.arguments[key_of(act.request)].values()
             stated: list[Stated] = []
             planned: list[PlannedCall] = []
             for at, call in enumerate(here if act.ending == "made" else [*here, act.request]):
                 is_asked = call == act.request
-                stated += self._stated(call, event, calls, said, at, is_asked=is_asked)
+                stated += self._stated(call, event, calls, said, at, is_asked=is_asked, asked_for=own)
                 planned.append(self._planned(call, event, calls, asked=is_asked))
                 if not is_asked or act.ending == "made":
                     calls.append(planned[-1])
@@ -296,13 +296,14 @@ class EventMaker:
         at: int,
         *,
         is_asked: bool,
+        asked_for: Collection[JsonValue] = (),
     ) -> list[Stated]:
         """Give what the user says for a call: all of what it asks for, of a lookup what nothing said or found yet."""
         found = []
         schemas = self.runs.arguments.specs[call.tool].parameters.get("properties", {})
         for name, value in event.arguments[key_of(call)].items():
-            is_found = _path_to(value, calls) is not None
-            is_known = any(same(value, one) for one in said)
+            is_found = _path_to(value, calls, _plainly([*said, *asked_for])) is not None
+            is_known = any(same(value, one) for one in (*said, *asked_for))
             if (is_found and name in call.from_owner) or (not is_asked and (is_known or is_found)):
                 continue
             said.append(value)
@@ -314,7 +315,8 @@ class EventMaker:
         compared = [name for name in arguments if name not in call.free] if call.free else None
         origins = {}
         for name, value in arguments.items():
-            place = _path_to(value, calls) if name in call.from_owner or not self._is_said(name, call, event) else None
+            is_own = name in call.from_owner or not self._is_said(name, call, event)
+            place = _path_to(value, calls, self._all_said(event)) if is_own else None
             origins[name] = (
                 Origin(source="user") if place is None else Origin(source="result", call=place[0], path=place[1])
             )
@@ -326,6 +328,10 @@ class EventMaker:
             fails=made.answer.error,
             asked=asked,
         )
+
+    def _all_said(self, event: Attempt) -> list[JsonValue]:
+        """Give the plain values that the user's requests are about."""
+        return _plainly(value for act in event.acts for value in event.arguments[key_of(act.request)].values())
 
     def _is_said(self, name: str, call: Request, event: Attempt) -> bool:
         """Whether the user says the value of an argument: what it asks for, and what it proves itself by."""
@@ -405,6 +411,10 @@ def _event_of(wrong: Wrong, acts: Sequence[Act], policy: str) -> Event:
     return "at_limit" if same_tool else "requested"
 
 
+def _plainly(values: Iterable[JsonValue]) -> list[JsonValue]:
+    return [one for value in values for one in scalars_of(value) if isinstance(one, str)]
+
+
 def _answered(act: Act, planned: Sequence[PlannedCall], stated: tuple[Stated, ...]) -> list[Turn]:
     """Give the turns of an act: what is asked about in the first, what the user answers to in the second."""
     at = next(number for number, call in enumerate(planned) if call.asked)
@@ -419,23 +429,24 @@ def _answered(act: Act, planned: Sequence[PlannedCall], stated: tuple[Stated, ..
     return [Turn(calls=(*before, asked, *after), states=stated)]
 
 
-def _path_to(value: JsonValue, calls: Sequence[PlannedCall]) -> tuple[int, str] | None:
-    """Give where a value stands in an answer, alone: not among others of a list."""
+def _path_to(value: JsonValue, calls: Sequence[PlannedCall], said: Collection[JsonValue]) -> tuple[int, str] | None:
+    """Give the call and path where a value stands alone, or in the record that holds something that the user says."""
     if not isinstance(value, str | int) or isinstance(value, bool):
         return None
     for number in range(len(calls) - 1, -1, -1):
-        content = decoded(calls[number].answer)
-        if same(content, value):
-            return number, ""
-        if isinstance(content, dict):
-            for name, inner in content.items():
-                if same(inner, value):
-                    return number, name
+        path = next(_standing(decoded(calls[number].answer), value, said), None)
+        if path is not None:
+            return number, path
     return None
 
 
-def _id(one: PolicySet, acts: Sequence[Act]) -> str:
-    """Name a draft by what is asked for last, and by its set."""
-    act = acts[-1]
-    verdict = {"made": "", "refused": "-refused", "declined": "-declined", "unproven": "-unproven"}[act.ending]
-    return f"{readable(act.request.tool).replace(' ', '-').lower()[:50]}{verdict}-{one.id}"
+def _standing(content: JsonValue, value: JsonValue, said: Collection[JsonValue]) -> Iterator[str]:
+    if isinstance(content, dict):
+        for name, inner in content.items():
+            yield from (f"{name}.{path}".removesuffix(".") for path in _standing(inner, value, said))
+    elif isinstance(content, list):
+        for place, item in enumerate(content):
+            if len(content) == 1 or (isinstance(item, dict) and any(same(one, of) for one in item.values() for of in said)):
+                yield from (f"{place}.{path}".removesuffix(".") for path in _standing(item, value, said))
+    elif same(content, value):
+        yield ""

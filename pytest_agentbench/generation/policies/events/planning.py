@@ -171,6 +171,8 @@ class Planner:
             ]
             chosen.append(random.choice(best))
         acts = [act for one in chosen for act in one.acts]
+        if not any(act.calls for act in acts):
+            acts.append(_companion(usable, acts, random))
         order = {"made": 0, "declined": 1, "refused": 2, "unproven": 3}
         return tuple(sorted(acts, key=lambda act: order[act.ending]))
 
@@ -218,7 +220,7 @@ class Planner:
             broken = await self.runs.without(act, proof)
             plain = replace(act, ending="unproven", before=(), after=(), asked=False, words=(), broken=broken, proof=tuple(proof))
             found.append(await self._option((plain,)))
-        return [one for one in found if one is not None and (one.decides or one.touches)]
+        return [one for one in found if one is not None]
 
     def _proof(self, act: Act) -> list[Request]:
         """Give the lookups that need something which only the user can say, and which its request does not say."""
@@ -293,6 +295,19 @@ def _kind_of(act: Act) -> Hashable:
 
 def _combined(option: Option) -> Hashable:
     return tuple(act.request.tool for act in option.acts), tuple(sorted(option.decides))
+
+
+def _companion(options: Sequence[Option], acts: Sequence[Act], random: Random) -> Act:
+    """Give a request that is done beside those that are refused: doing nothing at all must not be right."""
+    unproven = any(act.ending == "unproven" for act in acts)
+    done = [
+        one.acts[0]
+        for one in options
+        if len(one.acts) == 1 and one.acts[0].ending == "made" and not (unproven and one.acts[0].before)
+    ]
+    if not done:
+        raise PlanError("a right run would make no call at all")
+    return random.choice(done)
 
 
 def _goes_with(option: Option, chosen: Sequence[Option], left: Sequence[str]) -> bool:

@@ -132,8 +132,9 @@ class ToolArguments:
             # what a change writes comes from one row: a street goes with its city
             changed = {at: options[at][number] for at in together if number < len(options[at])}
             combinations.append([changed.get(at, value) for at, value in enumerate(first)])
+        replaced = {one.table for one in arguments if one.other}  # what replaces a thing is like that one
         for at, values in enumerate(options):
-            if at not in together:
+            if at not in together and (arguments[at].other or arguments[at].table not in replaced):
                 combinations += [[*first[:at], value, *first[at + 1 :]] for value in values[1:]]
         free = tuple(one.name for one in arguments if one.role == "text")
         is_root_key = {one.name for one in arguments if one.role == "key" and one.table == root[0]}
