@@ -84,7 +84,7 @@ class Production:
             )
             await self._all()
         files = [self._file(draft) for draft in self.accepted]
-        saved = self.store.save_scenarios(files)
+        saved = self.store.save_scenarios(files, review=recipe.review)
         return Report(
             name=self.suite.name,
             source=recipe.source,

@@ -9,25 +9,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import yaml
-
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.codec import digest, dumps
-from pytest_agentbench.core.errors import ResultsError
+from pytest_agentbench.core.errors import ResultsError, SuiteError
+from pytest_agentbench.core.review import ReviewMode
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.assemble import HEAD, yaml_text
 from pytest_agentbench.generation.draft import Draft, Loss
 from pytest_agentbench.results.files import LineLog, read_lines, write_atomic
+from pytest_agentbench.suites.files import read_document
+from pytest_agentbench.suites.review_form import KEY as REVIEW
+from pytest_agentbench.suites.review_form import was_decided
 
 DRAFTS = "drafts.jsonl"
 SCENARIOS = "scenarios"
 REPORT = "report.json"
-REVIEW = "review"
-"""The key of a scenario under which a reviewer's decision stands."""
-
 M = TypeVar("M", bound=Model)
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Finished(Model):
@@ -96,10 +93,11 @@ class Store:
             raise ResultsError(f"{self.path / DRAFTS} cannot be read: {error}; make the scenarios anew") from error
         return tuple(one.draft for one in {one.id: one for one in found}.values() if one.draft is not None)
 
-    def save_scenarios(self, files: Iterable[ScenarioFile]) -> Saved:
+    def save_scenarios(self, files: Iterable[ScenarioFile], *, review: ReviewMode = "pending") -> Saved:
         """Write a file for each draft (all of its personas), and remove those of earlier times.
 
         A file that `agentbench generate` did not write, and one with a reviewer's decision in it, is left as it is.
+        Scenarios are written as pending unless `review` is off.
         """
         folder = self.path / SCENARIOS
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,7 +109,8 @@ class Store:
             if file.is_file() and _is_decided(file):
                 kept.append(file)
                 continue
-            _write_text(file, yaml_text(one.forms, one.notes))
+            forms = [_pending(form) for form in one.forms] if review == "pending" else one.forms
+            _write_text(file, yaml_text(forms, one.notes))
             written.append(file)
         for file in sorted(folder.glob("*.yaml")):
             if file in written or file in kept or not _is_ours(file):
@@ -138,16 +137,17 @@ def _is_ours(file: Path) -> bool:
 
 
 def _is_decided(file: Path) -> bool:
-    """Whether a reviewer accepted or rejected a scenario of a file; what cannot be read is a person's affair, too."""
-    text = file.read_text(encoding="utf-8", errors="replace")
-    if f"{REVIEW}:" not in text:
-        return False
+    """Whether a reviewer decided about a scenario of a file; what cannot be read is a person's affair, too."""
     try:
-        found = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader
-    except yaml.YAMLError:
+        found = read_document(file).value
+    except SuiteError:
         return True
-    forms: Sequence[object] = found if isinstance(found, list) else [found]
-    return any(isinstance(form, dict) and isinstance(form.get(REVIEW), dict) for form in forms)
+    return any(isinstance(form, dict) and was_decided(form) for form in (found if isinstance(found, list) else [found]))
+
+
+def _pending(form: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Give a scenario that waits for a reviewer; the key stands behind the id, where people see it."""
+    return {"id": form["id"], REVIEW: "pending", **{key: value for key, value in form.items() if key != "id"}}
 
 
 def _write_text(path: Path, text: str) -> None:

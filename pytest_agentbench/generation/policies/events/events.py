@@ -157,7 +157,9 @@ class EventMaker:
                         continue
                     made = await self._call(opened, call.tool, event.arguments[key])
                     if made.answer.error:
-                        raise EventError("hydration", "a call fails on fresh rows", f"{call.tool}: {made.answer.content}")
+                        raise EventError(
+                            "hydration", "a call fails on fresh rows", f"{call.tool}: {made.answer.content}"
+                        )
                     event.made[key] = made
                     done.append(key)
                 if act.ending != "made":
@@ -205,7 +207,9 @@ class EventMaker:
                 policy=policy,
                 event=_event_of(first, event.acts, policy),
                 involves=self._change(first, event),
-                wrong_runs=tuple(self._wrong_run(one, event) for one in [first, *(w for w in wrong if w != first)][:_MOST_WRONG]),
+                wrong_runs=tuple(
+                    self._wrong_run(one, event) for one in [first, *(w for w in wrong if w != first)][:_MOST_WRONG]
+                ),
                 handling="decided",
             )
         raise EventError("plan", "not involved", f"no wrong run of this event breaks {policy}")
@@ -342,7 +346,9 @@ class EventMaker:
     def _forbidden(self, act: Act, event: Attempt) -> ExpectedCall:
         """Forbid a call: on its row where any call there is wrong, with all its arguments where another is right."""
         arguments = event.arguments[key_of(act.request)]
-        right = [event.arguments[key_of(call)] for one in event.acts for call in one.calls if call.tool == act.request.tool]
+        right = [
+            event.arguments[key_of(call)] for one in event.acts for call in one.calls if call.tool == act.request.tool
+        ]
         named = {
             name: arguments[name]
             for name, value in act.request.values

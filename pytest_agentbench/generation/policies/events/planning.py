@@ -167,7 +167,9 @@ class Planner:
             fitting = [one for one in fitting if one.event_of(left[0]) == kind]
             most = max(sum(involved(one, policy) for policy in left) + 0.5 * one.accepted for one in fitting)
             best = [
-                one for one in fitting if sum(involved(one, policy) for policy in left) + 0.5 * one.accepted >= most - 0.5
+                one
+                for one in fitting
+                if sum(involved(one, policy) for policy in left) + 0.5 * one.accepted >= most - 0.5
             ]
             chosen.append(random.choice(best))
         acts = [act for one in chosen for act in one.acts]
@@ -218,7 +220,9 @@ class Planner:
             found.append(await self._option((replace(act, ending="declined", asked=False, after=(), words=()),)))
         if act.ending == "made" and (proof := self._proof(act)):
             broken = await self.runs.without(act, proof)
-            plain = replace(act, ending="unproven", before=(), after=(), asked=False, words=(), broken=broken, proof=tuple(proof))
+            plain = replace(
+                act, ending="unproven", before=(), after=(), asked=False, words=(), broken=broken, proof=tuple(proof)
+            )
             found.append(await self._option((plain,)))
         return [one for one in found if one is not None]
 
@@ -256,9 +260,7 @@ class Planner:
                 if limit.times + 1 > MOST_ACTS:
                     continue
                 about = [
-                    act
-                    for act in done
-                    if isinstance(limit.about.calls, str) or act.request.tool in limit.about.calls
+                    act for act in done if isinstance(limit.about.calls, str) or act.request.tool in limit.about.calls
                 ]
                 distinct = _distinct(about)
                 for several in list(combinations(distinct, limit.times + 1))[:_MOST_LIMITS]:

@@ -188,7 +188,9 @@ class ToolArguments:
             return Argument(name=name, role="key", table=keyed.name, column=keyed.key[0], many=many, other=other)
         if many:
             return None
-        if any(self._samples.rows.get(one.name) and one.column(bare) is not None for one in self._samples.schema.tables):
+        if any(
+            self._samples.rows.get(one.name) and one.column(bare) is not None for one in self._samples.schema.tables
+        ):
             role: Role = "number" if kind in ("number", "integer") else "column"
             return Argument(name=name, role=role, column=bare)
         if kind in ("number", "integer"):
@@ -245,9 +247,7 @@ class ToolArguments:
 class _Scene:
     """The rows that a request is made on: those of one owner, in front of those that are there for everybody."""
 
-    def __init__(
-        self, samples: Samples, root: Place, focus: Place, rows: Rows, *, writes: bool, foreign: bool
-    ) -> None:
+    def __init__(self, samples: Samples, root: Place, focus: Place, rows: Rows, *, writes: bool, foreign: bool) -> None:
         self.samples = samples
         self.root = root
         self.focus = focus

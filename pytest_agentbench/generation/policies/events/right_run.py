@@ -118,9 +118,7 @@ class _Writer:
         self.messages.append(Message(role="assistant", tool_calls=(call,)))
         answer = made.answer
         self.messages.append(
-            Message(
-                role="tool", content=answer.content, tool_call_id=call.id, error=answer.error, wrote=answer.wrote
-            )
+            Message(role="tool", content=answer.content, tool_call_id=call.id, error=answer.error, wrote=answer.wrote)
         )
         if answer.wrote and made.state is not None:
             self.states.append(made.state)
@@ -140,9 +138,7 @@ class Rulebook:
 
     def depends_on_words(self, policy: str) -> bool:
         """Whether a rule reads what the user says, which nobody knows before the lines are written."""
-        return _any_part(
-            self.rules[policy], lambda part: isinstance(part, Said | Says) and part.speaker == "user"
-        )
+        return _any_part(self.rules[policy], lambda part: isinstance(part, Said | Says) and part.speaker == "user")
 
     def limits(self, policy: str) -> list[AtMost]:
         """Give the parts of a rule that limit how often calls are made."""
@@ -284,9 +280,7 @@ def key_of(request: Request) -> str:
     return f"{request.tool}/{request.values!r}"
 
 
-def _ask(
-    book: Rulebook, writer: _Writer, call: Request, arguments: Mapping[str, Any], before: Sequence[Made]
-) -> None:
+def _ask(book: Rulebook, writer: _Writer, call: Request, arguments: Mapping[str, Any], before: Sequence[Made]) -> None:
     """Ask for a yes, stating every value of the call and each term that a rule says the user must hear."""
     terms: list[Any] = []
     for around, term in book.needs.terms(ToolCall(name=call.tool, arguments=dict(arguments))):
@@ -404,7 +398,9 @@ class RightRuns:
                 for call in await self._lookups(names, root, act, rows):
                     changed = replace(act, before=(*act.before, call))
                     broken = await self._broken(changed)
-                    if policy in broken and not self.book.broken(await self.verdicts([replace(changed, ending="refused")])):
+                    if policy in broken and not self.book.broken(
+                        await self.verdicts([replace(changed, ending="refused")])
+                    ):
                         return changed, broken
         return act, frozenset()
 

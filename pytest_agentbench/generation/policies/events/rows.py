@@ -164,7 +164,10 @@ class RowMaker:
         """Put a name together from parts of those there are, such that no row has it; with an initial if all are."""
         rows = self.samples.rows[table]
         taken = {tuple(row.get(name) for name in columns) for row in rows}
-        parts = {name: [row[name].split() for row in rows if isinstance(row.get(name), str) and row[name]] for name in columns}
+        parts = {
+            name: [row[name].split() for row in rows if isinstance(row.get(name), str) and row[name]]
+            for name in columns
+        }
         for round_ in range(20):
             made = {}
             for name in columns:

@@ -84,7 +84,9 @@ class Schema(Model):
         """Find the table whose name has these words, in the singular or the plural, and which has one key column."""
         wanted = [singular(word) for word in words]
         fitting = [
-            one for one in self.tables if len(one.key) == 1 and [singular(word) for word in words_of(one.name)] == wanted
+            one
+            for one in self.tables
+            if len(one.key) == 1 and [singular(word) for word in words_of(one.name)] == wanted
         ]
         return fitting[0] if len(fitting) == 1 else None
 
