@@ -125,6 +125,7 @@ class _Solver:
     _messages: list[Message] = field(default_factory=list)
     _pending: list[ToolCall] = field(default_factory=list)
     _apart: dict[str, JsonValue] = field(default_factory=dict)
+    _latest: list[JsonValue] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._tools = self.plan.toolset.of("assistant")
@@ -138,6 +139,7 @@ class _Solver:
         acts = (Act(kind=turn.act, about=about if turn.act != "request" else ()),)
         self._messages.append(Message(role="user", content=text, acts=acts))
         self._known += [pair for call in turn.calls for pair in call.values]
+        self._latest = [value for call in turn.calls for _, value in call.values] or self._latest
         self._apart |= {label: value for call in turn.calls if not call.action for label, value in call.values}
         pending, self._pending = self._pending, []
         if turn.act == "confirm":
@@ -202,8 +204,8 @@ class _Solver:
         raise UnsolvedError(f"{spec.name}: no value is known for {name!r}")
 
     def _beside(self, value: JsonValue, label: str) -> Iterator[JsonValue]:
-        """Yield what stands under a label in the innermost records that hold something that was said."""
-        said = [one for _, known in self._known for one in (known if isinstance(known, list) else [known])]
+        """Yield what stands under a label in the innermost records that hold something that was said last."""
+        said = [one for known in self._latest for one in (known if isinstance(known, list) else [known])]
         if isinstance(value, Mapping):
             inner = [one for item in value.values() for one in self._beside(item, label)]
             own = [item for item in value.values() if not isinstance(item, Mapping | list)]
@@ -283,7 +285,10 @@ class _Solver:
             with suppress(UnsolvedError):
                 arguments = await self._arguments(spec, SaidCall(values=self._values(labels)), depth)
                 call = ToolCall(name=spec.name, arguments=arguments)
-                if any(dumps([one.call.name, one.call.arguments]) == dumps([call.name, arguments]) and not one.failed for one in self._answers):
+                if any(
+                    dumps([one.call.name, one.call.arguments]) == dumps([call.name, arguments]) and not one.failed
+                    for one in self._answers
+                ):
                     return
                 if await self._attempt(call, depth):
                     return

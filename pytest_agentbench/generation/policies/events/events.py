@@ -452,7 +452,9 @@ def _standing(content: JsonValue, value: JsonValue, said: Collection[JsonValue])
             yield from (f"{name}.{path}".removesuffix(".") for path in _standing(inner, value, said))
     elif isinstance(content, list):
         for place, item in enumerate(content):
-            if len(content) == 1 or (isinstance(item, dict) and any(same(one, of) for one in item.values() for of in said)):
+            if len(content) == 1 or (
+                isinstance(item, dict) and any(same(one, of) for one in item.values() for of in said)
+            ):
                 yield from (f"{place}.{path}".removesuffix(".") for path in _standing(item, value, said))
     elif same(content, value):
         yield ""
