@@ -1,4 +1,4 @@
-"""One set of policies becomes one draft: owner and requests, fresh rows, calls made for real, the wrong run of each rule.
+"""One set of policies becomes one draft: owner, requests, fresh rows, calls made for real, wrong runs of each rule.
 
 The set is refused, with the stage and the reason, where some policy of it is decided by no call, refusal or turn of the
 event, so that the complexity that an event has is the one that was asked for.
@@ -28,7 +28,7 @@ from pytest_agentbench.generation.draft import (
 )
 from pytest_agentbench.generation.language.guard import scalars_of
 from pytest_agentbench.generation.language.plain import label_of
-from pytest_agentbench.generation.policies.events.planning import Planner, PlanError
+from pytest_agentbench.generation.policies.events.planning import PlanError, Planner
 from pytest_agentbench.generation.policies.events.requests import Request, cells_of
 from pytest_agentbench.generation.policies.events.right_run import (
     Act,
@@ -36,8 +36,8 @@ from pytest_agentbench.generation.policies.events.right_run import (
     RightRuns,
     Wrong,
     key_of,
-    wrong_ways,
     written,
+    wrong_ways,
 )
 from pytest_agentbench.generation.policies.events.rows import FreshRows, ModelRows, RowMaker, RowsError
 from pytest_agentbench.generation.policies.events.samples import Place
@@ -291,7 +291,7 @@ class EventMaker:
             turns += _answered(act, planned, tuple(stated))
         return tuple(turns)
 
-    def _stated(  # noqa: PLR0917 - what is said for a call depends on all of it
+    def _stated(
         self,
         call: Request,
         event: Attempt,

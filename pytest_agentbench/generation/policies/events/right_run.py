@@ -321,8 +321,11 @@ class RightRuns:
         if made is None:
             return None
         alike = (request.tool, root, request.focus)
-        act = await self._with_lookups(root, Act(request=request, before=self._found.get(alike, ())), rows)
-        self._found[alike] = act.before
+        known = self._found.get(alike, ())
+        act = await self._with_lookups(root, Act(request=request, before=known), rows)
+        if known and act.before != known:  # what another request of this tool needs is not what this one does
+            act = await self._with_lookups(root, Act(request=request), rows)
+        self._found.setdefault(alike, act.before)
         if act.broken and any(self.book.depends_on_words(one) for one in act.broken):
             return None
         if not act.broken and made.answer.error:
