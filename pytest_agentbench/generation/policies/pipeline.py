@@ -6,29 +6,29 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
 
 from pytest_agentbench.core.errors import SuiteFaultError
-from pytest_agentbench.core.suite import GenerateSpec, Suite
+from pytest_agentbench.core.suite import Suite
 from pytest_agentbench.core.text import printable, shorten
 from pytest_agentbench.core.tool import Toolset
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.environment.isolation import IsolationGate
 from pytest_agentbench.generation.policies.events.assembly import scenario_form
 from pytest_agentbench.generation.policies.events.events import EventMaker, RejectedEventError
-from pytest_agentbench.generation.policies.events.preparing import extraction_of, maker_of
-from pytest_agentbench.generation.policies.extraction.extraction import PolicyDocument, extract
-from pytest_agentbench.generation.policies.extraction.extraction_model import ModelExtractor
-from pytest_agentbench.generation.policies.graph.graph import GraphInput, ToolWords, shared_graph
-from pytest_agentbench.generation.policies.graph.graph_model import ModelWeights
+from pytest_agentbench.generation.policies.events.preparing import maker_of
+from pytest_agentbench.generation.policies.reading import (
+    graph_of,
+    levels_of,
+    lines_of_sets,
+    read_policies,
+    sets_of,
+)
 from pytest_agentbench.generation.policies.reporting import Made, document_of, lines_of
 from pytest_agentbench.generation.policies.roles import Roles
-from pytest_agentbench.generation.policies.sampling.sampling import sample
 from pytest_agentbench.generation.policies.storing import PolicyFolder
 from pytest_agentbench.generation.policies.values import (
     Event,
     EventRejection,
-    Extraction,
     Infeasible,
     PolicyGraph,
     PolicySet,
@@ -81,23 +81,23 @@ class _Pipeline:
     async def run(self, until: str) -> Outcome:
         recipe = recipe_of(self.suite)
         folder = PolicyFolder(recipe.out)
-        extraction = await self._extracted(recipe)
-        if not extraction.policies:
-            raise SuiteFaultError(f"{self.suite.path}: no policies were found in {extraction.document or 'the suite'}")
-        suite = self._with_policies(extraction)
-        folder.save_extraction(extraction, found=recipe.document is not None)
+        read = await read_policies(self.suite, self.toolset, self.roles, folder)
+        extraction, suite = read.extraction, read.suite
+        if recipe.document is None:
+            folder.save_extraction(extraction)
         if until == "cards":
-            return _stopped(until, f"{len(extraction.policies)} policies in {folder.path}")
-        graph = await self._graph(extraction)
+            return _stopped(until, *read.lines, f"{len(extraction.policies)} policies in {folder.path}")
+        graph = await graph_of(read, self.toolset, self.roles)
         folder.save_graph(graph)
         if until == "graph":
-            return _stopped(until, f"{len(graph.policies)} policies, {len(graph.edges)} edges in {folder.path}")
-        low, high = recipe.levels
-        first = sample(graph, recipe.count, low, high, seed=recipe.seed)
+            return _stopped(until, *read.lines, f"{len(graph.policies)} policies, {len(graph.edges)} edges")
+        (low, high), _ = levels_of(recipe, graph)
+        first = sets_of(recipe, graph, recipe.count, seed=recipe.seed)
+        drawn = [*read.lines, *lines_of_sets(recipe, graph, first)]
         hashes = hashes_of(self.suite, self.toolset)
         if until == "walks":
             folder.save_sets(first.sets, hashes.all)
-            return _stopped(until, f"{len(first.sets)} sets in {folder.path}")
+            return _stopped(until, *drawn, f"{len(first.sets)} sets in {folder.path}")
         if not first.sets:
             raise SuiteFaultError(f"generate.levels: no set of policies has a level from {low} to {high}")
         maker = await maker_of(suite, self.toolset, extraction, seed=recipe.seed, validators=recipe.validators)
@@ -107,7 +107,7 @@ class _Pipeline:
         folder.save_scenarios(form for _, form in self.accepted)
         made = self._made(maker, graph, first.infeasible)
         folder.save_report(document_of(made))
-        lines = [*lines_of(made), *self._to_add(folder, suite)]
+        lines = [*lines_of(made), *drawn, *self._to_add(folder, suite)]
         return Outcome(lines=tuple(lines), accepted=len(self.accepted), wanted=recipe.count)
 
     async def _all(
@@ -117,7 +117,6 @@ class _Pipeline:
         recipe = recipe_of(self.suite)
         described = language_of(spec.description for spec in self.toolset.of("assistant"))
         languages = languages_of(recipe.languages, described, has_model=bool(self.roles.player("narrator")))
-        low, high = recipe.levels
         with tempfile.TemporaryDirectory(prefix="agentbench-") as directory:
             isolation = IsolationGate(Path(directory))
             shared = Shared(isolation=isolation, now=self.now, seed=recipe.seed, mutate=False)
@@ -129,7 +128,7 @@ class _Pipeline:
                 if missing <= 0:
                     return
                 seed = recipe.seed + round_ + 1
-                sets = sample(graph, missing, low, high, seed=seed, taken=self.sets).sets
+                sets = sets_of(recipe, graph, missing, seed=seed, taken=self.sets).sets
                 if not sets:
                     return
 
@@ -168,30 +167,6 @@ class _Pipeline:
         if not report.is_valid:
             raise _lost(one, "validation", report.issues[0].kind, report.issues[0].message)
 
-    async def _extracted(self, recipe: GenerateSpec) -> Extraction:
-        if recipe.document is None:
-            return extraction_of(self.suite.policies, self.suite.path.name)
-        document = PolicyDocument(name=recipe.document.name, text=recipe.document.read_text(encoding="utf-8"))
-        chat = self.roles.chat("extractor")
-        if chat is None:
-            return extract(document)
-        return await ModelExtractor(chat, random=Random(f"extractor/{recipe.seed}"))(document)  # noqa: S311 - a nonce
-
-    async def _graph(self, extraction: Extraction) -> PolicyGraph:
-        recipe = recipe_of(self.suite)
-        words = tuple(ToolWords(name=one.name, description=one.description) for one in self.toolset.of("assistant"))
-        given = GraphInput(extraction=extraction, tools=words)
-        chat = self.roles.chat("weigher")
-        if chat is None:
-            return shared_graph(given)
-        return await ModelWeights(chat, random=Random(f"weigher/{recipe.seed}"))(given)  # noqa: S311 - a nonce
-
-    def _with_policies(self, extraction: Extraction) -> Suite:
-        """Give the suite with the policies that were found beside its own, so that scenarios can name them."""
-        own = {one.id for one in self.suite.policies}
-        found = tuple(one.policy() for one in extraction.policies if one.id not in own)
-        return self.suite.model_copy(update={"policies": (*self.suite.policies, *found)})
-
     def _to_add(self, folder: PolicyFolder, suite: Suite) -> list[str]:
         """Say what the suite's file needs, where its scenarios name policies that it does not list."""
         if len(suite.policies) == len(self.suite.policies):
@@ -209,14 +184,14 @@ class _Pipeline:
             infeasible=list(infeasible),
             policies=[one.id for one in graph.policies],
             bound=sorted(maker.oracle.bound),
-            challenges={one.id: one.challenge for one in graph.policies},
+            challenges={one.id: one.challenge or 0 for one in graph.policies},
             calls=self.roles.calls,
             players=self.roles.players,
         )
 
 
-def _stopped(until: str, line: str) -> Outcome:
-    return Outcome(lines=(f"agentbench generate: from policies · until {until}", line), until=until)
+def _stopped(until: str, *lines: str) -> Outcome:
+    return Outcome(lines=(f"agentbench generate: from policies · until {until}", *lines), until=until)
 
 
 def _lost(one: PolicySet, stage: str, reason: str, detail: str) -> RejectedEventError:

@@ -89,7 +89,8 @@ def document_of(made: Made) -> dict[str, JsonValue]:
 def lines_of(made: Made) -> list[str]:
     """Give the report as lines."""
     sets = [event.set for event in made.events]
-    low, high = made.recipe.levels
+    levels = [one.requested for one in sets] or [0]
+    low, high = made.recipe.levels or (min(levels), max(levels))
     handled = made.handled
     pairs = len(list(combinations(made.policies, 2)))
     rows = sum(len(event.rows) for event in made.events)

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import yaml
-
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.policies.values import Extraction, PolicyGraph, PolicySet
@@ -28,14 +26,16 @@ class PolicyFolder:
         """Where the policies of a document are, as a suite reads them."""
         return self.path / FOUND
 
-    def save_extraction(self, extraction: Extraction, *, found: bool) -> None:
-        """Write the policies; those `found` in a document also as a suite reads them."""
+    def extraction(self) -> Extraction | None:
+        """Read the policies as they were written last; None where there are none that can be read."""
+        try:
+            return Extraction.model_validate_json((self.path / POLICIES).read_text(encoding="utf-8"), strict=False)
+        except (OSError, ValueError):
+            return None
+
+    def save_extraction(self, extraction: Extraction) -> None:
+        """Write the policies; `review.py` writes the file in which people read them."""
         self._write(POLICIES, extraction.model_dump(mode="json", exclude_defaults=True))
-        if found:
-            listed = [one.policy().model_dump(exclude={"rule"}) for one in extraction.policies]
-            text = yaml.safe_dump(listed, sort_keys=False, allow_unicode=True, width=110)
-            self.path.mkdir(parents=True, exist_ok=True)
-            self.found.write_text(text, encoding="utf-8")
 
     def save_graph(self, graph: PolicyGraph) -> None:
         """Write the edges; the nodes stand with the policies."""

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pytest_agentbench.checks.rules import AllOf, AnyOf, Before, Rule, When, read_rule, tools_of
 from pytest_agentbench.core.base import Model
@@ -10,9 +10,7 @@ from pytest_agentbench.core.policy import Policy
 from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.policies.events.conditions import limits_on
-from pytest_agentbench.generation.policies.extraction.identity import word_set
-from pytest_agentbench.generation.policies.extraction.language import stem
-from pytest_agentbench.generation.policies.graph.graph import ToolWords, policy_tools
+from pytest_agentbench.generation.policies.events.language import content_words, stem
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
 
 _COMMON = 3
@@ -33,6 +31,14 @@ _LOOKS = frozenset(
         ("get", "find", "list", "search", "look", "lookup", "show", "read", "fetch", "check", "calculate", "think"),
     )
 )
+
+
+class ToolWords(Model):
+    """A tool as far as policies can be about it: its name, and words of its description and arguments."""
+
+    name: str
+    description: str = ""
+    arguments: tuple[str, ...] = ()
 
 
 class Bound(Model):
@@ -166,3 +172,42 @@ def _plain(found: set[str], tools: Sequence[ToolSpec]) -> list[str]:
         return [one.name for one in tools]
     writes = {one.name for one in tools if one.kind == "write"} if "writes" in found else set()
     return [one.name for one in tools if one.name in found | writes]
+
+
+def policy_tools(policies: Sequence[ExtractedPolicy], tools: Sequence[ToolWords]) -> dict[str, tuple[str, ...]]:
+    """Find the tools that each policy is about: named outright, or all words of the tool's name stand in the policy."""
+    names = {tool.name: [stem(word) for word in _name_words(tool.name)] for tool in tools}
+    uses = Counter(word for words in names.values() for word in words)
+    found = {}
+    for policy in policies:
+        text = " ".join((policy.text, *policy.under))
+        own = word_set(text) | {stem(word) for word in text.lower().split()}
+        about = tuple(
+            name for name, words in names.items() if name.lower() in text.lower() or (words and _told(words, own, uses))
+        )
+        if about:
+            found[policy.id] = about
+    return found
+
+
+def _told(words: Sequence[str], own: Collection[str], uses: Counter[str]) -> bool:
+    """Whether a policy names what a tool does: the act and the thing, whatever else its name says."""
+    telling = [word for word in words if uses[word] < 3] or list(words)
+    return set(words[:1]) <= set(own) and any(word in own for word in telling[-2:] if word != words[0])
+
+
+def _name_words(name: str) -> list[str]:
+    parts: list[str] = []
+    for part in name.replace("-", "_").split("_"):
+        start = 0
+        for at in range(1, len(part)):
+            if part[at].isupper() and part[at - 1].islower():
+                parts.append(part[start:at])
+                start = at
+        parts.append(part[start:])
+    return [part.lower() for part in parts if len(part) > 2]
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Give the stems of the words that carry meaning."""
+    return frozenset(stem(word) for word in content_words(text))

@@ -7,10 +7,10 @@ from typing import Any
 from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.policies.events.acts import Argument, Scene
 from pytest_agentbench.generation.policies.events.conditions import Condition, limits_on
+from pytest_agentbench.generation.policies.events.language import stem
 from pytest_agentbench.generation.policies.events.offers import own_of
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
 from pytest_agentbench.generation.policies.events.tables import Table
-from pytest_agentbench.generation.policies.extraction.language import stem
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
 
 _SAME = re.compile(

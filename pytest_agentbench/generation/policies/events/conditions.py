@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.generation._reading.kinds import humanize
+from pytest_agentbench.generation.policies.events.language import Lexicon, language_of, lexicon, stem
+from pytest_agentbench.generation.policies.events.sentences import sentences
 from pytest_agentbench.generation.policies.events.tables import Table
-from pytest_agentbench.generation.policies.extraction.language import Lexicon, language_of, lexicon, stem
-from pytest_agentbench.generation.policies.extraction.sentences import sentences
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
 
 _ONLY = re.compile(

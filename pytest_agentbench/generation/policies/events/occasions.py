@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pytest_agentbench.core.base import Model
 from pytest_agentbench.core.policy import Policy
-from pytest_agentbench.generation.policies.extraction.language import Lexicon, language_of, lexicon
+from pytest_agentbench.generation.policies.events.language import Lexicon, language_of, lexicon
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
 
 OccasionKind = Literal["stranger", "second", "declined", "failing", "corrected", "unproven", "telling", "sourced"]

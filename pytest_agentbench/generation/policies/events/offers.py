@@ -10,10 +10,10 @@ from pytest_agentbench.core.tool import ToolSpec
 from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.policies.events.acts import Argument, How, Proposal, Said, Scene, describe, handle_of
 from pytest_agentbench.generation.policies.events.conditions import limits_on
+from pytest_agentbench.generation.policies.events.language import stem
 from pytest_agentbench.generation.policies.events.occasions import topics_of
 from pytest_agentbench.generation.policies.events.samples import Place, Samples
 from pytest_agentbench.generation.policies.events.tables import OUTER_KEY, Table, singular
-from pytest_agentbench.generation.policies.extraction.language import stem
 
 _MOST_CALLS = 6
 """Calls of one tool on one scene that are tried."""

@@ -17,8 +17,6 @@ from pytest_agentbench.generation.policies.events.oracle import Oracle
 from pytest_agentbench.generation.policies.events.rows import RowMaker
 from pytest_agentbench.generation.policies.events.samples import Samples
 from pytest_agentbench.generation.policies.events.tables import Schema, inferred_schema, rows_of, sqlite_schema
-from pytest_agentbench.generation.policies.extraction.language import language_of, lexicon
-from pytest_agentbench.generation.policies.extraction.modality import modality
 from pytest_agentbench.generation.policies.values import ExtractedPolicy, Extraction
 from pytest_agentbench.generation.tools.world import World, how_to_reset, world_of
 
@@ -97,6 +95,8 @@ def _extracted(policy: Policy) -> ExtractedPolicy:
         text=policy.text,
         category=policy.category,
         challenge=policy.challenge,
-        strength=modality(policy.text, lexicon(language_of(policy.text))).strength or "states",
+        rule=policy.rule,
+        tools=policy.tools,
+        source=policy.source,
         flows=(policy.category,) if policy.category else (),
     )

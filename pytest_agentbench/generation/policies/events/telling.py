@@ -11,9 +11,9 @@ from typing import Any
 
 from pytest_agentbench.generation._reading.kinds import humanize
 from pytest_agentbench.generation.policies.events.acts import Proposal, Scene, describe
+from pytest_agentbench.generation.policies.events.language import language_of, lexicon, stem
 from pytest_agentbench.generation.policies.events.oracle import AMOUNT, Oracle
 from pytest_agentbench.generation.policies.events.plans import Fact, Performed
-from pytest_agentbench.generation.policies.extraction.language import language_of, lexicon, stem
 from pytest_agentbench.generation.tools.probing.reading import parsed
 from pytest_agentbench.generation.tools.world import Opened
 
