@@ -19,7 +19,7 @@ from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.policies.events.checking import Ground, RowChecker
 from pytest_agentbench.generation.policies.events.events import RejectedEventError
 from pytest_agentbench.generation.policies.events.preparing import extraction_of, maker_of
-from pytest_agentbench.generation.policies.graph.graph import GraphInput, shared_graph
+from pytest_agentbench.generation.policies.graph.graph import GraphInput, ToolWords, shared_graph
 from pytest_agentbench.generation.policies.sampling.sampling import sample
 from pytest_agentbench.generation.policies.values import Event
 from pytest_agentbench.suites.suite_file import load_suite
@@ -32,10 +32,10 @@ async def measure(file: Path, count: int) -> str:
     suite = load_suite(file, environ={}, generating=True)
     toolset = load_toolset(suite.environment, suite.root)
     extraction = extraction_of(suite.policies)
-
+    words = tuple(ToolWords(name=one.name, description=one.description) for one in toolset.of("assistant"))
     began = time.perf_counter()
     cpu = time.process_time()
-    graph = shared_graph(GraphInput(extraction=extraction, tools=toolset.of("assistant")))
+    graph = shared_graph(GraphInput(extraction=extraction, tools=words))
     sets = sample(graph, count, 2, 11, seed=7).sets
     maker = await maker_of(suite, toolset, extraction, seed=7)
     events, lost = [], Counter[str]()

@@ -30,7 +30,8 @@ class Origin(Model):
 class PlannedCall(Model):
     """A call that was really made while planning: `answer` is its text, `origins` has each argument by dotted path.
 
-    `fails` says that the scenario plans for the tool's refusal.
+    `fails` says that the scenario plans for the tool's refusal. `asked` False: the user does not ask for this call, the
+    agent makes it on its own because a rule or another call needs it (identify first); values of it are still said.
     """
 
     call: ExpectedCall
@@ -38,13 +39,14 @@ class PlannedCall(Model):
     answer: str = ""
     writes: bool = False
     fails: bool = False
+    asked: bool = True
 
 
 class Stated(Model):
     """A value that the user says: `label` is its name in plain words, `argument` the dotted path that it fills.
 
-    `call` is the number of the call within the turn. Where `via` names a lookup, the user says a name that leads there
-    (*Paris*), and the argument is found by that call.
+    `call` is a number in `Draft.requested` of the turn. Where `via` names a lookup, the user says a name that leads
+    there (*Paris*), and the argument is found by that call.
     """
 
     label: str
@@ -57,8 +59,9 @@ class Stated(Model):
 class Reference(Model):
     """A thing that the user points at in an answer: entry `position` (0-based) of `count` in the answer of `source`.
 
-    `source` is a number of a call over all turns, `argument` the dotted path that the thing fills, `call` the number of
-    the call within the turn, `label` what the thing is called (*order*).
+    `source` is a number of a call over all turns, `argument` the dotted path that the thing fills, `call` a number in
+    `Draft.requested` of the turn, `label` what the thing is called (*order*). `path` leads to the value itself
+    (`orders.1.id`).
     """
 
     label: str
@@ -71,7 +74,7 @@ class Reference(Model):
 
 
 class Wanted(Model):
-    """A value that the user wants to be told: it stands at `path` of the answer of the turn's call number `call`."""
+    """A value that the user wants to be told: it stands at `path` of the answer of call `call` of the turn's own."""
 
     label: str
     text: str
@@ -82,8 +85,11 @@ class Wanted(Model):
 class Turn(Model):
     """One line of the user: its act, the calls that a right run makes because of it, and what must be in the line.
 
-    `refused` are calls that the line asks for and that a right run does not make. `line` is "" until it is worded.
-    `about` are the values that the act concerns (*decline* of which call).
+    `refused` are calls that the line asks for, or that a `decline` concerns, and that a right run does not make. `line`
+    is "" until it is worded. `about` are the values that the act concerns (*decline* of which call).
+
+    A change that the agent must have confirmed takes two turns: a `request` with the values, and a `confirm` whose
+    `calls` hold the change (`decline`: whose `refused` hold it).
     """
 
     act: ActKind = "request"
@@ -101,7 +107,8 @@ class WrongRun(Model):
 
     `forbidden`: `call` is made at the turn `turn`. `skipped`: the draft's call number `skip` is left out. `declined`:
     the user of turn `turn` says no, and the calls are made all the same. `unasked`: nobody asks the user before.
-    `unsaid`: `text` is left out of the agent's words.
+    `unsaid`: `text` is left out of the agent's words. `change` says in words what differs; `accept` writes `finding`,
+    what the checks say of it.
     """
 
     kind: Literal["forbidden", "skipped", "declined", "unasked", "unsaid"]
@@ -110,6 +117,7 @@ class WrongRun(Model):
     call: PlannedCall | None = None
     skip: int | None = None
     text: str = ""
+    finding: str = ""
 
 
 Event = Literal["kept", "requested", "declined", "unproven", "at_limit"]
@@ -122,7 +130,10 @@ enforced: the tool itself refuses. judge_only: there is no rule."""
 
 
 class PolicyPart(Model):
-    """What a draft does with one policy; `involves` says by which call, row, refusal or turn it takes part."""
+    """What a draft does with one policy; `involves` says by which call, row, refusal or turn it takes part.
+
+    `accept` sets `handling` and `reason`.
+    """
 
     policy: str
     event: Event = "kept"
@@ -151,12 +162,16 @@ class Owner(Model):
     role: str = ""
 
 
+ANSWERS: tuple[ActKind, ...] = ("confirm", "condition", "decline", "withdraw", "inform")
+"""Acts of turns that answer the agent, and ask for nothing new."""
+
+
 class Draft(Model):
     """A scenario that is planned, with its calls made for real; `id` is stable for one seed and one place in the order.
 
     `state` is what the scenario adds to the suite's own state, `forbidden` what a right run must not call,
     `communicate` what it must say, `ordered` whether the order of calls decides. `purpose` and `situation` are the
-    critic's summaries ("" without one). `provenance` is kept in the file as it is.
+    critic's summaries ("" without one). `provenance` is kept in the file as it is, `notes` as lines of its header.
     """
 
     id: str
@@ -176,7 +191,26 @@ class Draft(Model):
     situation: str = ""
     worded_by: str = ""
     tags: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     provenance: dict[str, Any] = {}
+
+    def requested(self, turn: int) -> tuple[PlannedCall, ...]:
+        """The calls that the line of a turn is about: its own, its refused ones, and, of a request, those of the turns
+        after it that only answer the agent (confirm, condition, decline, withdraw, inform), in this order.
+        """
+        return tuple(call for call, _ in self.placed(turn))
+
+    def placed(self, turn: int) -> tuple[tuple[PlannedCall, int], ...]:
+        """The calls of `requested`, each with the number of calls that a right run made before it."""
+        at = sum(len(one.calls) for one in self.turns[:turn])
+        found: list[tuple[PlannedCall, int]] = []
+        for number, one in enumerate(self.turns[turn:]):
+            if number and (self.turns[turn].act in ANSWERS or one.act not in ANSWERS):
+                break
+            found += [(call, at + place) for place, call in enumerate(one.calls)]
+            at += len(one.calls)
+            found += [(call, at) for call in one.refused]
+        return tuple(found)
 
     @property
     def calls(self) -> tuple[PlannedCall, ...]:

@@ -76,6 +76,10 @@ GENERATE = mapping(
             },
             "description": "a mapping of arguments, or tool.argument, to lists of values that exist",
         },
+        "review": {
+            "enum": ["pending", "off"],
+            "description": "pending: a scenario counts once a reviewer accepted it; off: it counts at once",
+        },
         "llm": {**MODEL, "description": "the model that plays the roles of the pipeline"},
         "roles": {
             "type": "array",

@@ -49,6 +49,7 @@ async def read_policies(suite: Suite, toolset: Toolset, roles: Roles, folder: Po
     if not found.policies:
         raise SuiteFaultError(f"{suite.path}: no policies were found in {found.document or 'the suite'}")
     if recipe.document is None:
+        folder.save_extraction(found)
         return PoliciesRead(extraction=found, suite=suite)
     forms = read_forms(folder.found) or []
     theirs = edited(forms, before.policies if before else ())

@@ -1,15 +1,14 @@
-"""The folder of a recipe: policies, graph, sets and report as reviewable JSON, each made from what stands before it."""
+"""The folder of a recipe: policies, graph and sets as JSON, each made from what stands before it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_agentbench.core.codec import dumps
 from pytest_agentbench.core.values import JsonValue
 from pytest_agentbench.generation.policies.values import Extraction, PolicyGraph, PolicySet
-from pytest_agentbench.generation.tools.storing import Folder
 from pytest_agentbench.results.files import write_atomic
 
-POLICIES, GRAPH, SETS, REPORT = "policies.json", "graph.json", "sets.json", "report.json"
+POLICIES, GRAPH, SETS = "policies.json", "graph.json", "sets.json"
 FOUND = "policies.yaml"
 """Policies that were read from a document, as a suite names them."""
 
@@ -19,7 +18,6 @@ class PolicyFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._scenarios = Folder(path)
 
     @property
     def found(self) -> Path:
@@ -45,14 +43,6 @@ class PolicyFolder:
     def save_sets(self, sets: Sequence[PolicySet], made_from: str) -> None:
         """Write the sets that became scenarios."""
         self._write(SETS, {"made_from": made_from, "sets": [one.model_dump(mode="json") for one in sets]})
-
-    def save_report(self, report: Mapping[str, JsonValue]) -> None:
-        """Write the report."""
-        self._write(REPORT, report)
-
-    def save_scenarios(self, forms: Iterable[Mapping[str, JsonValue]]) -> None:
-        """Write a file for each scenario, and remove those of earlier times."""
-        self._scenarios.save_scenarios([form] for form in forms)
 
     def _write(self, name: str, content: JsonValue) -> None:
         self.path.mkdir(parents=True, exist_ok=True)

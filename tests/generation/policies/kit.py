@@ -9,7 +9,7 @@ from pytest_agentbench.environment.sqlite_rows import write_rows
 from pytest_agentbench.environment.toolset import load_toolset
 from pytest_agentbench.generation.policies.events.events import EventMaker, RejectedEventError, state_of_rows
 from pytest_agentbench.generation.policies.events.preparing import extraction_of, maker_of
-from pytest_agentbench.generation.policies.graph.graph import GraphInput, shared_graph
+from pytest_agentbench.generation.policies.graph.graph import GraphInput, ToolWords, shared_graph
 from pytest_agentbench.generation.policies.sampling.sampling import sample
 from pytest_agentbench.suites.suite_file import load_suite
 
@@ -27,7 +27,8 @@ async def events_for(file: Path, count: int, low: int, high: int, *, seed: int =
     """Make events of sampled sets; give maker, events and rejections."""
     suite = load_suite(file, environ={}, generating=True)
     tools = load_toolset(suite.environment, suite.root).of("assistant")
-    graph = shared_graph(GraphInput(extraction=extraction_of(suite.policies), tools=tools))
+    words = tuple(ToolWords(name=one.name, description=one.description) for one in tools)
+    graph = shared_graph(GraphInput(extraction=extraction_of(suite.policies), tools=words))
     maker = await maker_for(file, seed=seed)
     events, rejections = [], []
     for one in sample(graph, count, low, high, seed=seed).sets:

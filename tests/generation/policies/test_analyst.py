@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -15,10 +16,9 @@ from pytest_agentbench.generation.policies.extraction.extraction import PolicyDo
 from pytest_agentbench.generation.policies.values import ExtractedPolicy
 from pytest_agentbench.generation.tools.world import world_of
 from pytest_agentbench.suites.suite_file import load_suite
-from tests.generation.policies.kit import PROJECT
 from tests.users.llm.chat import PlayedChat
 
-TOOLHIRE = PROJECT / "benchmarks" / "labelled_policies" / "toolhire"
+TOOLHIRE = Path(__file__).resolve().parents[3] / "benchmarks" / "labelled_policies" / "toolhire"
 
 VOID = ExtractedPolicy(id="void", text="Void a booking only while it is open.", under=("Bookings",))
 KIND = ExtractedPolicy(id="kind", text="Be kind.")
