@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from functools import partial
 
 from pytest_agentbench.core.errors import SuiteFaultError
 from pytest_agentbench.core.suite import Suite
@@ -99,7 +100,7 @@ class _Pipeline:
             self.toolset,
             graph,
             count=recipe.count,
-            levels=levels_of(recipe, graph)[0],
+            draw=partial(sets_of, recipe),
             seed=recipe.seed,
             validators=recipe.validators,
             languages=tuple(recipe.languages) or (suite.language,),

@@ -99,7 +99,7 @@ def sets_of(
     """Draw sets as the recipe says; `taken` were drawn before."""
     (low, high), _ = levels_of(recipe, graph)
     if recipe.walk == "paper":
-        return paper_sample(graph, count, low, high, seed=seed, steps=recipe.steps)
+        return paper_sample(graph, count, low, high, seed=seed, steps=recipe.steps, taken=taken)
     return sample(graph, count, low, high, seed=seed, walk=recipe.steps, taken=taken)
 
 

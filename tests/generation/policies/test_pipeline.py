@@ -109,22 +109,29 @@ def test_a_validator_that_refuses_everything_loses_everything_with_its_reason(tm
     assert "the moon is full" in "\n".join(outcome.lines)
 
 
-def test_policies_of_a_document_are_used_and_written_for_the_suite(tmp_path):
-    """A suite without policies of its own takes those of a document."""
+def test_policies_of_a_document_are_reviewed_and_used(tmp_path):
+    """A rule that a person wrote into the file for review decides scenarios; what has no rule and no tool is in none."""
     file = airline(tmp_path, count=3, extra=", document: rules.md")
-    file.write_text(file.read_text(encoding="utf-8").replace(", levels: {min: 1, max: 8}", ""), encoding="utf-8")
+    text = file.read_text(encoding="utf-8").replace(", levels: {min: 1, max: 8}", "")
+    file.write_text(text[: text.index("policies:\n")] + text[text.index("scenarios:") :], encoding="utf-8")
     (tmp_path / "rules.md").write_text(
         "# Bookings\n\n- Void a booking only while it is open. (void-open)\n- Never promise an upgrade. (no-promise)\n"
         "- Always find the member by email first. (find-first)\n",
         encoding="utf-8",
     )
+    run(file, until="cards")
+    found = tmp_path / "generated" / "policies.yaml"
+    rule = "rule: {at_most: {calls: [void_booking], times: 1}}"
+    found.write_text(found.read_text(encoding="utf-8").replace("rule: null", rule, 1), encoding="utf-8")
 
     outcome = run(file)
+    lines = "\n".join(outcome.lines)
 
     assert outcome.accepted == 3
-    assert "void-open" in (tmp_path / "generated" / "policies.yaml").read_text(encoding="utf-8")
-    assert "add `policies: generated/policies.yaml` to agentbench.yaml" in outcome.lines[-1]
-    assert any("no challenge for 3 policies: 1 to 3 in a set" in line for line in outcome.lines)
+    assert rule in found.read_text(encoding="utf-8")
+    assert "no-promise is in no set" in lines
+    assert "add `policies: generated/policies.yaml` to agentbench.yaml" in lines
+    assert "no challenge for 3 policies: 1 to 3 in a set" in lines
 
 
 def test_levels_need_challenges_and_say_which_are_missing(tmp_path):

@@ -7,6 +7,7 @@ asked for in both directions; the report prints both.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
 
 from pytest_agentbench.generation.policies.graph.graph import as_networkx
@@ -14,9 +15,19 @@ from pytest_agentbench.generation.policies.values import Cell, Infeasible, Polic
 
 
 def paper_sample(
-    graph: PolicyGraph, count: int, low: int, high: int, *, seed: int = 0, steps: WalkMode = "weighted"
+    graph: PolicyGraph,
+    count: int,
+    low: int,
+    high: int,
+    *,
+    seed: int = 0,
+    steps: WalkMode = "weighted",
+    taken: Sequence[PolicySet] = (),
 ) -> Sampling:
-    """Draw `count` sets with requested levels from `low` to `high`; a first policy without neighbours gives none."""
+    """Draw `count` sets with requested levels from `low` to `high`; a first policy without neighbours gives none.
+
+    Numbers go on behind `taken`, and what these have counts as a repeat.
+    """
     random = Random(seed)  # noqa: S311 - a seeded draw, no secret
     net = as_networkx(graph)
     challenges = {one.id: one.challenge or 1 for one in graph.policies}
@@ -27,8 +38,9 @@ def paper_sample(
         if one not in firsts
     )
     sets: list[PolicySet] = []
-    seen: Counter[frozenset[str]] = Counter()
-    for number in range(1, count + 1 if firsts else 1):
+    seen = Counter(frozenset(one.policies) for one in taken)
+    width = len(str(len(taken) + count))
+    for number in range(len(taken) + 1, len(taken) + 1 + (count if firsts else 0)):
         level, first = random.randint(low, high), random.choice(firsts)
         weights = {other: edge["weight"] for other, edge in sorted(net[first].items())}
         chosen: dict[str, None] = {}
@@ -40,7 +52,7 @@ def paper_sample(
         key = frozenset(chosen)
         sets.append(
             PolicySet(
-                id=f"c{level}-{number:0{len(str(count))}}",
+                id=f"c{level}-{number:0{width}}",
                 first=first,
                 policies=tuple(chosen),
                 requested=level,
